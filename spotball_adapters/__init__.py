@@ -1,0 +1,1 @@
+"""Where answers come from: providers, prompts, the sampling runner, the human study."""

@@ -1,0 +1,191 @@
+"""spotball-core: metrics and scoring for Spot the Ball.
+
+Everything public is importable from here; what is heavy is loaded on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spotball_core.baselines import BASELINES as BASELINES
+    from spotball_core.baselines import baseline_distributions as baseline_distributions
+    from spotball_core.baselines import baseline_responses as baseline_responses
+    from spotball_core.counts import Counts as Counts
+    from spotball_core.errors import (
+        DistributionError as DistributionError,
+    )
+    from spotball_core.errors import (
+        GridError as GridError,
+    )
+    from spotball_core.errors import (
+        InputError as InputError,
+    )
+    from spotball_core.errors import (
+        MissingExtraError as MissingExtraError,
+    )
+    from spotball_core.errors import (
+        OptionError as OptionError,
+    )
+    from spotball_core.errors import (
+        Problem as Problem,
+    )
+    from spotball_core.errors import (
+        SpotballError as SpotballError,
+    )
+    from spotball_core.grid import Grid as Grid
+    from spotball_core.io.dataset import Dataset as Dataset
+    from spotball_core.io.dataset import read_dataset as read_dataset
+    from spotball_core.io.dataset import write_dataset as write_dataset
+    from spotball_core.io.release import import_release as import_release
+    from spotball_core.io.responses import read_counts as read_counts
+    from spotball_core.io.scenes import read_scenes as read_scenes
+    from spotball_core.metrics import (
+        accuracy as accuracy,
+    )
+    from spotball_core.metrics import (
+        brier_score as brier_score,
+    )
+    from spotball_core.metrics import (
+        center_ratio as center_ratio,
+    )
+    from spotball_core.metrics import (
+        energy_score as energy_score,
+    )
+    from spotball_core.metrics import (
+        euclidean_error as euclidean_error,
+    )
+    from spotball_core.metrics import (
+        expected_error as expected_error,
+    )
+    from spotball_core.metrics import (
+        image_entropy as image_entropy,
+    )
+    from spotball_core.metrics import (
+        log_score as log_score,
+    )
+    from spotball_core.metrics import (
+        near_player_rate as near_player_rate,
+    )
+    from spotball_core.metrics import (
+        normalized_entropy as normalized_entropy,
+    )
+    from spotball_core.metrics import (
+        overlap_rate as overlap_rate,
+    )
+    from spotball_core.metrics import (
+        symmetric_center_bias as symmetric_center_bias,
+    )
+    from spotball_core.metrics import (
+        top_k_accuracy as top_k_accuracy,
+    )
+    from spotball_core.metrics import (
+        wasserstein as wasserstein,
+    )
+    from spotball_core.metrics import (
+        wasserstein_1d as wasserstein_1d,
+    )
+    from spotball_core.metrics.registry import METRICS as METRICS
+    from spotball_core.metrics.registry import Metric as Metric
+    from spotball_core.schema import (
+        GroundTruth as GroundTruth,
+    )
+    from spotball_core.schema import (
+        GroupScore as GroupScore,
+    )
+    from spotball_core.schema import (
+        MetricValue as MetricValue,
+    )
+    from spotball_core.schema import (
+        PlayerBox as PlayerBox,
+    )
+    from spotball_core.schema import (
+        PredictionDistribution as PredictionDistribution,
+    )
+    from spotball_core.schema import (
+        Response as Response,
+    )
+    from spotball_core.schema import (
+        Scene as Scene,
+    )
+    from spotball_core.schema import (
+        ScorePolicy as ScorePolicy,
+    )
+    from spotball_core.schema import (
+        ScoreReport as ScoreReport,
+    )
+    from spotball_core.schema import (
+        Signature as Signature,
+    )
+    from spotball_core.scoring import score as score
+    from spotball_core.synthetic import synthetic_scenes as synthetic_scenes
+
+
+_HOMES = {
+    "baselines": ("BASELINES", "baseline_distributions", "baseline_responses"),
+    "counts": ("Counts",),
+    "errors": (
+        "DistributionError",
+        "GridError",
+        "InputError",
+        "MissingExtraError",
+        "OptionError",
+        "Problem",
+        "SpotballError",
+    ),
+    "grid": ("Grid",),
+    "io.dataset": ("Dataset", "read_dataset", "write_dataset"),
+    "io.release": ("import_release",),
+    "io.responses": ("read_counts",),
+    "io.scenes": ("read_scenes",),
+    "metrics": (
+        "accuracy",
+        "brier_score",
+        "center_ratio",
+        "energy_score",
+        "euclidean_error",
+        "expected_error",
+        "image_entropy",
+        "log_score",
+        "near_player_rate",
+        "normalized_entropy",
+        "overlap_rate",
+        "symmetric_center_bias",
+        "top_k_accuracy",
+        "wasserstein",
+        "wasserstein_1d",
+    ),
+    "metrics.registry": ("METRICS", "Metric"),
+    "schema": (
+        "GroundTruth",
+        "GroupScore",
+        "MetricValue",
+        "PlayerBox",
+        "PredictionDistribution",
+        "Response",
+        "Scene",
+        "ScorePolicy",
+        "ScoreReport",
+        "Signature",
+    ),
+    "scoring": ("score",),
+    "synthetic": ("synthetic_scenes",),
+}
+_HOME_OF = {name: f"spotball_core.{module}" for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("spotball-core")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'spotball_core' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

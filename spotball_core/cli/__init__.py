@@ -1,0 +1,1 @@
+"""The `spotball` command. One module a subcommand; `app` puts them together."""

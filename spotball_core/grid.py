@@ -1,0 +1,311 @@
+"""The grid laid over an image, and the geometry of its cells.
+
+Conventions: x runs right and y runs down, in pixels, from the image's top left corner. Rows are lettered from the
+top (A, B, ..., Z, AA, ...), columns numbered from the left, both counted from 1. A cell's area is half-open (left and
+top edge in, right and bottom edge out), so that each point has one cell; the image's far edges belong to the last
+cells. Arrays over cells run row by row: the index of row `r`, column `c` is `(r - 1) * cols + (c - 1)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spotball_core.errors import GridError
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+
+_LETTERS_FIRST = re.compile(r"\s*([A-Za-z]+)\s*([0-9]+)\s*", re.ASCII)
+_NUMBER_FIRST = re.compile(r"\s*([0-9]+)\s*([A-Za-z]+)\s*", re.ASCII)
+
+
+def row_name(row: int) -> str:
+    """Letters of a row counted from 1: A ... Z, AA, AB, ...
+
+    >>> row_name(1), row_name(26), row_name(27), row_name(703)
+    ('A', 'Z', 'AA', 'AAA')
+    """
+    if row < 1:
+        raise GridError(f"row {row}: rows count from 1")
+    name = ""
+    while row:
+        row, letter = divmod(row - 1, 26)
+        name = chr(ord("A") + letter) + name
+    return name
+
+
+def row_number(name: str) -> int:
+    """The row that letters name, counted from 1; the inverse of `row_name`.
+
+    >>> row_number("d"), row_number("AA")
+    (4, 27)
+    """
+    number = 0
+    for letter in name.upper():
+        number = number * 26 + ord(letter) - ord("A") + 1
+    return number
+
+
+def parse_label(label: str) -> tuple[int, int]:
+    """Row and column, counted from 1, that a label names, whatever the grid.
+
+    Reads `D5`, `d5`, ` D 5 ` and `5D`.
+
+    Raises:
+        GridError: if the text is no cell label.
+
+    >>> parse_label("D5"), parse_label("5d"), parse_label(" aa 12 ")
+    ((4, 5), (4, 5), (27, 12))
+    """
+    if match := _LETTERS_FIRST.fullmatch(label):
+        letters, digits = match.groups()
+    elif match := _NUMBER_FIRST.fullmatch(label):
+        digits, letters = match.groups()
+    else:
+        raise GridError(f"{label!r} is no cell label such as D5")
+    return row_number(letters), int(digits)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A grid of `rows` x `cols` equal cells over an image of `width` x `height` pixels.
+
+    >>> grid = Grid.standard()
+    >>> grid.index("D5"), grid.label(34), grid.label((4, 5))
+    (34, 'D5', 'D5')
+    >>> grid.centers[34].tolist()
+    [288.0, 210.0]
+    >>> grid.cell_at(639.9, 0), grid.cell_at(640, 360)
+    ('A10', 'F10')
+    """
+
+    rows: int
+    cols: int
+    width: float
+    height: float
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "cols"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise GridError(f"{name} is {value!r}, expected a whole number of at least 1")
+        for name in ("width", "height"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value > 0):
+                raise GridError(f"{name} is {value!r}, expected a positive number of pixels")
+
+    @classmethod
+    def standard(cls) -> Grid:
+        """The paper's grid: 6 x 10 over 640 x 360 pixels (Spot the Ball, section 3.2)."""
+        return cls(rows=6, cols=10, width=640, height=360)
+
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.cols}@{self.width:g}x{self.height:g}"
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are."""
+        return self.rows * self.cols
+
+    @property
+    def cell_width(self) -> float:
+        """Width of a cell in pixels."""
+        return self.width / self.cols
+
+    @property
+    def cell_height(self) -> float:
+        """Height of a cell in pixels."""
+        return self.height / self.rows
+
+    @property
+    def cell_area(self) -> float:
+        """Area of a cell in square pixels."""
+        return self.cell_width * self.cell_height
+
+    @property
+    def diagonal(self) -> float:
+        """Diagonal of the image in pixels."""
+        return float(np.hypot(self.width, self.height))
+
+    # Labels, (row, column), index ----------------------------------------------------------------------------
+
+    def position(self, cell: str | int | tuple[int, int]) -> tuple[int, int]:
+        """Row and column, counted from 1, of a label, an index or a (row, column) pair.
+
+        Raises:
+            GridError: if there is no such cell in this grid.
+
+        >>> Grid.standard().position("5D"), Grid.standard().position(0)
+        ((4, 5), (1, 1))
+        """
+        if isinstance(cell, str):
+            row, col = parse_label(cell)
+        elif isinstance(cell, tuple):
+            row, col = cell
+        else:
+            if not 0 <= cell < self.n_cells:
+                raise GridError(f"index {cell} is outside the {self.n_cells} cells of the grid")
+            row, col = divmod(cell, self.cols)
+            row, col = row + 1, col + 1
+        if not (1 <= row <= self.rows and 1 <= col <= self.cols):
+            raise GridError(
+                f"{cell!r} is outside the grid, whose cells run from A1 to {row_name(self.rows)}{self.cols}"
+            )
+        return int(row), int(col)
+
+    def index(self, cell: str | int | tuple[int, int]) -> int:
+        """Index, from 0, of a label, an index or a (row, column) pair; see `position` for errors."""
+        row, col = self.position(cell)
+        return (row - 1) * self.cols + col - 1
+
+    def label(self, cell: str | int | tuple[int, int]) -> str:
+        """Label of a cell, such as `D5`, in its one canonical spelling; see `position` for errors."""
+        row, col = self.position(cell)
+        return f"{row_name(row)}{col}"
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Every cell's label, in index order."""
+        return tuple(self.label(index) for index in range(self.n_cells))
+
+    def mask(self, cells: Iterable[str | int | tuple[int, int]]) -> BoolArray:
+        """Boolean array over the cells, true where a cell is named.
+
+        >>> int(Grid.standard().mask(["C2", "C3"]).sum())
+        2
+        """
+        mask = np.zeros(self.n_cells, dtype=bool)
+        mask[[self.index(cell) for cell in cells]] = True
+        return mask
+
+    # Geometry ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def centers(self) -> FloatArray:
+        """Centers of the cells, shape (n_cells, 2), as (x, y) in pixels. Read-only."""
+        xs = (np.arange(self.cols) + 0.5) * self.cell_width
+        ys = (np.arange(self.rows) + 0.5) * self.cell_height
+        return _frozen(np.column_stack([np.tile(xs, self.rows), np.repeat(ys, self.cols)]))
+
+    @cached_property
+    def rectangles(self) -> FloatArray:
+        """Rectangles of the cells, shape (n_cells, 4), as (x1, y1, x2, y2) in pixels. Read-only."""
+        xs = np.linspace(0, self.width, self.cols + 1)
+        ys = np.linspace(0, self.height, self.rows + 1)
+        left, top = np.tile(xs[:-1], self.rows), np.repeat(ys[:-1], self.cols)
+        right, bottom = np.tile(xs[1:], self.rows), np.repeat(ys[1:], self.cols)
+        return _frozen(np.column_stack([left, top, right, bottom]))
+
+    @cached_property
+    def distances(self) -> FloatArray:
+        """Euclidean distance between cell centers, shape (n_cells, n_cells), in pixels. Read-only."""
+        return _frozen(np.hypot(*(self.centers[:, None] - self.centers[None]).transpose(2, 0, 1)))
+
+    @cached_property
+    def cell_distances(self) -> FloatArray:
+        """Distance between cells counted in cells, shape (n_cells, n_cells). Read-only."""
+        return Grid(self.rows, self.cols, width=self.cols, height=self.rows).distances
+
+    @cached_property
+    def center_distances(self) -> FloatArray:
+        """Distance of each cell's center from the image's center, shape (n_cells,), in pixels. Read-only."""
+        return _frozen(np.hypot(*(self.centers - [self.width / 2, self.height / 2]).T))
+
+    def indices_at(self, x: ArrayLike, y: ArrayLike) -> IntArray:
+        """Index of the cell that holds each point; -1 outside the image. Broadcasts `x` and `y` (pixels).
+
+        >>> Grid.standard().indices_at([0, 64, 640, 641], [0, 0, 360, 0]).tolist()
+        [0, 1, 59, -1]
+        """
+        x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+        inside = (x >= 0) & (x <= self.width) & (y >= 0) & (y <= self.height)
+        x, y = np.where(inside, x, 0), np.where(inside, y, 0)
+        # Compared with the same edges as `rectangles`, so that a point and its cell's rectangle never disagree.
+        col = np.searchsorted(np.linspace(0, self.width, self.cols + 1)[1:-1], x, side="right")
+        row = np.searchsorted(np.linspace(0, self.height, self.rows + 1)[1:-1], y, side="right")
+        return np.where(inside, row * self.cols + col, -1).astype(np.int64)
+
+    def cell_at(self, x: float, y: float) -> str:
+        """Label of the cell that holds a point given in pixels.
+
+        Raises:
+            GridError: if the point is outside the image.
+        """
+        index = int(self.indices_at(x, y))
+        if index < 0:
+            raise GridError(f"point ({x}, {y}) is outside the image of {self.width:g} x {self.height:g} pixels")
+        return self.label(index)
+
+    def box_shares(self, boxes: ArrayLike) -> FloatArray:
+        """Share of each cell's area that each box covers (the quotient in eq. 6).
+
+        Args:
+            boxes: shape (..., 4), as (x1, y1, x2, y2) in pixels; a row of NaN is no box and covers nothing.
+
+        Returns:
+            Shape (..., n_cells), each in [0, 1].
+
+        >>> shares = Grid.standard().box_shares([32, 0, 96, 60])
+        >>> shares[:3].tolist()
+        [0.5, 0.5, 0.0]
+        """
+        x1, y1, x2, y2 = _edges(boxes)
+        left, top, right, bottom = self.rectangles.T
+        wide = np.clip(np.minimum(right, x2) - np.maximum(left, x1), 0, None)
+        high = np.clip(np.minimum(bottom, y2) - np.maximum(top, y1), 0, None)
+        shares: FloatArray = np.nan_to_num(wide * high / self.cell_area, nan=0.0)
+        return shares
+
+    def box_distances(self, boxes: ArrayLike) -> FloatArray:
+        """Distance from each cell's center to each box, 0 inside or on it (eq. 4), in pixels.
+
+        Args:
+            boxes: shape (..., 4), as (x1, y1, x2, y2) in pixels; a row of NaN is no box, infinitely far.
+
+        Returns:
+            Shape (..., n_cells).
+
+        >>> float(Grid.standard().box_distances([64, 0, 128, 60])[0])
+        32.0
+        """
+        x1, y1, x2, y2 = _edges(boxes)
+        x, y = self.centers.T
+        dx = np.maximum(np.maximum(x1 - x, x - x2), 0)
+        dy = np.maximum(np.maximum(y1 - y, y - y2), 0)
+        distances: FloatArray = np.nan_to_num(np.hypot(dx, dy), nan=np.inf, posinf=np.inf)
+        return distances
+
+    def cells_in(self, box: ArrayLike, *, min_share: float = 0.0) -> dict[str, float]:
+        """Cells that a box covers, with the share of each cell's area that it covers.
+
+        Args:
+            box: (x1, y1, x2, y2) in pixels.
+            min_share: leave out cells of which the box covers this share or less.
+
+        >>> Grid.standard().cells_in((90.5, 140.625, 117.5, 165.375))
+        {'C2': 0.174...}
+        """
+        shares = self.box_shares(box)
+        return {self.labels[i]: float(shares[i]) for i in np.flatnonzero(shares > min_share)}
+
+
+def _edges(boxes: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    array = np.asarray(boxes, dtype=float)
+    if array.ndim == 0 or array.shape[-1] != 4:
+        raise GridError(f"boxes have shape {array.shape}, expected (..., 4): x1, y1, x2, y2")
+    if np.any(array[..., 2] < array[..., 0]) or np.any(array[..., 3] < array[..., 1]):
+        raise GridError("a box has x2 < x1 or y2 < y1")
+    x1, y1, x2, y2 = (array[..., i, None] for i in range(4))
+    return x1, y1, x2, y2
+
+
+def _frozen(array: FloatArray) -> FloatArray:
+    array.flags.writeable = False
+    return array

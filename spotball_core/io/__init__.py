@@ -1,0 +1,1 @@
+"""Reading and writing: scenes, responses, datasets and the published release."""

@@ -1,0 +1,41 @@
+"""Writing a file so that it is either whole or not there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """A path beside `path` to write to; renamed to `path` at the end, removed if anything goes wrong.
+
+    Missing folders are made. Readers see the old file or the new one, never a part.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "a.txt") as beside:
+    ...         _ = beside.write_text("whole")
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The ending is kept: some writers choose their format by it.
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    beside = Path(name)
+    try:
+        yield beside
+        beside.chmod(0o666 & ~_umask())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,67 @@
+"""Reading and writing `scenes.jsonl`, one scene a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.io.files import replacing
+from spotball_core.schema.scene import Scene
+
+
+def read_scenes(path: str | Path) -> tuple[Scene, ...]:
+    """All scenes of a file.
+
+    Raises:
+        InputError: for every line that is no scene, and for an image, (sport, image), that is there twice.
+    """
+    path = Path(path)
+    problems: list[Problem] = []
+    scenes: dict[tuple[str, str], Scene] = {}
+    first_line: dict[tuple[str, str], int] = {}
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            scene = Scene.model_validate_json(line)
+        except ValidationError as error:
+            problems.extend(_problem(path, number, detail) for detail in error.errors(include_url=False))
+            continue
+        if scene.key in scenes:
+            found = f"{scene.sport}/{scene.image} again, first on line {first_line[scene.key]}"
+            problems.append(Problem(str(path), number, "image", found, "each (sport, image) once"))
+            continue
+        scenes[scene.key], first_line[scene.key] = scene, number
+    if not scenes and not problems:
+        problems.append(Problem(str(path), None, "file", "no scenes", "at least one"))
+    if problems:
+        raise InputError(problems)
+    return tuple(scenes.values())
+
+
+def write_scenes(scenes: Iterable[Scene], path: str | Path) -> None:
+    """Write scenes as they are read by `read_scenes`; the file is whole or not there."""
+    with replacing(path) as beside, beside.open("w", encoding="utf-8") as file:
+        for scene in scenes:
+            file.write(scene.model_dump_json() + "\n")
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        # Not splitlines: a JSON string may hold other line separators, such as U+2028, as they are.
+        return path.read_text(encoding="utf-8-sig").split("\n")
+    except FileNotFoundError:
+        raise InputError([Problem(str(path), None, "file", "nothing there", "a scenes file (JSON Lines)")]) from None
+    except (UnicodeDecodeError, OSError) as error:
+        raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
+
+
+def _problem(path: Path, line: int, detail: object) -> Problem:
+    assert isinstance(detail, dict)
+    field = ".".join(str(part) for part in detail["loc"]) or "line"
+    found = "nothing" if detail["type"] == "missing" else json.dumps(detail["input"], default=str)[:80]
+    return Problem(str(path), line, field, found, detail["msg"].removeprefix("Value error, "))

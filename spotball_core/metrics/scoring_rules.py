@@ -1,0 +1,120 @@
+"""Scoring rules: is the whole distribution of guesses good, not only its mode? Beyond the paper.
+
+The ball may span several cells; the outcome is then taken as the uniform distribution q over the ball's cells. All
+are oriented so that lower is better. Arrays carry the cells on the last axis, guesses as counts or probabilities;
+unparsed answers are left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import BoolArray, FloatArray, Grid
+from spotball_core.metrics.inputs import (
+    Guesses,
+    Truth,
+    grid_for,
+    grid_given,
+    mass_of,
+    ratio,
+    truth_of,
+    unwrap,
+    where_known,
+)
+
+
+def log_score(guesses: Guesses, truth: Truth, *, smoothing: float = 0.01, grid: Grid | None = None) -> FloatArray:
+    r"""Surprise at finding the ball where it is, in nats: minus the log of the probability given to its cells.
+
+    $$-\log \sum_{g \in \mathcal{G}} \big[(1 - \varepsilon)\, p_g + \varepsilon / n\big]$$
+
+    A respondent that never named a ball cell would score infinity, so a uniform distribution is mixed in with weight
+    $\varepsilon$, the smoothing. Mixing depends on the distribution alone, not on how many answers it was counted from.
+
+    Args:
+        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        smoothing: weight of the uniform distribution, in (0, 1].
+        grid: needed for labels of a grid other than the scene's or the paper's.
+
+    Returns:
+        Shape (...), in [0, log(n / smoothing)], lower is better. NaN where nothing was parsed or the truth is not
+        known.
+
+    Raises:
+        OptionError: for a smoothing outside (0, 1].
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        GridError: for a label outside the grid.
+
+    >>> round(float(log_score(["D5", "E6"], ["E6"])), 4)  # -log(0.99 * 0.5 + 0.01 / 60)
+    0.7029
+    """
+    if not 0 < smoothing <= 1:
+        raise OptionError(f"smoothing is {smoothing}, expected more than 0 and at most 1")
+    p, mask = _distribution(guesses, truth, grid)
+    known = mask.any(axis=-1)
+    given = np.where(mask, (1 - smoothing) * p + smoothing / p.shape[-1], 0.0).sum(axis=-1)
+    return where_known(-np.log(np.where(known, np.minimum(given, 1.0), 1.0)), known)
+
+
+def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
+    r"""Squared distance between the guesses' probabilities and the ball's: $\sum_j (p_j - q_j)^2$.
+
+    Blind to distance: a guess one cell off costs as much as one across the image (`energy_score` is not).
+
+    Args:
+        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        grid: needed for labels of a grid other than the scene's or the paper's.
+
+    Returns:
+        Shape (...), in [0, 2], lower is better; 0 for guesses spread evenly over the ball's cells alone. NaN where
+        nothing was parsed or the truth is not known.
+
+    Raises:
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        GridError: for a label outside the grid.
+
+    >>> float(brier_score(["D5", "E6"], ["E6"]))  # 0.5 ** 2 + 0.5 ** 2
+    0.5
+    """
+    p, mask = _distribution(guesses, truth, grid)
+    q = ratio(mask, mask.sum(axis=-1, keepdims=True))
+    return unwrap(((p - q) ** 2).sum(axis=-1))
+
+
+def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
+    r"""Mean distance of the guesses to the ball, less half their mean distance to each other, in pixels.
+
+    $$E\lVert X - Y \rVert - \tfrac12 E\lVert X - X' \rVert$$
+
+    with X and X' drawn from the guesses, Y from the ball's cells: a proper scoring rule that rewards being near and
+    being honestly unsure (Gneiting and Raftery 2007, section 4.2).
+
+    Args:
+        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        grid: the grid to measure on; the scene's, else the paper's, if left out.
+
+    Returns:
+        Shape (...), in [0, diagonal], lower is better. NaN where nothing was parsed or the truth is not known.
+
+    Raises:
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        GridError: for a label outside the grid.
+
+    >>> float(energy_score(["D5", "D6"], ["D5"]))  # half of 64 pixels, less half of half of 64 pixels
+    16.0
+    """
+    grid = grid_for(grid, truth)
+    p, mask = _distribution(guesses, truth, grid)
+    q = ratio(mask, mask.sum(axis=-1, keepdims=True))
+    spread = p @ grid.distances
+    return unwrap(np.einsum("...c,...c->...", spread, q) - np.einsum("...c,...c->...", spread, p) / 2)
+
+
+def _distribution(guesses: Guesses, truth: Truth, grid: Grid | None) -> tuple[FloatArray, BoolArray]:
+    grid = grid_given(grid, truth)
+    mass, mask = mass_of(guesses, grid)[0], truth_of(truth, grid)
+    return ratio(mass, mass.sum(axis=-1, keepdims=True)), mask

@@ -1,0 +1,262 @@
+"""Behavioral strategies: near the players, near the center, spread or not? (Spot the Ball, section 4.5.)
+
+Arrays carry the cells on the last axis, guesses as counts or probabilities. `spotball_core.metrics.inputs` says what
+else each argument may be.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import BoolArray, FloatArray, Grid
+from spotball_core.metrics.inputs import (
+    Guesses,
+    Players,
+    Truth,
+    boxes_of,
+    grid_for,
+    mass_of,
+    ratio,
+    share,
+    truth_of,
+    unwrap,
+    where_known,
+)
+
+Window = tuple[tuple[int, int], tuple[int, int]]
+
+PAPER_WINDOW: Window = ((2, 4), (3, 7))
+"""First and last row, first and last column of the paper's center window (section 4.5)."""
+
+
+def near_player_rate(guesses: Guesses, players: Players, *, tau: float = 0.08, grid: Grid | None = None) -> FloatArray:
+    r"""Share of guesses within tau image diagonals of a player (eq. 4 and 5).
+
+    $$NR = \frac{1}{\sum_i T_i} \sum_{i,t} \mathbb{1}\Big[\min_{b \in \mathcal{B}_i}
+    \text{dist}(p_{i,t}, b) \le \tau D\Big]$$
+
+    with p the guessed cell's center, dist its distance to a player's box (0 inside), D the diagonal. For the rate over
+    several images weigh each image by its number of parsed guesses. Unparsed answers are left out.
+
+    Args:
+        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene.
+        tau: in (0, 1].
+        grid: the grid to measure on; the scene's, else the paper's, if left out.
+
+    Returns:
+        Shape (...), in [0, 1]. NaN where nothing was parsed or there are no players.
+
+    Raises:
+        OptionError: for tau outside (0, 1].
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        GridError: for boxes that are no boxes, or a label outside the grid.
+
+    >>> float(near_player_rate(["A1", "F10"], [[0, 0, 50, 100]]))
+    0.5
+    """
+    _check_share("tau", tau)
+    grid = grid_for(grid, players)
+    distance = player_distances(players, grid)
+    near = distance <= tau * grid.diagonal
+    return where_known(share(mass_of(guesses, grid)[0], near), np.isfinite(distance).any(axis=-1))
+
+
+def overlap_rate(guesses: Guesses, players: Players, *, theta: float = 0.02, grid: Grid | None = None) -> FloatArray:
+    r"""Share of guesses whose cell a player's box covers by at least theta of its area (eq. 6).
+
+    $$OR = \frac{1}{\sum_i T_i} \sum_{i,t} \mathbb{1}\Big[\max_{b \in \mathcal{B}_i}
+    \frac{\text{area}(c(\hat{y}_{i,t}) \cap b)}{\text{area}(c(\hat{y}_{i,t}))} \ge \theta\Big]$$
+
+    For the rate over several images weigh each image by its number of parsed guesses. Unparsed answers are left out.
+
+    Args:
+        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene.
+        theta: in (0, 1].
+        grid: the grid to measure on; the scene's, else the paper's, if left out.
+
+    Returns:
+        Shape (...), in [0, 1]. NaN where nothing was parsed or there are no players.
+
+    Raises:
+        OptionError: for theta outside (0, 1].
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        GridError: for boxes that are no boxes, or a label outside the grid.
+
+    >>> float(overlap_rate(["A1", "B1", "F10"], [[0, 0, 64, 90]], theta=0.5))  # all of A1, half of B1
+    0.6666666666666666
+    """
+    _check_share("theta", theta)
+    grid = grid_for(grid, players)
+    boxes = boxes_of(players)
+    overlap = player_shares(boxes, grid) >= theta
+    return where_known(share(mass_of(guesses, grid)[0], overlap), np.isfinite(boxes).all(axis=-1).any(axis=-1))
+
+
+def center_ratio(
+    guesses: Guesses, truth: Truth, *, window: Window | None = None, grid: Grid | None = None
+) -> FloatArray:
+    r"""Mass of the guesses in the center window over the truth's mass there (eq. 7).
+
+    $$CR = \frac{\sum_{j \in \mathcal{S}} p_j}{\sum_{j \in \mathcal{S}} q_j}$$
+
+    Above 1 the guesses are nearer the center than the ball is. Give pooled guesses and the pooled truth: q is the
+    benchmark's prior, each ball cell counted once. The paper's window, rows 2-4 and columns 3-7 of 6 x 10, is half a
+    cell left of and above the image's center; `symmetric_center_bias` has no such lean.
+
+    Args:
+        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        truth: how often each cell holds the ball, shape (..., n_cells), or labels, or a scene.
+        window: first and last row, first and last column; the paper's if left out, for a 6 x 10 grid alone.
+        grid: the grid; the scene's, else the paper's, if left out.
+
+    Returns:
+        Shape (...), at least 0. NaN where nothing was parsed, or the truth has no mass in the window.
+
+    Raises:
+        OptionError: for a window outside the grid, or none given for a grid other than 6 x 10.
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        GridError: for a label outside the grid.
+
+    >>> round(float(center_ratio(["C5", "D5", "F1"], ["C5", "F1"])), 3)  # two thirds over a half
+    1.333
+    """
+    grid = grid_for(grid, truth)
+    inside = window_mask(grid, window)
+    prior = truth_mass(truth, grid)
+    return ratio(share(mass_of(guesses, grid)[0], inside), share(prior, inside))
+
+
+def symmetric_center_bias(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
+    r"""Mean distance of the guesses from the image's center over that of the truth.
+
+    $$\frac{\sum_j p_j\, \lVert c_j - m \rVert}{\sum_j q_j\, \lVert c_j - m \rVert}$$
+
+    with m the image's center. Below 1 the guesses are nearer the center than the ball is. It needs no window and
+    treats left and right, above and below alike; prefer it to `center_ratio`. Give pooled guesses and pooled truth.
+
+    Args:
+        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        truth: how often each cell holds the ball, shape (..., n_cells), or labels, or a scene.
+        grid: the grid; the scene's, else the paper's, if left out.
+
+    Returns:
+        Shape (...), at least 0. NaN where nothing was parsed, or the truth is not known or all at the very center.
+
+    Raises:
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        GridError: for a label outside the grid.
+
+    >>> float(symmetric_center_bias(["A1"], ["F10"]))  # opposite corners are equally far from the center
+    1.0
+    """
+    grid = grid_for(grid, truth)
+    prior = truth_mass(truth, grid)
+    return ratio(share(mass_of(guesses, grid)[0], grid.center_distances), share(prior, grid.center_distances))
+
+
+def normalized_entropy(guesses: Guesses, *, grid: Grid | None = None) -> FloatArray:
+    r"""Entropy of a distribution over the cells, as a share of the largest possible (eq. 8).
+
+    $$\hat{H}(p) = \frac{-\sum_j p_j \log p_j}{\log n}$$
+
+    The paper's table holds this for guesses pooled over images: how a respondent spreads guesses over the benchmark,
+    not how unsure it is about one image, which is `image_entropy`. Unparsed answers are left out.
+
+    Args:
+        guesses: mass over the cells, shape (..., n_cells), or labels.
+        grid: needed for labels of a grid other than the paper's.
+
+    Returns:
+        Shape (...), in [0, 1]; 0 for a single cell, 1 for the uniform distribution. NaN where nothing was parsed; on
+        a grid of one cell, 0.
+
+    Raises:
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        GridError: for a label outside the grid.
+
+    >>> float(normalized_entropy([1, 1, 0, 0]))
+    0.5
+    """
+    mass, _ = mass_of(guesses, grid)
+    p = ratio(mass, mass.sum(axis=-1, keepdims=True))
+    logarithm = np.log(p, out=np.zeros_like(p), where=p > 0)
+    return unwrap(-(p * logarithm).sum(axis=-1) / max(np.log(p.shape[-1]), np.log(2)) + 0.0)
+
+
+def image_entropy(guesses: Guesses, *, grid: Grid | None = None) -> FloatArray:
+    """Mean over images of each image's own normalized entropy: how unsure a respondent is about one image.
+
+    Args:
+        guesses: mass over the cells, shape (..., n_images, n_cells), or one image's labels.
+        grid: needed for labels of a grid other than the paper's.
+
+    Returns:
+        Shape (...), in [0, 1]. Images without a parsed answer are left out; NaN where none is left. With few answers
+        to an image it is biased down: n answers cannot reach more than log n / log n_cells.
+
+    Raises:
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        GridError: for a label outside the grid.
+
+    >>> float(image_entropy([[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]))
+    0.25
+    """
+    values = np.atleast_1d(normalized_entropy(guesses, grid=grid))
+    known = np.isfinite(values)
+    return ratio(np.where(known, values, 0.0).sum(axis=-1), known.sum(axis=-1))
+
+
+def player_distances(players: Players, grid: Grid) -> FloatArray:
+    """Distance from each cell's center to the nearest player's box, 0 inside, in pixels (eq. 4).
+
+    Args:
+        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene.
+        grid: the grid to measure on.
+
+    Returns:
+        Shape (..., n_cells); infinite where there are no players.
+    """
+    nearest: FloatArray = np.min(grid.box_distances(boxes_of(players)), axis=-2, initial=np.inf)
+    return nearest
+
+
+def player_shares(players: Players, grid: Grid) -> FloatArray:
+    """Largest share of each cell's area that a single player's box covers (eq. 6).
+
+    Args:
+        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene.
+        grid: the grid to measure on.
+
+    Returns:
+        Shape (..., n_cells), in [0, 1]; 0 where there are no players.
+    """
+    largest: FloatArray = np.max(grid.box_shares(boxes_of(players)), axis=-2, initial=0.0)
+    return largest
+
+
+def window_mask(grid: Grid, window: Window | None = None) -> BoolArray:
+    """Boolean array over the cells, true in the center window (eq. 7); OptionError as in `center_ratio`."""
+    if window is None:
+        if (grid.rows, grid.cols) != (6, 10):
+            raise OptionError(f"the paper's center window is defined for a 6 x 10 grid, this one is {grid}")
+        window = PAPER_WINDOW
+    (top, bottom), (left, right) = window
+    if not (1 <= top <= bottom <= grid.rows and 1 <= left <= right <= grid.cols):
+        raise OptionError(f"window {window} is not inside the grid of {grid.rows} x {grid.cols} cells")
+    rows, cols = np.divmod(np.arange(grid.n_cells), grid.cols)
+    return (rows >= top - 1) & (rows < bottom) & (cols >= left - 1) & (cols < right)
+
+
+def truth_mass(truth: Truth, grid: Grid) -> FloatArray:
+    """How often each cell holds the ball: an array of counts as it is, anything else as one image's truth."""
+    if isinstance(truth, np.ndarray) and truth.dtype != bool:
+        return mass_of(truth, grid)[0]
+    return truth_of(truth, grid).astype(float)
+
+
+def _check_share(name: str, value: float) -> None:
+    if not 0 < value <= 1:
+        raise OptionError(f"{name} is {value}, expected more than 0 and at most 1")

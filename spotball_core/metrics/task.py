@@ -1,0 +1,177 @@
+"""Task performance: is the ball found, and how far off are the guesses? (Spot the Ball, section 4.5.)
+
+Arrays carry the cells on the last axis, guesses as counts or probabilities; distances are in pixels between cell
+centers. `spotball_core.metrics.inputs` says what else each argument may be.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import BoolArray, FloatArray, Grid
+from spotball_core.metrics.inputs import (
+    Guesses,
+    Truth,
+    grid_for,
+    grid_given,
+    mass_of,
+    ratio,
+    share,
+    truth_of,
+    where_known,
+)
+
+
+def accuracy(guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = 0.0, grid: Grid | None = None) -> FloatArray:
+    r"""Share of answers that name a cell the ball is in (eq. 1).
+
+    $$\text{Accuracy} = \frac{1}{N} \sum_{i=1}^{N} \mathbb{1}[\hat{y}_i \in \mathcal{G}_i]$$
+
+    An unparsed answer is a wrong one: it counts in N.
+
+    Args:
+        guesses: mass over the cells, shape (..., n_cells), or one image's labels (None: unparsed).
+        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        unparsed: number of unparsed answers beside the mass, shape (...).
+        grid: needed for labels of a grid other than the scene's or the paper's.
+
+    Returns:
+        Shape (...), in [0, 1], higher is better. NaN where nothing was answered or the truth is not known.
+
+    Raises:
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        GridError: for a label outside the grid.
+
+    >>> round(float(accuracy(["D5", "E6", "C2", None], ["C2", "C3"])), 3)
+    0.25
+    """
+    grid = grid_given(grid, truth)
+    mass, blanks = mass_of(guesses, grid)
+    mask = truth_of(truth, grid)
+    return where_known(share(mass, mask, also=np.asarray(unparsed, dtype=float) + blanks), mask.any(axis=-1))
+
+
+def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
+    r"""Mean distance from the guessed cells to the nearest cell the ball is in (eq. 2), in pixels.
+
+    $$d_i = \min_{g \in \mathcal{G}_i} \lVert c(\hat{y}_i) - c(g) \rVert_2$$
+
+    Unparsed answers are left out.
+
+    Args:
+        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        grid: the grid to measure on; the scene's, else the paper's, if left out.
+
+    Returns:
+        Shape (...), in [0, diagonal], lower is better. NaN where nothing was parsed or the truth is not known.
+
+    Raises:
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        GridError: for a label outside the grid.
+
+    >>> float(euclidean_error(["D5", "D6"], ["D4"]))  # 1 and 2 cells of 64 pixels
+    96.0
+    """
+    grid = grid_for(grid, truth)
+    mass, _ = mass_of(guesses, grid)
+    mask = truth_of(truth, grid)
+    known = mask.any(axis=-1)
+    distance = np.where(mask.any(axis=-1, keepdims=True), truth_distances(mask, grid), 0.0)
+    return where_known(share(mass, distance), known)
+
+
+def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
+    r"""Mean distance from the guessed cells to all cells the ball is in, in pixels: $E\lVert X - Y\rVert$.
+
+    X is drawn from the guesses, Y uniformly from the ball's cells. Where `euclidean_error` forgives a ball that
+    spans several cells by measuring to the nearest, this measures to the ball as a whole; it is the first term of
+    `energy_score`.
+
+    Args:
+        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        grid: the grid to measure on; the scene's, else the paper's, if left out.
+
+    Returns:
+        Shape (...), in [0, diagonal], lower is better. NaN where nothing was parsed or the truth is not known.
+
+    Raises:
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        GridError: for a label outside the grid.
+
+    >>> float(expected_error(["D4"], ["D4", "D5"]))  # 0 and 64 pixels, equally likely
+    32.0
+    """
+    grid = grid_for(grid, truth)
+    mass, _ = mass_of(guesses, grid)
+    mask = truth_of(truth, grid)
+    return share(mass, ratio(mask @ grid.distances, mask.sum(axis=-1, keepdims=True)))
+
+
+def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | None = None) -> FloatArray:
+    r"""Probability that the ball is in one of the k most named cells, ties between cells broken at random.
+
+    A cell that was never named is not among the k, however few were. With $a$ cells named more often than the k-th,
+    $m$ cells tied with it of which $g$ hold the ball, and none of the $a$ does, the value is
+    $1 - \binom{m-g}{k-a} / \binom{m}{k-a}$.
+
+    Args:
+        guesses: mass over the cells, shape (..., n_cells), or one image's labels.
+        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        k: how many cells, at least 1.
+        grid: needed for labels of a grid other than the scene's or the paper's.
+
+    Returns:
+        Shape (...), in [0, 1], higher is better. NaN where nothing was parsed or the truth is not known.
+
+    Raises:
+        OptionError: for k below 1.
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        GridError: for a label outside the grid.
+
+    >>> round(float(top_k_accuracy(["D5", "D5", "E6", "C2"], ["C2"], k=2)), 3)  # E6 and C2 tie for second
+    0.5
+    """
+    if k < 1:
+        raise OptionError(f"k is {k}, expected at least 1")
+    grid = grid_given(grid, truth)
+    mass, _ = mass_of(guesses, grid)
+    mask = truth_of(truth, grid)
+    mass, mask = np.broadcast_arrays(mass, mask)
+    k = min(k, mass.shape[-1])
+    threshold = np.sort(mass, axis=-1)[..., -k, None]
+    above = mass > threshold
+    tied = (mass == threshold) & (threshold > 0)
+    places = k - above.sum(axis=-1)
+    n_tied, n_tied_true = tied.sum(axis=-1), (tied & mask).sum(axis=-1)
+    miss = np.ones(mass.shape[:-1])
+    for place in range(k):
+        factor = ratio(n_tied - n_tied_true - place, n_tied - place)
+        miss = np.where((place < places) & (n_tied > place), miss * np.clip(factor, 0, None), miss)
+    hit = np.where((above & mask).any(axis=-1), 1.0, 1.0 - miss)
+    return where_known(hit, mask.any(axis=-1) & (mass.sum(axis=-1) > 0))
+
+
+def truth_distances(mask: BoolArray, grid: Grid) -> FloatArray:
+    """Distance from each cell's center to the nearest center of a ball cell, in pixels (eq. 2).
+
+    Args:
+        mask: true where the ball is, shape (..., n_cells).
+        grid: the grid to measure on.
+
+    Returns:
+        Shape (..., n_cells); infinite where no cell holds the ball.
+
+    >>> grid = Grid(1, 4, 40, 10)
+    >>> truth_distances(grid.mask(["A2", "A4"]), grid).tolist()
+    [10.0, 0.0, 10.0, 0.0]
+    """
+    flat = mask.reshape(-1, grid.n_cells)
+    out = np.full(flat.shape, np.inf)
+    for cell in np.flatnonzero(flat.any(axis=0)):
+        rows = flat[:, cell]
+        out[rows] = np.minimum(out[rows], grid.distances[cell])
+    return out.reshape(mask.shape)

@@ -1,0 +1,117 @@
+"""What scoring gives: numbers, each with its interval or the reason why there is none, and their signature."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
+from spotball_core.schema.policy import ScorePolicy
+from spotball_core.schema.record import Record
+from spotball_core.schema.response import Kind
+
+SCHEMA_VERSION: Final = 1
+
+Interval = tuple[float, float]
+
+
+class MetricValue(Record):
+    """One metric of one group.
+
+    Attributes:
+        value: the metric; None where it is undefined, with the reason beside it.
+        sd: standard deviation over images (n - 1), for metrics that are a mean over images.
+        ci95: 95% percentile bootstrap interval; None without resamples.
+        n_images: images that entered the value.
+        reference: the respondent compared with.
+        reason: why there is no value, or why images were left out.
+    """
+
+    value: float | None
+    sd: float | None = None
+    ci95: Interval | None = None
+    n_images: int | None = None
+    reference: str | None = None
+    reason: str | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_blanks(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {key: value for key, value in handler(self).items() if key == "value" or value is not None}
+
+
+class GroupScore(Record):
+    """The scores of one group of responses; a part of its name is None where the groups are not split by it."""
+
+    sport: str | None
+    respondent: str | None
+    kind: Kind | None
+    prompt: str | None
+    n_images: int
+    n_responses: int
+    n_unparsed: int
+    metrics: dict[str, MetricValue]
+
+
+class Signature(Record):
+    """Where a number comes from, in full. `str()` of it is the short form for a table's foot.
+
+    Attributes:
+        version: of spotball-core.
+        data: SHA-256 over the scored scenes and counts, whatever files they came in and in whatever order.
+        grid: rows x cols @ width x height; "mixed" sizes where images differ.
+        n_images: images scored, over all sports, each once.
+        dropped: how much was left out, by reason.
+    """
+
+    version: str
+    data: str
+    grid: str
+    policy: ScorePolicy
+    n_images: int
+    dropped: dict[str, int]
+
+    def __str__(self) -> str:
+        policy = self.policy
+        changed = "".join(f"+{key}={_short(value)}" for key, value in policy.changed().items())
+        fields = {
+            "v": self.version,
+            "data": self.data[:8],
+            "grid": self.grid,
+            "policy": policy.name + changed,
+            "images": f"{policy.images}{self.n_images}",
+            "ref": policy.reference or "none",
+            "w": f"exact-{policy.wasserstein_unit}",
+            "boot": policy.bootstrap,
+            "seed": policy.seed,
+        }
+        return "|".join(["spotball", *(f"{key}:{value}" for key, value in fields.items())])
+
+
+def _short(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(_short(item) for item in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+class ScoreReport(Record):
+    """Everything `score` has to say; the contract of `spotball score --format json`."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    signature: str
+    provenance: Signature
+    policy: ScorePolicy
+    warnings: tuple[str, ...] = ()
+    groups: tuple[GroupScore, ...]
+
+    def group(self, respondent: str, *, sport: str | None = None, prompt: str | None = None) -> GroupScore:
+        """The one group of a respondent (and sport, and prompt).
+
+        Raises:
+            KeyError: if there is no such group, or more than one.
+        """
+        wanted = {"respondent": respondent, "sport": sport, "prompt": prompt}
+        wanted = {key: value for key, value in wanted.items() if value is not None}
+        found = [g for g in self.groups if all(getattr(g, key) == value for key, value in wanted.items())]
+        if len(found) != 1:
+            raise KeyError(f"{len(found)} groups match {wanted}, expected one")
+        return found[0]

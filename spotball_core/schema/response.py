@@ -1,0 +1,104 @@
+"""Answers: one named cell, or a distribution over the cells."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, PositiveInt, field_validator, model_validator
+
+from spotball_core.errors import DistributionError
+from spotball_core.grid import FloatArray, Grid, parse_label, row_name
+from spotball_core.schema.record import Name, Record
+
+Kind = Literal["human", "model", "baseline"]
+
+SUM_TOLERANCE = 1e-6
+"""How far from 1 probabilities may sum."""
+
+
+class _Answer(Record):
+    sport: Name
+    image: Name
+    respondent: Name
+    kind: Kind
+    prompt: Name = "base"
+    sample: PositiveInt | None = None
+    participant: Name | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The image's identity: (sport, image)."""
+        return self.sport, self.image
+
+
+class Response(_Answer):
+    """One answer of one respondent to one image.
+
+    Attributes:
+        sample: the answer's number among its respondent's (or participant's) answers to the image, from 1.
+        participant: who answered, where the respondent is a group of people.
+        cell: the cell's label, in its canonical spelling; None where no cell could be read (unparsed).
+
+    >>> Response(sport="soccer", image="163", respondent="gemini", kind="model", prompt="cot", cell="5d").cell
+    'D5'
+    """
+
+    cell: str | None = None
+    reasoning: str | None = None
+
+    @field_validator("cell")
+    @classmethod
+    def _canonical(cls, cell: str | None) -> str | None:
+        if cell is None:
+            return None
+        row, col = parse_label(cell)
+        if row < 1 or col < 1:
+            raise ValueError(f"{cell!r}: rows and columns count from 1")
+        return f"{row_name(row)}{col}"
+
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class PredictionDistribution(_Answer):
+    """One answer given as probabilities over the cells: by label, or as one number a cell in index order.
+
+    Raises:
+        ValueError: for a probability below 0, or a sum that is off 1 by more than 1e-6.
+
+    >>> answer = PredictionDistribution(
+    ...     sport="soccer", image="163", respondent="mine", kind="model", probabilities={"D5": 0.75, "d6": 0.25})
+    >>> answer.mass(Grid.standard())[34:36].tolist()
+    [0.75, 0.25]
+    """
+
+    probabilities: dict[str, Probability] | tuple[Probability, ...]
+
+    @model_validator(mode="after")
+    def _sums_to_one(self) -> PredictionDistribution:
+        values = self.probabilities
+        total = float(np.sum(list(values.values()) if isinstance(values, dict) else values))
+        if abs(total - 1) > SUM_TOLERANCE:
+            raise ValueError(f"probabilities sum to {total}, expected 1 within {SUM_TOLERANCE:g}")
+        return self
+
+    def mass(self, grid: Grid) -> FloatArray:
+        """The distribution as an array over the grid's cells, normalized to sum to 1.
+
+        Raises:
+            GridError: for a label outside the grid.
+            DistributionError: for a vector of another length than the grid has cells, or a cell named twice.
+        """
+        mass = np.zeros(grid.n_cells)
+        if isinstance(self.probabilities, dict):
+            indices = [grid.index(label) for label in self.probabilities]
+            if len(set(indices)) < len(indices):
+                raise DistributionError("a cell is named twice, in two spellings")
+            mass[indices] = list(self.probabilities.values())
+        else:
+            if len(self.probabilities) != grid.n_cells:
+                raise DistributionError(f"{len(self.probabilities)} probabilities for a grid of {grid.n_cells} cells")
+            mass[:] = self.probabilities
+        normalized: FloatArray = mass / mass.sum()
+        return normalized

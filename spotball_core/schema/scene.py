@@ -1,0 +1,175 @@
+"""One item of the benchmark: an image, where its ball is and where its players are."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from pydantic import Field, PositiveInt, field_validator, model_serializer, model_validator
+
+from spotball_core.grid import BoolArray, FloatArray, Grid
+from spotball_core.schema.record import Name, Record
+
+
+class GridShape(Record):
+    """Rows and columns of a grid."""
+
+    rows: PositiveInt
+    cols: PositiveInt
+
+
+class PlayerBox(Record):
+    """A player's bounding box, in pixels of the scene's image. Written as `[x1, y1, x2, y2]`.
+
+    >>> PlayerBox.model_validate([10, 20, 30, 60]).x2
+    30.0
+    """
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_sequence(cls, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            if len(value) != 4:
+                raise ValueError(f"a box has 4 numbers (x1, y1, x2, y2), found {len(value)}")
+            return dict(zip(("x1", "y1", "x2", "y2"), value, strict=True))
+        return value
+
+    @model_validator(mode="after")
+    def _ordered(self) -> PlayerBox:
+        if self.x2 < self.x1 or self.y2 < self.y1:
+            raise ValueError(f"x2 < x1 or y2 < y1 in box {list(self.corners)}")
+        return self
+
+    @property
+    def corners(self) -> tuple[float, float, float, float]:
+        """(x1, y1, x2, y2)."""
+        return self.x1, self.y1, self.x2, self.y2
+
+    @model_serializer
+    def _as_list(self) -> list[float]:
+        return list(self.corners)
+
+
+class GroundTruth(Record):
+    """The cells that hold the ball: a set of labels of one grid, in index order.
+
+    >>> GroundTruth.from_labels(["d2", "C2"], Grid.standard()).cells
+    ('C2', 'D2')
+    >>> GroundTruth.from_box((90.5, 140.625, 117.5, 165.375), Grid.standard()).cells
+    ('C2',)
+    """
+
+    grid: GridShape
+    cells: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _canonical(self) -> GroundTruth:
+        mask = _unit_grid(self.grid).mask(self.cells)
+        if self.cells != (canonical := _named(mask, self.grid)):
+            raise ValueError(f"cells {self.cells} are not in canonical form {canonical}; use from_labels")
+        return self
+
+    @classmethod
+    def from_labels(cls, labels: list[str] | tuple[str, ...], grid: Grid) -> GroundTruth:
+        """From cell labels in any spelling `Grid.position` reads; raises GridError for a cell outside."""
+        shape = GridShape(rows=grid.rows, cols=grid.cols)
+        return cls(grid=shape, cells=_named(grid.mask(labels), shape))
+
+    @classmethod
+    def from_box(cls, box: tuple[float, float, float, float], grid: Grid, *, min_share: float = 0.0) -> GroundTruth:
+        """From the ball's box in pixels: the cells of which it covers more than `min_share` of the area."""
+        return cls.from_labels(tuple(grid.cells_in(box, min_share=min_share)), grid)
+
+    @property
+    def mask(self) -> BoolArray:
+        """Boolean array over the grid's cells, true where the ball is."""
+        return _unit_grid(self.grid).mask(self.cells)
+
+
+class Scene(Record):
+    """One item: a sport's image, its grid, its ball and its players. All coordinates in pixels of the image.
+
+    An image's identity is `(sport, image)`: the same image id may occur in several sports.
+
+    Attributes:
+        ball_cells: labels of the cells that hold the ball, in index order; None where the truth is not known. Left
+            out, they are the cells that `ball_box` covers, if there is one. Annotated cells need not agree with the
+            box; they are what is scored.
+        players: the players' boxes; None where nobody looked for players, empty where there are none.
+        control: the ball is still visible.
+        path: the image's file, relative to the dataset's folder.
+
+    >>> scene = Scene(sport="soccer", image="163", grid=Grid.standard(), ball_cells=["C2", "C3", "D2", "D3"])
+    >>> scene.key, scene.width, scene.ball_cells
+    (('soccer', '163'), 640, ('C2', 'C3', 'D2', 'D3'))
+    """
+
+    sport: Name
+    image: Name
+    width: PositiveInt
+    height: PositiveInt
+    grid: GridShape
+    ball_cells: tuple[str, ...] | None = None
+    ball_box: tuple[float, float, float, float] | None = None
+    players: tuple[PlayerBox, ...] | None = None
+    control: bool = Field(default=False, strict=True)
+    path: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_grid(cls, value: Any) -> Any:
+        if isinstance(value, dict) and isinstance(grid := value.get("grid"), Grid):
+            shape = {"rows": grid.rows, "cols": grid.cols}
+            return {"width": grid.width, "height": grid.height, **value, "grid": shape}
+        return value
+
+    @field_validator("ball_box")
+    @classmethod
+    def _ordered(cls, box: tuple[float, float, float, float] | None) -> tuple[float, float, float, float] | None:
+        return None if box is None else PlayerBox.model_validate(box).corners
+
+    @model_validator(mode="after")
+    def _on_the_grid(self) -> Scene:
+        if self.ball_cells:
+            cells = GroundTruth.from_labels(self.ball_cells, self.layout).cells
+        elif self.ball_cells is None and self.ball_box is not None:
+            cells = GroundTruth.from_box(self.ball_box, self.layout).cells
+        else:
+            cells = ()
+        object.__setattr__(self, "ball_cells", cells or None)
+        return self
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The image's identity: (sport, image)."""
+        return self.sport, self.image
+
+    @cached_property
+    def layout(self) -> Grid:
+        """The grid over this image, with its size in pixels."""
+        return Grid(self.grid.rows, self.grid.cols, self.width, self.height)
+
+    @cached_property
+    def truth(self) -> GroundTruth | None:
+        """The cells that hold the ball; None where they are not known."""
+        return GroundTruth(grid=self.grid, cells=self.ball_cells) if self.ball_cells else None
+
+    @property
+    def boxes(self) -> FloatArray:
+        """The players' boxes, shape (n_players, 4)."""
+        return np.array([box.corners for box in self.players or ()], dtype=float).reshape(-1, 4)
+
+
+def _unit_grid(shape: GridShape) -> Grid:
+    return Grid(shape.rows, shape.cols, shape.cols, shape.rows)
+
+
+def _named(mask: BoolArray, shape: GridShape) -> tuple[str, ...]:
+    grid = _unit_grid(shape)
+    return tuple(grid.label(int(index)) for index in mask.nonzero()[0])

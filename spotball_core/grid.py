@@ -8,10 +8,12 @@ cells. Arrays over cells run row by row: the index of row `r`, column `c` is `(r
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +24,9 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
-_LETTERS_FIRST = re.compile(r"\s*([A-Za-z]+)\s*([0-9]+)\s*", re.ASCII)
-_NUMBER_FIRST = re.compile(r"\s*([0-9]+)\s*([A-Za-z]+)\s*", re.ASCII)
+# Bounded, since Python refuses to turn thousands of digits into a number, with an error that is not ours.
+_LETTERS_FIRST = re.compile(r"\s*([A-Za-z]{1,9})\s*([0-9]{1,9})\s*", re.ASCII)
+_NUMBER_FIRST = re.compile(r"\s*([0-9]{1,9})\s*([A-Za-z]{1,9})\s*", re.ASCII)
 
 
 def row_name(row: int) -> str:
@@ -148,17 +151,20 @@ class Grid:
         if isinstance(cell, str):
             row, col = parse_label(cell)
         elif isinstance(cell, tuple):
-            row, col = cell
+            if len(cell) != 2:
+                raise GridError(f"{cell!r} is no (row, column) pair")
+            row, col = (_whole(number, cell) for number in cell)
         else:
-            if not 0 <= cell < self.n_cells:
+            index = _whole(cell, cell)
+            if not 0 <= index < self.n_cells:
                 raise GridError(f"index {cell} is outside the {self.n_cells} cells of the grid")
-            row, col = divmod(cell, self.cols)
+            row, col = divmod(index, self.cols)
             row, col = row + 1, col + 1
         if not (1 <= row <= self.rows and 1 <= col <= self.cols):
             raise GridError(
                 f"{cell!r} is outside the grid, whose cells run from A1 to {row_name(self.rows)}{self.cols}"
             )
-        return int(row), int(col)
+        return row, col
 
     def index(self, cell: str | int | tuple[int, int]) -> int:
         """Index, from 0, of a label, an index or a (row, column) pair; see `position` for errors."""
@@ -216,7 +222,10 @@ class Grid:
     @cached_property
     def center_distances(self) -> FloatArray:
         """Distance of each cell's center from the image's center, shape (n_cells,), in pixels. Read-only."""
-        return _frozen(np.hypot(*(self.centers - [self.width / 2, self.height / 2]).T))
+        # Counted from the center, so that the middle cell of an odd number is at exactly 0, whatever the size.
+        dx = (np.arange(self.cols) * 2 + 1 - self.cols) * (self.cell_width / 2)
+        dy = (np.arange(self.rows) * 2 + 1 - self.rows) * (self.cell_height / 2)
+        return _frozen(np.hypot(dx[None], dy[:, None]).reshape(-1))
 
     def indices_at(self, x: ArrayLike, y: ArrayLike) -> IntArray:
         """Index of the cell that holds each point; -1 outside the image. Broadcasts `x` and `y` (pixels).
@@ -252,6 +261,9 @@ class Grid:
         Returns:
             Shape (..., n_cells), each in [0, 1].
 
+        Raises:
+            GridError: for boxes of another shape, partly NaN, infinite, or with x2 < x1 or y2 < y1.
+
         >>> shares = Grid.standard().box_shares([32, 0, 96, 60])
         >>> shares[:3].tolist()
         [0.5, 0.5, 0.0]
@@ -260,7 +272,8 @@ class Grid:
         left, top, right, bottom = self.rectangles.T
         wide = np.clip(np.minimum(right, x2) - np.maximum(left, x1), 0, None)
         high = np.clip(np.minimum(bottom, y2) - np.maximum(top, y1), 0, None)
-        shares: FloatArray = np.nan_to_num(wide * high / self.cell_area, nan=0.0)
+        # Over the rectangles' own area, which `cell_area` rounds, so that a covered cell's share is exactly 1.
+        shares: FloatArray = np.nan_to_num(wide * high / ((right - left) * (bottom - top)), nan=0.0)
         return shares
 
     def box_distances(self, boxes: ArrayLike) -> FloatArray:
@@ -271,6 +284,9 @@ class Grid:
 
         Returns:
             Shape (..., n_cells).
+
+        Raises:
+            GridError: as `box_shares`.
 
         >>> float(Grid.standard().box_distances([64, 0, 128, 60])[0])
         32.0
@@ -296,10 +312,22 @@ class Grid:
         return {self.labels[i]: float(shares[i]) for i in np.flatnonzero(shares > min_share)}
 
 
+def _whole(number: SupportsIndex, cell: object) -> int:
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise GridError(f"{cell!r} is no label, whole index or (row, column) pair") from None
+
+
 def _edges(boxes: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    array = np.asarray(boxes, dtype=float)
+    try:
+        array = np.asarray(boxes, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise GridError(f"boxes are no array of numbers, expected shape (..., 4): {error}") from error
     if array.ndim == 0 or array.shape[-1] != 4:
         raise GridError(f"boxes have shape {array.shape}, expected (..., 4): x1, y1, x2, y2")
+    if not (np.isfinite(array).all(axis=-1) | np.isnan(array).all(axis=-1)).all():
+        raise GridError("a box is not finite; one that is missing is NaN throughout")
     if np.any(array[..., 2] < array[..., 0]) or np.any(array[..., 3] < array[..., 1]):
         raise GridError("a box has x2 < x1 or y2 < y1")
     x1, y1, x2, y2 = (array[..., i, None] for i in range(4))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
 
 class Record(BaseModel):
@@ -15,5 +16,12 @@ class Record(BaseModel):
     )
 
 
-Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+def _not_missing(value: object) -> object:
+    # Numbers become text, and so would the NaN that stands for a missing value in a table.
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("expected a name or a number")
+    return value
+
+
+Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True), BeforeValidator(_not_missing)]
 """A word that identifies something: not empty, no blanks around it."""

@@ -58,7 +58,8 @@ class Response(_Answer):
         return f"{row_name(row)}{col}"
 
 
-Probability = Annotated[float, Field(ge=0, le=1)]
+# No upper bound: rounding may leave 1 + 1e-7, and the sum is what is checked.
+Probability = Annotated[float, Field(ge=0)]
 
 
 class PredictionDistribution(_Answer):

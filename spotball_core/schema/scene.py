@@ -99,8 +99,8 @@ class Scene(Record):
 
     Attributes:
         ball_cells: labels of the cells that hold the ball, in index order; None where the truth is not known. Left
-            out, they are the cells that `ball_box` covers, if there is one. Annotated cells need not agree with the
-            box; they are what is scored.
+            out or empty, they are the cells that `ball_box` covers, if there is one. Annotated cells need not agree
+            with the box; they are what is scored.
         players: the players' boxes; None where nobody looked for players, empty where there are none.
         control: the ball is still visible.
         path: the image's file, relative to the dataset's folder.
@@ -126,7 +126,10 @@ class Scene(Record):
     def _from_grid(cls, value: Any) -> Any:
         if isinstance(value, dict) and isinstance(grid := value.get("grid"), Grid):
             shape = {"rows": grid.rows, "cols": grid.cols}
-            return {"width": grid.width, "height": grid.height, **value, "grid": shape}
+            size = {"width": grid.width, "height": grid.height}
+            if any(value.get(side, pixels) != pixels for side, pixels in size.items()):
+                raise ValueError(f"width or height are not those of the grid {grid}")
+            return {**value, **size, "grid": shape}
         return value
 
     @field_validator("ball_box")
@@ -138,7 +141,7 @@ class Scene(Record):
     def _on_the_grid(self) -> Scene:
         if self.ball_cells:
             cells = GroundTruth.from_labels(self.ball_cells, self.layout).cells
-        elif self.ball_cells is None and self.ball_box is not None:
+        elif self.ball_box is not None:
             cells = GroundTruth.from_box(self.ball_box, self.layout).cells
         else:
             cells = ()

@@ -7,18 +7,22 @@ distributions share on a cell stays where it is in an optimal plan, so only thei
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
 from spotball_core.errors import DistributionError, OptionError
 from spotball_core.grid import FloatArray, Grid
-from spotball_core.metrics.inputs import Guesses, grid_for, mass_of, ratio, unwrap
+from spotball_core.metrics.inputs import Guesses, check_cells, grid_for, mass_of, ratio, unwrap
 
 Unit = Literal["px", "cell", "diagonal"]
 
 _NOISE = 1e-15
-"""Differences in probability below this are rounding of the division by the sum, not mass."""
+"""Differences in probability up to this are rounding of the division by the sum, not mass."""
+
+_CLOSE = 1e-3
+"""Distributions that differ by less in all are subtracted exactly: rounding would be a visible part of the rest."""
 
 
 def wasserstein(guesses: Guesses, reference: Guesses, *, unit: Unit = "px", grid: Grid | None = None) -> FloatArray:
@@ -50,11 +54,11 @@ def wasserstein(guesses: Guesses, reference: Guesses, *, unit: Unit = "px", grid
     """
     grid = grid_for(grid)
     cost = cost_matrix(grid, unit)
-    p, q = _normalized_pair(guesses, reference, grid)
+    p, q = _pair(guesses, reference, grid)
     flat_p, flat_q = p.reshape(-1, grid.n_cells), q.reshape(-1, grid.n_cells)
     out = np.full(len(flat_p), np.nan)
-    for i in np.flatnonzero(np.isfinite(flat_p).all(axis=-1) & np.isfinite(flat_q).all(axis=-1)):
-        out[i] = _transport(flat_p[i] - flat_q[i], cost)
+    for i in np.flatnonzero(flat_p.any(axis=-1) & flat_q.any(axis=-1)):
+        out[i] = _transport(_difference(flat_p[i], flat_q[i]), cost)
     return unwrap(out.reshape(p.shape[:-1]))
 
 
@@ -82,7 +86,8 @@ def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = 
     32.0
     """
     grid = grid_for(grid)
-    p, q = _normalized_pair(guesses, reference, grid)
+    p, q = _pair(guesses, reference, grid)
+    p, q = ratio(p, p.sum(axis=-1, keepdims=True)), ratio(q, q.sum(axis=-1, keepdims=True))
     difference = (p - q).reshape(*p.shape[:-1], grid.rows, grid.cols)
     along_x = np.abs(difference.sum(axis=-2).cumsum(axis=-1)).sum(axis=-1) * grid.cell_width
     along_y = np.abs(difference.sum(axis=-1).cumsum(axis=-1)).sum(axis=-1) * grid.cell_height
@@ -100,18 +105,27 @@ def cost_matrix(grid: Grid, unit: Unit) -> FloatArray:
     raise OptionError(f"unit is {unit!r}, expected px, cell or diagonal")
 
 
-def _normalized_pair(guesses: Guesses, reference: Guesses, grid: Grid) -> tuple[FloatArray, FloatArray]:
+def _pair(guesses: Guesses, reference: Guesses, grid: Grid) -> tuple[FloatArray, FloatArray]:
     p, q = mass_of(guesses, grid)[0], mass_of(reference, grid)[0]
-    try:
-        p, q = np.broadcast_arrays(p, q)
-    except ValueError as error:
-        raise DistributionError(f"shapes {p.shape} and {q.shape} do not broadcast") from error
-    return ratio(p, p.sum(axis=-1, keepdims=True)), ratio(q, q.sum(axis=-1, keepdims=True))
+    check_cells(p, q)
+    p, q = np.broadcast_arrays(p, q)
+    return p, q
+
+
+def _difference(p: FloatArray, q: FloatArray) -> FloatArray:
+    """Difference of two distributions, each over its sum; all 0 where it is no more than rounding."""
+    difference: FloatArray = p / p.sum() - q / q.sum()
+    difference[np.abs(difference) <= _NOISE] = 0.0
+    if 0 < np.abs(difference).sum() < _CLOSE:
+        p_sum, q_sum = sum(map(Fraction, p.tolist())), sum(map(Fraction, q.tolist()))
+        pairs = zip(p.tolist(), q.tolist(), strict=True)
+        difference = np.array([float(Fraction(a) / p_sum - Fraction(b) / q_sum) for a, b in pairs])
+    return difference
 
 
 def _transport(difference: FloatArray, cost: FloatArray) -> float:
     """Cost of moving the surplus of a difference that sums to 0 to where it lacks."""
-    sources, sinks = np.flatnonzero(difference > _NOISE), np.flatnonzero(difference < -_NOISE)
+    sources, sinks = np.flatnonzero(difference > 0), np.flatnonzero(difference < 0)
     if not (len(sources) and len(sinks)):
         return 0.0
     supply, demand = difference[sources], -difference[sinks]
@@ -120,7 +134,7 @@ def _transport(difference: FloatArray, cost: FloatArray) -> float:
     from ot.lp import emd2
 
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UserWarning)
         try:
             value = emd2(
                 supply / total,

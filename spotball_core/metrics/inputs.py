@@ -9,10 +9,10 @@ scene's if there is one, else the `grid` that was passed, else the paper's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from spotball_core.errors import DistributionError, GridError
 from spotball_core.grid import BoolArray, FloatArray, Grid
@@ -22,21 +22,27 @@ from spotball_core.schema.scene import GroundTruth, PlayerBox, Scene
 Guesses: TypeAlias = ArrayLike | Sequence[str | None] | Mapping[str, float] | PredictionDistribution
 Truth: TypeAlias = ArrayLike | Sequence[str] | Scene | GroundTruth
 Players: TypeAlias = ArrayLike | Sequence[PlayerBox] | Scene
+AnyArray: TypeAlias = NDArray[Any]
 
 
 def grid_given(grid: Grid | None, *others: object) -> Grid | None:
-    """The scene's grid if there is a scene, else the one passed, if any; GridError if the two disagree."""
-    scene = next((other for other in others if isinstance(other, Scene)), None)
-    if scene is None:
-        return grid
-    if grid is not None and grid != scene.layout:
-        raise GridError(f"the scene's grid is {scene.layout}, the one passed {grid}")
-    return scene.layout
+    """The scene's grid if there is a scene, else the one passed, if any; GridError if the two disagree.
+
+    A GroundTruth knows rows and columns, enough to read labels by: without another grid, its cells are taken as square.
+    """
+    for other in others:
+        if isinstance(other, Scene):
+            if grid is not None and grid != other.layout:
+                raise GridError(f"the scene's grid is {other.layout}, the one passed {grid}")
+            return other.layout
+        if isinstance(other, GroundTruth) and grid is None:
+            return Grid(other.grid.rows, other.grid.cols, width=other.grid.cols, height=other.grid.rows)
+    return grid
 
 
 def grid_for(grid: Grid | None, *others: object) -> Grid:
-    """The grid to measure on: as `grid_given`, and the paper's where none is given."""
-    return grid_given(grid, *others) or Grid.standard()
+    """The grid to measure on: the scene's, the one passed, or the paper's where none is given; as `grid_given`."""
+    return grid_given(grid, *(other for other in others if isinstance(other, Scene))) or Grid.standard()
 
 
 def mass_of(guesses: Guesses, grid: Grid | None) -> tuple[FloatArray, FloatArray]:
@@ -45,12 +51,14 @@ def mass_of(guesses: Guesses, grid: Grid | None) -> tuple[FloatArray, FloatArray
         return guesses.mass(grid or Grid.standard()), np.zeros(())
     if isinstance(guesses, Mapping):
         grid = grid or Grid.standard()
-        mass = np.zeros(grid.n_cells)
-        np.add.at(mass, [grid.index(label) for label in guesses], list(guesses.values()))
-        return checked_mass(mass, grid), np.zeros(())
+        indices = [grid.index(label) for label in guesses]
+        mass = np.zeros((len(indices), grid.n_cells))
+        # Checked before they are added up: another spelling of the same cell could hide a negative number.
+        mass[np.arange(len(indices)), indices] = checked_numbers(list(guesses.values()), "mass")
+        return checked_mass(mass.sum(axis=0), grid), np.zeros(())
     if isinstance(guesses, str):
         guesses = [guesses]
-    if _are_labels(guesses):
+    if are_labels(guesses):
         grid = grid or Grid.standard()
         named = [grid.index(label) for label in guesses if label is not None]
         mass = np.bincount(named, minlength=grid.n_cells).astype(float)
@@ -63,22 +71,30 @@ def checked_mass(values: object, grid: Grid | None) -> FloatArray:
     """An array of mass with the cells on the last axis: finite, nowhere negative, as long as the grid has cells.
 
     Raises:
-        DistributionError: for anything else.
+        DistributionError: for anything else, and for mass whose sum is not finite.
     """
-    try:
-        mass = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise DistributionError(
-            f"expected labels, or numbers with the cells on the last axis, found {values!r:.80}"
-        ) from error
-    if mass.ndim == 0:
-        raise DistributionError("expected one number a cell, found a single number")
+    mass = checked_numbers(values, "mass")
+    if mass.ndim == 0 or mass.shape[-1] == 0:
+        raise DistributionError(f"expected one number a cell, found shape {mass.shape}")
     _check_length(mass, grid, "mass")
-    if not np.isfinite(mass).all():
-        raise DistributionError("mass is not finite everywhere")
-    if (mass < 0).any():
-        raise DistributionError(f"mass is negative: {mass.min():g}")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(mass.sum(axis=-1)).all():
+            raise DistributionError("mass is too large to add up")
     return mass
+
+
+def checked_numbers(values: object, what: str) -> FloatArray:
+    """An array of numbers, finite and nowhere negative; DistributionError for anything else."""
+    try:
+        # Neither text nor complex numbers, which NumPy would turn into floats.
+        numbers = np.asarray(values).astype(float, casting="same_kind", copy=False)
+    except (TypeError, ValueError) as error:
+        raise DistributionError(f"{what}: expected labels or an array of numbers, found {values!r:.80}") from error
+    if not np.isfinite(numbers).all():
+        raise DistributionError(f"{what} is not finite everywhere")
+    if (numbers < 0).any():
+        raise DistributionError(f"{what} is negative: {numbers.min():g}")
+    return numbers
 
 
 def truth_of(truth: Truth, grid: Grid | None) -> BoolArray:
@@ -86,10 +102,12 @@ def truth_of(truth: Truth, grid: Grid | None) -> BoolArray:
     if isinstance(truth, Scene):
         return truth.layout.mask(truth.ball_cells or ())
     if isinstance(truth, GroundTruth):
+        if grid is not None and (grid.rows, grid.cols) != (truth.grid.rows, truth.grid.cols):
+            raise GridError(f"the truth's grid is {truth.grid.rows}x{truth.grid.cols}, the one measured on {grid}")
         return truth.mask
     if isinstance(truth, str):
         truth = [truth]
-    if _are_labels(truth):
+    if are_labels(truth):
         return (grid or Grid.standard()).mask(label for label in truth if label is not None)
     mask = np.asarray(truth)
     if mask.ndim == 0 or mask.dtype.kind not in "biuf":
@@ -104,9 +122,12 @@ def boxes_of(players: Players) -> FloatArray:
     """Players' boxes, shape (..., n_boxes, 4); rows of NaN pad images that have fewer players than others."""
     if isinstance(players, Scene):
         return players.boxes
-    if isinstance(players, Sequence) and players and isinstance(players[0], PlayerBox):
-        players = [box.corners for box in players if isinstance(box, PlayerBox)]
-    boxes = np.asarray(players, dtype=float)
+    if isinstance(players, Sequence):
+        players = [box.corners if isinstance(box, PlayerBox) else box for box in players]
+    try:
+        boxes = np.asarray(players, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise GridError(f"expected boxes (x1, y1, x2, y2), found {players!r:.80}") from error
     if boxes.size == 0:
         boxes = boxes.reshape(*boxes.shape[:-2], 0, 4) if boxes.ndim >= 2 else np.empty((0, 4))
     if boxes.ndim < 2 or boxes.shape[-1] != 4:
@@ -116,15 +137,16 @@ def boxes_of(players: Players) -> FloatArray:
 
 def share(mass: FloatArray, weights: ArrayLike, also: ArrayLike = 0.0) -> FloatArray:
     """Weighted mean over the cells, sum(mass * weights) / (sum(mass) + also); NaN where nothing was answered."""
-    total = mass.sum(axis=-1) + np.asarray(also, dtype=float)
-    return ratio(np.einsum("...c,...c->...", *_broadcast(mass, weights)), total)
+    weights, total, also = np.asarray(weights, dtype=float), mass.sum(axis=-1), np.asarray(also, dtype=float)
+    check_cells(mass, weights)
+    common_shape(total, also)
+    return ratio(np.einsum("...c,...c->...", mass, weights), total + also)
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:
     """Quotient with NaN, and no warning, where the denominator is 0."""
     numerator, denominator = np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float)
-    shape = np.broadcast_shapes(numerator.shape, denominator.shape)
-    out = np.full(shape, np.nan)
+    out = np.full(common_shape(numerator, denominator), np.nan)
     return unwrap(np.divide(numerator, denominator, out=out, where=denominator != 0))
 
 
@@ -139,25 +161,30 @@ def unwrap(values: FloatArray) -> FloatArray:
     return result
 
 
-def _broadcast(mass: FloatArray, weights: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    weights = np.asarray(weights, dtype=float)
-    if mass.shape[-1] != weights.shape[-1]:
-        raise DistributionError(f"{mass.shape[-1]} cells in one argument, {weights.shape[-1]} in the other")
+def check_cells(first: AnyArray, second: AnyArray) -> None:
+    """DistributionError unless both have the same number of cells on the last axis and the other axes broadcast."""
+    if first.shape[-1] != second.shape[-1]:
+        raise DistributionError(f"{first.shape[-1]} cells in one argument, {second.shape[-1]} in the other")
+    common_shape(first, second)
+
+
+def common_shape(first: AnyArray, second: AnyArray) -> tuple[int, ...]:
+    """The shape that two arrays broadcast to; DistributionError if they do not."""
     try:
-        np.broadcast_shapes(mass.shape, weights.shape)
+        return np.broadcast_shapes(first.shape, second.shape)
     except ValueError as error:
-        raise DistributionError(f"shapes {mass.shape} and {weights.shape} do not broadcast") from error
-    return mass, weights
+        raise DistributionError(f"shapes {first.shape} and {second.shape} do not broadcast") from error
 
 
-def _check_length(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]], grid: Grid | None, what: str) -> None:
+def _check_length(array: AnyArray, grid: Grid | None, what: str) -> None:
     if grid is not None and array.shape[-1] != grid.n_cells:
         raise DistributionError(
             f"{what} has {array.shape[-1]} values on the last axis, the grid {grid} has {grid.n_cells} cells"
         )
 
 
-def _are_labels(values: object) -> TypeGuard[Sequence[str | None]]:
+def are_labels(values: object) -> TypeGuard[Sequence[str | None]]:
+    """Whether these are labels (None: unparsed) rather than numbers; a list of nothing is no labels."""
     return (
         isinstance(values, Sequence)
         and not isinstance(values, str)

@@ -14,6 +14,7 @@ from spotball_core.grid import BoolArray, FloatArray, Grid
 from spotball_core.metrics.inputs import (
     Guesses,
     Truth,
+    check_cells,
     grid_for,
     grid_given,
     mass_of,
@@ -55,7 +56,7 @@ def log_score(guesses: Guesses, truth: Truth, *, smoothing: float = 0.01, grid: 
     p, mask = _distribution(guesses, truth, grid)
     known = mask.any(axis=-1)
     given = np.where(mask, (1 - smoothing) * p + smoothing / p.shape[-1], 0.0).sum(axis=-1)
-    return where_known(-np.log(np.where(known, np.minimum(given, 1.0), 1.0)), known)
+    return where_known(-np.log(np.where(known, np.minimum(given, 1.0), 1.0)) + 0.0, known)
 
 
 def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
@@ -117,4 +118,5 @@ def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) ->
 def _distribution(guesses: Guesses, truth: Truth, grid: Grid | None) -> tuple[FloatArray, BoolArray]:
     grid = grid_given(grid, truth)
     mass, mask = mass_of(guesses, grid)[0], truth_of(truth, grid)
+    check_cells(mass, mask)
     return ratio(mass, mass.sum(axis=-1, keepdims=True)), mask

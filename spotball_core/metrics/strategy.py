@@ -14,7 +14,9 @@ from spotball_core.metrics.inputs import (
     Guesses,
     Players,
     Truth,
+    are_labels,
     boxes_of,
+    checked_mass,
     grid_for,
     mass_of,
     ratio,
@@ -23,6 +25,7 @@ from spotball_core.metrics.inputs import (
     unwrap,
     where_known,
 )
+from spotball_core.schema.scene import GroundTruth, Scene
 
 Window = tuple[tuple[int, int], tuple[int, int]]
 
@@ -56,11 +59,9 @@ def near_player_rate(guesses: Guesses, players: Players, *, tau: float = 0.08, g
     >>> float(near_player_rate(["A1", "F10"], [[0, 0, 50, 100]]))
     0.5
     """
-    _check_share("tau", tau)
     grid = grid_for(grid, players)
-    distance = player_distances(players, grid)
-    near = distance <= tau * grid.diagonal
-    return where_known(share(mass_of(guesses, grid)[0], near), np.isfinite(distance).any(axis=-1))
+    near, known = near_player_mask(players, grid, tau=tau)
+    return where_known(share(mass_of(guesses, grid)[0], near), known)
 
 
 def overlap_rate(guesses: Guesses, players: Players, *, theta: float = 0.02, grid: Grid | None = None) -> FloatArray:
@@ -88,11 +89,9 @@ def overlap_rate(guesses: Guesses, players: Players, *, theta: float = 0.02, gri
     >>> float(overlap_rate(["A1", "B1", "F10"], [[0, 0, 64, 90]], theta=0.5))  # all of A1, half of B1
     0.6666666666666666
     """
-    _check_share("theta", theta)
     grid = grid_for(grid, players)
-    boxes = boxes_of(players)
-    overlap = player_shares(boxes, grid) >= theta
-    return where_known(share(mass_of(guesses, grid)[0], overlap), np.isfinite(boxes).all(axis=-1).any(axis=-1))
+    overlap, known = overlap_mask(players, grid, theta=theta)
+    return where_known(share(mass_of(guesses, grid)[0], overlap), known)
 
 
 def center_ratio(
@@ -183,11 +182,14 @@ def normalized_entropy(guesses: Guesses, *, grid: Grid | None = None) -> FloatAr
     mass, _ = mass_of(guesses, grid)
     p = ratio(mass, mass.sum(axis=-1, keepdims=True))
     logarithm = np.log(p, out=np.zeros_like(p), where=p > 0)
-    return unwrap(-(p * logarithm).sum(axis=-1) / max(np.log(p.shape[-1]), np.log(2)) + 0.0)
+    entropy = -(p * logarithm).sum(axis=-1) / max(np.log(p.shape[-1]), np.log(2))
+    return unwrap(np.clip(entropy, 0.0, 1.0) + 0.0)
 
 
 def image_entropy(guesses: Guesses, *, grid: Grid | None = None) -> FloatArray:
-    """Mean over images of each image's own normalized entropy: how unsure a respondent is about one image.
+    r"""Mean over images of each image's own normalized entropy (eq. 8): how unsure a respondent is about one image.
+
+    $$\frac{1}{N} \sum_{i=1}^{N} \hat{H}(p_i)$$
 
     Args:
         guesses: mass over the cells, shape (..., n_images, n_cells), or one image's labels.
@@ -207,6 +209,28 @@ def image_entropy(guesses: Guesses, *, grid: Grid | None = None) -> FloatArray:
     values = np.atleast_1d(normalized_entropy(guesses, grid=grid))
     known = np.isfinite(values)
     return ratio(np.where(known, values, 0.0).sum(axis=-1), known.sum(axis=-1))
+
+
+def near_player_mask(players: Players, grid: Grid, *, tau: float = 0.08) -> tuple[BoolArray, BoolArray]:
+    """Which cells count as near a player (eq. 5), shape (..., n_cells), and where there are players, shape (...).
+
+    Raises:
+        OptionError: for tau outside (0, 1].
+    """
+    _check_share("tau", tau)
+    distance = player_distances(players, grid)
+    return distance <= tau * grid.diagonal, np.isfinite(distance).any(axis=-1)
+
+
+def overlap_mask(players: Players, grid: Grid, *, theta: float = 0.02) -> tuple[BoolArray, BoolArray]:
+    """Which cells count as overlapping a player (eq. 6), shape (..., n_cells), and where there are players.
+
+    Raises:
+        OptionError: for theta outside (0, 1].
+    """
+    _check_share("theta", theta)
+    boxes = boxes_of(players)
+    return player_shares(boxes, grid) >= theta, np.isfinite(boxes).all(axis=-1).any(axis=-1)
 
 
 def player_distances(players: Players, grid: Grid) -> FloatArray:
@@ -251,10 +275,9 @@ def window_mask(grid: Grid, window: Window | None = None) -> BoolArray:
 
 
 def truth_mass(truth: Truth, grid: Grid) -> FloatArray:
-    """How often each cell holds the ball: an array of counts as it is, anything else as one image's truth."""
-    if isinstance(truth, np.ndarray) and truth.dtype != bool:
-        return mass_of(truth, grid)[0]
-    return truth_of(truth, grid).astype(float)
+    """How often each cell holds the ball: numbers as they are, anything else as one image's truth."""
+    named = isinstance(truth, (str, Scene, GroundTruth)) or are_labels(truth)
+    return truth_of(truth, grid).astype(float) if named else checked_mass(truth, grid)
 
 
 def _check_share(name: str, value: float) -> None:

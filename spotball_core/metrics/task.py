@@ -14,6 +14,8 @@ from spotball_core.grid import BoolArray, FloatArray, Grid
 from spotball_core.metrics.inputs import (
     Guesses,
     Truth,
+    check_cells,
+    checked_numbers,
     grid_for,
     grid_given,
     mass_of,
@@ -41,7 +43,7 @@ def accuracy(guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = 0.0, grid:
         Shape (...), in [0, 1], higher is better. NaN where nothing was answered or the truth is not known.
 
     Raises:
-        DistributionError: for mass that is negative, not finite or of the wrong length.
+        DistributionError: for mass or unparsed that are negative, not finite or of the wrong shape.
         GridError: for a label outside the grid.
 
     >>> round(float(accuracy(["D5", "E6", "C2", None], ["C2", "C3"])), 3)
@@ -50,7 +52,8 @@ def accuracy(guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = 0.0, grid:
     grid = grid_given(grid, truth)
     mass, blanks = mass_of(guesses, grid)
     mask = truth_of(truth, grid)
-    return where_known(share(mass, mask, also=np.asarray(unparsed, dtype=float) + blanks), mask.any(axis=-1))
+    unanswered = checked_numbers(unparsed, "unparsed") + blanks
+    return where_known(share(mass, mask, also=unanswered), mask.any(axis=-1))
 
 
 def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
@@ -140,6 +143,7 @@ def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | N
     grid = grid_given(grid, truth)
     mass, _ = mass_of(guesses, grid)
     mask = truth_of(truth, grid)
+    check_cells(mass, mask)
     mass, mask = np.broadcast_arrays(mass, mask)
     k = min(k, mass.shape[-1])
     threshold = np.sort(mass, axis=-1)[..., -k, None]

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from spotball_core.grid import Grid as Grid
     from spotball_core.io.dataset import Dataset as Dataset
     from spotball_core.io.dataset import read_dataset as read_dataset
-    from spotball_core.io.dataset import write_dataset as write_dataset
     from spotball_core.io.release import import_release as import_release
     from spotball_core.io.responses import read_counts as read_counts
     from spotball_core.io.scenes import read_scenes as read_scenes
@@ -135,7 +134,7 @@ _HOMES = {
         "SpotballError",
     ),
     "grid": ("Grid",),
-    "io.dataset": ("Dataset", "read_dataset", "write_dataset"),
+    "io.dataset": ("Dataset", "read_dataset"),
     "io.release": ("import_release",),
     "io.responses": ("read_counts",),
     "io.scenes": ("read_scenes",),

@@ -48,7 +48,12 @@ def spotball(
 
 def _add_commands() -> None:
     for entry in sorted(entry_points(group=COMMANDS), key=lambda entry: entry.name):
-        command = entry.load()
+        try:
+            command = entry.load()
+        except ImportError as error:
+            # One package's broken command must not take the others away.
+            print(f"warning: the command {entry.name} cannot be loaded: {error}", file=sys.stderr)
+            continue
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=entry.name)
         else:

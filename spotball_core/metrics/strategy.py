@@ -219,7 +219,7 @@ def near_player_mask(players: Players, grid: Grid, *, tau: float = 0.08) -> tupl
     """
     _check_share("tau", tau)
     distance = player_distances(players, grid)
-    return distance <= tau * grid.diagonal, np.isfinite(distance).any(axis=-1)
+    return distance <= tau * grid.diagonal, np.asarray(np.isfinite(distance).any(axis=-1))
 
 
 def overlap_mask(players: Players, grid: Grid, *, theta: float = 0.02) -> tuple[BoolArray, BoolArray]:
@@ -230,7 +230,7 @@ def overlap_mask(players: Players, grid: Grid, *, theta: float = 0.02) -> tuple[
     """
     _check_share("theta", theta)
     boxes = boxes_of(players)
-    return player_shares(boxes, grid) >= theta, np.isfinite(boxes).all(axis=-1).any(axis=-1)
+    return player_shares(boxes, grid) >= theta, np.asarray(np.isfinite(boxes).all(axis=-1).any(axis=-1))
 
 
 def player_distances(players: Players, grid: Grid) -> FloatArray:

@@ -1,0 +1,110 @@
+"""`spotball score`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet
+from spotball_core.errors import OptionError
+
+
+class Format(StrEnum):
+    """Forms a report is written in."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+
+
+_BY_ENDING = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown}
+
+
+def score(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (then --scenes).")
+    ],
+    scenes: Annotated[Path | None, typer.Option(metavar="FILE", help="The scenes that were answered to.")] = None,
+    reference: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Compare others with this respondent, usually human.")
+    ] = None,
+    images: Annotated[
+        Literal["shared", "all"] | None,
+        typer.Option(help="Images all groups answered, or each group's own. Default: shared with a reference."),
+    ] = None,
+    policy: Annotated[
+        Literal["standard", "paper"], typer.Option(help="The choices that change numbers; paper: as published.")
+    ] = "standard",
+    by: Annotated[str, typer.Option(metavar="PARTS", help="What makes a group.")] = "sport,respondent,prompt",
+    wasserstein_unit: Annotated[
+        Literal["px", "cell", "diagonal"], typer.Option(help="Pixels, cells, or shares of the image's diagonal.")
+    ] = "px",
+    cluster: Annotated[
+        Literal["image", "participant"], typer.Option(help="What the bootstrap draws, where there are participants.")
+    ] = "image",
+    bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Resamples for the intervals; 0 for none.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the resamples.")] = 0,
+    format: Annotated[
+        Format | None, typer.Option(help="Form of the report. Default: by the ending of --out, else table.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of printing.")] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Score predictions: every metric, with intervals, for every sport, respondent and prompt.
+
+    A file of predictions (JSON Lines, CSV, Parquet) names an image and an answer: `cell` (D5), or `x` and `y` in
+    pixels, or `row` and `col`, or `probabilities`. The signature at the foot says what the numbers rest on.
+
+    Example: `spotball score predictions.csv --scenes data/scenes.jsonl`
+    """
+    from spotball_core.report import tables
+    from spotball_core.scoring import score as score_responses
+
+    tell = teller(quiet)
+    report = score_responses(
+        [str(path) for path in paths],
+        scenes,
+        policy=policy,
+        reference=reference,
+        images=images,
+        by=_parts(by),
+        wasserstein_unit=wasserstein_unit,
+        cluster=cluster,
+        bootstrap=bootstrap,
+        seed=seed,
+    )
+    format = format or (_BY_ENDING.get(out.suffix, Format.table) if out else Format.table)
+    if format is Format.json:
+        text = report.model_dump_json(indent=1) + "\n"
+    elif format is Format.csv:
+        text = tables.to_csv(report)
+    elif format is Format.markdown:
+        text = tables.to_markdown(report)
+    else:
+        text = tables.to_text(report, to_terminal=out is None)
+    if format in (Format.json, Format.csv):
+        for warning in report.warnings:
+            tell(f"warning: {warning}")
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    from spotball_core.io.files import replacing
+
+    with replacing(out) as beside:
+        beside.write_text(text, encoding="utf-8")
+    tell(f"wrote {out}")
+
+
+def _parts(by: str) -> tuple[Literal["sport", "respondent", "prompt"], ...]:
+    from spotball_core.scoring import PARTS
+
+    named = [part.strip() for part in by.split(",") if part.strip()]
+    if unknown := [part for part in named if part not in PARTS]:
+        raise OptionError(f"--by: {', '.join(unknown)} is none of {', '.join(PARTS)}")
+    return tuple(part for part in PARTS if part in named)

@@ -1,0 +1,145 @@
+"""Counts: how often each respondent named each cell of each image.
+
+They are the sufficient statistic of every Spot the Ball metric. Reading a file reduces it to counts; counts of two
+files add; metrics, intervals and tests never look at rows again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import FloatArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+KEYS = ("sport", "image", "respondent", "kind", "prompt")
+"""What a count belongs to; `participant` comes last where people are told apart."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A table of counts over the cells of a grid of `rows` x `cols`.
+
+    Attributes:
+        rows: rows of the grid.
+        cols: columns of the grid.
+        table: one row for each (sport, image, respondent, kind, prompt, [participant,] cell) that was answered:
+            the keys as text, `cell` the cell's index or null for unparsed answers, `n` the number of answers. An
+            answer given as a distribution counts as one, in parts. Sorted by its keys, each key once.
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"sport": "soccer", "image": "163", "respondent": "me", "kind": "human",
+    ...                      "prompt": "base", "cell": [34, None, 34], "n": [1.0, 1.0, 2.0]})
+    >>> counts = Counts.of(rows, rows=6, cols=10)
+    >>> counts.table["n"].to_list(), (counts + counts).table["n"].to_list()
+    ([3.0, 1.0], [6.0, 2.0])
+    """
+
+    rows: int
+    cols: int
+    table: pl.DataFrame
+
+    @classmethod
+    def of(cls, table: pl.DataFrame, *, rows: int, cols: int) -> Counts:
+        """Counts from rows that may repeat a key, in any order.
+
+        Raises:
+            OptionError: for missing columns, cells outside the grid or negative counts.
+        """
+        import polars as pl
+
+        if missing := [column for column in (*KEYS, "cell", "n") if column not in table.columns]:
+            raise OptionError(
+                f"counts need the columns {', '.join((*KEYS, 'cell', 'n'))}; missing {', '.join(missing)}"
+            )
+        keys = [*KEYS, *(["participant"] if "participant" in table.columns else [])]
+        table = table.select(*(pl.col(key).cast(pl.String) for key in keys), pl.col("cell").cast(pl.Int64), "n")
+        cells, n = table["cell"].drop_nulls(), table["n"].cast(pl.Float64)
+        if len(cells) and not 0 <= int(cells.min()) <= int(cells.max()) < rows * cols:  # type: ignore[arg-type]
+            raise OptionError(f"counts name cells outside the grid of {rows} x {cols}")
+        if not n.is_finite().all() or (n < 0).any():
+            raise OptionError("counts are negative or not finite")
+        # Sorted before it is summed: parts of answers are floats, and their sum must not depend on the rows' order.
+        table = (
+            table.with_columns(n)
+            .sort(*keys, "cell", "n")
+            .group_by(*keys, "cell", maintain_order=True)
+            .agg(pl.col("n").sum())
+            .filter(pl.col("n") > 0)
+        )
+        return cls(rows, cols, table)
+
+    def __add__(self, other: Counts) -> Counts:
+        """The counts of both; equal to counting the rows of both together."""
+        return Counts.merge([self, other])
+
+    @classmethod
+    def merge(cls, parts: Sequence[Counts]) -> Counts:
+        """The sum of several counts.
+
+        Raises:
+            OptionError: if their grids differ, or only some tell participants apart.
+        """
+        import polars as pl
+
+        shapes = {(part.rows, part.cols) for part in parts}
+        if len(shapes) != 1:
+            raise OptionError(f"counts of different grids do not add: {sorted(shapes)}")
+        if len({tuple(part.table.columns) for part in parts}) != 1:
+            raise OptionError("counts with and without participants do not add")
+        ((rows, cols),) = shapes
+        return cls.of(pl.concat(part.table for part in parts), rows=rows, cols=cols)
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells the grid has."""
+        return self.rows * self.cols
+
+    @property
+    def has_participants(self) -> bool:
+        """Whether people are told apart."""
+        return "participant" in self.table.columns
+
+    def pooled(self) -> Counts:
+        """The same counts without telling participants apart."""
+        return (
+            Counts.of(self.table.drop("participant"), rows=self.rows, cols=self.cols) if self.has_participants else self
+        )
+
+    def digest(self) -> str:
+        """SHA-256 over the counts; the same for the same counts, however they were read."""
+        state = hashlib.sha256(f"{self.rows}x{self.cols}".encode())
+        table = self.pooled().table
+        for column in KEYS:
+            state.update("\x1f".join(table[column].to_list()).encode())
+        state.update(table["cell"].fill_null(-1).to_numpy().astype("<i8").tobytes())
+        state.update(table["n"].to_numpy().astype("<f8").tobytes())
+        return state.hexdigest()
+
+
+def dense(rows: pl.DataFrame, places: pl.Series, n_places: int, n_cells: int) -> tuple[FloatArray, FloatArray]:
+    """Rows of a counts table as arrays.
+
+    Args:
+        rows: with `cell` and `n`.
+        places: the place of each row on the arrays' first axis; rows without one are left out.
+        n_places: length of that axis.
+        n_cells: cells of the grid.
+
+    Returns:
+        Mass over the cells, shape (n_places, n_cells), and unparsed answers, shape (n_places,).
+    """
+    place = places.fill_null(-1).to_numpy()
+    cell = rows["cell"].fill_null(n_cells).to_numpy()
+    kept = place >= 0
+    flat = place[kept].astype(np.int64) * (n_cells + 1) + cell[kept]
+    sums = np.bincount(flat, weights=rows["n"].to_numpy()[kept], minlength=n_places * (n_cells + 1))
+    table = sums.astype(float).reshape(n_places, n_cells + 1)
+    return table[:, :-1], table[:, -1]

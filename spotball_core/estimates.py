@@ -1,0 +1,295 @@
+"""One group's metrics: per-image statistics, their aggregate over images, and its bootstrap interval.
+
+Three ways lead from images to one number (`Metric.over`). "images": the mean of each image's value. "responses": the
+mean weighted by the image's number of responses. "pool": the metric of counts summed over images. In each, a resample
+of images only changes how often an image's statistics enter a sum, so all resamples follow from one matrix product.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import BoolArray, FloatArray, Grid, IntArray
+from spotball_core.metrics import strategy, task
+from spotball_core.metrics.inputs import ratio, share, where_known
+from spotball_core.metrics.registry import Metric
+from spotball_core.schema.policy import ScorePolicy
+from spotball_core.schema.report import Interval, MetricValue
+from spotball_core.schema.scene import Scene
+from spotball_core.stats.bootstrap import percentile_interval, resample_weights
+
+PUBLISHED_WITH_CONTROLS = frozenset(
+    {"euclidean_error", "near_player_rate", "overlap_rate", "center_ratio", "normalized_entropy"}
+)
+"""Metrics whose published figures include controls and images that people did not see (policy `paper`)."""
+
+_BLOCK = 2_000_000
+"""Numbers in memory at once when participants are resampled."""
+
+
+class SceneArrays:
+    """Scenes as arrays with the scene on the first axis, in the order given."""
+
+    def __init__(self, scenes: Sequence[Scene], *, tau: float, theta: float) -> None:
+        self.keys = [scene.key for scene in scenes]
+        self.sports = [scene.sport for scene in scenes]
+        self.control = np.array([scene.control for scene in scenes], dtype=bool)
+        self.truth: BoolArray = np.stack([scene.layout.mask(scene.ball_cells or ()) for scene in scenes])
+        self.has_truth = np.asarray(self.truth.any(axis=-1))
+        self.grids = list(dict.fromkeys(scene.layout for scene in scenes))
+        self.grid_of = np.array([self.grids.index(scene.layout) for scene in scenes])
+        self.near = np.zeros_like(self.truth)
+        self.overlap = np.zeros_like(self.truth)
+        self.has_players = np.zeros(len(scenes), dtype=bool)
+        for i, scene in enumerate(scenes):
+            self.near[i], self.has_players[i] = strategy.near_player_mask(scene.boxes, scene.layout, tau=tau)
+            self.overlap[i], _ = strategy.overlap_mask(scene.boxes, scene.layout, theta=theta)
+        self._text = sorted(scene.model_dump_json(exclude={"path"}) for scene in scenes)
+
+    @property
+    def grid_name(self) -> str:
+        """The grid as a signature names it."""
+        if len(self.grids) == 1:
+            return str(self.grids[0])
+        return f"{self.grids[0].rows}x{self.grids[0].cols}@mixed"
+
+    def digest(self) -> str:
+        """SHA-256 over all that scoring uses of the scenes, in whatever order they came."""
+        return hashlib.sha256("\n".join(self._text).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One group's counts on the images it is scored on.
+
+    Attributes:
+        mass: shape (n_images, n_cells).
+        unparsed: shape (n_images,).
+        reference: the reference's counts on the same images; None without a reference.
+        is_reference: whether the group is (a part of) the reference itself.
+        compared: which images the reference answered, shape (n_images,).
+        people: the same mass and unparsed answers told apart by participant, on a first axis.
+    """
+
+    mass: FloatArray
+    unparsed: FloatArray
+    reference: FloatArray | None
+    is_reference: bool
+    compared: BoolArray
+    people: tuple[FloatArray, FloatArray] | None
+
+
+class Estimator:
+    """All metrics of one group."""
+
+    def __init__(self, arrays: SceneArrays, scenes: IntArray, answers: Answers, policy: ScorePolicy) -> None:
+        self.arrays, self.scenes, self.answers, self.policy = arrays, scenes, answers, policy
+        self.truth = arrays.truth[scenes]
+        self.sports = {arrays.sports[scene] for scene in scenes}
+
+    def estimate(self, metric: Metric) -> MetricValue:
+        """The metric's value with what belongs to it, or the reason why it has none."""
+        if reason := self._undefined(metric):
+            return MetricValue(value=None, reason=reason)
+        used = self._used(metric)
+        try:
+            statistic = self._pooled(metric, used) if metric.over == "pool" else self._averaged(metric, used)
+        except OptionError as error:
+            return MetricValue(value=None, reason=str(error))
+        value = float(statistic.of(np.ones((1, len(self.scenes))))[0])
+        if not np.isfinite(value):
+            return MetricValue(value=None, reason=_NO_VALUE.get(metric.key, "no parsed responses"))
+        n_images = int(statistic.enters.sum())
+        return MetricValue(
+            value=value,
+            sd=statistic.sd,
+            ci95=self._interval(metric, used, statistic),
+            n_images=n_images if n_images != len(self.scenes) else None,
+            reference=self.policy.reference if "reference" in metric.needs else None,
+            reason=self._left_out(metric, statistic.enters),
+        )
+
+    # What is defined -----------------------------------------------------------------------------------------
+
+    def _undefined(self, metric: Metric) -> str | None:
+        if not len(self.scenes):
+            return "no shared images" if self.policy.images == "shared" else "no images"
+        if "reference" in metric.needs:
+            if self.answers.reference is None:
+                return "no reference"
+            if self.answers.is_reference:
+                return "is the reference"
+            if not self.answers.compared.any():
+                return "the reference answered none of the images"
+        if "players" in metric.needs and not self.arrays.has_players[self.scenes].any():
+            return "no player boxes"
+        if "truth" in metric.needs and not self.truth.any():
+            return "no ground truth"
+        return None
+
+    def _used(self, metric: Metric) -> BoolArray:
+        """Which images the policy lets enter the metric."""
+        used = np.ones(len(self.scenes), dtype=bool)
+        if self.policy.controls == "paper" and metric.key not in PUBLISHED_WITH_CONTROLS:
+            used &= ~self.arrays.control[self.scenes]
+            if self.policy.reference is not None:
+                used &= self.answers.compared
+        return used
+
+    def _left_out(self, metric: Metric, enters: BoolArray) -> str | None:
+        without = []
+        for need, has in (("players", self.arrays.has_players), ("truth", self.arrays.has_truth)):
+            if need in metric.needs and (n := int((~has[self.scenes] & ~enters).sum())):
+                what = "player boxes" if need == "players" else "ground truth"
+                without.append(f"{n} image{'s' if n > 1 else ''} without {what} left out")
+        return "; ".join(without) or None
+
+    # From images to one number -------------------------------------------------------------------------------
+
+    def _averaged(self, metric: Metric, used: BoolArray) -> _Mean:
+        mass, unparsed = self.answers.mass, self.answers.unparsed
+        return _mean(metric, self._values(metric, mass, unparsed), mass, unparsed, used)
+
+    def _pooled(self, metric: Metric, used: BoolArray) -> _Pool:
+        truth = self.truth.astype(float) * used[:, None]
+        prior = None
+        if self.policy.prior == "all":
+            here = np.array([sport in self.sports for sport in self.arrays.sports])
+            prior = self.arrays.truth[here].sum(axis=0).astype(float)
+        return _Pool(self.answers.mass * used[:, None], truth, prior, self._pool_function(metric), used)
+
+    def _pool_function(self, metric: Metric) -> Callable[[FloatArray, FloatArray], FloatArray]:
+        grid = self._one_grid(metric)
+        if metric.key == "center_ratio":
+            return lambda p, q: strategy.center_ratio(p, q, window=self.policy.window, grid=grid)
+        if metric.key == "symmetric_center_bias":
+            return lambda p, q: strategy.symmetric_center_bias(p, q, grid=grid)
+        return lambda p, _: strategy.normalized_entropy(p)
+
+    def _one_grid(self, metric: Metric) -> Grid:
+        grids = {self.arrays.grids[int(i)] for i in self.arrays.grid_of[self.scenes]}
+        if len(grids) > 1 and metric.key == "symmetric_center_bias":
+            raise OptionError("images differ in size, so that their centers cannot be pooled")
+        return next(iter(grids))
+
+    def _values(self, metric: Metric, mass: FloatArray, unparsed: FloatArray) -> FloatArray:
+        """Each image's value, shape (..., n_images), for mass of shape (..., n_images, n_cells)."""
+        if metric.key == "accuracy":
+            return task.accuracy(mass, self.truth, unparsed=unparsed)
+        if metric.key == "near_player_rate":
+            return where_known(share(mass, self.arrays.near[self.scenes]), self.arrays.has_players[self.scenes])
+        if metric.key == "overlap_rate":
+            return where_known(share(mass, self.arrays.overlap[self.scenes]), self.arrays.has_players[self.scenes])
+        if metric.key == "image_entropy":
+            return strategy.normalized_entropy(mass)
+        values = np.full(mass.shape[:-1], np.nan)
+        other = self.answers.reference if "reference" in metric.needs else self.truth
+        assert other is not None
+        # Images of one size at a time: distances are in pixels.
+        for number in np.unique(self.arrays.grid_of[self.scenes]):
+            here = np.flatnonzero(self.arrays.grid_of[self.scenes] == number)
+            values[..., here] = metric.function(
+                mass[..., here, :], other[here], grid=self.arrays.grids[number], **self._choices(metric)
+            )
+        return values
+
+    def _choices(self, metric: Metric) -> dict[str, object]:
+        choices: dict[str, dict[str, object]] = {
+            "wasserstein": {"unit": self.policy.wasserstein_unit},
+            "top_k_accuracy": {"k": self.policy.top_k},
+            "log_score": {"smoothing": self.policy.log_smoothing},
+        }
+        return choices.get(metric.key, {})
+
+    # Intervals -----------------------------------------------------------------------------------------------
+
+    def _interval(self, metric: Metric, used: BoolArray, statistic: _Mean | _Pool) -> Interval | None:
+        resamples = self.policy.bootstrap
+        if not resamples:
+            return None
+        if self.answers.people is None:
+            return percentile_interval(statistic.of(resample_weights(len(self.scenes), resamples, self.policy.seed)))
+        return percentile_interval(np.concatenate(list(self._by_people(metric, used, self.answers.people))))
+
+    def _by_people(
+        self, metric: Metric, used: BoolArray, people: tuple[FloatArray, FloatArray]
+    ) -> Iterator[FloatArray]:
+        mass, unparsed = people
+        weights = resample_weights(len(mass), self.policy.bootstrap, self.policy.seed)
+        block = max(1, _BLOCK // mass[0].size)
+        every = np.ones((1, len(self.scenes)))
+        for start in range(0, len(weights), block):
+            part = weights[start : start + block]
+            drawn = np.tensordot(part, mass, axes=1)
+            blanks = part @ unparsed
+            if metric.over == "pool":
+                pool = self._pooled(metric, used)
+                counts = (drawn * used[:, None]).sum(axis=-2)
+                yield pool.function(counts, np.broadcast_to(pool.truth_counts(every), counts.shape).copy())
+            else:
+                values = self._values(metric, drawn, blanks)
+                yield _mean(metric, values, drawn, blanks, used).of(every)
+
+
+_NO_VALUE = {
+    "center_ratio": "no parsed responses, or no ground truth in the center window",
+    "symmetric_center_bias": "no parsed responses, or all ground truth at the image's center",
+}
+
+
+@dataclass(frozen=True)
+class _Mean:
+    """A weighted mean over images of each image's value."""
+
+    values: FloatArray
+    weights: FloatArray
+    enters: BoolArray
+    over_images: bool
+
+    def of(self, times: FloatArray) -> FloatArray:
+        """The mean where each image enters a number of times, shape (n_resamples, n_images) or (1, n_images)."""
+        if self.values.ndim == 1:
+            return ratio(times @ (self.values * self.weights), times @ self.weights)
+        return ratio((self.values * self.weights * times).sum(axis=-1), (self.weights * times).sum(axis=-1))
+
+    @property
+    def sd(self) -> float | None:
+        """Standard deviation over images (n - 1), of a mean over images."""
+        values = self.values[self.enters]
+        return float(values.std(ddof=1)) if self.over_images and len(values) > 1 else None
+
+
+def _mean(metric: Metric, values: FloatArray, mass: FloatArray, unparsed: FloatArray, used: BoolArray) -> _Mean:
+    enters = np.isfinite(values) & used
+    answered = mass.sum(axis=-1) + (unparsed if metric.key == "accuracy" else 0.0)
+    weights = np.ones_like(values) if metric.over == "images" else answered
+    return _Mean(np.where(enters, values, 0.0), np.where(enters, weights, 0.0), enters, metric.over == "images")
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """A function of counts and truth summed over images."""
+
+    mass: FloatArray
+    truth: FloatArray
+    prior: FloatArray | None
+    function: Callable[[FloatArray, FloatArray], FloatArray]
+    enters: BoolArray
+
+    def truth_counts(self, times: FloatArray) -> FloatArray:
+        """How often each cell holds the ball: over the images as they were drawn, or a fixed prior."""
+        return times @ self.truth if self.prior is None else np.tile(self.prior, (len(times), 1))
+
+    def of(self, times: FloatArray) -> FloatArray:
+        """The function where each image enters a number of times, shape (n_resamples, n_images)."""
+        return self.function(times @ self.mass, self.truth_counts(times))
+
+    @property
+    def sd(self) -> None:
+        """Pooled metrics have no value for a single image."""
+        return None

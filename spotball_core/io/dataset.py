@@ -1,0 +1,59 @@
+"""A dataset on disk: a folder with `scenes.jsonl`, `images/`, and any number of `responses*` files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.io.scenes import read_scenes
+from spotball_core.io.sources import ENDINGS
+from spotball_core.schema.scene import Scene
+
+SCENES = "scenes.jsonl"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Scenes, and the files that hold responses to them."""
+
+    scenes: tuple[Scene, ...]
+    response_files: tuple[Path, ...]
+
+
+def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | None = None) -> Dataset:
+    """The scenes and the response files that some paths name.
+
+    Args:
+        paths: dataset folders, which bring their scenes and all their `responses*` files, and response files.
+        scenes: a file of scenes to use instead of the folders' own.
+
+    Raises:
+        InputError: for a path that is not there, a folder that is no dataset, response files without any scenes, or
+            folders whose scenes contradict each other.
+    """
+    given = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
+    files: list[Path] = []
+    known: dict[tuple[str, str], Scene] = {}
+    problems: list[Problem] = []
+    for path in given:
+        if not path.is_dir():
+            files.append(path)
+            continue
+        found = sorted(file for file in path.glob("responses*") if file.suffix in ENDINGS)
+        if not found:
+            problems.append(Problem(str(path), None, "folder", "no responses*", f"one of {', '.join(ENDINGS)}"))
+        files.extend(found)
+        if scenes is None:
+            for scene in read_scenes(path / SCENES):
+                if known.setdefault(scene.key, scene) != scene:
+                    what = f"another scene {scene.sport}/{scene.image} than before"
+                    problems.append(Problem(str(path / SCENES), None, "image", what, "the same scene, or other ids"))
+    if problems:
+        raise InputError(problems)
+    if scenes is not None:
+        return Dataset(read_scenes(scenes), tuple(files))
+    if not known:
+        raise InputError([Problem(str(given[0]), None, "scenes", "none", f"a dataset folder, or a {SCENES} beside it")])
+    return Dataset(tuple(known.values()), tuple(files))

@@ -1,0 +1,399 @@
+"""Reading responses, ours and other people's, to counts.
+
+Polars reads and groups, lazily and in one pass; what is looked at in Python is the few distinct spellings that are
+left. A file with anything wrong is read a second time, to say where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spotball_core.counts import KEYS, Counts
+from spotball_core.errors import SHOWN_PROBLEMS, GridError, InputError, OptionError, Problem
+from spotball_core.grid import Grid
+from spotball_core.io.distributions import spread
+from spotball_core.io.sources import as_text, line_numbers, open_source, unreadable
+from spotball_core.schema.response import PredictionDistribution, Response
+from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    import polars as pl
+
+KINDS = ("human", "model", "baseline")
+
+
+def read_counts(
+    responses: str | Path | pl.DataFrame | Sequence[str | Path] | Sequence[Response | PredictionDistribution],
+    scenes: Sequence[Scene],
+    *,
+    participants: bool = False,
+) -> Counts:
+    """Count the responses of one or more files, of a frame, or of records.
+
+    Columns: `image` and an answer, which is `cell` (in any spelling `Grid.position` reads), or `x` and `y` in pixels,
+    or `row` and `col` from 1, or `probabilities` (by label, or one number a cell). `sport` may be left out where the
+    image id is unique among the scenes; `respondent` is the file's name without its ending where it is left out,
+    `prompt` then is `base`, `kind` `model` (for the respondent `human`: `human`). A cell that cannot be read, or is
+    outside the grid, is an unparsed response. Distributions count as one answer, in parts.
+
+    Args:
+        responses: paths of JSON Lines, CSV or Parquet files; or a frame; or records.
+        scenes: the scenes answered to; all with the same rows and columns.
+        participants: tell participants apart.
+
+    Raises:
+        InputError: for an unknown image, a duplicate (respondent, prompt, image, sample, participant), a probability
+            below 0 or a sum off 1, and whatever else is wrong: file, line, field, what was found and expected.
+        OptionError: if the scenes' grids differ in rows or columns.
+    """
+    import polars as pl
+
+    grid = common_grid(scenes)
+    reader = _Reader(_sources(responses), scenes, grid, participants)
+    table = reader.table()
+    kinds = table.group_by("respondent").agg(pl.col("kind").unique().sort()).filter(pl.col("kind").list.len() > 1)
+    if not kinds.is_empty():
+        respondent, found = kinds.row(0)
+        raise InputError(
+            [Problem(reader.sources[0].name, None, "kind", f"{' and '.join(found)} for {respondent}", "one kind")]
+        )
+    return Counts.of(table, rows=grid.rows, cols=grid.cols)
+
+
+def common_grid(scenes: Sequence[Scene]) -> Grid:
+    """A grid with the rows and columns that all scenes share; OptionError if they do not, or there are none."""
+    shapes = sorted({(scene.grid.rows, scene.grid.cols) for scene in scenes})
+    if len(shapes) != 1:
+        listed = ", ".join(f"{rows} x {cols}" for rows, cols in shapes) or "no scenes"
+        raise OptionError(f"scenes scored together need one number of rows and columns, found {listed}")
+    return next(scene.layout for scene in scenes)
+
+
+@dataclass(frozen=True)
+class _Source:
+    name: str
+    path: Path | None
+    frame: pl.LazyFrame
+
+
+def _sources(responses: object) -> list[_Source]:
+    import polars as pl
+
+    if isinstance(responses, (str, Path)):
+        responses = [responses]
+    if isinstance(responses, pl.DataFrame):
+        return [_Source("frame", None, as_text(responses.lazy(), "frame"))]
+    if not isinstance(responses, Iterable):
+        raise OptionError(f"responses are {type(responses).__name__}, expected paths, a frame or records")
+    items = list(responses)
+    if not items:
+        raise OptionError("no responses were given")
+    if all(isinstance(item, (str, Path)) for item in items):
+        paths = [Path(item) for item in items]
+        return [_Source(str(path), path, open_source(path)) for path in paths]
+    if all(isinstance(item, (Response, PredictionDistribution)) for item in items):
+        return [_Source("records", None, as_text(_frame_of(items).lazy(), "records"))]
+    raise OptionError("responses are a mixture, expected paths alone or records alone")
+
+
+def _frame_of(records: list[Response | PredictionDistribution]) -> pl.DataFrame:
+    import json
+
+    import polars as pl
+
+    rows = [record.model_dump(exclude={"reasoning"}) for record in records]
+    for row in rows:
+        if "probabilities" in row:
+            row["probabilities"] = json.dumps(row["probabilities"])
+    fields = (*KEYS, "sample", "participant", "cell", "probabilities")
+    columns = {field: [row.get(field) for row in rows] for field in fields}
+    return pl.DataFrame(columns, schema_overrides={field: pl.String for field in fields if field != "sample"})
+
+
+class _Reader:
+    """One reading of some sources. `table` gives the counts, or raises InputError with all that is wrong."""
+
+    def __init__(self, sources: list[_Source], scenes: Sequence[Scene], grid: Grid, participants: bool) -> None:
+        import polars as pl
+
+        self.sources, self.grid = sources, grid
+        self.rows = pl.concat(
+            [
+                source.frame.with_columns(
+                    _source=pl.lit(index, pl.UInt32),
+                    _spread=pl.col("probabilities").is_not_null() if self._spreads(source) else pl.lit(False),
+                ).drop("probabilities", strict=False)
+                for index, source in enumerate(sources)
+            ],
+            how="diagonal",
+        )
+        self.columns = self.rows.collect_schema().names()
+        self.keys = [*KEYS, *(["participant"] if participants else [])]
+        self.scenes = pl.LazyFrame(
+            {
+                "sport": [scene.sport for scene in scenes],
+                "image": [scene.image for scene in scenes],
+                "_width": [float(scene.width) for scene in scenes],
+                "_height": [float(scene.height) for scene in scenes],
+            }
+        )
+        self.images = self.scenes.group_by("image").agg(_sports=pl.col("sport").sort())
+
+    def table(self) -> pl.DataFrame:
+        import polars as pl
+
+        has_points = "x" in self.columns
+        given = [c for c in ("_source", *self.keys, "cell", "row", "col") if c in self.columns]
+        is_point = pl.any_horizontal(pl.col("x", "y").is_not_null()) if has_points else pl.lit(False)
+        named = (
+            self.rows.filter(~pl.col("_spread") & ~is_point)
+            .group_by(given)
+            .agg(n=pl.len(), _record=pl.col("_record").min())
+        )
+        plans = {"named": named, "repeated": self._repeated()}
+        if has_points:
+            points = self._identified(self.rows.filter(is_point))
+            points = points.with_columns(cell=self._point(), _problem=self._problem(points))
+            plans["points"] = points.group_by(*self.keys, "cell", "_problem").agg(n=pl.len())
+        for index, source in enumerate(self.sources):
+            if self._spreads(source):
+                spread_rows = source.frame.filter(pl.col("probabilities").is_not_null())
+                plans[f"spread {index}"] = self._identified(spread_rows.with_columns(_source=pl.lit(index, pl.UInt32)))
+        try:
+            frames = dict(zip(plans, pl.collect_all(list(plans.values()), engine="streaming"), strict=True))
+        except pl.exceptions.PolarsError as error:
+            raise self._unreadable(error) from error
+
+        groups = self._identified(frames["named"].lazy())
+        groups_frame = groups.with_columns(_problem=self._problem(groups)).collect()
+        groups_frame = groups_frame.with_columns(cell=self._named_cell(groups_frame))
+        parts = [groups_frame]
+        if has_points:
+            parts.append(frames["points"])
+        faults = []
+        for name, frame in frames.items():
+            if name.startswith("spread"):
+                lazy = frame.lazy()
+                frame = lazy.with_columns(_problem=self._problem(lazy)).collect()
+                good, bad = spread(frame, self.grid, self._find)
+                parts.append(good)
+                faults.append(bad.select("_source", "_record", "field", "found", "expected"))
+        wrong = any(part["_problem"].is_not_null().any() for part in parts) or not frames["repeated"].is_empty()
+        if wrong or any(len(fault) for fault in faults):
+            raise self._explained(faults)
+        parts = [part.select(*self.keys, pl.col("cell").cast(pl.Int64), pl.col("n").cast(pl.Float64)) for part in parts]
+        table = pl.concat(parts)
+        if table.is_empty():
+            raise InputError([Problem(source.name, None, "file", "no responses", "one") for source in self.sources])
+        return table
+
+    # What a row means ----------------------------------------------------------------------------------------
+
+    def _identified(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Rows with all keys filled in, and what the scenes say of their image (null where it is none of theirs)."""
+        import polars as pl
+
+        columns = rows.collect_schema().names()
+
+        def key(name: str) -> pl.Expr:
+            if name not in columns:
+                return pl.lit(None, pl.String)
+            stripped = pl.col(name).str.strip_chars()
+            return pl.when(stripped != "").then(stripped)
+
+        stems = {index: source.path.stem if source.path else source.name for index, source in enumerate(self.sources)}
+        rows = rows.with_columns(
+            *(key(name).alias(name) for name in self.keys),
+        ).with_columns(
+            respondent=pl.coalesce("respondent", pl.col("_source").replace_strict(stems, return_dtype=pl.String)),
+            prompt=pl.coalesce("prompt", pl.lit("base")),
+        )
+        rows = rows.with_columns(
+            kind=pl.coalesce("kind", pl.when(pl.col("respondent") == "human").then(pl.lit("human")), pl.lit("model"))
+        )
+        rows = rows.join(self.images, on="image", how="left", maintain_order="left")
+        only = pl.when(pl.col("_sports").list.len() == 1).then(pl.col("_sports").list.first())
+        return rows.with_columns(sport=pl.coalesce("sport", only)).join(
+            self.scenes, on=["sport", "image"], how="left", maintain_order="left"
+        )
+
+    def _problem(self, rows: pl.LazyFrame) -> pl.Expr:
+        """The first thing wrong with an identified row, as field, found and expected in one text; null if nothing."""
+        import polars as pl
+
+        columns = rows.collect_schema().names()
+        checks: list[pl.Expr] = []
+
+        def check(wrong: pl.Expr, field: str, found: pl.Expr | str, expected: pl.Expr | str) -> None:
+            texts = [part if isinstance(part, pl.Expr) else pl.lit(part) for part in (field, found, expected)]
+            checks.append(pl.when(wrong).then(pl.concat_str(*texts, separator="\x1f")))
+
+        image, sport, unknown = pl.col("image"), pl.col("sport"), pl.col("_width").is_null()
+        quoted = pl.format("'{}'", image)
+        check(image.is_null(), "image", "nothing", "an image's id")
+        several = pl.col("_sports").list.len() > 1
+        sports = pl.format("one of {}, which all have an image {}", pl.col("_sports").list.join(", "), quoted)
+        check(unknown & sport.is_null() & several, "sport", "nothing", sports)
+        check(unknown & sport.is_null(), "image", quoted, self._known_images())
+        check(unknown, "image", pl.format("{} of {}", quoted, sport), self._known_images())
+        check(~pl.col("kind").is_in(KINDS), "kind", pl.format("'{}'", pl.col("kind")), " or ".join(KINDS))
+        if "sample" in columns:
+            check(_not_whole("sample", least=1), "sample", pl.format("'{}'", pl.col("sample")), "a whole number from 1")
+        forms = {"cell": ["cell"], "x and y": ["x", "y"], "row and col": ["row", "col"], "probabilities": ["_spread"]}
+        given = {name: [c for c in parts if c in columns] for name, parts in forms.items()}
+        says = [
+            pl.any_horizontal(pl.col(c) if c == "_spread" else pl.col(c).is_not_null() for c in parts)
+            for parts in given.values()
+            if parts
+        ]
+        if len(says) > 1:
+            kinds = [name for name, parts in given.items() if parts]
+            texts = [pl.when(one).then(pl.lit(name)) for one, name in zip(says, kinds, strict=True)]
+            found = pl.concat_str(texts, separator=", ", ignore_nulls=True)
+            check(pl.sum_horizontal(one.cast(pl.Int8) for one in says) > 1, "cell", found, "one kind of answer")
+        for one, other in (("row", "col"), ("col", "row"), ("x", "y"), ("y", "x")):
+            if one in columns and other in columns:
+                check(pl.col(one).is_null() & pl.col(other).is_not_null(), one, f"nothing beside {other}", "both")
+                wrong = _not_whole(one) if one in ("row", "col") else _not_finite(one)
+                kind = "a whole number" if one in ("row", "col") else "a number of pixels"
+                check(wrong, one, pl.format("'{}'", pl.col(one)), kind)
+        return pl.coalesce(checks)
+
+    def _known_images(self) -> str:
+        import polars as pl
+
+        sports = self.scenes.group_by("sport").agg(pl.len(), pl.col("image").first()).sort("sport").collect()
+        return "an image of the scenes: " + "; ".join(
+            f"{sport} has {n}, such as '{first}'" for sport, n, first in sports.iter_rows()
+        )
+
+    def _point(self) -> pl.Expr:
+        """Index of the cell that holds (x, y); null outside the image."""
+        import polars as pl
+
+        cell: pl.Expr = pl.lit(0)
+        inside = pl.lit(True)
+        for name, size, count, stride in (
+            ("x", "_width", self.grid.cols, 1),
+            ("y", "_height", self.grid.rows, self.grid.cols),
+        ):
+            value = _number(name)
+            place = sum((value >= pl.col(size) * k / count).cast(pl.Int64) for k in range(1, count))
+            cell, inside = cell + place * stride, inside & value.is_between(0, pl.col(size))
+        return pl.when(inside).then(cell)
+
+    def _named_cell(self, groups: pl.DataFrame) -> pl.Series:
+        """Index of the cell that `cell`, or `row` and `col`, name; null where they name none of the grid's."""
+        import polars as pl
+
+        cells = groups.select(cell=pl.lit(None, pl.Int64) if "cell" not in groups.columns else "cell")
+        if "cell" in groups.columns:
+            known = self._find(cells["cell"].unique())
+            cells = cells.join(known, left_on="cell", right_on="label", how="left", maintain_order="left")
+            cells = cells.select(cell="cell_right")
+        if "row" in groups.columns:
+            row, col = _number("row"), _number("col")
+            inside = row.is_between(1, self.grid.rows) & col.is_between(1, self.grid.cols)
+            index = pl.when(inside).then((row - 1) * self.grid.cols + col - 1).cast(pl.Int64)
+            cells = cells.select(cell=pl.coalesce("cell", groups.select(index=index)["index"]))
+        return cells["cell"]
+
+    def _find(self, labels: pl.Series) -> pl.DataFrame:
+        import polars as pl
+
+        def index(label: str) -> int | None:
+            try:
+                return self.grid.index(label)
+            except GridError:
+                return None
+
+        known = labels.drop_nulls()
+        return pl.DataFrame(
+            {"label": known, "cell": [index(label) for label in known]}, schema={"label": pl.String, "cell": pl.Int64}
+        )
+
+    def _spreads(self, source: _Source) -> bool:
+        return "probabilities" in source.frame.collect_schema()
+
+    # What is wrong -------------------------------------------------------------------------------------------
+
+    def _answer_keys(self) -> list[str]:
+        return [c for c in ("sport", "image", "respondent", "prompt", "participant", "sample") if c in self.columns]
+
+    def _repeated(self) -> pl.LazyFrame:
+        """Samples that are there more than once, and samples that are no number."""
+        import polars as pl
+
+        if "sample" not in self.columns:
+            return pl.LazyFrame({"n": []}, schema={"n": pl.UInt32})
+        by = [*([] if "respondent" in self.columns else ["_source"]), *self._answer_keys()]
+        counted = self.rows.filter(pl.col("sample").is_not_null()).group_by(by).agg(n=pl.len())
+        return counted.filter((pl.col("n") > 1) | _not_whole("sample", least=1))
+
+    def _explained(self, faults: list[pl.DataFrame]) -> InputError:
+        """Read again, row by row, to say where each problem is."""
+        import polars as pl
+
+        rows = self._identified(self.rows)
+        told = rows.with_columns(_problem=self._problem(rows)).filter(pl.col("_problem").is_not_null())
+        said = pl.col("_problem").str.split("\x1f")
+        texts = {name: said.list.get(i) for i, name in enumerate(("field", "found", "expected"))}
+        tables = [told.select("_source", "_record", **texts).collect(), *faults]
+        if "sample" in self.columns:
+            by = ["respondent", "prompt", "sport", "image", "sample"]
+            by += ["participant"] if "participant" in self.columns else []
+            again = rows.filter(pl.col("sample").is_not_null()).sort("_source", "_record")
+            again = again.with_columns(_before=pl.int_range(pl.len()).over(by)).filter(pl.col("_before") > 0)
+            name = pl.format("sample {} of {}, {}/{}, a second time", "sample", "respondent", "sport", "image")
+            what = {"field": pl.lit("sample"), "found": name, "expected": pl.lit(f"each ({', '.join(by)}) once")}
+            tables.append(again.select("_source", "_record", **what).collect())
+        found = pl.concat(tables).unique(["_source", "_record"], keep="first", maintain_order=True)
+        found = found.sort("_source", "_record")
+        shown = found.head(SHOWN_PROBLEMS)
+        lines = {
+            index: line_numbers(source.path, shown.filter(pl.col("_source") == index)["_record"].to_list())
+            for index, source in enumerate(self.sources)
+            if source.path is not None
+        }
+        problems = [
+            Problem(self.sources[source].name, lines.get(source, {}).get(record, record + 1), field, what, expected)
+            for source, record, field, what, expected in shown.iter_rows()
+        ]
+        return InputError(problems, len(found))
+
+    def _unreadable(self, error: Exception) -> InputError:
+        import polars as pl
+
+        for source in self.sources:
+            if source.path is None:
+                continue
+            try:
+                source.frame.collect(engine="streaming")
+            except pl.exceptions.PolarsError as its_own:
+                return unreadable(source.path, its_own)
+        return InputError([Problem(self.sources[0].name, None, "file", str(error), "readable responses")])
+
+
+def _number(column: str) -> pl.Expr:
+    import polars as pl
+
+    return pl.col(column).cast(pl.Float64, strict=False)
+
+
+def _not_finite(column: str) -> pl.Expr:
+    import polars as pl
+
+    return pl.col(column).is_not_null() & ~_number(column).is_finite().fill_null(False)
+
+
+def _not_whole(column: str, least: int | None = None) -> pl.Expr:
+    import polars as pl
+
+    number = _number(column)
+    whole = number.is_finite() & (number == number.floor())
+    if least is not None:
+        whole = whole & (number >= least)
+    return pl.col(column).is_not_null() & ~whole.fill_null(False)

@@ -1,0 +1,168 @@
+"""A score report as text: on a terminal, as CSV, as Markdown. Every form carries the signature."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from spotball_core.metrics.registry import METRICS, Metric
+from spotball_core.schema.report import GroupScore, ScoreReport
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FAMILIES = {
+    "task": "Task performance",
+    "alignment": "Alignment with the reference",
+    "strategy": "Behavioral strategies",
+    "scoring rules": "Scoring rules",
+}
+
+_WIDE = 200
+
+CSV_COLUMNS = (
+    *("sport", "respondent", "kind", "prompt", "n_images", "n_responses", "n_unparsed", "metric", "value", "sd"),
+    *("ci95_low", "ci95_high", "unit", "reference", "reason", "signature"),
+)
+
+
+def print_table(report: ScoreReport, console: Console) -> None:
+    """Print a report as one table a family of metrics, its warnings, and its signature at the foot."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    for title, heads, rows in _sections(report):
+        table = Table(title=title, title_justify="left", title_style="bold", header_style="", box=SIMPLE_HEAD)
+        for head in heads:
+            is_name = head in report.policy.by
+            table.add_column(head, justify="left" if is_name else "right", no_wrap=is_name)
+        for row in rows:
+            table.add_row(*(Text(text) for text in row))
+        console.print(table)
+    console.print(Text(_foot(report)), soft_wrap=True)
+
+
+def to_text(report: ScoreReport, *, to_terminal: bool = False) -> str:
+    """The report as `print_table` prints it: as wide as it needs, or as the terminal that standard output is."""
+    import sys
+
+    from rich.console import Console
+
+    on_terminal = to_terminal and sys.stdout.isatty()
+    out = io.StringIO()
+    console = Console(file=out, width=Console().width if on_terminal else _WIDE, force_terminal=on_terminal or None)
+    print_table(report, console)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def to_markdown(report: ScoreReport) -> str:
+    """The report as Markdown tables, one a family of metrics, with the signature at the foot."""
+    lines: list[str] = []
+    for title, heads, rows in _sections(report):
+        rules = ["---" if head in report.policy.by else "---:" for head in heads]
+        lines += [f"**{title}**", "", _row(heads), _row(rules), *(_row(row) for row in rows), ""]
+    return "\n".join([*lines, *(f"{line}  " for line in _foot(report).splitlines())]) + "\n"
+
+
+def to_csv(report: ScoreReport) -> str:
+    """The report as CSV, one line for each group and metric, full precision, the signature in each line."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for group in report.groups:
+        for key, value in group.metrics.items():
+            low, high = value.ci95 or (None, None)
+            name = (group.sport, group.respondent, group.kind, group.prompt)
+            numbers = (group.n_images, group.n_responses, group.n_unparsed)
+            unit = _unit(METRICS[key], report)
+            row = (*name, *numbers, key, value.value, value.sd, low, high, unit, value.reference, value.reason)
+            writer.writerow((*row, report.signature))
+    return out.getvalue()
+
+
+def _sections(report: ScoreReport) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Title, column heads and rows of each table: who answered, then one table a family of metrics."""
+    names = [_name(group, report) for group in report.groups]
+    counts = [[f"{n:,}" for n in (group.n_images, group.n_responses, group.n_unparsed)] for group in report.groups]
+    rows = [[*name, *numbers] for name, numbers in zip(names, counts, strict=True)]
+    yield "Scored", [*report.policy.by, "images", "responses", "unparsed"], rows
+    for family, title in FAMILIES.items():
+        shown = [
+            metric
+            for metric in METRICS.values()
+            if metric.family == family and any(group.metrics[metric.key].value is not None for group in report.groups)
+        ]
+        if shown:
+            heads = [*report.policy.by, *(_head(metric, report) for metric in shown)]
+            yield (
+                title,
+                heads,
+                [
+                    [*name, *(_cell(metric, group, report) for metric in shown)]
+                    for name, group in zip(names, report.groups, strict=True)
+                ],
+            )
+
+
+def _name(group: GroupScore, report: ScoreReport) -> list[str]:
+    return [str(getattr(group, part)) for part in report.policy.by]
+
+
+def _unit(metric: Metric, report: ScoreReport) -> str:
+    return report.policy.wasserstein_unit if metric.key == "wasserstein" else metric.unit
+
+
+def _head(metric: Metric, report: ScoreReport) -> str:
+    unit = _unit(metric, report)
+    title = metric.title.replace("-k ", f"-{report.policy.top_k} ")
+    return {"share": f"{title} (%)", "none": title, "ratio": title}.get(unit, f"{title} ({unit})")
+
+
+def _cell(metric: Metric, group: GroupScore, report: ScoreReport) -> str:
+    """Value, standard deviation and interval; the interval on a line of its own."""
+    value = group.metrics[metric.key]
+    if value.value is None:
+        return "-"
+    unit = _unit(metric, report)
+    factor, digits = (100, 1) if unit == "share" else (1, 1 if unit == "px" else 3)
+
+    def say(number: float) -> str:
+        return f"{number * factor:.{digits}f}"
+
+    text = say(value.value) + (f" ± {say(value.sd)}" if value.sd is not None and unit != "share" else "")
+    return text + (f"\n[{say(value.ci95[0])}, {say(value.ci95[1])}]" if value.ci95 else "")
+
+
+def _foot(report: ScoreReport) -> str:
+    drawn = "participants, where there are any, else images" if report.policy.cluster == "participant" else "images"
+    spread = "± standard deviation over images; " if report.groups else ""
+    intervals = f"[95% bootstrap interval over {drawn}]" if report.policy.bootstrap else "no intervals"
+    return "\n".join(
+        [
+            *(f"warning: {warning}" for warning in report.warnings),
+            *(f"- {note}" for note in _notes(report)),
+            spread + intervals,
+            report.signature,
+        ]
+    )
+
+
+def _notes(report: ScoreReport) -> Iterator[str]:
+    """Why values are missing, or rest on fewer images: each reason once, with its metrics and groups."""
+    places: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for group in report.groups:
+        for key, value in group.metrics.items():
+            if value.reason:
+                titles, names = places.setdefault(value.reason, ({}, {}))
+                titles[METRICS[key].title] = None
+                names["/".join(_name(group, report)) or "all"] = None
+    for reason, (titles, names) in places.items():
+        where = "all groups" if len(names) == len(report.groups) else ", ".join(names)
+        yield f"{', '.join(titles)} of {where}: {reason}"
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

@@ -1,0 +1,325 @@
+"""Scoring: responses and scenes in, a report of every metric of every group out.
+
+Responses become counts, counts become one statistic per image and metric, and those become values and intervals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from spotball_core.counts import Counts, dense
+from spotball_core.errors import OptionError
+from spotball_core.estimates import Answers, Estimator, SceneArrays
+from spotball_core.grid import FloatArray
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema.policy import Images, ScorePolicy
+from spotball_core.schema.report import GroupScore, ScoreReport, Signature
+from spotball_core.schema.response import Kind
+from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from spotball_core.schema.response import PredictionDistribution, Response
+
+COSTLY_GAP = 0.1
+"""A group whose gaps take more than this share of the images from the others is warned about."""
+
+Part = Literal["sport", "respondent", "prompt"]
+PARTS: tuple[Part, ...] = ("sport", "respondent", "prompt")
+
+
+def score(
+    responses: str | Path | Counts | pl.DataFrame | Sequence[str | Path] | Sequence[Response | PredictionDistribution],
+    scenes: str | Path | Sequence[Scene] | None = None,
+    *,
+    policy: ScorePolicy | Literal["standard", "paper"] = "standard",
+    reference: str | None = None,
+    images: Images | None = None,
+    by: Sequence[Part] = PARTS,
+    wasserstein_unit: Literal["px", "cell", "diagonal"] = "px",
+    cluster: Literal["image", "participant"] = "image",
+    bootstrap: int = 1000,
+    seed: int = 0,
+) -> ScoreReport:
+    """Score responses: every metric for every group, with intervals and a signature.
+
+    Args:
+        responses: dataset folders or response files; or counts; or a frame; or records.
+        scenes: the scenes answered to, or a file of them; a dataset folder brings its own.
+        policy: a named policy that the other arguments refine, or a whole ScorePolicy to use as it is, for the choices
+            that have no argument here.
+        reference: the respondent that others are compared with, usually "human".
+        images: "shared" or "all"; by default shared under `standard` with a reference, else all.
+        by: what makes a group.
+        wasserstein_unit: pixels, cells, or shares of the image's diagonal.
+        cluster: what the bootstrap draws.
+        bootstrap: how many resamples; 0 for no intervals.
+        seed: seed of the resamples.
+
+    Raises:
+        InputError: for files that cannot be used.
+        OptionError: for options that cannot be used, such as a reference that nobody is called.
+    """
+    if not isinstance(policy, ScorePolicy):
+        named = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
+        if policy not in ("standard", "paper"):
+            raise OptionError(f"policy is {policy!r}, expected standard or paper")
+        policy = named(
+            reference=reference,
+            images=images,
+            by=tuple(part for part in PARTS if part in by),
+            wasserstein_unit=wasserstein_unit,
+            cluster=cluster,
+            bootstrap=bootstrap,
+            seed=seed,
+        )
+        if unknown := set(by) - set(PARTS):
+            raise OptionError(f"groups cannot be made by {', '.join(sorted(unknown))}, only by {', '.join(PARTS)}")
+    elif (reference, images, tuple(by), wasserstein_unit, cluster, bootstrap, seed) != (
+        None,
+        None,
+        PARTS,
+        "px",
+        "image",
+        1000,
+        0,
+    ):
+        raise OptionError("choices are given both in a ScorePolicy and as arguments")
+    counts, known = _read(responses, scenes, participants=policy.cluster == "participant")
+    return _Scoring(counts, known, policy).report()
+
+
+def _read(responses: object, scenes: object, *, participants: bool) -> tuple[Counts, Sequence[Scene]]:
+    from spotball_core.io.dataset import read_dataset
+    from spotball_core.io.responses import common_grid, read_counts
+    from spotball_core.io.scenes import read_scenes
+
+    paths = [responses] if isinstance(responses, (str, Path)) else responses
+    if isinstance(paths, list | tuple) and paths and all(isinstance(path, (str, Path)) for path in paths):
+        if scenes is None or isinstance(scenes, (str, Path)):
+            dataset = read_dataset(paths, scenes)
+            return read_counts(dataset.response_files, dataset.scenes, participants=participants), dataset.scenes
+    elif scenes is None:
+        raise OptionError("scenes are needed where the responses are no dataset folder")
+    known = read_scenes(scenes) if isinstance(scenes, (str, Path)) else list(scenes)  # type: ignore[call-overload]
+    if not isinstance(responses, Counts):
+        return read_counts(responses, known, participants=participants), known  # type: ignore[arg-type]
+    grid = common_grid(known)
+    if (grid.rows, grid.cols) != (responses.rows, responses.cols):
+        raise OptionError(
+            f"counts are of a grid of {responses.rows} x {responses.cols}, the scenes' is {grid.rows} x {grid.cols}"
+        )
+    return responses, known
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A group's name and what it answered: positions among the scenes."""
+
+    sport: str | None
+    respondent: str | None
+    prompt: str | None
+    kind: Kind | None
+    number: int
+    answered: frozenset[int]
+
+    @property
+    def name(self) -> str:
+        return "/".join(part for part in (self.sport, self.respondent, self.prompt) if part)
+
+
+class _Scoring:
+    def __init__(self, counts: Counts, scenes: Sequence[Scene], policy: ScorePolicy) -> None:
+        self.counts, self.policy = counts, policy
+        self.arrays = SceneArrays(scenes, tau=policy.tau, theta=policy.theta)
+        self.table = self._located()
+        self.groups = self._grouped()
+        self.reference = self._answered_by(policy.reference)
+        self.scored = {group.number: self._images(group) for group in self.groups}
+
+    def _located(self) -> pl.DataFrame:
+        """The counts' table with the scene's position and the group's number of each row."""
+        import polars as pl
+
+        places = pl.DataFrame(
+            {
+                "sport": [sport for sport, _ in self.arrays.keys],
+                "image": [image for _, image in self.arrays.keys],
+                "_scene": range(len(self.arrays.keys)),
+            }
+        )
+        table = self.counts.table.join(places, on=["sport", "image"], how="left", maintain_order="left")
+        strangers = table.filter(pl.col("_scene").is_null())
+        if not strangers.is_empty():
+            sport, image = strangers.select("sport", "image").row(0)
+            raise OptionError(f"counts are of an image that is not among the scenes: {sport}/{image}")
+        respondents = table["respondent"].unique().sort().to_list()
+        if self.policy.reference is not None and self.policy.reference not in respondents:
+            raise OptionError(f"no respondent is called {self.policy.reference!r}; there are {', '.join(respondents)}")
+        return table
+
+    def _grouped(self) -> list[_Group]:
+        import polars as pl
+
+        by = list(self.policy.by)
+        names = self.table.select(by).unique().with_columns(pl.lit(0).alias("_")) if by else pl.DataFrame({"_": [0]})
+        names = names.sort(by).with_row_index("_group").drop("_")
+        self.table = (
+            self.table.join(names, on=by, maintain_order="left")
+            if by
+            else self.table.with_columns(_group=pl.lit(0, pl.UInt32))
+        )
+        seen = self.table.group_by("_group").agg(
+            pl.col("kind").unique(), pl.col("_scene").unique(), *(pl.col(part).first() for part in by)
+        )
+        groups = [
+            _Group(
+                sport=row.get("sport"),
+                respondent=row.get("respondent"),
+                prompt=row.get("prompt"),
+                kind=row["kind"][0] if len(row["kind"]) == 1 else None,
+                number=row["_group"],
+                answered=frozenset(row["_scene"]),
+            )
+            for row in seen.iter_rows(named=True)
+        ]
+        # People first, then models, then baselines: the order in which a table is read.
+        order = {"human": 0, "model": 1, "baseline": 2, None: 3}
+        return sorted(groups, key=lambda g: (g.sport or "", order[g.kind], g.respondent or "", _prompt_order(g.prompt)))
+
+    def _answered_by(self, respondent: str | None) -> frozenset[int]:
+        import polars as pl
+
+        if respondent is None:
+            return frozenset()
+        return frozenset(self.table.filter(pl.col("respondent") == respondent)["_scene"].unique().to_list())
+
+    # Which images count --------------------------------------------------------------------------------------
+
+    def _images(self, group: _Group) -> list[int]:
+        kept = set(group.answered)
+        if self.policy.controls == "out":
+            kept = {scene for scene in kept if not self.arrays.control[scene]}
+        if self.policy.images == "shared":
+            kept &= self._shared(self.groups)
+        return sorted(kept)
+
+    def _shared(self, groups: Iterable[_Group]) -> set[int]:
+        """Images that, within their sport, every group that answered any of the sport, and the reference, answered."""
+        sports = self.arrays.sports
+        shared = set(self.reference) if self.policy.reference is not None else set(range(len(sports)))
+        for group in groups:
+            mine = {sports[scene] for scene in group.answered}
+            shared = {scene for scene in shared if sports[scene] not in mine or scene in group.answered}
+        return shared
+
+    def _warnings(self) -> list[str]:
+        if self.policy.images != "shared":
+            return []
+        said = []
+        uncontrolled = {scene for scene in range(len(self.arrays.keys)) if not self.arrays.control[scene]}
+        for sport in sorted(set(self.arrays.sports)):
+            here = {s for s in uncontrolled if self.arrays.sports[s] == sport}
+            groups = [g for g in self.groups if g.answered & here]
+            left = len(self._shared(groups) & here)
+            for group in groups:
+                without = len(self._shared([g for g in groups if g is not group]) & here)
+                if group.respondent != self.policy.reference and without - left > COSTLY_GAP * without:
+                    said.append(
+                        f"{group.name} did not answer {without - left} of the {without} {sport} images that the others "
+                        f"share, so all are scored on {left}; leave it out, or use --images all"
+                    )
+        return said
+
+    # Numbers -------------------------------------------------------------------------------------------------
+
+    def report(self) -> ScoreReport:
+        signature = self._signature()
+        return ScoreReport(
+            signature=str(signature),
+            provenance=signature,
+            policy=self.policy,
+            warnings=tuple(self._warnings()),
+            groups=tuple(self._score(group) for group in self.groups),
+        )
+
+    def _score(self, group: _Group) -> GroupScore:
+        scenes = self.scored[group.number]
+        answers = self._answers(group, scenes)
+        estimator = Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, self.policy)
+        return GroupScore(
+            sport=group.sport,
+            respondent=group.respondent,
+            kind=group.kind,
+            prompt=group.prompt,
+            n_images=len(scenes),
+            n_responses=round(float(answers.mass.sum() + answers.unparsed.sum())),
+            n_unparsed=round(float(answers.unparsed.sum())),
+            metrics={key: estimator.estimate(metric) for key, metric in METRICS.items()},
+        )
+
+    def _answers(self, group: _Group, scenes: list[int]) -> Answers:
+        import polars as pl
+
+        rows = self.table.filter(pl.col("_group") == group.number)
+        mass, unparsed = self._dense(rows, scenes)
+        reference = None
+        if self.policy.reference is not None:
+            reference, _ = self._dense(self.table.filter(pl.col("respondent") == self.policy.reference), scenes)
+        people = None
+        if (
+            self.policy.cluster == "participant"
+            and self.counts.has_participants
+            and not rows["participant"].null_count()
+        ):
+            people = self._by_participant(rows, scenes)
+        return Answers(
+            mass=mass,
+            unparsed=unparsed,
+            reference=reference,
+            is_reference=group.respondent is not None and group.respondent == self.policy.reference,
+            compared=np.array([scene in self.reference for scene in scenes], dtype=bool),
+            people=people,
+        )
+
+    def _dense(self, rows: pl.DataFrame, scenes: list[int]) -> tuple[FloatArray, FloatArray]:
+        places = rows["_scene"].replace_strict(dict(zip(scenes, range(len(scenes)), strict=True)), default=None)
+        return dense(rows, places, len(scenes), self.counts.n_cells)
+
+    def _by_participant(self, rows: pl.DataFrame, scenes: list[int]) -> tuple[FloatArray, FloatArray]:
+        parts = [self._dense(part, scenes) for part in rows.sort("participant").partition_by("participant")]
+        return np.stack([mass for mass, _ in parts]), np.stack([unparsed for _, unparsed in parts])
+
+    def _signature(self) -> Signature:
+        from spotball_core import __version__
+
+        used = set().union(*self.scored.values())
+        answered = {scene for group in self.groups for scene in group.answered}
+        controls = {scene for scene in answered if self.arrays.control[scene]}
+        dropped = {
+            "controls": len(controls - used),
+            "images not shared": len(answered - controls - used),
+            "images without player boxes": sum(not self.arrays.has_players[scene] for scene in used),
+            "images without ground truth": sum(not self.arrays.has_truth[scene] for scene in used),
+        }
+        data = hashlib.sha256((self.counts.digest() + self.arrays.digest()).encode()).hexdigest()
+        return Signature(
+            version=str(__version__),
+            data=data,
+            grid=self.arrays.grid_name,
+            policy=self.policy,
+            n_images=len(used),
+            dropped=dropped,
+        )
+
+
+def _prompt_order(prompt: str | None) -> tuple[int, str]:
+    known = ("base", "cue", "cot")
+    return (known.index(prompt), "") if prompt in known else (len(known), prompt or "")

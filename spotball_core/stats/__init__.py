@@ -1,0 +1,1 @@
+"""Statistics over per-image figures: intervals now."""

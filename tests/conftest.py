@@ -1,0 +1,23 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("project")
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def real_release() -> Path:
+    """The published release: $SPOTBALL_RELEASE, or shared/data/spot-the-ball-release beside the checkout."""
+    folder = Path(os.environ.get("SPOTBALL_RELEASE", ROOT.parent / "shared/data/spot-the-ball-release"))
+    if not (folder / "data").is_dir():
+        pytest.skip(f"the published release is not at {folder}; set SPOTBALL_RELEASE to where it is")
+    return folder

@@ -1,0 +1,54 @@
+# Everything runs in a virtual environment that the first target to need it makes: Python 3.11 or newer and make will do.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+JOBS ?= 2
+
+.PHONY: demo test test-all test-lowest lint docs bench clean
+
+demo: $(VENV)/.demo
+	$(BIN)/spotball demo --out demo
+
+test: lint
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+test-all: lint test-lowest
+	$(BIN)/python -m pytest -n $(JOBS)
+
+# The oldest versions that pyproject.toml allows.
+test-lowest: $(VENV)-lowest/.done
+	$(VENV)-lowest/bin/python -m pytest -n $(JOBS) -m "not slow and not docs"
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(VENV)/.dev
+	$(BIN)/mkdocs build --strict
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) $(VENV)-lowest site demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --editable ".[report]"
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --editable ".[report,docs,dev]"
+	touch $@
+
+$(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt
+	$(PYTHON) -m venv --clear $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip --disable-pip-version-check --quiet install \
+		--constraint constraints/lowest.txt --editable ".[report,dev]"
+	touch $@

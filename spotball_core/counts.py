@@ -34,12 +34,13 @@ class Counts:
             the keys as text, `cell` the cell's index or null for unparsed answers, `n` the number of answers. An
             answer given as a distribution counts as one, in parts. Sorted by its keys, each key once.
 
-    >>> import polars as pl
-    >>> rows = pl.DataFrame({"sport": "soccer", "image": "163", "respondent": "me", "kind": "human",
-    ...                      "prompt": "base", "cell": [34, None, 34], "n": [1.0, 1.0, 2.0]})
-    >>> counts = Counts.of(rows, rows=6, cols=10)
-    >>> counts.table["n"].to_list(), (counts + counts).table["n"].to_list()
-    ([3.0, 1.0], [6.0, 2.0])
+    Examples:
+        >>> import polars as pl
+        >>> rows = pl.DataFrame({"sport": "soccer", "image": "163", "respondent": "me", "kind": "human",
+        ...                      "prompt": "base", "cell": [34, None, 34], "n": [1.0, 1.0, 2.0]})
+        >>> counts = Counts.of(rows, rows=6, cols=10)
+        >>> counts.table["n"].to_list(), (counts + counts).table["n"].to_list()
+        ([1.0, 3.0], [2.0, 6.0])
     """
 
     rows: int

@@ -32,8 +32,9 @@ _NUMBER_FIRST = re.compile(r"\s*([0-9]{1,9})\s*([A-Za-z]{1,9})\s*", re.ASCII)
 def row_name(row: int) -> str:
     """Letters of a row counted from 1: A ... Z, AA, AB, ...
 
-    >>> row_name(1), row_name(26), row_name(27), row_name(703)
-    ('A', 'Z', 'AA', 'AAA')
+    Examples:
+        >>> row_name(1), row_name(26), row_name(27), row_name(703)
+        ('A', 'Z', 'AA', 'AAA')
     """
     if row < 1:
         raise GridError(f"row {row}: rows count from 1")
@@ -47,8 +48,9 @@ def row_name(row: int) -> str:
 def row_number(name: str) -> int:
     """The row that letters name, counted from 1; the inverse of `row_name`.
 
-    >>> row_number("d"), row_number("AA")
-    (4, 27)
+    Examples:
+        >>> row_number("d"), row_number("AA")
+        (4, 27)
     """
     number = 0
     for letter in name.upper():
@@ -64,8 +66,9 @@ def parse_label(label: str) -> tuple[int, int]:
     Raises:
         GridError: if the text is no cell label.
 
-    >>> parse_label("D5"), parse_label("5d"), parse_label(" aa 12 ")
-    ((4, 5), (4, 5), (27, 12))
+    Examples:
+        >>> parse_label("D5"), parse_label("5d"), parse_label(" aa 12 ")
+        ((4, 5), (4, 5), (27, 12))
     """
     if match := _LETTERS_FIRST.fullmatch(label):
         letters, digits = match.groups()
@@ -80,13 +83,14 @@ def parse_label(label: str) -> tuple[int, int]:
 class Grid:
     """A grid of `rows` x `cols` equal cells over an image of `width` x `height` pixels.
 
-    >>> grid = Grid.standard()
-    >>> grid.index("D5"), grid.label(34), grid.label((4, 5))
-    (34, 'D5', 'D5')
-    >>> grid.centers[34].tolist()
-    [288.0, 210.0]
-    >>> grid.cell_at(639.9, 0), grid.cell_at(640, 360)
-    ('A10', 'F10')
+    Examples:
+        >>> grid = Grid.standard()
+        >>> grid.index("D5"), grid.label(34), grid.label((4, 5))
+        (34, 'D5', 'D5')
+        >>> grid.centers[34].tolist()
+        [288.0, 210.0]
+        >>> grid.cell_at(639.9, 0), grid.cell_at(640, 360)
+        ('A10', 'F10')
     """
 
     rows: int
@@ -145,8 +149,9 @@ class Grid:
         Raises:
             GridError: if there is no such cell in this grid.
 
-        >>> Grid.standard().position("5D"), Grid.standard().position(0)
-        ((4, 5), (1, 1))
+        Examples:
+            >>> Grid.standard().position("5D"), Grid.standard().position(0)
+            ((4, 5), (1, 1))
         """
         if isinstance(cell, str):
             row, col = parse_label(cell)
@@ -184,8 +189,9 @@ class Grid:
     def mask(self, cells: Iterable[str | int | tuple[int, int]]) -> BoolArray:
         """Boolean array over the cells, true where a cell is named.
 
-        >>> int(Grid.standard().mask(["C2", "C3"]).sum())
-        2
+        Examples:
+            >>> int(Grid.standard().mask(["C2", "C3"]).sum())
+            2
         """
         mask = np.zeros(self.n_cells, dtype=bool)
         mask[[self.index(cell) for cell in cells]] = True
@@ -230,8 +236,9 @@ class Grid:
     def indices_at(self, x: ArrayLike, y: ArrayLike) -> IntArray:
         """Index of the cell that holds each point; -1 outside the image. Broadcasts `x` and `y` (pixels).
 
-        >>> Grid.standard().indices_at([0, 64, 640, 641], [0, 0, 360, 0]).tolist()
-        [0, 1, 59, -1]
+        Examples:
+            >>> Grid.standard().indices_at([0, 64, 640, 641], [0, 0, 360, 0]).tolist()
+            [0, 1, 59, -1]
         """
         x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
         inside = (x >= 0) & (x <= self.width) & (y >= 0) & (y <= self.height)
@@ -264,9 +271,10 @@ class Grid:
         Raises:
             GridError: for boxes of another shape, partly NaN, infinite, or with x2 < x1 or y2 < y1.
 
-        >>> shares = Grid.standard().box_shares([32, 0, 96, 60])
-        >>> shares[:3].tolist()
-        [0.5, 0.5, 0.0]
+        Examples:
+            >>> shares = Grid.standard().box_shares([32, 0, 96, 60])
+            >>> shares[:3].tolist()
+            [0.5, 0.5, 0.0]
         """
         x1, y1, x2, y2 = _edges(boxes)
         left, top, right, bottom = self.rectangles.T
@@ -288,8 +296,9 @@ class Grid:
         Raises:
             GridError: as `box_shares`.
 
-        >>> float(Grid.standard().box_distances([64, 0, 128, 60])[0])
-        32.0
+        Examples:
+            >>> float(Grid.standard().box_distances([64, 0, 128, 60])[0])
+            32.0
         """
         x1, y1, x2, y2 = _edges(boxes)
         x, y = self.centers.T
@@ -305,8 +314,9 @@ class Grid:
             box: (x1, y1, x2, y2) in pixels.
             min_share: leave out cells of which the box covers this share or less.
 
-        >>> Grid.standard().cells_in((90.5, 140.625, 117.5, 165.375))
-        {'C2': 0.174...}
+        Examples:
+            >>> Grid.standard().cells_in((90.5, 140.625, 117.5, 165.375))
+            {'C2': 0.174...}
         """
         shares = self.box_shares(box)
         return {self.labels[i]: float(shares[i]) for i in np.flatnonzero(shares > min_share)}

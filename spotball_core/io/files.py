@@ -15,11 +15,12 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
     Missing folders are made. Readers see the old file or the new one, never a part.
 
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder) / "a.txt") as beside:
-    ...         _ = beside.write_text("whole")
-    ...     [path.name for path in Path(folder).iterdir()]
-    ['a.txt']
+    Examples:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with replacing(Path(folder) / "a.txt") as beside:
+        ...         _ = beside.write_text("whole")
+        ...     [path.name for path in Path(folder).iterdir()]
+        ['a.txt']
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

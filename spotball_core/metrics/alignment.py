@@ -49,8 +49,9 @@ def wasserstein(guesses: Guesses, reference: Guesses, *, unit: Unit = "px", grid
             not reach the optimum.
         OptionError: for an unknown unit.
 
-    >>> float(wasserstein(["D5", "D6"], ["D5", "D8"]))  # half of the mass moves 2 cells of 64 pixels
-    64.0
+    Examples:
+        >>> float(wasserstein(["D5", "D6"], ["D5", "D8"]))  # half of the mass moves 2 cells of 64 pixels
+        64.0
     """
     grid = grid_for(grid)
     cost = cost_matrix(grid, unit)
@@ -82,8 +83,9 @@ def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = 
     Raises:
         DistributionError: for mass that is negative, not finite or of the wrong length.
 
-    >>> float(wasserstein_1d(["D5", "D6"], ["D5", "D8"]))
-    32.0
+    Examples:
+        >>> float(wasserstein_1d(["D5", "D6"], ["D5", "D8"]))
+        32.0
     """
     grid = grid_for(grid)
     p, q = _pair(guesses, reference, grid)

@@ -48,8 +48,9 @@ def log_score(guesses: Guesses, truth: Truth, *, smoothing: float = 0.01, grid: 
         DistributionError: for mass that is negative, not finite or of the wrong length.
         GridError: for a label outside the grid.
 
-    >>> round(float(log_score(["D5", "E6"], ["E6"])), 4)  # -log(0.99 * 0.5 + 0.01 / 60)
-    0.7029
+    Examples:
+        >>> round(float(log_score(["D5", "E6"], ["E6"])), 4)  # -log(0.99 * 0.5 + 0.01 / 60)
+        0.7029
     """
     if not 0 < smoothing <= 1:
         raise OptionError(f"smoothing is {smoothing}, expected more than 0 and at most 1")
@@ -77,8 +78,9 @@ def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> 
         DistributionError: for mass that is negative, not finite or of the wrong length.
         GridError: for a label outside the grid.
 
-    >>> float(brier_score(["D5", "E6"], ["E6"]))  # 0.5 ** 2 + 0.5 ** 2
-    0.5
+    Examples:
+        >>> float(brier_score(["D5", "E6"], ["E6"]))  # 0.5 ** 2 + 0.5 ** 2
+        0.5
     """
     p, mask = _distribution(guesses, truth, grid)
     q = ratio(mask, mask.sum(axis=-1, keepdims=True))
@@ -105,8 +107,9 @@ def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) ->
         DistributionError: for mass that is negative, not finite or of the wrong length.
         GridError: for a label outside the grid.
 
-    >>> float(energy_score(["D5", "D6"], ["D5"]))  # half of 64 pixels, less half of half of 64 pixels
-    16.0
+    Examples:
+        >>> float(energy_score(["D5", "D6"], ["D5"]))  # half of 64 pixels, less half of half of 64 pixels
+        16.0
     """
     grid = grid_for(grid, truth)
     p, mask = _distribution(guesses, truth, grid)

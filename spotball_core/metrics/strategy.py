@@ -56,8 +56,9 @@ def near_player_rate(guesses: Guesses, players: Players, *, tau: float = 0.08, g
         DistributionError: for mass that is negative, not finite or of the wrong length.
         GridError: for boxes that are no boxes, or a label outside the grid.
 
-    >>> float(near_player_rate(["A1", "F10"], [[0, 0, 50, 100]]))
-    0.5
+    Examples:
+        >>> float(near_player_rate(["A1", "F10"], [[0, 0, 50, 100]]))
+        0.5
     """
     grid = grid_for(grid, players)
     near, known = near_player_mask(players, grid, tau=tau)
@@ -86,8 +87,9 @@ def overlap_rate(guesses: Guesses, players: Players, *, theta: float = 0.02, gri
         DistributionError: for mass that is negative, not finite or of the wrong length.
         GridError: for boxes that are no boxes, or a label outside the grid.
 
-    >>> float(overlap_rate(["A1", "B1", "F10"], [[0, 0, 64, 90]], theta=0.5))  # all of A1, half of B1
-    0.6666666666666666
+    Examples:
+        >>> float(overlap_rate(["A1", "B1", "F10"], [[0, 0, 64, 90]], theta=0.5))  # all of A1, half of B1
+        0.6666666666666666
     """
     grid = grid_for(grid, players)
     overlap, known = overlap_mask(players, grid, theta=theta)
@@ -119,8 +121,9 @@ def center_ratio(
         DistributionError: for mass that is negative, not finite or of the wrong length.
         GridError: for a label outside the grid.
 
-    >>> round(float(center_ratio(["C5", "D5", "F1"], ["C5", "F1"])), 3)  # two thirds over a half
-    1.333
+    Examples:
+        >>> round(float(center_ratio(["C5", "D5", "F1"], ["C5", "F1"])), 3)  # two thirds over a half
+        1.333
     """
     grid = grid_for(grid, truth)
     inside = window_mask(grid, window)
@@ -148,8 +151,9 @@ def symmetric_center_bias(guesses: Guesses, truth: Truth, *, grid: Grid | None =
         DistributionError: for mass that is negative, not finite or of the wrong length.
         GridError: for a label outside the grid.
 
-    >>> float(symmetric_center_bias(["A1"], ["F10"]))  # opposite corners are equally far from the center
-    1.0
+    Examples:
+        >>> float(symmetric_center_bias(["A1"], ["F10"]))  # opposite corners are equally far from the center
+        1.0
     """
     grid = grid_for(grid, truth)
     prior = truth_mass(truth, grid)
@@ -176,8 +180,9 @@ def normalized_entropy(guesses: Guesses, *, grid: Grid | None = None) -> FloatAr
         DistributionError: for mass that is negative, not finite or of the wrong length.
         GridError: for a label outside the grid.
 
-    >>> float(normalized_entropy([1, 1, 0, 0]))
-    0.5
+    Examples:
+        >>> float(normalized_entropy([1, 1, 0, 0]))
+        0.5
     """
     mass, _ = mass_of(guesses, grid)
     p = ratio(mass, mass.sum(axis=-1, keepdims=True))
@@ -203,8 +208,9 @@ def image_entropy(guesses: Guesses, *, grid: Grid | None = None) -> FloatArray:
         DistributionError: for mass that is negative, not finite or of the wrong length.
         GridError: for a label outside the grid.
 
-    >>> float(image_entropy([[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]))
-    0.25
+    Examples:
+        >>> float(image_entropy([[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]))
+        0.25
     """
     values = np.atleast_1d(normalized_entropy(guesses, grid=grid))
     known = np.isfinite(values)

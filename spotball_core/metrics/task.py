@@ -16,6 +16,7 @@ from spotball_core.metrics.inputs import (
     Truth,
     check_cells,
     checked_numbers,
+    common_shape,
     grid_for,
     grid_given,
     mass_of,
@@ -46,14 +47,16 @@ def accuracy(guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = 0.0, grid:
         DistributionError: for mass or unparsed that are negative, not finite or of the wrong shape.
         GridError: for a label outside the grid.
 
-    >>> round(float(accuracy(["D5", "E6", "C2", None], ["C2", "C3"])), 3)
-    0.25
+    Examples:
+        >>> round(float(accuracy(["D5", "E6", "C2", None], ["C2", "C3"])), 3)
+        0.25
     """
     grid = grid_given(grid, truth)
     mass, blanks = mass_of(guesses, grid)
     mask = truth_of(truth, grid)
-    unanswered = checked_numbers(unparsed, "unparsed") + blanks
-    return where_known(share(mass, mask, also=unanswered), mask.any(axis=-1))
+    extra = checked_numbers(unparsed, "unparsed")
+    common_shape(extra, blanks)
+    return where_known(share(mass, mask, also=extra + blanks), mask.any(axis=-1))
 
 
 def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
@@ -75,8 +78,9 @@ def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None)
         DistributionError: for mass that is negative, not finite or of the wrong length.
         GridError: for a label outside the grid.
 
-    >>> float(euclidean_error(["D5", "D6"], ["D4"]))  # 1 and 2 cells of 64 pixels
-    96.0
+    Examples:
+        >>> float(euclidean_error(["D5", "D6"], ["D4"]))  # 1 and 2 cells of 64 pixels
+        96.0
     """
     grid = grid_for(grid, truth)
     mass, _ = mass_of(guesses, grid)
@@ -105,8 +109,9 @@ def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) 
         DistributionError: for mass that is negative, not finite or of the wrong length.
         GridError: for a label outside the grid.
 
-    >>> float(expected_error(["D4"], ["D4", "D5"]))  # 0 and 64 pixels, equally likely
-    32.0
+    Examples:
+        >>> float(expected_error(["D4"], ["D4", "D5"]))  # 0 and 64 pixels, equally likely
+        32.0
     """
     grid = grid_for(grid, truth)
     mass, _ = mass_of(guesses, grid)
@@ -135,8 +140,9 @@ def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | N
         DistributionError: for mass that is negative, not finite or of the wrong length.
         GridError: for a label outside the grid.
 
-    >>> round(float(top_k_accuracy(["D5", "D5", "E6", "C2"], ["C2"], k=2)), 3)  # E6 and C2 tie for second
-    0.5
+    Examples:
+        >>> round(float(top_k_accuracy(["D5", "D5", "E6", "C2"], ["C2"], k=2)), 3)  # E6 and C2 tie for second
+        0.5
     """
     if k < 1:
         raise OptionError(f"k is {k}, expected at least 1")
@@ -169,9 +175,10 @@ def truth_distances(mask: BoolArray, grid: Grid) -> FloatArray:
     Returns:
         Shape (..., n_cells); infinite where no cell holds the ball.
 
-    >>> grid = Grid(1, 4, 40, 10)
-    >>> truth_distances(grid.mask(["A2", "A4"]), grid).tolist()
-    [10.0, 0.0, 10.0, 0.0]
+    Examples:
+        >>> grid = Grid(1, 4, 40, 10)
+        >>> truth_distances(grid.mask(["A2", "A4"]), grid).tolist()
+        [10.0, 0.0, 10.0, 0.0]
     """
     flat = mask.reshape(-1, grid.n_cells)
     out = np.full(flat.shape, np.inf)

@@ -40,8 +40,9 @@ class Response(_Answer):
         participant: who answered, where the respondent is a group of people.
         cell: the cell's label, in its canonical spelling; None where no cell could be read (unparsed).
 
-    >>> Response(sport="soccer", image="163", respondent="gemini", kind="model", prompt="cot", cell="5d").cell
-    'D5'
+    Examples:
+        >>> Response(sport="soccer", image="163", respondent="gemini", kind="model", prompt="cot", cell="5d").cell
+        'D5'
     """
 
     cell: str | None = None
@@ -68,10 +69,11 @@ class PredictionDistribution(_Answer):
     Raises:
         ValueError: for a probability below 0, or a sum that is off 1 by more than 1e-6.
 
-    >>> answer = PredictionDistribution(
-    ...     sport="soccer", image="163", respondent="mine", kind="model", probabilities={"D5": 0.75, "d6": 0.25})
-    >>> answer.mass(Grid.standard())[34:36].tolist()
-    [0.75, 0.25]
+    Examples:
+        >>> answer = PredictionDistribution(
+        ...     sport="soccer", image="163", respondent="mine", kind="model", probabilities={"D5": 0.75, "d6": 0.25})
+        >>> answer.mass(Grid.standard())[34:36].tolist()
+        [0.75, 0.25]
     """
 
     probabilities: dict[str, Probability] | tuple[Probability, ...]

@@ -22,8 +22,9 @@ class GridShape(Record):
 class PlayerBox(Record):
     """A player's bounding box, in pixels of the scene's image. Written as `[x1, y1, x2, y2]`.
 
-    >>> PlayerBox.model_validate([10, 20, 30, 60]).x2
-    30.0
+    Examples:
+        >>> PlayerBox.model_validate([10, 20, 30, 60]).x2
+        30.0
     """
 
     x1: float
@@ -59,10 +60,11 @@ class PlayerBox(Record):
 class GroundTruth(Record):
     """The cells that hold the ball: a set of labels of one grid, in index order.
 
-    >>> GroundTruth.from_labels(["d2", "C2"], Grid.standard()).cells
-    ('C2', 'D2')
-    >>> GroundTruth.from_box((90.5, 140.625, 117.5, 165.375), Grid.standard()).cells
-    ('C2',)
+    Examples:
+        >>> GroundTruth.from_labels(["d2", "C2"], Grid.standard()).cells
+        ('C2', 'D2')
+        >>> GroundTruth.from_box((90.5, 140.625, 117.5, 165.375), Grid.standard()).cells
+        ('C2',)
     """
 
     grid: GridShape
@@ -105,9 +107,10 @@ class Scene(Record):
         control: the ball is still visible.
         path: the image's file, relative to the dataset's folder.
 
-    >>> scene = Scene(sport="soccer", image="163", grid=Grid.standard(), ball_cells=["C2", "C3", "D2", "D3"])
-    >>> scene.key, scene.width, scene.ball_cells
-    (('soccer', '163'), 640, ('C2', 'C3', 'D2', 'D3'))
+    Examples:
+        >>> scene = Scene(sport="soccer", image="163", grid=Grid.standard(), ball_cells=["C2", "C3", "D2", "D3"])
+        >>> scene.key, scene.width, scene.ball_cells
+        (('soccer', '163'), 640, ('C2', 'C3', 'D2', 'D3'))
     """
 
     sport: Name

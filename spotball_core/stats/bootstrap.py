@@ -30,8 +30,9 @@ def resample_weights(n: int, resamples: int, seed: int | np.random.Generator = 0
     Raises:
         OptionError: for fewer than 1 unit or a negative number of resamples.
 
-    >>> resample_weights(3, 2, seed=0).sum(axis=1).tolist()
-    [3.0, 3.0]
+    Examples:
+        >>> resample_weights(3, 2, seed=0).sum(axis=1).tolist()
+        [3.0, 3.0]
     """
     if n < 1 or resamples < 0:
         raise OptionError(f"{resamples} resamples of {n} units cannot be drawn")
@@ -45,8 +46,9 @@ def percentile_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> tu
     Returns:
         (low, high); None where no resample has a value.
 
-    >>> percentile_interval([0.0, 1.0, 2.0, 3.0, 4.0], confidence=0.5)
-    (1.0, 3.0)
+    Examples:
+        >>> percentile_interval([0.0, 1.0, 2.0, 3.0, 4.0], confidence=0.5)
+        (1.0, 3.0)
     """
     known = np.asarray(values, dtype=float)
     known = known[np.isfinite(known)]

@@ -1,0 +1,330 @@
+"""Wasserstein distances: cases worked by hand, the linear programme of eq. 3, and what a metric must be."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.stats
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from spotball_core import wasserstein, wasserstein_1d
+from spotball_core.errors import DistributionError, OptionError
+from spotball_core.grid import Grid
+
+from .strategies import Array, counts, grids, masses
+
+STANDARD = Grid.standard()
+GRID = Grid(2, 3, 30, 40)  # cells of 10 x 20 pixels: A1 A2 A3 over B1 B2 B3
+
+SCALE = 1e6
+"""HiGHS takes constraints that are off by 1e-10 for met; masses of 1e-9 must stand well above that."""
+
+
+def distance_loops(grid: Grid) -> Array:
+    """Distances between cell centers, in plain loops."""
+    wide, high = grid.width / grid.cols, grid.height / grid.rows
+    centers = [((col + 0.5) * wide, (row + 0.5) * high) for row in range(grid.rows) for col in range(grid.cols)]
+    return np.array([[math.dist(one, other) for other in centers] for one in centers])
+
+
+def transport_programme(p: Array, q: Array, cost: Array) -> float:
+    """Eq. 3 with all n x n variables, solved by SciPy's linear programming.
+
+    One of the 2n equations follows from the others. It is left out, for both sides' sums agree but for rounding.
+    """
+    n = len(p)
+    leaving = scipy.sparse.kron(scipy.sparse.eye(n), np.ones((1, n)))
+    arriving = scipy.sparse.kron(np.ones((1, n)), scipy.sparse.eye(n))
+    needed = np.arange(2 * n) != n + np.argmax(q)
+    largest = cost.max() or 1.0
+    result = linprog(
+        (cost / largest).ravel(),
+        A_eq=scipy.sparse.vstack([leaving, arriving]).tocsr()[needed],
+        b_eq=SCALE * np.concatenate([p / p.sum(), q / q.sum()])[needed],
+        bounds=(0, None),
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert result.status == 0, result.message
+    return float(result.fun) * float(largest) / SCALE
+
+
+@st.composite
+def pairs(draw: st.DrawFn, max_rows: int = 4, max_cols: int = 4) -> tuple[Grid, Array, Array]:
+    grid = draw(grids(max_rows, max_cols))
+    return grid, draw(masses(grid.n_cells)), draw(masses(grid.n_cells))
+
+
+Pair = tuple[Grid, Array, Array]
+
+
+def one_cell(grid: Grid, label: str) -> Array:
+    return grid.mask([label]).astype(float)
+
+
+# By hand -----------------------------------------------------------------------------------------------------------
+
+
+def test_wasserstein_by_hand() -> None:
+    # Half of the mass goes from D6 to D8, two cells of 64.
+    assert wasserstein(["D5", "D6"], ["D5", "D8"]) == 64
+    # A quarter stays in A1, a quarter goes from A1 to A2 (10), a half from B3 to A3 (20).
+    p, q = [2, 0, 0, 0, 0, 2], [1, 1, 2, 0, 0, 0]
+    assert wasserstein(p, q, grid=GRID) == pytest.approx(10 / 4 + 20 / 2, rel=1e-12)
+    # Both swap over rather than cross: A1 to B1 and B3 to A3, 20 each, and not the diagonals.
+    assert wasserstein([1, 0, 0, 0, 0, 1], [0, 0, 1, 1, 0, 0], grid=GRID) == pytest.approx(20, rel=1e-12)
+
+
+def test_wasserstein_is_not_greedy() -> None:
+    # A1 A2 A3 A4, a pixel apart: moving each one step right costs 3/3, as does moving A1 to A4 over the others.
+    line = Grid(1, 4, 4, 1)
+    assert wasserstein([1, 1, 1, 0], [0, 1, 1, 1], grid=line) == pytest.approx(1, rel=1e-12)
+    # Sending A2's mass to its nearest neighbor A3 leaves A1's to go to A4: 1 + 3; straight on is 2 + 2, as good.
+    assert wasserstein([1, 1, 0, 0], [0, 0, 1, 1], grid=line) == pytest.approx((1 + 3) / 2, rel=1e-12)
+
+
+def test_wasserstein_1d_by_hand() -> None:
+    # Half of the mass goes two columns of 64, none changes its row.
+    assert wasserstein_1d(["D5", "D6"], ["D5", "D8"]) == (64 + 0) / 2
+    # Columns (1/2, 0, 1/2) to (1/4, 1/4, 1/2): a quarter by 10. Rows (1/2, 1/2) to (1, 0): a half by 20.
+    found = wasserstein_1d([2, 0, 0, 0, 0, 2], [1, 1, 2, 0, 0, 0], grid=GRID)
+    assert found == pytest.approx((10 / 4 + 20 / 2) / 2, rel=1e-12)
+    # It cannot see how rows and columns go together.
+    assert wasserstein_1d([1, 0, 0, 0, 0, 1], [0, 0, 1, 1, 0, 0], grid=GRID) == 0
+
+
+@given(data=st.data(), grid=grids(5, 5))
+def test_between_two_cells_it_is_their_distance(data: st.DataObject, grid: Grid) -> None:
+    cell = st.tuples(st.integers(1, grid.rows), st.integers(1, grid.cols))
+    (row, col), (row2, col2) = data.draw(cell), data.draw(cell)
+    dx, dy = (col - col2) * grid.width / grid.cols, (row - row2) * grid.height / grid.rows
+    one, other = (grid.mask([place]).astype(float) for place in ((row, col), (row2, col2)))
+    assert wasserstein(one, 7 * other, grid=grid) == pytest.approx(math.hypot(dx, dy), rel=1e-12)
+    assert wasserstein_1d(one, 7 * other, grid=grid) == pytest.approx((abs(dx) + abs(dy)) / 2, rel=1e-12)
+
+
+# Against the linear programme --------------------------------------------------------------------------------------
+
+
+@settings(max_examples=150)
+@given(pair=pairs())
+def test_wasserstein_against_the_programme(pair: Pair) -> None:
+    grid, p, q = pair
+    expected = transport_programme(p, q, distance_loops(grid))
+    # What p and q share to within their own rounding is known no better than that.
+    assert wasserstein(p, q, grid=grid) == pytest.approx(expected, rel=1e-9, abs=1e-14 * grid.diagonal)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n_answers", [3, 50, 10_000])
+def test_wasserstein_on_the_papers_grid_against_the_programme(seed: int, n_answers: int) -> None:
+    rng = np.random.default_rng(seed)
+    p, q = (rng.multinomial(n_answers, rng.dirichlet(np.full(60, 0.3))).astype(float) for _ in range(2))
+    assert wasserstein(p, q) == pytest.approx(transport_programme(p, q, distance_loops(STANDARD)), rel=1e-9)
+
+
+DEGENERATE: dict[str, tuple[Grid, Array, Array]] = {
+    "one cell each": (STANDARD, one_cell(STANDARD, "A1"), one_cell(STANDARD, "F10")),
+    "the same cell": (STANDARD, one_cell(STANDARD, "C4"), 3 * one_cell(STANDARD, "C4")),
+    "equal": (STANDARD, np.arange(60.0), np.arange(60.0)),
+    "equal but for the scale": (STANDARD, np.arange(60.0), np.arange(60.0) / 7),
+    "disjoint": (STANDARD, np.repeat([1.0, 0.0], 30), np.repeat([0.0, 1.0], 30)),
+    "one cell in all": (STANDARD, one_cell(STANDARD, "D5"), np.ones(60)),
+    "unequal supports": (STANDARD, np.eye(60)[[0, 9, 50]].sum(0), np.tile([0.0, 1.0, 2.0], 20)),
+    "all but one cell": (STANDARD, np.ones(60), np.ones(60) - one_cell(STANDARD, "D5")),
+    "1 x n": (Grid(1, 12, 641, 359), np.arange(12.0), np.arange(12.0)[::-1]),
+    "n x 1": (Grid(12, 1, 641, 359), np.arange(12.0), np.arange(12.0)[::-1]),
+    "1 x 1": (Grid(1, 1, 641, 359), np.array([3.0]), np.array([0.5])),
+    "1 x 2": (Grid(1, 2, 641, 359), np.array([1.0, 0.0]), np.array([0.25, 0.75])),
+    "flat cells": (Grid(3, 4, 4000, 3), np.arange(12.0), np.arange(12.0)[::-1] ** 2),
+    "a tiny image": (Grid(3, 4, 1e-6, 1e-6), np.arange(12.0), np.arange(12.0)[::-1] ** 2),
+    "tiny masses": (GRID, np.array([1e-9, 2e-9, 0, 0, 0, 1]), np.array([0, 0, 0, 3e-9, 0, 1])),
+    "tiny and large": (GRID, np.array([1, 1e-9, 0.5, 0, 1e-9, 0]), np.array([0.5, 1e-9, 0, 1, 0, 1e-9])),
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+def test_degenerate_distributions_against_the_programme(case: str) -> None:
+    grid, p, q = DEGENERATE[case]
+    expected = transport_programme(p, q, distance_loops(grid))
+    assert wasserstein(p, q, grid=grid) == pytest.approx(expected, rel=1e-9, abs=1e-15 * grid.diagonal)
+    assert wasserstein(q, p, grid=grid) == pytest.approx(expected, rel=1e-9, abs=1e-15 * grid.diagonal)
+
+
+@pytest.mark.parametrize("tiny", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_a_tiny_mass_far_away_is_not_lost(tiny: float) -> None:
+    almost, all_of_it = np.array([1 - tiny, 0, tiny, 0, 0, 0]), np.array([1.0, 0, 0, 0, 0, 0])
+    # The mass in A3, of 1 in all as far as floats go, is 20 pixels from A1.
+    for found in (wasserstein(almost, all_of_it, grid=GRID), wasserstein(all_of_it, almost, grid=GRID)):
+        assert found == pytest.approx(20 * tiny / math.fsum(almost), rel=1e-12)
+    # As counts: one answer of 10^9 + 1.
+    found = wasserstein([10**9, 0, 1, 0, 0, 0], [10**9, 0, 0, 0, 0, 0], grid=GRID)
+    assert found == pytest.approx(20 / (10**9 + 1), rel=1e-12)
+
+
+# What a distance must be -------------------------------------------------------------------------------------------
+
+
+@given(pair=pairs())
+def test_wasserstein_is_symmetric_and_bounded(pair: Pair) -> None:
+    grid, p, q = pair
+    found = wasserstein(p, q, grid=grid)
+    assert 0 <= found <= distance_loops(grid).max() * (1 + 1e-12)
+    assert found <= grid.diagonal
+    assert wasserstein(q, p, grid=grid) == pytest.approx(found, rel=1e-9, abs=1e-14 * grid.diagonal)
+
+
+@given(pair=pairs())
+@example(pair=(GRID, np.array([1.0, 0, 0, 0, 0, 0]), np.array([1 - 1e-9, 1e-9, 0, 0, 0, 0])))
+def test_wasserstein_is_0_for_equal_distributions_only(pair: Pair) -> None:
+    grid, p, q = pair
+    assert wasserstein(p, p, grid=grid) == 0
+    assert wasserstein(p, p / p.sum(), grid=grid) == 0
+    assert wasserstein(3 * p, p, grid=grid) == 0
+    differ = np.abs(p / p.sum() - q / q.sum()).max()
+    assume(differ == 0 or differ > 1e-13)
+    assert (wasserstein(p, q, grid=grid) == 0) == (differ == 0)
+
+
+@given(grid=grids(), data=st.data())
+def test_wasserstein_obeys_the_triangle_inequality(grid: Grid, data: st.DataObject) -> None:
+    p, q, r = (data.draw(masses(grid.n_cells)) for _ in range(3))
+    detour = wasserstein(p, r, grid=grid) + wasserstein(r, q, grid=grid)
+    assert wasserstein(p, q, grid=grid) <= detour * (1 + 1e-9) + 1e-14 * grid.diagonal
+
+
+@given(pair=pairs(3, 3), down=st.integers(0, 2), right=st.integers(0, 2))
+def test_wasserstein_does_not_see_where_both_are(pair: Pair, down: int, right: int) -> None:
+    grid, p, q = pair
+    larger = Grid(grid.rows + 2, grid.cols + 2, grid.cell_width * (grid.cols + 2), grid.cell_height * (grid.rows + 2))
+
+    def moved(mass: Array) -> Array:
+        field = np.zeros((larger.rows, larger.cols))
+        field[down : down + grid.rows, right : right + grid.cols] = mass.reshape(grid.rows, grid.cols)
+        return field.reshape(-1)
+
+    for measure in (wasserstein, wasserstein_1d):
+        expected = measure(p, q, grid=grid)
+        assert measure(moved(p), moved(q), grid=larger) == pytest.approx(expected, rel=1e-9, abs=1e-14 * grid.diagonal)
+
+
+@given(grid=grids(3, 3), data=st.data(), down=st.integers(0, 3), right=st.integers(0, 3))
+def test_moving_all_mass_costs_the_way(grid: Grid, data: st.DataObject, down: int, right: int) -> None:
+    larger = Grid(grid.rows + 3, grid.cols + 3, grid.cell_width * (grid.cols + 3), grid.cell_height * (grid.rows + 3))
+    field = np.zeros((larger.rows, larger.cols))
+    field[: grid.rows, : grid.cols] = data.draw(counts(grid.n_cells)).reshape(grid.rows, grid.cols)
+    moved = np.roll(field, (down, right), axis=(0, 1))
+    way = math.hypot(right * grid.cell_width, down * grid.cell_height)
+    assert wasserstein(field.reshape(-1), moved.reshape(-1), grid=larger) == pytest.approx(way, rel=1e-9)
+
+
+@given(pair=pairs(), factor=st.sampled_from([0.01, 0.5, 3, 1000]))
+def test_wasserstein_grows_with_the_image(pair: Pair, factor: float) -> None:
+    grid, p, q = pair
+    larger = Grid(grid.rows, grid.cols, grid.width * factor, grid.height * factor)
+    for measure in (wasserstein, wasserstein_1d):
+        expected = factor * measure(p, q, grid=grid)
+        assert measure(p, q, grid=larger) == pytest.approx(expected, rel=1e-9, abs=1e-14 * larger.diagonal)
+
+
+# Units -------------------------------------------------------------------------------------------------------------
+
+
+def test_units_by_hand() -> None:
+    # From A1 to B3: 20 right and 20 down in pixels, 2 columns and 1 row, of an image of 30 x 40 whose diagonal is 50.
+    one, other = [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]
+    assert wasserstein(one, other, grid=GRID) == pytest.approx(math.hypot(20, 20), rel=1e-12)
+    assert wasserstein(one, other, grid=GRID, unit="px") == pytest.approx(math.hypot(20, 20), rel=1e-12)
+    assert wasserstein(one, other, grid=GRID, unit="cell") == pytest.approx(math.hypot(2, 1), rel=1e-12)
+    assert wasserstein(one, other, grid=GRID, unit="diagonal") == pytest.approx(math.hypot(20, 20) / 50, rel=1e-12)
+
+
+@settings(max_examples=50)
+@given(pair=pairs())
+def test_units_against_the_programme(pair: Pair) -> None:
+    grid, p, q = pair
+    in_cells = distance_loops(Grid(grid.rows, grid.cols, grid.cols, grid.rows))
+    found = wasserstein(p, q, grid=grid, unit="cell")
+    assert found == pytest.approx(transport_programme(p, q, in_cells), rel=1e-9, abs=1e-13)
+    share = wasserstein(p, q, grid=grid, unit="diagonal")
+    assert share * grid.diagonal == pytest.approx(wasserstein(p, q, grid=grid), rel=1e-9, abs=1e-13)
+    assert 0 <= share < 1
+
+
+@pytest.mark.parametrize("unit", ["pixels", "", "PX", None])
+def test_what_is_no_unit(unit: str) -> None:
+    with pytest.raises(OptionError, match="px, cell or diagonal"):
+        wasserstein([1] * 60, [1] * 60, unit=unit)  # type: ignore[arg-type]
+
+
+# One dimension -----------------------------------------------------------------------------------------------------
+
+
+@given(pair=pairs(5, 5))
+def test_wasserstein_1d_against_scipy(pair: Pair) -> None:
+    grid, p, q = pair
+    xs, ys = (np.arange(grid.cols) + 0.5) * grid.cell_width, (np.arange(grid.rows) + 0.5) * grid.cell_height
+    p_field, q_field = p.reshape(grid.rows, grid.cols), q.reshape(grid.rows, grid.cols)
+    along_x = scipy.stats.wasserstein_distance(xs, xs, p_field.sum(axis=0), q_field.sum(axis=0))
+    along_y = scipy.stats.wasserstein_distance(ys, ys, p_field.sum(axis=1), q_field.sum(axis=1))
+    found = wasserstein_1d(p, q, grid=grid)
+    assert found == pytest.approx((along_x + along_y) / 2, rel=1e-9, abs=1e-14 * grid.diagonal)
+    # |dx| + |dy| is at most twice the Euclidean distance, and each marginal's plan is at best as dear as the joint one.
+    assert found <= wasserstein(p, q, grid=grid) * (1 + 1e-9) + 1e-14 * grid.diagonal
+
+
+# What the solver itself would let through --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", [wasserstein, wasserstein_1d])
+@pytest.mark.parametrize("hostile", [[1.5, -0.5], [-1, -1], [math.nan, 1], [math.inf, 1], [1e308, 1e308], [1j, 1]])
+def test_hostile_mass_raises_on_either_side(measure: object, hostile: list[float]) -> None:
+    assert callable(measure)
+    grid = Grid(1, 2, 20, 10)
+    for one, other in ((hostile, [1, 1]), ([1, 1], hostile), (hostile, hostile)):
+        with pytest.raises(DistributionError):
+            measure(one, other, grid=grid)
+        with pytest.raises(DistributionError):
+            measure(np.array([[1, 1], one]), np.array([[1, 1], other]), grid=grid)
+
+
+@pytest.mark.parametrize("measure", [wasserstein, wasserstein_1d])
+def test_an_empty_side_is_nan_and_no_uniform_distribution(measure: object) -> None:
+    assert callable(measure)
+    grid = Grid(1, 2, 20, 10)
+    for one, other in (([0, 0], [1, 1]), ([1, 1], [0, 0]), ([0, 0], [0, 0]), ([], [1, 1]), ([None], [1, 1])):
+        assert math.isnan(measure(one, other, grid=grid))
+    for wrong in (np.empty(0), np.empty((3, 0)), 1.0, [1], [1, 1, 1]):
+        with pytest.raises(DistributionError):
+            measure(wrong, [1, 1], grid=grid)
+        with pytest.raises(DistributionError):
+            measure([1, 1], wrong, grid=grid)
+
+
+@pytest.mark.parametrize("measure", [wasserstein, wasserstein_1d])
+def test_mass_that_does_not_sum_to_1_is_counted_as_shares(measure: object) -> None:
+    assert callable(measure)
+    p, q = np.array([3.0, 0, 1, 0, 0, 0]), np.array([0, 0, 0.2, 0.1, 0, 0.1])
+    expected = measure(p / 4, q / 0.4, grid=GRID)
+    assert expected > 0
+    for factor in (1e-12, 1 / 3, 1, 7, 1e12):
+        assert measure(factor * p, q, grid=GRID) == pytest.approx(expected, rel=1e-12)
+        assert measure(p, factor * q, grid=GRID) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_solver_that_gives_up_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ot.lp
+
+    def gives_up(*_: object, **__: object) -> float:
+        warnings.warn("numItermax reached before optimality", UserWarning, stacklevel=1)
+        return 0.0
+
+    monkeypatch.setattr(ot.lp, "emd2", gives_up)
+    with pytest.raises(DistributionError, match="did not reach the optimum: numItermax"):
+        wasserstein(["A1"], ["A2"])

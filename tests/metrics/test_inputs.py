@@ -1,0 +1,383 @@
+"""What every metric takes, refuses and returns, whatever it measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotball_core import METRICS, Metric, accuracy, brier_score, euclidean_error, log_score, top_k_accuracy
+from spotball_core.errors import DistributionError, GridError
+from spotball_core.grid import Grid
+from spotball_core.schema import GroundTruth, PlayerBox, PredictionDistribution, Scene
+
+from .strategies import Array, counts, truths
+
+N = 60
+GRID = Grid.standard()
+every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.key)
+BALL, OTHER, PLAYERS = GRID.mask(["C4", "C5"]), np.arange(1.0, 61.0), np.array([[0.0, 0.0, 200.0, 200.0]])
+
+
+def with_second(metric: Metric, **options: Any) -> Callable[..., Any]:
+    """The metric as a function of the guesses and of the one thing it needs beside them."""
+
+    def call(guesses: Any, *, truth: Any = BALL, reference: Any = OTHER, players: Any = PLAYERS, **more: Any) -> Any:
+        given = {"truth": truth, "reference": reference, "players": players}
+        return metric.function(guesses, *(given[need] for need in metric.needs), **options, **more)
+
+    return call
+
+
+def needing(*needs: str) -> pytest.MarkDecorator:
+    found = [metric for metric in METRICS.values() if set(metric.needs) & set(needs)]
+    return pytest.mark.parametrize("metric", found, ids=lambda metric: metric.key)
+
+
+def same(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+# Forms of the guesses ----------------------------------------------------------------------------------------------
+
+
+@every_metric
+@settings(max_examples=25)
+@given(counts=counts(N), ball=truths(N))
+def test_counts_labels_and_probabilities_score_alike(metric: Metric, counts: Array, ball: Array) -> None:
+    call = with_second(metric)
+    labels = [label for label, count in zip(GRID.labels, counts, strict=True) for _ in range(int(count))]
+    shares = {label: count / sum(counts) for label, count in zip(GRID.labels, counts, strict=True) if count}
+    names = {"sport": "soccer", "image": "1", "respondent": "mine", "kind": "model"}
+    expected = call(counts, truth=ball)
+    for guesses in (
+        counts.astype(int),
+        counts.tolist(),
+        counts / counts.sum(),
+        labels,
+        tuple(reversed(labels)),
+        shares,
+        {label.lower(): share for label, share in reversed(shares.items())},
+        PredictionDistribution(**names, probabilities=shares),  # type: ignore[arg-type]
+        PredictionDistribution(**names, probabilities=tuple(counts / counts.sum())),  # type: ignore[arg-type]
+    ):
+        same(call(guesses, truth=ball), expected)
+
+
+@every_metric
+@settings(max_examples=25)
+@given(counts=counts(N), factor=st.sampled_from([1e-6, 0.1, 1 / 3, 7, 1e6]))
+def test_scaling_the_counts_changes_nothing(metric: Metric, counts: Array, factor: float) -> None:
+    call = with_second(metric)
+    same(call(factor * counts, reference=factor * OTHER), call(counts))
+
+
+@every_metric
+@settings(max_examples=25)
+@given(counts=counts(N), ball=truths(N))
+def test_values_keep_to_their_range(metric: Metric, counts: Array, ball: Array) -> None:
+    highest = {"share": 1.0, "px": GRID.diagonal, "none": 2.0, "nats": math.log(N / 0.01), "ratio": math.inf}
+    value = with_second(metric)(counts, truth=ball)
+    assert math.isnan(value) or 0 <= value <= highest[metric.unit] * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("label", ["D5", "5d", " d 5 "])
+@every_metric
+def test_one_label_alone(metric: Metric, label: str) -> None:
+    call = with_second(metric)
+    same(call(label), call(["D5"]))
+
+
+@every_metric
+def test_two_spellings_of_a_cell_add_up(metric: Metric) -> None:
+    call = with_second(metric)
+    same(call({"D5": 1, "5d": 2, "A1": 1}), call(["D5", "D5", "D5", "A1"]))
+
+
+# Scenes and other grids --------------------------------------------------------------------------------------------
+
+OTHER_GRID = Grid(4, 5, 641, 359)
+SCENE = Scene.model_validate(
+    {
+        "sport": "soccer",
+        "image": "1",
+        "grid": OTHER_GRID,
+        "ball_cells": ["B2", "B3"],
+        "players": [[10, 20, 200, 300], [500, 0, 700, 90]],
+    }
+)
+LABELS = ["B2", "b2", "5D", "A1", "C3", None]
+ARRAYS: dict[str, Any] = {
+    "guesses": np.bincount([6, 6, 19, 0, 12], minlength=20).astype(float),
+    "truth": np.isin(np.arange(20), [6, 7]),
+    "reference": np.arange(20.0),
+    "players": np.array([[10.0, 20, 200, 300], [500, 0, 700, 90]]),
+}
+
+
+def on_other_grid(metric: Metric) -> Callable[..., Any]:
+    """The metric, where it needs one with a window: the paper's is for the paper's grid."""
+    return with_second(metric, **({"window": ((1, 2), (1, 3))} if metric.key == "center_ratio" else {}))
+
+
+@every_metric
+def test_labels_and_a_scene_score_as_arrays_do(metric: Metric) -> None:
+    call = on_other_grid(metric)
+    expected = call(**ARRAYS, grid=OTHER_GRID)
+    assert np.isfinite(expected)
+    if metric.key == "accuracy":
+        expected *= 5 / 6  # one answer of the six cannot be read, and that is wrong
+
+    seconds: list[dict[str, Any]] = [
+        {"truth": SCENE, "players": SCENE},
+        {"truth": SCENE.truth, "players": SCENE.players},
+        {"truth": ["b3", "2B"], "players": list(SCENE.players or ())},
+    ]
+    for second in seconds:
+        same(call(LABELS, **second, reference=ARRAYS["reference"], grid=OTHER_GRID), expected)
+    if "truth" in metric.needs or "players" in metric.needs:
+        same(call(LABELS, truth=SCENE, players=SCENE), expected)
+
+
+@needing("truth", "players")
+def test_a_scene_and_another_grid_disagree(metric: Metric) -> None:
+    with pytest.raises(GridError, match=r"4x5@641x359.*6x10@640x360"):
+        on_other_grid(metric)(["A1"], truth=SCENE, players=SCENE, grid=GRID)
+
+
+@needing("truth")
+def test_a_truth_of_another_grid_is_never_read_on_this_one(metric: Metric) -> None:
+    tall = Grid(10, 6, 640, 360)  # as many cells as the paper's, and C2 elsewhere
+    truth = GroundTruth.from_labels(["C2"], tall)
+    with pytest.raises(GridError, match="10x6"):
+        with_second(metric)(["C2"], truth=truth, grid=GRID)
+    same(on_other_grid(metric)(["C2"], truth=truth, grid=tall), on_other_grid(metric)(["C2"], truth=["C2"], grid=tall))
+
+
+def test_labels_are_read_on_the_truths_own_grid() -> None:
+    truth = GroundTruth.from_labels(["J2", "J3"], Grid(10, 6, 640, 360))
+    assert accuracy(["J2", "A1"], truth) == 1 / 2
+    assert top_k_accuracy(["J2", "J2", "A1"], truth, k=1) == 1
+    assert brier_score(["J2", "J3"], truth) == 0
+    assert log_score(["J2"], truth) < log_score(["J1"], truth)
+    with pytest.raises(GridError):
+        euclidean_error(["J2"], truth)  # the truth does not know how many pixels a cell has
+
+
+# Axes --------------------------------------------------------------------------------------------------------------
+
+
+@every_metric
+def test_axes_before_the_cells_broadcast(metric: Metric) -> None:
+    call = with_second(metric)
+    rng = np.random.default_rng(5)
+    guesses = rng.integers(0, 4, (3, 4, N))
+    truth = rng.random((4, N)) < 0.2
+    reference = rng.integers(1, 9, (4, N))
+    players = np.sort(rng.random((4, 2, 2, 2)) * 600, axis=2).reshape(4, 2, 4)
+    found = call(guesses, truth=truth, reference=reference, players=players)
+    if metric.key == "image_entropy":
+        assert found.shape == (3,)
+        same(found, [call(guesses[i]) for i in range(3)])
+        return
+    each = [
+        [call(guesses[i, j], truth=truth[j], reference=reference[j], players=players[j]) for j in range(4)]
+        for i in range(3)
+    ]
+    assert found.shape == (3, 4)
+    assert np.isfinite(found).all()
+    same(found, each)
+
+
+@needing("truth", "reference", "players")
+def test_the_second_argument_may_have_more_axes(metric: Metric) -> None:
+    call = with_second(metric)
+    truth, reference = np.stack([BALL, GRID.mask(["A1", "D5"])]), np.stack([OTHER, OTHER[::-1]])
+    players = np.stack([PLAYERS, PLAYERS + 400])
+    found = call(["A1", "D4", "D5"], truth=truth, reference=reference, players=players)
+    assert found.shape == (2,)
+    for i in range(2):
+        alone = call(["A1", "D4", "D5"], truth=truth[i], reference=reference[i], players=players[i])
+        same(found[i], alone)
+    assert found[0] != found[1]
+
+
+@needing("truth", "reference", "players")
+def test_axes_that_do_not_broadcast(metric: Metric) -> None:
+    truth, reference, players = np.stack([BALL] * 2), np.stack([OTHER] * 2), np.stack([PLAYERS] * 2)
+    with pytest.raises(DistributionError, match="broadcast"):
+        with_second(metric)(np.ones((3, N)), truth=truth, reference=reference, players=players)
+
+
+# What is not defined is NaN ----------------------------------------------------------------------------------------
+
+
+@every_metric
+def test_nothing_answered_is_nan(metric: Metric) -> None:
+    call = with_second(metric)
+    for nothing in (np.zeros(N), [0] * N, [], {}, {"D5": 0.0}):
+        assert math.isnan(call(nothing))
+    # Answers that cannot be read are wrong, which is all that accuracy asks.
+    unread = call([None, None])
+    assert unread == 0 if metric.key == "accuracy" else math.isnan(unread)
+
+
+@every_metric
+def test_an_image_without_answers_leaves_the_others_alone(metric: Metric) -> None:
+    call = with_second(metric)
+    guesses = np.stack([np.zeros(N), OTHER[::-1]])
+    found = call(guesses)
+    if metric.key == "image_entropy":
+        same(found, call(OTHER[::-1]))
+    else:
+        assert math.isnan(found[0])
+        same(found[1], call(OTHER[::-1]))
+
+
+@needing("truth")
+def test_an_unknown_truth_is_nan(metric: Metric) -> None:
+    call = with_second(metric)
+    unknown = Scene.model_validate({"sport": "soccer", "image": "2", "grid": GRID})
+    forms: list[Any] = [np.zeros(N, dtype=bool), np.zeros(N), [], unknown, GroundTruth.from_labels([], GRID)]
+    for truth in forms:
+        assert math.isnan(call(["D5"], truth=truth))
+    found = call(["C4", "C4"], truth=np.stack([BALL, np.zeros(N, dtype=bool)]))
+    same(found, [call(["C4", "C4"]), math.nan])
+
+
+@needing("reference")
+def test_an_empty_reference_is_nan(metric: Metric) -> None:
+    call = with_second(metric)
+    forms: list[Any] = [np.zeros(N), [], [None], {}]
+    for reference in forms:
+        assert math.isnan(call(["D5"], reference=reference))
+    found = call(["D5"], reference=np.stack([OTHER, np.zeros(N)]))
+    same(found, [call(["D5"]), math.nan])
+
+
+@needing("players")
+def test_no_players_is_nan(metric: Metric) -> None:
+    call = with_second(metric)
+    plain = {"sport": "soccer", "image": "2", "grid": GRID}
+    scenes = [Scene.model_validate({**plain, "players": players}) for players in (None, ())]
+    forms: list[Any] = [*scenes, [], (), np.empty((0, 4)), np.full((3, 4), np.nan)]
+    for players in forms:
+        assert math.isnan(call(["D5"], players=players))
+    assert np.isnan(call(["D5"], players=np.empty((2, 0, 4)))).tolist() == [True, True]
+
+
+# What is wrong raises ----------------------------------------------------------------------------------------------
+
+NO_MASS = {
+    "negative": np.append(np.ones(N - 1), -1),
+    "a little negative": np.append(np.ones(N - 1), -1e-300),
+    "NaN": np.append(np.ones(N - 1), np.nan),
+    "infinite": np.append(np.ones(N - 1), np.inf),
+    "too large to add up": np.full(N, 1e308),
+    "complex": np.ones(N) * 1j,
+    "text": np.array(["1"] * N),
+    "dates": np.array(["2026-01-01"] * N, dtype="datetime64[D]"),
+    "a number": 5.0,
+    "one cell too few": np.ones(N - 1),
+    "one cell too many": np.ones((2, N + 1)),
+    "one cell alone": np.ones(1),
+    "no cells": np.ones((2, 0)),
+    "ragged": [[1.0], [1.0, 2.0]],
+    "labels of several images": [["D5"], ["D6", "D7"]],
+    "a missing number": [1.0] * (N - 1) + [None],
+    "a negative label": {"D5": 1.5, "A1": -0.5},
+    "negative under another spelling": {"D5": 2.0, "d5": -1.0},
+    "NaN by label": {"D5": math.nan},
+    "text by label": {"D5": "often"},
+    "nothing": None,
+}
+
+
+@every_metric
+@pytest.mark.parametrize("wrong", NO_MASS)
+def test_what_is_no_mass(metric: Metric, wrong: str) -> None:
+    call = with_second(metric)
+    with pytest.raises(DistributionError):
+        call(NO_MASS[wrong], grid=GRID)
+    if metric.needs == ("reference",):
+        with pytest.raises(DistributionError):
+            call(OTHER, reference=NO_MASS[wrong], grid=GRID)
+
+
+@needing("truth")
+def test_without_a_grid_the_truth_and_the_guesses_are_as_long(metric: Metric) -> None:
+    for length in (1, 4, N - 1):
+        with pytest.raises(DistributionError):
+            with_second(metric)(np.ones(length))
+        with pytest.raises(DistributionError):
+            with_second(metric)(np.ones(N), truth=np.ones(length, dtype=bool))
+
+
+def test_a_distribution_of_another_length() -> None:
+    answer = PredictionDistribution(sport="s", image="1", respondent="r", kind="model", probabilities=(1.0,))
+    for metric in METRICS.values():
+        with pytest.raises(DistributionError, match="60"):
+            with_second(metric)(answer)
+
+
+@every_metric
+@pytest.mark.parametrize("label", ["G1", "A11", "A0", "ball", ""])
+def test_labels_that_the_grid_does_not_have(metric: Metric, label: str) -> None:
+    call = with_second(metric)
+    for guesses in ([label], ["D5", None, label], {label: 1.0}, label):
+        with pytest.raises(GridError):
+            call(guesses)
+    if metric.needs == ("truth",):
+        with pytest.raises(GridError):
+            call(["D5"], truth=["D5", label])
+
+
+NO_TRUTH = {
+    "2": np.full(N, 2),
+    "a share": np.full(N, 0.5),
+    "negative": np.full(N, -1),
+    "NaN": np.full(N, np.nan),
+    "text": np.array(["D5"]),
+    "true": True,
+    "a scene twice": [SCENE, SCENE],
+    "nothing": None,
+}
+
+
+@needing("truth")
+@pytest.mark.parametrize("wrong", NO_TRUTH)
+def test_what_is_no_truth(metric: Metric, wrong: str) -> None:
+    call = with_second(metric)
+    if metric.over == "pool" and wrong in ("2", "a share"):
+        # The center measures take how often each cell holds the ball.
+        same(call(OTHER, truth=NO_TRUTH[wrong]), call(OTHER, truth=np.ones(N)))
+    else:
+        with pytest.raises(DistributionError):
+            call(OTHER, truth=NO_TRUTH[wrong])
+
+
+NO_PLAYERS = {
+    "a box alone": [0, 0, 10, 10],
+    "three numbers": [[0, 0, 10]],
+    "ragged": [[0, 0, 10, 10], [0, 0, 10]],
+    "right of its right": [[10, 0, 5, 10]],
+    "below its bottom": [[0, 10, 10, 5]],
+    "half missing": [[0, 0, math.nan, 10]],
+    "infinite": [[0, 0, math.inf, 10]],
+    "text": "everyone",
+    "labels": ["D5"],
+    "nothing": None,
+    "a record beside no box": [PlayerBox(x1=0, y1=0, x2=1, y2=1), "D5"],
+}
+
+
+@needing("players")
+@pytest.mark.parametrize("wrong", NO_PLAYERS)
+def test_what_is_no_box(metric: Metric, wrong: str) -> None:
+    with pytest.raises(GridError):
+        with_second(metric)(OTHER, players=NO_PLAYERS[wrong])

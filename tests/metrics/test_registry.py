@@ -1,0 +1,101 @@
+"""The metrics' records: which there are, in which order, and that each is documented and at hand by its key."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+import spotball_core
+from spotball_core import METRICS, Metric
+
+OF_THE_PAPER = (
+    "accuracy",
+    "euclidean_error",
+    "wasserstein",
+    "near_player_rate",
+    "overlap_rate",
+    "center_ratio",
+    "normalized_entropy",
+    "image_entropy",
+)
+BEYOND = (
+    "top_k_accuracy",
+    "log_score",
+    "brier_score",
+    "energy_score",
+    "expected_error",
+    "symmetric_center_bias",
+    "wasserstein_1d",
+)
+EQUATIONS = {
+    "accuracy": "1",
+    "euclidean_error": "2",
+    "wasserstein": "3",
+    "near_player_rate": "4, 5",
+    "overlap_rate": "6",
+    "center_ratio": "7",
+    "normalized_entropy": "8",
+    "image_entropy": "8",
+}
+
+every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.key)
+
+
+def test_the_keys_and_their_order_are_a_contract() -> None:
+    assert tuple(METRICS) == OF_THE_PAPER + BEYOND
+    assert all(key == metric.key for key, metric in METRICS.items())
+
+
+@every_metric
+def test_a_metric_is_at_hand_by_its_key(metric: Metric) -> None:
+    assert getattr(spotball_core, metric.key) is metric.function
+    assert metric.key in spotball_core.__all__
+    assert metric.function.__name__ == metric.key
+
+
+@every_metric
+def test_a_metric_needs_what_its_function_takes(metric: Metric) -> None:
+    parameters = inspect.signature(metric.function).parameters.values()
+    required = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+    assert tuple(required) == ("guesses", *metric.needs)
+    # What is optional is said by name.
+    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters if parameter.name not in required)
+
+
+@every_metric
+def test_a_metric_is_documented(metric: Metric) -> None:
+    text = inspect.getdoc(metric.function) or ""
+    assert text.startswith(metric.summary)
+    assert metric.summary.rstrip(".:") != ""
+    for part in ("Args:", "Returns:", "Raises:", ">>> "):
+        assert part in text
+    returned = text.split("Returns:")[1].split("Raises:")[0]
+    assert "Shape (...)" in returned
+    assert "NaN where" in returned
+    for parameter in inspect.signature(metric.function).parameters:
+        assert re.search(rf"^ +{parameter}: ", text, re.MULTILINE), parameter
+
+
+@every_metric
+def test_a_metric_of_the_paper_gives_its_equation(metric: Metric) -> None:
+    assert metric.equation == EQUATIONS.get(metric.key)
+    text = inspect.getdoc(metric.function) or ""
+    if metric.equation is not None:
+        assert "$$" in text
+        for number in metric.equation.split(", "):
+            assert re.search(rf"\(eq\. [^)]*\b{number}\b", text), number
+
+
+@every_metric
+def test_a_metric_says_how_to_read_it(metric: Metric) -> None:
+    assert metric.title[0].isupper() or metric.title[0].isdigit()
+    assert metric.symbol
+    assert metric.direction in ("lower", "higher") or "like the" in metric.direction
+    assert metric.unit in ("share", "px", "ratio", "nats", "none")
+
+
+def test_each_has_a_title_and_a_symbol_of_its_own() -> None:
+    for field in ("title", "symbol", "function"):
+        assert len({getattr(metric, field) for metric in METRICS.values()}) == len(METRICS)

@@ -1,0 +1,146 @@
+"""Scoring rules: cases worked by hand, plain loops, and that telling the truth is best."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_core import brier_score, energy_score, expected_error, log_score
+from spotball_core.errors import OptionError
+from spotball_core.grid import Grid
+
+from .strategies import Array, Item, counts, grids, items, masses
+
+GRID = Grid(2, 3, 30, 40)  # cells of 10 x 20 pixels: A1 A2 A3 over B1 B2 B3
+
+
+def probabilities(item: Item) -> tuple[list[float], list[float]]:
+    """The guesses' and the ball's probabilities, as lists."""
+    total, n_true = sum(item.counts), sum(1 for ball in item.truth if ball)
+    return [count / total for count in item.counts], [ball / n_true for ball in item.truth]
+
+
+def distance(grid: Grid, one: int, other: int) -> float:
+    (row, col), (row2, col2) = divmod(one, grid.cols), divmod(other, grid.cols)
+    return math.hypot((col - col2) * grid.width / grid.cols, (row - row2) * grid.height / grid.rows)
+
+
+# Log score ---------------------------------------------------------------------------------------------------------
+
+
+def test_log_score_by_hand() -> None:
+    # Half of the answers in the ball's two of six cells: 0.9 * 0.5 + 0.1 * 2 / 6.
+    found = log_score([1, 1, 0, 0, 0, 2], GRID.mask(["A1", "A2"]), smoothing=0.1)
+    assert found == pytest.approx(-math.log(0.9 * 0.5 + 0.1 * 2 / 6), rel=1e-14)
+    # None of the answers in the ball's one of 60 cells: 0.01 / 60 is left.
+    assert log_score(["A1"], ["D5"]) == pytest.approx(math.log(60 / 0.01), rel=1e-14)
+
+
+@given(item=items(), smoothing=st.floats(1e-6, 1))
+def test_log_score_against_a_loop(item: Item, smoothing: float) -> None:
+    p, _ = probabilities(item)
+    given_to_ball = 0.0
+    for probability, ball in zip(p, item.truth, strict=True):
+        if ball:
+            given_to_ball += (1 - smoothing) * probability + smoothing / len(p)
+    found = log_score(item.counts, item.truth, smoothing=smoothing)
+    assert found == pytest.approx(-math.log(given_to_ball), rel=1e-9, abs=1e-12)
+    assert 0 <= found <= math.log(len(p) / smoothing) + 1e-12
+    assert math.copysign(1, found) == 1
+
+
+def test_log_score_is_finite_and_0_for_certainty_that_is_right() -> None:
+    assert math.isfinite(log_score(["A1"], ["D5"], smoothing=1e-300))
+    # (0.5 * 0.5 + 0.5 / 2) twice is 1, whose logarithm is 0 and not -0.
+    assert str(float(log_score([1, 1], [True, True], smoothing=0.5))) == "0.0"
+
+
+@pytest.mark.parametrize("smoothing", [0, -0.1, 1.1, math.nan])
+def test_what_is_no_smoothing(smoothing: float) -> None:
+    with pytest.raises(OptionError, match="smoothing"):
+        log_score(["A1"], ["A1"], smoothing=smoothing)
+
+
+# Brier score -------------------------------------------------------------------------------------------------------
+
+
+def test_brier_score_by_hand() -> None:
+    # p = (1/4, 1/4, 0, 0, 0, 1/2), q = (1/2, 1/2, 0, 0, 0, 0).
+    assert brier_score([1, 1, 0, 0, 0, 2], GRID.mask(["A1", "A2"])) == (1 / 4) ** 2 + (1 / 4) ** 2 + (1 / 2) ** 2
+    # All on one wrong cell: 1 + 1.
+    assert brier_score(["A1", "A1"], ["D5"]) == 2
+    assert brier_score(["C2", "C3"], ["C3", "C2"]) == 0
+
+
+@given(item=items())
+def test_brier_score_against_a_loop(item: Item) -> None:
+    p, q = probabilities(item)
+    expected = 0.0
+    for j in range(len(p)):
+        expected += (p[j] - q[j]) ** 2
+    found = brier_score(item.counts, item.truth)
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-15)
+    assert 0 <= found <= 2
+
+
+# Energy score ------------------------------------------------------------------------------------------------------
+
+
+def test_energy_score_by_hand() -> None:
+    # p = (1/4, 0, 0, 3/4, 0, 0), the ball in A1: 3/4 * 20, less half of 2 * 1/4 * 3/4 * 20.
+    assert energy_score([1, 0, 0, 3, 0, 0], GRID.mask(["A1"]), grid=GRID) == 15 - 3.75
+    # One answer, A1, the ball in A2 and A3: (10 + 20) / 2, and no spread.
+    assert energy_score([1, 0, 0, 0, 0, 0], GRID.mask(["A2", "A3"]), grid=GRID) == 15
+    assert energy_score(["D5"], ["D5"]) == 0
+
+
+@given(item=items())
+def test_energy_score_against_a_double_loop(item: Item) -> None:
+    p, q = probabilities(item)
+    to_ball = spread = 0.0
+    for j, k in itertools.product(range(len(p)), repeat=2):
+        to_ball += p[j] * q[k] * distance(item.grid, j, k)
+        spread += p[j] * p[k] * distance(item.grid, j, k)
+    found = energy_score(item.counts, item.truth, grid=item.grid)
+    scale = item.grid.diagonal
+    assert found == pytest.approx(to_ball - spread / 2, rel=1e-12, abs=1e-12 * scale)
+    assert -1e-12 * scale <= found <= expected_error(item.counts, item.truth, grid=item.grid) + 1e-12 * scale
+
+
+# Properness --------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[Grid, Array, Array]:
+    """A grid, how likely the ball is in each of its cells, and what a respondent says instead."""
+    grid = draw(grids(3, 3))
+    return grid, draw(counts(grid.n_cells)), draw(masses(grid.n_cells))
+
+
+@given(world=worlds())
+def test_telling_the_truth_is_best(world: tuple[Grid, Array, Array]) -> None:
+    grid, chances, said = world
+    chances = chances / chances.sum()
+    outcomes = np.eye(grid.n_cells, dtype=bool)
+    honest_and_other = np.stack([chances, said])[:, None]  # each against every cell the ball may be in
+    for scores, slack in (
+        (energy_score(honest_and_other, outcomes, grid=grid), 1e-12 * grid.diagonal),
+        (brier_score(honest_and_other, outcomes), 1e-12),
+        # Mixing in the uniform distribution costs some of properness, at most -log(1 - smoothing).
+        (log_score(honest_and_other, outcomes, smoothing=0.01), -math.log(0.99) + 1e-12),
+    ):
+        honest, other = (scores * chances).sum(axis=-1)
+        assert honest <= other + slack
+
+
+@given(item=items())
+def test_a_ball_that_spans_cells_is_best_answered_by_its_cells(item: Item) -> None:
+    ball = item.truth.astype(float)
+    best, said = energy_score(np.stack([ball, item.counts]), item.truth, grid=item.grid)
+    assert best <= said + 1e-12 * item.grid.diagonal
+    assert brier_score(ball, item.truth) <= brier_score(item.counts, item.truth) + 1e-12

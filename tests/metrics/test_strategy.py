@@ -1,0 +1,330 @@
+"""Strategies: rates against Shapely, center and entropy against loops and SciPy, cases worked by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+import shapely
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_core import (
+    center_ratio,
+    image_entropy,
+    near_player_rate,
+    normalized_entropy,
+    overlap_rate,
+    symmetric_center_bias,
+)
+from spotball_core.errors import OptionError
+from spotball_core.grid import Grid
+from spotball_core.metrics.strategy import player_distances, player_shares, window_mask
+from spotball_core.schema import PlayerBox
+
+from .strategies import Array, boxes, counts, grids, masses
+
+GRID = Grid(2, 3, 30, 40)  # cells of 10 x 20 pixels: A1 A2 A3 over B1 B2 B3; the diagonal is 50
+Boxes = list[tuple[float, float, float, float]]
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> tuple[Grid, Array, Boxes]:
+    grid = draw(grids())
+    return grid, draw(counts(grid.n_cells)), draw(boxes(grid))
+
+
+def cells(grid: Grid) -> list[tuple[shapely.Point, shapely.Polygon]]:
+    """Center and area of each cell."""
+    wide, high = grid.width / grid.cols, grid.height / grid.rows
+    found = []
+    for row in range(grid.rows):
+        for col in range(grid.cols):
+            area = shapely.box(col * wide, row * high, (col + 1) * wide, (row + 1) * high)
+            found.append((shapely.Point((col + 0.5) * wide, (row + 0.5) * high), area))
+    return found
+
+
+def geometry(box: tuple[float, float, float, float]) -> shapely.Geometry:
+    x1, y1, x2, y2 = box
+    if (x1, y1) == (x2, y2):
+        return shapely.Point(x1, y1)
+    return shapely.LineString([(x1, y1), (x2, y2)]) if x1 == x2 or y1 == y2 else shapely.box(*box)
+
+
+# Near-player rate (eq. 4, 5) ---------------------------------------------------------------------------------------
+
+
+def test_near_player_rate_by_hand() -> None:
+    # The box ends at x = 5, where the centers of A1 (5, 10) is on it, of A2 10 off, of A3 20; of B1 (5, 30) 10.
+    counts, players = [1, 2, 3, 4, 0, 0], [[0, 0, 5, 20]]
+    # tau of 0.2 is 10 pixels, itself included.
+    assert near_player_rate(counts, players, tau=0.2, grid=GRID) == (1 + 2 + 4) / 10
+    assert near_player_rate(counts, players, tau=0.199, grid=GRID) == 1 / 10
+
+
+def test_near_player_rate_on_the_papers_grid_by_hand() -> None:
+    # 0.08 of the diagonal is 58.7 pixels. The center of A1 is (32, 30), 58 from the first box; C5's is (288, 150),
+    # hypot(42, 41) = 58.694 from the second, just short of hypot(640, 360) * 0.08 = 58.744; C6's (352, 150) is farther.
+    players = [[90, 0, 100, 10], [0, 0, 246, 109], [90, 20, 95, 40]]
+    assert near_player_rate(["A1", "C6"], players[:1]) == 0  # hypot(58, 20) is more
+    assert near_player_rate(["A1", "C6"], players[2:]) == 1 / 2
+    assert near_player_rate(["C5", "C6", None], players[1:2]) == 1 / 2
+
+
+@given(scene=scenes(), tau=st.floats(0.01, 1))
+def test_near_player_rate_against_shapely(scene: tuple[Grid, Array, Boxes], tau: float) -> None:
+    grid, counts, players = scene
+    limit = tau * math.hypot(grid.width, grid.height)
+    distances = [min(center.distance(geometry(box)) for box in players) for center, _ in cells(grid)]
+    sure = [abs(distance - limit) > 1e-9 for distance in distances]
+    near = sum(count for count, distance in zip(counts, distances, strict=True) if distance <= limit)
+
+    np.testing.assert_allclose(player_distances(players, grid), distances, rtol=1e-9, atol=1e-9)
+    if all(sure):
+        found = near_player_rate(counts, players, tau=tau, grid=grid)
+        assert found == pytest.approx(near / sum(counts), rel=1e-12)
+
+
+# Overlap rate (eq. 6) ----------------------------------------------------------------------------------------------
+
+
+def test_overlap_rate_by_hand() -> None:
+    # The first box covers 5 x 20 of A1 and 5 x 10 of B1; the second 8 x 20 of A3; cells are 10 x 20.
+    counts, players = [1, 2, 3, 4, 0, 0], [[0, 0, 5, 30], [22, -5, 30, 20]]
+    assert overlap_rate(counts, players, grid=GRID) == (1 + 3 + 4) / 10
+    assert overlap_rate(counts, players, theta=0.5, grid=GRID) == (1 + 3) / 10
+    assert overlap_rate(counts, players, theta=0.51, grid=GRID) == 3 / 10
+
+
+def test_overlap_is_with_one_player_not_with_all_together() -> None:
+    # Each covers a quarter of the one cell, together a half.
+    players = [[0, 0, 5, 5], [5, 5, 10, 10]]
+    grid = Grid(1, 1, 10, 10)
+    assert overlap_rate([1], players, theta=0.25, grid=grid) == 1
+    assert overlap_rate([1], players, theta=0.26, grid=grid) == 0
+
+
+@given(scene=scenes(), theta=st.floats(0.001, 1))
+def test_overlap_rate_against_shapely(scene: tuple[Grid, Array, Boxes], theta: float) -> None:
+    grid, counts, players = scene
+    shares = [max(area.intersection(geometry(box)).area / area.area for box in players) for _, area in cells(grid)]
+    sure = [abs(share - theta) > 1e-9 for share in shares]
+    overlapping = sum(count for count, share in zip(counts, shares, strict=True) if share >= theta)
+
+    np.testing.assert_allclose(player_shares(players, grid), shares, rtol=1e-9, atol=1e-9)
+    if all(sure):
+        found = overlap_rate(counts, players, theta=theta, grid=grid)
+        assert found == pytest.approx(overlapping / sum(counts), rel=1e-12)
+
+
+@given(grid=grids(13, 13))
+def test_a_cell_covered_whole_passes_any_theta(grid: Grid) -> None:
+    assert overlap_rate(np.ones(grid.n_cells), [[0, 0, grid.width, grid.height]], theta=1.0, grid=grid) == 1
+
+
+# What both rates share ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [near_player_rate, overlap_rate])
+def test_padding_with_nan_is_no_player(rate: object) -> None:
+    assert callable(rate)
+    counts = np.array([[1, 2, 3, 4, 0, 0]] * 3)
+    missing = [math.nan] * 4
+    players = [[[0, 0, 5, 30], missing], [missing, [22, -5, 30, 20]], [missing, missing]]
+
+    found = rate(counts, players, grid=GRID)
+
+    alone = [rate(counts[0], [[0, 0, 5, 30]], grid=GRID), rate(counts[0], [[22, -5, 30, 20]], grid=GRID)]
+    assert found[:2].tolist() == alone
+    assert math.isnan(found[2])
+
+
+@pytest.mark.parametrize("rate", [near_player_rate, overlap_rate])
+def test_boxes_and_player_boxes_may_be_mixed(rate: object) -> None:
+    assert callable(rate)
+    counts = [1, 2, 3, 4, 0, 0]
+    plain = [[0, 0, 5, 30], [22, -5, 30, 20]]
+    records = [PlayerBox(x1=0, y1=0, x2=5, y2=30), PlayerBox(x1=22, y1=-5, x2=30, y2=20)]
+    expected = rate(counts, plain, grid=GRID)
+    assert expected != rate(counts, plain[:1], grid=GRID)
+    for players in (records, tuple(records), [records[0], plain[1]], [plain[0], records[1]], np.array(plain)):
+        assert rate(counts, players, grid=GRID) == expected
+
+
+@pytest.mark.parametrize("share", [0, -0.1, 1.01, math.nan])
+def test_thresholds_are_shares(share: float) -> None:
+    with pytest.raises(OptionError, match="tau"):
+        near_player_rate([1] * 60, [[0, 0, 1, 1]], tau=share)
+    with pytest.raises(OptionError, match="theta"):
+        overlap_rate([1] * 60, [[0, 0, 1, 1]], theta=share)
+
+
+# Center ratio (eq. 7) ----------------------------------------------------------------------------------------------
+
+
+def test_the_papers_window() -> None:
+    inside = {f"{row}{col}" for row in "BCD" for col in range(3, 8)}
+    grid = Grid.standard()
+    assert {label for label, within in zip(grid.labels, window_mask(grid), strict=True) if within} == inside
+
+
+def test_center_ratio_by_hand() -> None:
+    # Guesses: B3, D7, C5 in, A5, E5, C2, C8, one unread: 3/7. Truth: D3, D4 in, E3, E4 out: 2/4.
+    answers = ["B3", "D7", "C5", "A5", "E5", "C2", "C8", None]
+    assert center_ratio(answers, ["D3", "D4", "E3", "E4"]) == pytest.approx((3 / 7) / (2 / 4), rel=1e-15)
+    # A window of the left column: guesses 3 of 4 in it; the truth, each ball cell counted once, 2 of 5.
+    counts, truth = [1, 0, 1, 2, 0, 0], [1, 0, 0, 1, 2, 1]
+    found = center_ratio(counts, truth, window=((1, 2), (1, 1)), grid=GRID)
+    assert found == pytest.approx((3 / 4) / (2 / 5), rel=1e-15)
+
+
+@given(counts=counts(60), truth=counts(60))
+def test_center_ratio_against_a_loop(counts: Array, truth: Array) -> None:
+    guessed = true = 0.0
+    for row in (2, 3, 4):
+        for col in (3, 4, 5, 6, 7):
+            index = (row - 1) * 10 + col - 1
+            guessed += counts[index] / sum(counts)
+            true += truth[index] / sum(truth)
+    found = center_ratio(counts, truth)
+    if true == 0:
+        assert math.isnan(found)
+    else:
+        assert found == pytest.approx(guessed / true, rel=1e-12, abs=1e-15)
+
+
+def test_center_ratio_without_truth_in_the_window() -> None:
+    assert math.isnan(center_ratio(["C5"], ["A1"]))
+    assert math.isnan(center_ratio(["C5"], np.zeros(60)))
+    assert center_ratio(["A1"], ["C5"]) == 0
+
+
+@pytest.mark.parametrize("window", [((0, 1), (1, 1)), ((2, 1), (1, 1)), ((1, 3), (1, 1)), ((1, 1), (1, 4))])
+def test_a_window_is_inside_the_grid(window: tuple[tuple[int, int], tuple[int, int]]) -> None:
+    with pytest.raises(OptionError, match="window"):
+        center_ratio([1] * 6, [1] * 6, window=window, grid=GRID)
+
+
+def test_the_papers_window_is_for_the_papers_grid() -> None:
+    with pytest.raises(OptionError, match="6 x 10"):
+        center_ratio([1] * 6, [1] * 6, grid=GRID)
+    assert center_ratio([1] * 60, [1] * 60, grid=Grid(6, 10, 1280, 720)) == 1
+
+
+@pytest.mark.parametrize("measure", [center_ratio, symmetric_center_bias])
+def test_a_prior_may_be_given_in_any_form(measure: object) -> None:
+    assert callable(measure)
+    guesses, prior = ["C5", "A1", "F10"], np.zeros(60)
+    prior[[24, 34]] = 1
+    expected = measure(guesses, prior)
+    for truth in (prior.tolist(), prior.astype(int), prior.astype(bool), prior.astype(bool).tolist(), ["C5", "D5"]):
+        assert measure(guesses, truth) == expected
+    assert measure(guesses, (3 * prior).tolist()) == pytest.approx(expected, rel=1e-12)
+
+
+# Symmetric center bias ---------------------------------------------------------------------------------------------
+
+
+def test_symmetric_center_bias_by_hand() -> None:
+    # The center is (15, 20). A1 (5, 10) is hypot(10, 10) off, A2 (15, 10) is 10 off.
+    found = symmetric_center_bias([1, 3, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], grid=GRID)
+    assert found == pytest.approx((math.sqrt(200) + 3 * 10) / 4 / math.sqrt(200), rel=1e-14)
+    # The nearest cells to the center of the paper's grid are 32, 30 off, its corners 288, 150.
+    found = symmetric_center_bias(["C5", "D6", None], ["A1", "F10", "A10", "F1"])
+    assert found == pytest.approx(math.hypot(32, 30) / math.hypot(288, 150), rel=1e-14)
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> tuple[Grid, Array, Array]:
+    grid = draw(grids(5, 5))
+    return grid, draw(counts(grid.n_cells)), draw(counts(grid.n_cells))
+
+
+@given(pool=pools())
+def test_symmetric_center_bias_against_a_loop(pool: tuple[Grid, Array, Array]) -> None:
+    grid, guesses, truth = pool
+    far_guesses = far_truth = 0.0
+    for index in range(grid.n_cells):
+        row, col = divmod(index, grid.cols)
+        # In half cells from the middle, so that the middle cell is at exactly 0.
+        far = math.hypot(
+            (2 * col + 1 - grid.cols) * grid.cell_width / 2, (2 * row + 1 - grid.rows) * grid.cell_height / 2
+        )
+        far_guesses += guesses[index] / sum(guesses) * far
+        far_truth += truth[index] / sum(truth) * far
+    found = symmetric_center_bias(guesses, truth, grid=grid)
+    if far_truth == 0:
+        assert math.isnan(found)
+    else:
+        assert found == pytest.approx(far_guesses / far_truth, rel=1e-12)
+
+
+@given(pool=pools())
+def test_symmetric_center_bias_is_the_same_mirrored(pool: tuple[Grid, Array, Array]) -> None:
+    grid, guesses, truth = pool
+    found = symmetric_center_bias(guesses, truth, grid=grid)
+    field = guesses.reshape(grid.rows, grid.cols)
+    for mirrored in (field[::-1], field[:, ::-1], field[::-1, ::-1]):
+        again = symmetric_center_bias(mirrored.reshape(-1), truth, grid=grid)
+        assert again == pytest.approx(found, rel=1e-12, nan_ok=True)
+
+
+# Entropy (eq. 8) ---------------------------------------------------------------------------------------------------
+
+
+def test_normalized_entropy_by_hand() -> None:
+    # p = (1/2, 1/4, 1/4) over 8 cells: (1/2 * 1 + 1/4 * 2 + 1/4 * 2) bits of 3.
+    assert normalized_entropy([2, 1, 1, 0, 0, 0, 0, 0]) == pytest.approx((1 / 2 + 2 / 4 + 2 / 4) / 3, rel=1e-14)
+    assert normalized_entropy(["A1", "F10", None, "A1", "F10"]) == pytest.approx(math.log(2) / math.log(60), rel=1e-14)
+
+
+@given(mass=st.integers(1, 40).flatmap(masses))
+def test_normalized_entropy_against_scipy(mass: Array) -> None:
+    found = normalized_entropy(mass)
+    expected = 0.0 if len(mass) == 1 else scipy.stats.entropy(mass) / math.log(len(mass))
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-15)
+    assert 0 <= found <= 1
+
+
+@given(mass=st.integers(2, 40).flatmap(counts))
+def test_normalized_entropy_is_0_for_one_cell_and_1_for_all_alike_only(mass: Array) -> None:
+    found = normalized_entropy(mass)
+    assert (found == 0) == (np.count_nonzero(mass) == 1)
+    assert (found >= 1 - 1e-12) == (len(set(mass)) == 1)
+
+
+@pytest.mark.parametrize("n_cells", range(1, 70))
+def test_normalized_entropy_at_its_bounds(n_cells: int) -> None:
+    assert str(float(normalized_entropy(np.eye(n_cells)[0]))) == "0.0"
+    if n_cells > 1:
+        assert 1 - 1e-15 <= normalized_entropy(np.ones(n_cells)) <= 1
+
+
+def test_image_entropy_by_hand() -> None:
+    # 1, a half, 0 and nothing: the mean of three.
+    images = [[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 5, 0], [0, 0, 0, 0]]
+    assert image_entropy(images) == pytest.approx((1 + 0.5 + 0) / 3, rel=1e-14)
+    # Pooled, every image is sure of another cell; each for itself is not unsure at all.
+    assert normalized_entropy(np.eye(4).sum(axis=0)) == pytest.approx(1, rel=1e-14)
+    assert image_entropy(np.eye(4)) == 0
+
+
+@given(images=st.lists(counts(6) | st.just(np.zeros(6)), min_size=1, max_size=5))
+def test_image_entropy_against_a_loop(images: list[Array]) -> None:
+    values = [scipy.stats.entropy(image) / math.log(6) for image in images if sum(image)]
+    found = image_entropy(np.array(images))
+    if values:
+        assert found == pytest.approx(sum(values) / len(values), rel=1e-12, abs=1e-15)
+    else:
+        assert math.isnan(found)
+
+
+def test_image_entropy_keeps_the_axes_before_the_images() -> None:
+    images = np.array([[[1, 1, 0, 0], [1, 0, 0, 0]], [[1, 1, 1, 1], [0, 0, 0, 0]], np.zeros((2, 4))])
+    found = image_entropy(images)
+    assert found[:2] == pytest.approx([0.25, 1.0])
+    assert math.isnan(found[2])
+    assert image_entropy(["A1", "A2"]) == normalized_entropy(["A1", "A2"])

@@ -1,0 +1,162 @@
+"""Accuracy, distances and top-k: cases worked by hand, then plain loops over each answer."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotball_core import accuracy, euclidean_error, expected_error, top_k_accuracy
+from spotball_core.errors import DistributionError, OptionError
+from spotball_core.grid import Grid
+from spotball_core.metrics.task import truth_distances
+
+from .strategies import Array, Item, items
+
+GRID = Grid(2, 3, 30, 40)  # cells of 10 x 20 pixels: A1 A2 A3 over B1 B2 B3
+
+
+def named_cells(counts: Array) -> list[int]:
+    """One entry an answer: the index of the cell it names."""
+    return [cell for cell, count in enumerate(counts) for _ in range(int(count))]
+
+
+def center(grid: Grid, cell: int) -> tuple[float, float]:
+    row, col = divmod(cell, grid.cols)
+    return (col + 0.5) * grid.width / grid.cols, (row + 0.5) * grid.height / grid.rows
+
+
+def ball_centers(item: Item) -> list[tuple[float, float]]:
+    return [center(item.grid, cell) for cell, ball in enumerate(item.truth) if ball]
+
+
+# Accuracy (eq. 1) --------------------------------------------------------------------------------------------------
+
+
+def test_accuracy_by_hand() -> None:
+    # 2 answers A1, 1 answer A2, 1 answer B3; the ball is in A1 and A2: 3 of 4.
+    assert accuracy([2, 1, 0, 0, 0, 1], GRID.mask(["A1", "A2"])) == 3 / 4
+    # 5 answers, of which D2 is right, C3 is right, two are wrong and one cannot be read.
+    assert accuracy(["D2", "C3", "A1", "F10", None], ["C3", "D2", "D3"]) == 2 / 5
+
+
+def test_an_unparsed_answer_is_wrong() -> None:
+    counts, truth = np.array([2, 1, 0, 0, 0, 1]), GRID.mask(["A1", "A2"])
+    assert accuracy(counts, truth, unparsed=2) == 3 / (4 + 2)
+    assert accuracy(np.zeros(6), truth, unparsed=2) == 0
+    assert math.isnan(accuracy(np.zeros(6), truth))
+    assert accuracy([None, None], ["C3"]) == 0
+    assert accuracy(["C3", None], ["C3"], unparsed=2) == 1 / 4
+    assert accuracy(np.stack([counts, counts]), truth, unparsed=[0, 4]).tolist() == [3 / 4, 3 / 8]
+    assert accuracy(counts, truth, unparsed=[[0], [1], [2]]).tolist() == [[3 / 4], [3 / 5], [3 / 6]]
+
+
+@pytest.mark.parametrize("unparsed", [-1, [0, -1], math.nan, math.inf, "two", [1, 2, 3]])
+def test_what_is_no_number_of_unparsed_answers(unparsed: object) -> None:
+    with pytest.raises(DistributionError):
+        accuracy(np.ones((2, 6)), GRID.mask(["A1"]), unparsed=unparsed)  # type: ignore[arg-type]
+
+
+@given(item=items(), unparsed=st.integers(0, 5))
+def test_accuracy_against_a_loop(item: Item, unparsed: int) -> None:
+    answers = named_cells(item.counts)
+    right = sum(1 for cell in answers if item.truth[cell])
+    found = accuracy(item.counts, item.truth, unparsed=unparsed)
+    assert found == pytest.approx(right / (len(answers) + unparsed), rel=1e-12)
+
+
+# Euclidean and expected error (eq. 2) ------------------------------------------------------------------------------
+
+
+def test_errors_by_hand() -> None:
+    counts, truth = [1, 0, 0, 0, 0, 3], GRID.mask(["A2", "B1"])
+    # A1 is 10 from A2 and 20 from B1. B3 is hypot(10, 20) from A2 and 20 from B1.
+    assert euclidean_error(counts, truth, grid=GRID) == (10 + 3 * 20) / 4
+    assert expected_error(counts, truth, grid=GRID) == pytest.approx(
+        ((10 + 20) / 2 + 3 * (math.sqrt(500) + 20) / 2) / 4, rel=1e-14
+    )
+
+
+def test_errors_on_the_papers_grid_by_hand() -> None:
+    # Cells are 64 x 60. From D5 to C2: 3 columns and 1 row; to D2: 3 columns. From D2: 1 row and none.
+    answers, truth = ["D5", "D2", None], ["C2", "D2"]
+    assert euclidean_error(answers, truth) == (3 * 64 + 0) / 2
+    expected = ((math.hypot(3 * 64, 60) + 3 * 64) / 2 + (60 + 0) / 2) / 2
+    assert expected_error(answers, truth) == pytest.approx(expected, rel=1e-14)
+
+
+@given(item=items())
+def test_euclidean_error_against_a_loop(item: Item) -> None:
+    distances = [
+        min(math.dist(center(item.grid, cell), ball) for ball in ball_centers(item))
+        for cell in named_cells(item.counts)
+    ]
+    found = euclidean_error(item.counts, item.truth, grid=item.grid)
+    assert found == pytest.approx(sum(distances) / len(distances), rel=1e-12, abs=1e-12)
+
+
+@given(item=items())
+def test_expected_error_against_a_loop(item: Item) -> None:
+    distances = [
+        math.dist(center(item.grid, cell), ball) for cell in named_cells(item.counts) for ball in ball_centers(item)
+    ]
+    found = expected_error(item.counts, item.truth, grid=item.grid)
+    assert found == pytest.approx(sum(distances) / len(distances), rel=1e-12, abs=1e-12)
+    assert found >= euclidean_error(item.counts, item.truth, grid=item.grid) - 1e-9
+
+
+def test_an_unknown_truth_is_infinitely_far_from_every_cell() -> None:
+    masks = np.stack([GRID.mask(["A1", "B3"]), GRID.mask([])])
+    # From A1 and B3: 10 to a neighbor in the row, 20 to one in the column.
+    assert truth_distances(masks, GRID).tolist() == [[0, 10, 20, 20, 10, 0], [math.inf] * 6]
+
+
+# Top-k accuracy ----------------------------------------------------------------------------------------------------
+
+
+def test_top_k_by_hand() -> None:
+    counts = [5, 3, 3, 3, 1, 0]
+    # The first is A1; A2, A3 and B1 tie for the next places.
+    assert top_k_accuracy(counts, GRID.mask(["A1"]), k=1) == 1
+    assert top_k_accuracy(counts, GRID.mask(["A2"]), k=1) == 0
+    assert top_k_accuracy(counts, GRID.mask(["A2"]), k=2) == pytest.approx(1 / 3)
+    assert top_k_accuracy(counts, GRID.mask(["A2", "B1"]), k=2) == pytest.approx(2 / 3)
+    # Two of the three are drawn: neither is right only if A3 and one more wrong one are, and there is none.
+    assert top_k_accuracy(counts, GRID.mask(["A2", "B1"]), k=3) == 1
+    assert top_k_accuracy(counts, GRID.mask(["A2", "B3"]), k=3) == pytest.approx(2 / 3)
+    assert top_k_accuracy(counts, GRID.mask(["B2"]), k=4) == 0
+    assert top_k_accuracy(counts, GRID.mask(["B2"]), k=5) == 1
+
+
+def test_a_cell_never_named_is_not_among_the_top() -> None:
+    assert top_k_accuracy([2, 1, 0, 0, 0, 0], GRID.mask(["B3"]), k=3) == 0
+    assert top_k_accuracy([2, 1, 0, 0, 0, 0], GRID.mask(["B3"]), k=6) == 0
+    assert top_k_accuracy([2, 1, 0, 0, 0, 0], GRID.mask(["A2"]), k=1000) == 1
+
+
+@settings(max_examples=60)
+@given(item=items(max_rows=2, max_cols=3, max_value=3), k=st.integers(1, 7))
+def test_top_k_against_every_order_of_the_ties(item: Item, k: int) -> None:
+    cells = range(item.grid.n_cells)
+    hits = []
+    for order in itertools.permutations(cells):
+        ranked = sorted((cell for cell in order if item.counts[cell] > 0), key=lambda cell: -item.counts[cell])
+        hits.append(any(item.truth[cell] for cell in ranked[:k]))
+    assert top_k_accuracy(item.counts, item.truth, k=k) == pytest.approx(sum(hits) / len(hits), abs=1e-12)
+
+
+@given(item=items())
+def test_top_k_grows_with_k_and_ends_where_every_named_cell_is_in(item: Item) -> None:
+    values = [float(top_k_accuracy(item.counts, item.truth, k=k)) for k in range(1, item.grid.n_cells + 1)]
+    assert all(later >= earlier - 1e-12 for earlier, later in itertools.pairwise(values))
+    assert values[-1] == float(item.counts[item.truth].sum() > 0)
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_top_k_needs_a_place(k: int) -> None:
+    with pytest.raises(OptionError, match=f"k is {k}"):
+        top_k_accuracy([1, 0], [True, False], k=k)

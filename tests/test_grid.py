@@ -1,0 +1,376 @@
+"""The grid against plain loops, and its geometry against Shapely."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import string
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from spotball_core.errors import GridError, SpotballError
+from spotball_core.grid import Grid, parse_label, row_name, row_number
+
+STANDARD = Grid.standard()
+GRIDS = (STANDARD, Grid(7, 13, 641, 359), Grid(1, 1, 5, 3), Grid(1, 9, 100, 33.3), Grid(30, 2, 0.7, 1234.5))
+
+sizes = st.integers(1, 2000) | st.floats(0.01, 5000)
+grids = st.builds(Grid, rows=st.integers(1, 13), cols=st.integers(1, 13), width=sizes, height=sizes)
+
+
+@st.composite
+def boxes(draw: st.DrawFn, grid: Grid) -> tuple[float, float, float, float]:
+    """Boxes inside, touching cell edges, without width or area, partly and wholly outside, larger than the image."""
+
+    def interval(size: float, parts: int) -> tuple[float, float]:
+        edges = st.integers(-1, parts + 1).map(lambda edge: edge * size / parts)
+        anywhere = st.floats(-1.5, 2.5).map(lambda share: share * size)
+        low, high = sorted((draw(edges | anywhere), draw(edges | anywhere)))
+        return (low, low) if draw(st.integers(0, 5)) == 0 else (low, high)
+
+    x1, x2 = interval(grid.width, grid.cols)
+    y1, y2 = interval(grid.height, grid.rows)
+    return x1, y1, x2, y2
+
+
+@st.composite
+def grids_with_boxes(draw: st.DrawFn) -> tuple[Grid, tuple[float, float, float, float]]:
+    grid = draw(grids)
+    return grid, draw(boxes(grid))
+
+
+# Labels, (row, column), index --------------------------------------------------------------------------------------
+
+
+def test_labels_run_row_by_row_past_z_and_past_zz() -> None:
+    names = ["".join(letters) for n in (1, 2, 3) for letters in itertools.product(string.ascii_uppercase, repeat=n)]
+    assert names[26] == "AA"
+    assert names[702] == "AAA"
+
+    grid = Grid(rows=800, cols=3, width=30, height=800)
+
+    assert grid.labels == tuple(f"{name}{col}" for name in names[:800] for col in (1, 2, 3))
+    assert [row_name(row) for row in range(1, 801)] == names[:800]
+    assert [row_number(name) for name in names[:800]] == list(range(1, 801))
+
+
+@given(rows=st.integers(1, 20_000), cols=st.integers(1, 500), data=st.data())
+def test_label_position_and_index_name_the_same_cell(rows: int, cols: int, data: st.DataObject) -> None:
+    grid = Grid(rows, cols, 640, 360)
+    row, col = data.draw(st.integers(1, rows)), data.draw(st.integers(1, cols))
+    index = (row - 1) * cols + col - 1
+    label = grid.label((row, col))
+
+    assert label == label.upper()
+    for name in ((row, col), index, label, label.lower(), f"{col}{row_name(row)}", f" {row_name(row)} {col} "):
+        assert grid.position(name) == (row, col)
+        assert grid.index(name) == index
+        assert grid.label(name) == label
+
+
+@pytest.mark.parametrize(
+    "cell", ["D5", "5D", "d5", "5d", " D 5 ", "\tD5\n", "D05", (4, 5), 34, np.int64(34), (np.int32(4), np.int64(5))]
+)
+def test_every_spelling_of_a_cell(cell: str | int | tuple[int, int]) -> None:
+    assert STANDARD.position(cell) == (4, 5)
+    assert STANDARD.index(cell) == 34
+    assert STANDARD.label(cell) == "D5"
+    assert all(type(number) is int for number in STANDARD.position(cell))
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "D", "5", "D-5", "D5E", "5D5", "D5.0", "D,5", "Ä5", "D٥", "D5\x00", "A" + "9" * 5000, "A" * 5000]
+)
+def test_text_that_is_no_label(text: str) -> None:
+    with pytest.raises(GridError):
+        parse_label(text)
+    with pytest.raises(GridError):
+        STANDARD.index(text)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *("D0", "0D", "G1", "A11", "AA1", "A999999999", -1, 60, (0, 1), (7, 1), (1, 0), (1, 11)),
+        *(3.7, 3.0, (4.5, 5), (4, 5.0), (4,), (4, 5, 6), ("D", 5), None, [4, 5]),
+    ],
+)
+def test_cells_that_the_grid_does_not_have(cell: object) -> None:
+    for ask in (STANDARD.position, STANDARD.index, STANDARD.label, lambda cell: STANDARD.mask(["A1", cell])):
+        with pytest.raises(GridError):
+            ask(cell)  # type: ignore[arg-type]
+
+
+def test_errors_say_what_was_found_and_what_there_is() -> None:
+    with pytest.raises(GridError, match=r"'G1'.*A1 to F10"):
+        STANDARD.index("G1")
+    with pytest.raises(GridError, match=r"'fifth'"):
+        STANDARD.index("fifth")
+    assert issubclass(GridError, SpotballError)
+    assert issubclass(GridError, ValueError)
+    with pytest.raises(GridError, match="0"):
+        row_name(0)
+
+
+@pytest.mark.parametrize("bad", [{"rows": n} for n in (0, -1, 2.5, True, "6", None)] + [{"cols": 0}, {"cols": 3.0}])
+def test_rows_and_columns_are_whole_numbers_from_1(bad: dict[str, int]) -> None:
+    with pytest.raises(GridError, match=next(iter(bad))):
+        Grid(**{"rows": 6, "cols": 10, "width": 640, "height": 360, **bad})
+
+
+@pytest.mark.parametrize("side", ["width", "height"])
+@pytest.mark.parametrize("pixels", [0, -1, math.nan, math.inf])
+def test_sizes_are_positive_and_finite(side: str, pixels: float) -> None:
+    sizes: dict[str, Any] = {"width": 640, "height": 360, side: pixels}
+    with pytest.raises(GridError, match=side):
+        Grid(6, 10, **sizes)
+
+
+def test_the_papers_grid() -> None:
+    assert str(STANDARD) == "6x10@640x360"
+    assert (STANDARD.n_cells, STANDARD.cell_width, STANDARD.cell_height) == (60, 64.0, 60.0)
+    assert STANDARD.cell_area == 64 * 60
+    assert STANDARD.diagonal == pytest.approx(math.sqrt(640**2 + 360**2), rel=1e-15)
+    assert Grid(6, 10, 640.0, 360.0) == STANDARD
+    assert hash(Grid(6, 10, 640.0, 360.0)) == hash(STANDARD)
+    assert Grid(6, 10, 641, 360) != STANDARD
+
+
+def test_mask_names_cells_in_any_spelling_and_any_number() -> None:
+    assert np.flatnonzero(STANDARD.mask(["D5", "5d", (1, 1), 59])).tolist() == [0, 34, 59]
+    assert not STANDARD.mask([]).any()
+    assert STANDARD.mask(label for label in ("A1", "A2")).sum() == 2
+
+
+# Centers, rectangles, distances ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+def test_geometry_against_plain_loops(grid: Grid) -> None:
+    wide, high = grid.width / grid.cols, grid.height / grid.rows
+    centers, rectangles = [], []
+    for row in range(grid.rows):
+        for col in range(grid.cols):
+            centers.append((col * wide + wide / 2, row * high + high / 2))
+            rectangles.append((col * wide, row * high, (col + 1) * wide, (row + 1) * high))
+    middle = (grid.width / 2, grid.height / 2)
+    distances = [[math.dist(a, b) for b in centers] for a in centers]
+    in_cells = [[math.hypot((x - u) / wide, (y - v) / high) for u, v in centers] for x, y in centers]
+
+    np.testing.assert_allclose(grid.centers, centers, rtol=1e-12)
+    np.testing.assert_allclose(grid.rectangles, rectangles, rtol=1e-12)
+    np.testing.assert_allclose(grid.distances, distances, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(grid.cell_distances, in_cells, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(grid.center_distances, [math.dist(c, middle) for c in centers], rtol=1e-9, atol=1e-9)
+
+
+@given(grid=grids)
+def test_distances_are_symmetric_and_0_only_on_the_diagonal(grid: Grid) -> None:
+    np.testing.assert_array_equal(grid.distances, grid.distances.T)
+    np.testing.assert_array_equal(grid.distances == 0, np.eye(grid.n_cells, dtype=bool))
+    assert grid.distances.max() <= grid.diagonal
+
+
+@given(grid=grids)
+def test_distances_from_the_center_are_mirrored_exactly_and_0_in_the_middle(grid: Grid) -> None:
+    field = grid.center_distances.reshape(grid.rows, grid.cols)
+    np.testing.assert_array_equal(field, field[::-1])
+    np.testing.assert_array_equal(field, field[:, ::-1])
+    middle = field[grid.rows // 2, grid.cols // 2]
+    assert (middle == 0) == (grid.rows % 2 == 1 and grid.cols % 2 == 1)
+
+
+@pytest.mark.parametrize("name", ["centers", "rectangles", "distances", "cell_distances", "center_distances"])
+def test_arrays_are_made_once_and_cannot_be_written(name: str) -> None:
+    grid = Grid(2, 3, 30, 20)
+    array = getattr(grid, name)
+    assert getattr(grid, name) is array
+    with pytest.raises(ValueError, match="read-only"):
+        array[0] = 1
+    assert grid.labels is grid.labels
+    with pytest.raises(AttributeError):
+        grid.rows = 3  # type: ignore[misc]
+
+
+# Points ------------------------------------------------------------------------------------------------------------
+
+
+def test_points_at_the_edges_of_cells_and_of_the_image() -> None:
+    just_under = math.nextafter(64, 0)
+    assert STANDARD.cell_at(0, 0) == "A1"
+    assert STANDARD.cell_at(just_under, 59.999) == "A1"
+    assert STANDARD.cell_at(64, 59.999) == "A2"
+    assert STANDARD.cell_at(just_under, 60) == "B1"
+    assert STANDARD.cell_at(576, 300) == "F10"
+    assert STANDARD.cell_at(640, 360) == "F10"
+    assert STANDARD.cell_at(640, 0) == "A10"
+    assert STANDARD.cell_at(0, 360) == "F1"
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [(-1e-9, 0), (math.nextafter(640, 641), 0), (0, -1), (0, 360.001), (math.nan, 0), (0, math.inf), (-math.inf, 0)],
+)
+def test_points_outside(x: float, y: float) -> None:
+    assert STANDARD.indices_at(x, y) == -1
+    with pytest.raises(GridError, match="outside the image of 640 x 360"):
+        STANDARD.cell_at(x, y)
+
+
+def test_points_broadcast() -> None:
+    xs, ys = np.array([[0.0], [100.0], [-1.0]]), np.array([0.0, 60.0])
+    assert STANDARD.indices_at(xs, ys).tolist() == [[0, 10], [1, 11], [-1, -1]]
+    assert STANDARD.indices_at([], []).shape == (0,)
+
+
+@given(x=st.floats(0, 640), y=st.floats(0, 360))
+def test_points_of_the_papers_grid_by_division(x: float, y: float) -> None:
+    row, col = min(int(y // 60), 5), min(int(x // 64), 9)
+    assert STANDARD.indices_at(x, y) == row * 10 + col
+
+
+@given(grid=grids | st.sampled_from(GRIDS), data=st.data())
+def test_a_point_and_a_rectangle_never_disagree(grid: Grid, data: st.DataObject) -> None:
+    xs, ys = np.unique(grid.rectangles[:, ::2]), np.unique(grid.rectangles[:, 1::2])
+
+    def coordinate(edges: NDArray[Any], size: float) -> float:
+        edge = data.draw(st.sampled_from(edges.tolist()))
+        near = st.sampled_from([edge, math.nextafter(edge, -math.inf), math.nextafter(edge, math.inf)])
+        return data.draw(near | st.floats(0, size))
+
+    x, y = coordinate(xs, grid.width), coordinate(ys, grid.height)
+    holding = [
+        index
+        for index, (x1, y1, x2, y2) in enumerate(grid.rectangles.tolist())
+        if (x1 <= x < x2 or x == x2 == grid.width) and (y1 <= y < y2 or y == y2 == grid.height)
+    ]
+
+    assert len(holding) <= 1
+    assert grid.indices_at(x, y) == (holding[0] if holding else -1)
+    assert bool(holding) == (0 <= x <= grid.width and 0 <= y <= grid.height)
+
+
+def test_every_center_is_in_its_cell() -> None:
+    for grid in GRIDS:
+        assert grid.indices_at(*grid.centers.T).tolist() == list(range(grid.n_cells))
+
+
+# Boxes -------------------------------------------------------------------------------------------------------------
+
+
+def as_shape(box: tuple[float, float, float, float]) -> shapely.Geometry:
+    x1, y1, x2, y2 = box
+    if (x1, y1) == (x2, y2):
+        return shapely.Point(x1, y1)
+    if x1 == x2 or y1 == y2:
+        return shapely.LineString([(x1, y1), (x2, y2)])
+    return shapely.box(x1, y1, x2, y2)
+
+
+def assert_like_shapely(grid: Grid, box: tuple[float, float, float, float]) -> None:
+    shape = as_shape(box)
+    wide, high = grid.width / grid.cols, grid.height / grid.rows
+    shares, distances = [], []
+    for row in range(grid.rows):
+        for col in range(grid.cols):
+            cell = shapely.box(col * wide, row * high, (col + 1) * wide, (row + 1) * high)
+            shares.append(cell.intersection(shape).area / cell.area)
+            distances.append(shapely.Point((col + 0.5) * wide, (row + 0.5) * high).distance(shape))
+    np.testing.assert_allclose(grid.box_shares(box), shares, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(grid.box_distances(box), distances, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=150)
+@given(drawn=grids_with_boxes())
+def test_boxes_against_shapely(drawn: tuple[Grid, tuple[float, float, float, float]]) -> None:
+    assert_like_shapely(*drawn)
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        (64, 60, 128, 120),  # one whole cell, touching eight
+        (64, 60, 64, 120),  # no width, on an edge
+        (70, 60, 90, 60),  # no height, on an edge
+        (96, 90, 96, 90),  # a point, on a center
+        (640, 360, 640, 360),  # a point, in the corner
+        (-50, -50, 0, 0),  # touches the image's corner from outside
+        (-50, 100, 30.5, 250),  # partly outside
+        (700, 400, 800, 500),  # wholly outside
+        (-10, -10, 650, 370),  # larger than the image
+        (1e-12, 1e-12, 640 - 1e-12, 360 - 1e-12),
+    ],
+)
+def test_particular_boxes_against_shapely(box: tuple[float, float, float, float]) -> None:
+    assert_like_shapely(STANDARD, box)
+
+
+@given(grid=grids)
+def test_a_box_over_the_image_covers_each_cell_exactly(grid: Grid) -> None:
+    for margin in (0, 1.5):
+        box = (-margin, -margin, grid.width + margin, grid.height + margin)
+        assert (grid.box_shares(box) == 1.0).all()
+        assert (grid.box_distances(box) == 0.0).all()
+
+
+@given(drawn=grids_with_boxes())
+def test_shares_are_shares(drawn: tuple[Grid, tuple[float, float, float, float]]) -> None:
+    grid, box = drawn
+    shares = grid.box_shares(box)
+    assert shares.min() >= 0
+    assert shares.max() <= 1
+
+
+def test_no_box_covers_nothing_and_is_infinitely_far() -> None:
+    rows = np.array([[[0, 0, 64, 60], [np.nan] * 4], [[np.nan] * 4, [640, 0, 640, 360]]])
+    shares, distances = STANDARD.box_shares(rows), STANDARD.box_distances(rows)
+
+    assert shares.shape == distances.shape == (2, 2, 60)
+    assert shares[0, 0].tolist() == [1.0] + [0.0] * 59
+    assert not shares[0, 1].any()
+    assert not shares[1].any()
+    assert np.isposinf(distances[0, 1]).all()
+    assert np.isposinf(distances[1, 0]).all()
+    assert distances[0, 0, 1] == 32
+    assert distances[1, 1, :10].tolist() == [640 - 32 - 64 * col for col in range(10)]
+    assert STANDARD.box_shares(np.empty((0, 4))).shape == (0, 60)
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        [10, 0, 5, 10],
+        [0, 10, 10, 5],
+        [0, 0, 10],
+        [0, 0, 10, 10, 10],
+        5,
+        [],
+        [np.nan, 0, 10, 10],
+        [0, 0, np.inf, 10],
+        [-np.inf, -np.inf, np.inf, np.inf],
+        ["a", "b", "c", "d"],
+        [[0, 0, 1, 1], [0, 0, 1]],
+        None,
+    ],
+    ids=repr,
+)
+def test_what_is_no_box(box: object) -> None:
+    for measure in (STANDARD.box_shares, STANDARD.box_distances):
+        with pytest.raises(GridError):
+            measure(box)  # type: ignore[arg-type]
+
+
+def test_cells_in_a_box() -> None:
+    grid = Grid(2, 2, 20, 20)
+    # 10 x 10 cells; the box covers 5 x 10, 2 x 10, 5 x 1 and 2 x 1 of them.
+    box = (5, 0, 12, 11)
+    assert grid.cells_in(box) == pytest.approx({"A1": 0.5, "A2": 0.2, "B1": 0.05, "B2": 0.02})
+    assert list(grid.cells_in(box, min_share=0.2)) == ["A1"]
+    assert list(grid.cells_in(box, min_share=0.03)) == ["A1", "A2", "B1"]
+    assert grid.cells_in((5, 5, 5, 15)) == {}

@@ -1,0 +1,510 @@
+"""The records at the edge: what they refuse, what they derive, and that JSON gives back what it was given."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from spotball_core.errors import DistributionError, GridError
+from spotball_core.grid import Grid
+from spotball_core.schema import (
+    GridShape,
+    GroundTruth,
+    GroupScore,
+    MetricValue,
+    PlayerBox,
+    PredictionDistribution,
+    Response,
+    Scene,
+    ScorePolicy,
+    ScoreReport,
+    Signature,
+)
+from spotball_core.schema.record import Record
+
+ANSWER: dict[str, Any] = {"sport": "soccer", "image": "163", "respondent": "gemini", "kind": "model"}
+SCENE: dict[str, Any] = {
+    "sport": "soccer",
+    "image": "163",
+    "width": 640,
+    "height": 360,
+    "grid": {"rows": 6, "cols": 10},
+}
+
+
+def scene(**values: Any) -> Scene:
+    return Scene(**{**SCENE, **values})
+
+
+SIGNATURE = Signature(
+    version="0.1.0",
+    data="3f9a1c2e" + "0" * 56,
+    grid="6x10@640x360",
+    policy=ScorePolicy.standard(reference="human"),
+    n_images=50,
+    dropped={"control": 2},
+)
+GROUP = GroupScore(
+    sport="soccer",
+    respondent="gemini",
+    kind="model",
+    prompt="cot",
+    n_images=50,
+    n_responses=1000,
+    n_unparsed=14,
+    metrics={
+        "accuracy": MetricValue(value=0.081, ci95=(0.05, 0.11)),
+        "overlap_rate": MetricValue(value=None, reason="no player boxes"),
+    },
+)
+REPORT = ScoreReport(signature=str(SIGNATURE), provenance=SIGNATURE, policy=SIGNATURE.policy, groups=(GROUP,))
+RECORDS: tuple[Record, ...] = (
+    scene(),
+    scene(
+        ball_cells=["C2", "C3"],
+        ball_box=(90.5, 140.625, 117.5, 165.375),
+        players=[[1, 2, 3.5, 4], [5, 6, 5, 6]],
+        control=True,
+        path="images/soccer/163.jpg",
+    ),
+    scene(ball_box=(90.5, 140.625, 117.5, 165.375), players=[]),
+    GridShape(rows=6, cols=10),
+    PlayerBox(x1=1, y1=2, x2=3, y2=4),
+    GroundTruth.from_labels(["D2", "C2"], Grid.standard()),
+    Response(**ANSWER, prompt="cot", sample=1, cell="D5", reasoning="They look there.\u2028"),
+    Response(**{**ANSWER, "participant": 7}),
+    PredictionDistribution(**ANSWER, probabilities={"D5": 0.75, "D6": 0.25}),
+    PredictionDistribution(**ANSWER, probabilities=(0.5, 0.5)),
+    ScorePolicy.standard(reference="human", window=((2, 3), (4, 5)), by=("respondent",)),
+    ScorePolicy.paper(),
+    SIGNATURE,
+    GROUP,
+    GROUP.metrics["overlap_rate"],
+    REPORT,
+)
+by_class = pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
+
+
+def refused(record: type[Record], field: str, values: dict[str, Any]) -> str:
+    """The message with which a record refuses values, all because of one field."""
+    with pytest.raises(ValidationError) as caught:
+        record(**values)
+    assert {error["loc"][0] if error["loc"] else "" for error in caught.value.errors()} == {field}
+    return str(caught.value)
+
+
+# All records -------------------------------------------------------------------------------------------------------
+
+
+@by_class
+def test_records_are_frozen(record: Record) -> None:
+    for field in type(record).model_fields:
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(record, field, getattr(record, field))
+
+
+@by_class
+def test_unknown_fields_are_refused(record: Record) -> None:
+    values = {field: getattr(record, field) for field in type(record).model_fields}
+    assert "not permitted" in refused(type(record), "colour", {**values, "colour": "red"})
+
+
+@by_class
+def test_json_gives_the_record_back(record: Record) -> None:
+    text = record.model_dump_json()
+    again = type(record).model_validate_json(text)
+    assert again == record
+    assert again.model_dump_json() == text
+    assert type(record).model_validate(json.loads(text)) == record
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_numbers_that_are_not_finite_are_refused(number: float) -> None:
+    refused(PlayerBox, "x1", {"x1": number, "y1": 0, "x2": 1, "y2": 1})
+    refused(Scene, "width", {**SCENE, "width": number})
+    refused(Scene, "ball_box", {**SCENE, "ball_box": [0, 0, number, 10]})
+    refused(Scene, "players", {**SCENE, "players": [[0, number, 1, 1]]})
+    refused(PredictionDistribution, "probabilities", {**ANSWER, "probabilities": {"D5": number}})
+    refused(PredictionDistribution, "probabilities", {**ANSWER, "probabilities": [number]})
+    refused(ScorePolicy, "tau", {"tau": number})
+    refused(MetricValue, "value", {"value": number})
+    refused(MetricValue, "ci95", {"value": 1.0, "ci95": [0.0, number]})
+
+
+@pytest.mark.parametrize(("record", "values"), [(Scene, SCENE), (Response, ANSWER)])
+@pytest.mark.parametrize("field", ["sport", "image"])
+def test_an_image_is_named_by_sport_and_image(record: type[Record], values: dict[str, Any], field: str) -> None:
+    refused(record, field, {key: value for key, value in values.items() if key != field})
+    for blank in ("", " ", "\t\n", None):
+        refused(record, field, {**values, field: blank})
+    for missing in (math.nan, math.inf):
+        refused(record, field, {**values, field: missing})
+    assert getattr(record(**{**values, field: " 163 "}), field) == "163"
+    assert getattr(record(**{**values, field: 163}), field) == "163"
+    assert getattr(record(**{**values, field: "01"}), field) == "01"
+    assert record(**values).key == ("soccer", "163")  # type: ignore[attr-defined]
+
+
+def test_the_same_image_of_two_sports_is_two_images() -> None:
+    one, other = (Scene(**{**SCENE, "sport": sport}) for sport in ("basketball", "volleyball"))
+    assert one.image == other.image
+    assert one.key != other.key
+    assert one != other
+
+
+# Scenes ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_scene_takes_its_size_from_a_grid() -> None:
+    found = Scene.model_validate({"sport": "soccer", "image": 163, "grid": Grid.standard()})
+    assert found == scene()
+    assert found.layout == Grid.standard()
+    assert scene(grid=Grid.standard()) == found
+    for size in ({"width": 1280}, {"height": 720}):
+        assert "640x360" in refused(Scene, "", {**SCENE, "grid": Grid.standard(), **size})
+    refused(Scene, "width", {"sport": "s", "image": "1", "grid": Grid(6, 10, 640.5, 360)})
+
+
+@pytest.mark.parametrize("field", ["width", "height", "grid"])
+def test_a_scene_needs_a_size_and_a_grid(field: str) -> None:
+    refused(Scene, field, {key: value for key, value in SCENE.items() if key != field})
+
+
+@pytest.mark.parametrize("bad", [{"rows": 0, "cols": 10}, {"rows": 6}, {"rows": 2.5, "cols": 10}, [6, 10], "6x10"])
+def test_a_grid_of_a_scene_is_rows_and_columns(bad: object) -> None:
+    refused(Scene, "grid", {**SCENE, "grid": bad})
+
+
+@pytest.mark.parametrize(
+    ("given", "canonical"),
+    [
+        (["D3", "C2", "D2", "C3"], ("C2", "C3", "D2", "D3")),
+        (["3d", " c 2 "], ("C2", "D3")),
+        (["C10", "C9", "B10"], ("B10", "C9", "C10")),
+        (["C2", "2c", "C2"], ("C2",)),
+    ],
+)
+def test_ball_cells_are_kept_in_one_order_and_spelling(given: list[str], canonical: tuple[str, ...]) -> None:
+    found = scene(ball_cells=given)
+    assert found.ball_cells == canonical
+    assert found.truth is not None
+    assert found.truth.cells == canonical
+    assert np.flatnonzero(found.truth.mask).tolist() == [Grid.standard().index(label) for label in canonical]
+
+
+BOX = (120, 170, 200, 190)  # columns 2 to 4 (64, 128, 192 | 256), rows C and D (120, 180 | 240)
+
+
+def test_ball_cells_left_out_are_those_the_box_covers() -> None:
+    expected = ("C2", "C3", "C4", "D2", "D3", "D4")
+    assert scene(ball_box=BOX).ball_cells == expected
+    assert scene(ball_box=BOX, ball_cells=None).ball_cells == expected
+    assert scene(ball_box=BOX, ball_cells=[]).ball_cells == expected
+    assert scene(ball_box=BOX, ball_cells=["A1"]).ball_cells == ("A1",)  # the annotation counts
+
+
+def test_a_truth_that_is_not_known() -> None:
+    unknown: tuple[dict[str, Any], ...] = (
+        {},
+        {"ball_cells": []},
+        {"ball_box": (700, 0, 800, 10)},
+        {"ball_box": (5, 5, 5, 5)},
+    )
+    for values in unknown:
+        found = scene(**values)
+        assert found.ball_cells is None
+        assert found.truth is None
+
+
+@pytest.mark.parametrize("cells", [["G1"], ["A11"], ["A0"], ["C2", "ball"], [""], [5]])
+def test_ball_cells_outside_the_grid_are_refused(cells: list[object]) -> None:
+    with pytest.raises(ValidationError):
+        scene(ball_cells=cells)
+
+
+def test_a_control_is_said_by_a_boolean() -> None:
+    assert scene().control is False
+    for value in ("false", 0, "no", None):
+        refused(Scene, "control", {**SCENE, "control": value})
+
+
+def test_players_not_looked_for_and_no_players() -> None:
+    assert scene().players is None
+    assert scene(players=[]).players == ()
+    assert scene().boxes.shape == scene(players=[]).boxes.shape == (0, 4)
+    boxes = scene(players=[[1, 2, 3, 4], PlayerBox(x1=5, y1=6, x2=7, y2=8)]).boxes
+    assert boxes.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
+
+
+def test_a_player_box_is_written_as_a_list() -> None:
+    box = PlayerBox.model_validate([10, 20, 30, 60])
+    assert box == PlayerBox(x1=10, y1=20, x2=30, y2=60) == PlayerBox.model_validate((10, 20, 30, 60))
+    assert box.corners == (10, 20, 30, 60)
+    assert box.model_dump_json() == "[10.0,20.0,30.0,60.0]"
+    assert json.loads(scene(players=[box]).model_dump_json())["players"] == [[10, 20, 30, 60]]
+
+
+@pytest.mark.parametrize("bad", [[1, 2, 3], [1, 2, 3, 4, 5], [3, 0, 1, 1], [0, 3, 1, 1], ["a", 0, 1, 1], None, 5])
+def test_what_is_no_box(bad: object) -> None:
+    with pytest.raises(ValidationError):
+        PlayerBox.model_validate(bad)
+    refused(Scene, "players", {**SCENE, "players": [bad]})
+
+
+@pytest.mark.parametrize("bad", [[1, 2, 3], [3, 0, 1, 1], [0, 3, 1, 1], 5])
+def test_what_is_no_ball_box(bad: object) -> None:
+    refused(Scene, "ball_box", {**SCENE, "ball_box": bad})
+
+
+def test_ground_truth_from_labels_and_from_a_box() -> None:
+    grid = Grid(2, 3, 30, 20)
+    truth = GroundTruth.from_labels(["b3", "2A"], grid)
+    assert truth.cells == ("A2", "B3")
+    assert truth.mask.tolist() == [False, True, False, False, False, True]
+    # 10 x 10 cells; the box covers 4 x 5, 10 x 5 and 1 x 5 of row A.
+    assert GroundTruth.from_box((6, 0, 21, 5), grid).cells == ("A1", "A2", "A3")
+    assert GroundTruth.from_box((6, 0, 21, 5), grid, min_share=0.1).cells == ("A1", "A2")
+    assert GroundTruth.from_box((30, 0, 40, 5), grid).cells == ()
+    for bad in (["C1"], ["A4"], ["?"]):
+        with pytest.raises(GridError):
+            GroundTruth.from_labels(bad, grid)
+    for cells in (("B3", "A2"), ("a2",), ("A2", "A2"), ("C1",)):
+        with pytest.raises(ValidationError):
+            GroundTruth(grid=GridShape(rows=2, cols=3), cells=cells)
+
+
+# Answers -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("given", "cell"), [("5d", "D5"), (" D 5 ", "D5"), ("aa12", "AA12"), (None, None)])
+def test_a_response_keeps_one_spelling(given: str | None, cell: str | None) -> None:
+    assert Response(**ANSWER, cell=given).cell == cell
+
+
+@pytest.mark.parametrize("field_and_value", [("cell", "D0"), ("cell", "left"), ("cell", "A" + "9" * 5000)])
+def test_what_is_no_cell(field_and_value: tuple[str, str]) -> None:
+    field, value = field_and_value
+    refused(Response, field, {**ANSWER, field: value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("kind", "robot"),
+        ("kind", None),
+        ("sample", 0),
+        ("sample", -1),
+        ("sample", 1.5),
+        ("respondent", " "),
+        ("prompt", ""),
+        ("participant", ""),
+    ],
+)
+def test_what_an_answer_refuses(field: str, value: object) -> None:
+    refused(Response, field, {**ANSWER, field: value})
+    refused(PredictionDistribution, field, {**ANSWER, "probabilities": [1.0], field: value})
+
+
+def test_an_answer_is_to_the_base_prompt_unless_said() -> None:
+    response = Response(**ANSWER)
+    assert (response.prompt, response.sample, response.participant, response.cell) == ("base", None, None, None)
+
+
+def distribution(probabilities: object) -> PredictionDistribution:
+    return PredictionDistribution(**ANSWER, probabilities=probabilities)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("total", [1 - 9e-7, 1, 1 + 9e-7])
+def test_probabilities_may_sum_to_1_within_a_millionth(total: float) -> None:
+    for probabilities in ({"D5": total}, {"D5": total / 4, "A1": total * 3 / 4}, [total, 0.0], [total / 2] * 2):
+        assert distribution(probabilities).probabilities
+
+
+@pytest.mark.parametrize(
+    "probabilities",
+    [
+        {"D5": 1 - 1.1e-6},
+        {"D5": 1 + 1.1e-6},
+        {"D5": 0.6, "D6": 0.5},
+        [0.5, 0.4],
+        [1.0, 1.0],
+        {"D5": 1.5, "D6": -0.5},
+        [1.5, -0.5],
+        [1 + 1e-9, -1e-9],
+        {},
+        [],
+        [0.0, 0.0],
+        "D5",
+        ["D5"],
+        None,
+        1.0,
+    ],
+    ids=repr,
+)
+def test_what_is_no_distribution(probabilities: object) -> None:
+    with pytest.raises(ValidationError):
+        distribution(probabilities)
+
+
+def test_a_distribution_as_an_array() -> None:
+    grid = Grid(2, 2, 20, 20)
+    by_label, by_index = distribution({"b1": 0.75, "A2": 0.25}), distribution([0, 0.25, 0.75, 0])
+    assert by_label.mass(grid).tolist() == by_index.mass(grid).tolist() == [0, 0.25, 0.75, 0]
+    nearly = distribution({"A1": 0.5, "B2": 0.5 + 5e-7}).mass(grid)
+    assert nearly.sum() == pytest.approx(1, abs=1e-15)
+    assert nearly[3] / nearly[0] == pytest.approx(1 + 1e-6, rel=1e-12)
+
+
+def test_a_distribution_that_does_not_fit_the_grid() -> None:
+    grid = Grid(2, 2, 20, 20)
+    for length in (3, 5):
+        with pytest.raises(DistributionError, match=f"{length} probabilities .* 4 cells"):
+            distribution([1.0] + [0.0] * (length - 1)).mass(grid)
+    with pytest.raises(GridError, match="C1"):
+        distribution({"C1": 1.0}).mass(grid)
+    with pytest.raises(GridError, match="ball"):
+        distribution({"ball": 1.0}).mass(grid)
+    with pytest.raises(DistributionError, match="twice"):
+        distribution({"A1": 0.5, "1a": 0.5}).mass(grid)
+
+
+@given(weights=st.lists(st.integers(0, 1000), min_size=6, max_size=6).filter(any))
+def test_a_distribution_from_counts(weights: list[int]) -> None:
+    mass = distribution([weight / sum(weights) for weight in weights]).mass(Grid(2, 3, 30, 20))
+    assert mass.tolist() == pytest.approx([weight / sum(weights) for weight in weights], rel=1e-14)
+    assert mass.sum() == pytest.approx(1, rel=1e-15)
+
+
+# Policies, signatures, reports -------------------------------------------------------------------------------------
+
+
+def test_the_standard_policy_is_the_default() -> None:
+    policy = ScorePolicy.standard()
+    assert policy == ScorePolicy()
+    assert (policy.name, policy.reference, policy.images, policy.controls, policy.prior) == (
+        "standard",
+        None,
+        "all",
+        "out",
+        "scored",
+    )
+    assert (policy.tau, policy.theta, policy.window, policy.wasserstein_unit) == (0.08, 0.02, None, "px")
+    assert (policy.bootstrap, policy.seed, policy.cluster) == (1000, 0, "image")
+    assert policy.by == ("sport", "respondent", "prompt")
+    assert policy.changed() == {}
+
+
+def test_images_are_shared_where_there_is_a_reference() -> None:
+    assert ScorePolicy.standard(reference="human").images == "shared"
+    assert ScorePolicy.standard(reference="human", images="all").images == "all"
+    assert ScorePolicy.standard(images="shared").images == "shared"
+    assert ScorePolicy.paper(reference="human").images == "all"
+    assert ScorePolicy.paper(reference="human", images="shared").images == "shared"
+
+
+def test_the_papers_policy() -> None:
+    policy = ScorePolicy.paper()
+    assert (policy.name, policy.images, policy.controls, policy.prior) == ("paper", "all", "paper", "all")
+    assert policy.changed() == {}
+    assert ScorePolicy.paper(controls="out").changed() == {"controls": "out"}
+
+
+def test_changed_choices_are_those_the_signature_does_not_name() -> None:
+    policy = ScorePolicy.standard(
+        reference="human", images="all", wasserstein_unit="cell", bootstrap=10, seed=3, tau=0.1, by=("respondent",)
+    )
+    assert policy.changed() == {"tau": 0.1, "by": ("respondent",)}
+    assert ScorePolicy.standard(tau=0.08).changed() == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", "mine"),
+        ("reference", " "),
+        ("images", "most"),
+        ("controls", "in"),
+        ("tau", 0),
+        ("tau", 1.01),
+        ("theta", -0.02),
+        ("window", ((0, 4), (3, 7))),
+        ("window", (2, 4)),
+        ("wasserstein_unit", "m"),
+        ("top_k", 0),
+        ("log_smoothing", 0),
+        ("by", ("image",)),
+        ("cluster", "sport"),
+        ("bootstrap", -1),
+        ("seed", -1),
+        ("seed", 0.5),
+    ],
+)
+def test_what_a_policy_refuses(field: str, value: object) -> None:
+    refused(ScorePolicy, field, {field: value})
+    with pytest.raises(ValidationError, match=field):
+        ScorePolicy.standard(**{field: value})  # type: ignore[arg-type]
+
+
+def test_the_signature_in_short_is_the_one_of_the_design() -> None:
+    assert str(SIGNATURE) == (
+        "spotball|v:0.1.0|data:3f9a1c2e|grid:6x10@640x360|policy:standard|images:shared50|ref:human|w:exact-px"
+        "|boot:1000|seed:0"
+    )
+
+
+def test_the_signature_names_what_was_changed() -> None:
+    policy = ScorePolicy.paper(tau=0.125, window=((2, 3), (4, 5)), wasserstein_unit="diagonal", bootstrap=0, seed=7)
+    signature = SIGNATURE.model_copy(update={"policy": policy, "n_images": 118})
+    assert str(signature) == (
+        "spotball|v:0.1.0|data:3f9a1c2e|grid:6x10@640x360|policy:paper+tau=0.125+window=2,3,4,5|images:all118|ref:none"
+        "|w:exact-diagonal|boot:0|seed:7"
+    )
+
+
+def test_a_metric_value_leaves_out_what_it_does_not_have() -> None:
+    assert MetricValue(value=0.081, ci95=(0.05, 0.11)).model_dump(mode="json") == {"value": 0.081, "ci95": [0.05, 0.11]}
+    assert json.loads(MetricValue(value=None, reason="no player boxes").model_dump_json()) == {
+        "value": None,
+        "reason": "no player boxes",
+    }
+
+
+def test_a_report_as_json_keeps_to_the_contract() -> None:
+    written = json.loads(REPORT.model_dump_json())
+    assert written["schema_version"] == 1
+    assert written["signature"] == str(SIGNATURE)
+    assert written["policy"]["name"] == "standard"
+    (group,) = written["groups"]
+    assert list(group) == [
+        "sport",
+        "respondent",
+        "kind",
+        "prompt",
+        "n_images",
+        "n_responses",
+        "n_unparsed",
+        "metrics",
+    ]
+    assert group["metrics"] == {
+        "accuracy": {"value": 0.081, "ci95": [0.05, 0.11]},
+        "overlap_rate": {"value": None, "reason": "no player boxes"},
+    }
+    with pytest.raises(ValidationError):
+        ScoreReport.model_validate({**written, "schema_version": 2})
+
+
+def test_a_report_gives_one_group() -> None:
+    other = GROUP.model_copy(update={"sport": "basketball"})
+    report = REPORT.model_copy(update={"groups": (GROUP, other)})
+    assert REPORT.group("gemini") is GROUP
+    assert report.group("gemini", sport="basketball") is other
+    for found, wanted in ((0, {"sport": "golf"}), (2, {"prompt": "cot"})):
+        with pytest.raises(KeyError, match=f"{found} groups"):
+            report.group("gemini", **wanted)

@@ -1,0 +1,59 @@
+"""`spotball import-release`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spotball_core.cli.console import progress, teller
+from spotball_core.cli.options import Debug, Quiet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from spotball_core.io.release import Release
+
+
+def import_release(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release's folder, or its data folder.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DATASET", help="The dataset's folder.")],
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Turn the published release, as it is, into a dataset.
+
+    Writes `scenes.jsonl`, `images/` and one `responses-RESPONDENT.jsonl` for each of human, gpt, gemini, llama and
+    qwen; the release's levels 0, 1 and 2 are the prompts base, cue and cot. A part of the release will do, if it has
+    ground truth. An earlier import at DATASET is replaced; a folder that holds anything else is refused.
+
+    Example: `spotball import-release spot-the-ball-release --out dataset`
+    """
+    from spotball_core.io import release as releases
+
+    tell = teller(quiet)
+    release = releases.import_release(folder)
+    for line in _summary(release):
+        tell(line)
+    for note in release.notes:
+        tell(f"note: {note}")
+
+    def copying(files: Iterable[releases.ImageFile]) -> Iterator[releases.ImageFile]:
+        return progress(files, "copying images", total=len(release.image_files), quiet=quiet)
+
+    release.write(out, progress=copying)
+    tell(f"wrote {out}")
+
+
+def _summary(release: Release) -> list[str]:
+    lines = []
+    for sport in dict.fromkeys(scene.sport for scene in release.scenes):
+        mine = [scene for scene in release.scenes if scene.sport == sport]
+        controls = [scene.image for scene in mine if scene.control]
+        lines.append(f"{sport}: {len(mine)} scenes, {len(controls)} of them controls ({', '.join(controls) or 'none'})")
+    groups = release.responses.group_by("respondent", "sport", "prompt", maintain_order=True).len()
+    for (respondent,), rows in groups.group_by("respondent", maintain_order=True):
+        parts = ", ".join(f"{sport} {prompt} {n}" for _, sport, prompt, n in rows.iter_rows())
+        lines.append(f"{respondent}: {rows['len'].sum()} responses ({parts})")
+    return lines

@@ -96,19 +96,18 @@ class Estimator:
         """The metric's value with what belongs to it, or the reason why it has none."""
         if reason := self._undefined(metric):
             return MetricValue(value=None, reason=reason)
-        used = self._used(metric)
         try:
-            statistic = self._pooled(metric, used) if metric.over == "pool" else self._averaged(metric, used)
+            statistic = self.statistic(metric, self.answers.mass, self.answers.unparsed)
         except OptionError as error:
             return MetricValue(value=None, reason=str(error))
-        value = float(statistic.of(np.ones((1, len(self.scenes))))[0])
+        value = float(statistic.total())
         if not np.isfinite(value):
             return MetricValue(value=None, reason=_NO_VALUE.get(metric.key, "no parsed responses"))
         n_images = int(statistic.enters.sum())
         return MetricValue(
             value=value,
             sd=statistic.sd,
-            ci95=self._interval(metric, used, statistic),
+            ci95=self._interval(metric, statistic),
             n_images=n_images if n_images != len(self.scenes) else None,
             reference=self.policy.reference if "reference" in metric.needs else None,
             reason=self._left_out(metric, statistic.enters),
@@ -151,17 +150,42 @@ class Estimator:
 
     # From images to one number -------------------------------------------------------------------------------
 
-    def _averaged(self, metric: Metric, used: BoolArray) -> _Mean:
-        mass, unparsed = self.answers.mass, self.answers.unparsed
-        return _mean(metric, self._values(metric, mass, unparsed), mass, unparsed, used)
+    def statistic(self, metric: Metric, mass: FloatArray, unparsed: FloatArray) -> Statistic:
+        """The metric of answers to this group's images, in the form that resampling needs.
 
-    def _pooled(self, metric: Metric, used: BoolArray) -> _Pool:
-        truth = self.truth.astype(float) * used[:, None]
-        prior = None
-        if self.policy.prior == "all":
-            here = np.array([sport in self.sports for sport in self.arrays.sports])
-            prior = self.arrays.truth[here].sum(axis=0).astype(float)
-        return _Pool(self.answers.mass * used[:, None], truth, prior, self._pool_function(metric), used)
+        Args:
+            metric: which one.
+            mass: shape (..., n_images, n_cells).
+            unparsed: shape (..., n_images).
+
+        Raises:
+            OptionError: where the policy's choices leave the metric undefined for these images.
+        """
+        used = self._used(metric)
+        if metric.over == "pool":
+            function, n_cells = self._pool_function(metric), mass.shape[-1]
+            truth = np.broadcast_to(self.truth, mass.shape)
+            prior = self._prior()
+
+            def pooled(sums: FloatArray) -> FloatArray:
+                p, q = sums[..., :n_cells], sums[..., n_cells:]
+                return function(p, q if prior is None else np.broadcast_to(prior, p.shape))
+
+            return Statistic(np.concatenate([mass, truth], axis=-1) * used[:, None], pooled, used, None)
+        values = self._values(metric, mass, unparsed)
+        enters = np.isfinite(values) & used
+        answered = mass.sum(axis=-1) + (unparsed if metric.key == "accuracy" else 0.0)
+        weights = np.where(enters, 1.0 if metric.over == "images" else answered, 0.0)
+        sums = np.stack([weights * np.where(enters, values, 0.0), weights], axis=-1)
+        return Statistic(sums, _quotient, enters, values if metric.over == "images" else None)
+
+    def _prior(self) -> FloatArray | None:
+        """The ground truth of all images of the group's sports, where the policy compares with that."""
+        if self.policy.prior == "scored":
+            return None
+        here = np.array([sport in self.sports for sport in self.arrays.sports])
+        prior: FloatArray = self.arrays.truth[here].sum(axis=0).astype(float)
+        return prior
 
     def _pool_function(self, metric: Metric) -> Callable[[FloatArray, FloatArray], FloatArray]:
         grid = self._one_grid(metric)
@@ -208,88 +232,67 @@ class Estimator:
 
     # Intervals -----------------------------------------------------------------------------------------------
 
-    def _interval(self, metric: Metric, used: BoolArray, statistic: _Mean | _Pool) -> Interval | None:
+    def _interval(self, metric: Metric, statistic: Statistic) -> Interval | None:
         resamples = self.policy.bootstrap
         if not resamples:
             return None
         if self.answers.people is None:
-            return percentile_interval(statistic.of(resample_weights(len(self.scenes), resamples, self.policy.seed)))
-        return percentile_interval(np.concatenate(list(self._by_people(metric, used, self.answers.people))))
+            return percentile_interval(statistic.drawn(resample_weights(len(self.scenes), resamples, self.policy.seed)))
+        return percentile_interval(np.concatenate(list(self._people_drawn(metric, *self.answers.people))))
 
-    def _by_people(
-        self, metric: Metric, used: BoolArray, people: tuple[FloatArray, FloatArray]
-    ) -> Iterator[FloatArray]:
-        mass, unparsed = people
+    def _people_drawn(self, metric: Metric, mass: FloatArray, unparsed: FloatArray) -> Iterator[FloatArray]:
+        """The metric of each resample of participants, in blocks."""
         weights = resample_weights(len(mass), self.policy.bootstrap, self.policy.seed)
         block = max(1, _BLOCK // mass[0].size)
-        every = np.ones((1, len(self.scenes)))
         for start in range(0, len(weights), block):
             part = weights[start : start + block]
-            drawn = np.tensordot(part, mass, axes=1)
-            blanks = part @ unparsed
-            if metric.over == "pool":
-                pool = self._pooled(metric, used)
-                counts = (drawn * used[:, None]).sum(axis=-2)
-                yield pool.function(counts, np.broadcast_to(pool.truth_counts(every), counts.shape).copy())
-            else:
-                values = self._values(metric, drawn, blanks)
-                yield _mean(metric, values, drawn, blanks, used).of(every)
+            yield self.statistic(metric, np.tensordot(part, mass, axes=1), part @ unparsed).total()
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A metric as numbers that add over images, and what makes one value of their sum.
+
+    Attributes:
+        sums: shape (..., n_images, k), what each image adds.
+        combine: from added numbers, shape (..., k), to values, shape (...).
+        enters: which images the metric is made of, shape (..., n_images).
+        values: each image's own value, for a mean over images; None otherwise.
+    """
+
+    sums: FloatArray
+    combine: Callable[[FloatArray], FloatArray]
+    enters: BoolArray
+    values: FloatArray | None
+
+    def total(self) -> FloatArray:
+        """The metric, shape (...)."""
+        return self.combine(self.sums.sum(axis=-2))
+
+    def drawn(self, times: FloatArray) -> FloatArray:
+        """The metric where each image enters a number of times.
+
+        Args:
+            times: shape (n_resamples, n_images).
+
+        Returns:
+            Shape (n_resamples,).
+        """
+        return self.combine(times @ self.sums)
+
+    @property
+    def sd(self) -> float | None:
+        """Standard deviation over images (n - 1) of a mean over images; None for others, or of one image."""
+        if self.values is None or self.enters.sum() < 2:
+            return None
+        return float(self.values[self.enters].std(ddof=1))
+
+
+def _quotient(sums: FloatArray) -> FloatArray:
+    return ratio(sums[..., 0], sums[..., 1])
 
 
 _NO_VALUE = {
     "center_ratio": "no parsed responses, or no ground truth in the center window",
     "symmetric_center_bias": "no parsed responses, or all ground truth at the image's center",
 }
-
-
-@dataclass(frozen=True)
-class _Mean:
-    """A weighted mean over images of each image's value."""
-
-    values: FloatArray
-    weights: FloatArray
-    enters: BoolArray
-    over_images: bool
-
-    def of(self, times: FloatArray) -> FloatArray:
-        """The mean where each image enters a number of times, shape (n_resamples, n_images) or (1, n_images)."""
-        if self.values.ndim == 1:
-            return ratio(times @ (self.values * self.weights), times @ self.weights)
-        return ratio((self.values * self.weights * times).sum(axis=-1), (self.weights * times).sum(axis=-1))
-
-    @property
-    def sd(self) -> float | None:
-        """Standard deviation over images (n - 1), of a mean over images."""
-        values = self.values[self.enters]
-        return float(values.std(ddof=1)) if self.over_images and len(values) > 1 else None
-
-
-def _mean(metric: Metric, values: FloatArray, mass: FloatArray, unparsed: FloatArray, used: BoolArray) -> _Mean:
-    enters = np.isfinite(values) & used
-    answered = mass.sum(axis=-1) + (unparsed if metric.key == "accuracy" else 0.0)
-    weights = np.ones_like(values) if metric.over == "images" else answered
-    return _Mean(np.where(enters, values, 0.0), np.where(enters, weights, 0.0), enters, metric.over == "images")
-
-
-@dataclass(frozen=True)
-class _Pool:
-    """A function of counts and truth summed over images."""
-
-    mass: FloatArray
-    truth: FloatArray
-    prior: FloatArray | None
-    function: Callable[[FloatArray, FloatArray], FloatArray]
-    enters: BoolArray
-
-    def truth_counts(self, times: FloatArray) -> FloatArray:
-        """How often each cell holds the ball: over the images as they were drawn, or a fixed prior."""
-        return times @ self.truth if self.prior is None else np.tile(self.prior, (len(times), 1))
-
-    def of(self, times: FloatArray) -> FloatArray:
-        """The function where each image enters a number of times, shape (n_resamples, n_images)."""
-        return self.function(times @ self.mass, self.truth_counts(times))
-
-    @property
-    def sd(self) -> None:
-        """Pooled metrics have no value for a single image."""
-        return None

@@ -92,11 +92,12 @@ def score(
         0,
     ):
         raise OptionError("choices are given both in a ScorePolicy and as arguments")
-    counts, known = _read(responses, scenes, participants=policy.cluster == "participant")
-    return _Scoring(counts, known, policy).report()
+    counts, known = load(responses, scenes, participants=policy.cluster == "participant")
+    return Scoring(counts, known, policy).report()
 
 
-def _read(responses: object, scenes: object, *, participants: bool) -> tuple[Counts, Sequence[Scene]]:
+def load(responses: object, scenes: object, *, participants: bool) -> tuple[Counts, Sequence[Scene]]:
+    """Counts and scenes from whatever `score` takes, told apart by participant where that is asked."""
     from spotball_core.io.dataset import read_dataset
     from spotball_core.io.responses import common_grid, read_counts
     from spotball_core.io.scenes import read_scenes
@@ -120,7 +121,7 @@ def _read(responses: object, scenes: object, *, participants: bool) -> tuple[Cou
 
 
 @dataclass(frozen=True)
-class _Group:
+class Group:
     """A group's name and what it answered: positions among the scenes."""
 
     sport: str | None
@@ -132,17 +133,26 @@ class _Group:
 
     @property
     def name(self) -> str:
+        """Its parts in one word, such as soccer/gemini/cot."""
         return "/".join(part for part in (self.sport, self.respondent, self.prompt) if part)
 
 
-class _Scoring:
+class Scoring:
+    """Counts brought to groups, the images each is scored on, and their arrays: what every analysis starts from.
+
+    Attributes:
+        arrays: the scenes.
+        groups: what is scored, people first, then models, then baselines.
+        policy: the choices.
+    """
+
     def __init__(self, counts: Counts, scenes: Sequence[Scene], policy: ScorePolicy) -> None:
         self.counts, self.policy = counts, policy
         self.arrays = SceneArrays(scenes, tau=policy.tau, theta=policy.theta)
         self.table = self._located()
         self.groups = self._grouped()
         self.reference = self._answered_by(policy.reference)
-        self.scored = {group.number: self._images(group) for group in self.groups}
+        self._scored = {group.number: self._images(group) for group in self.groups}
 
     def _located(self) -> pl.DataFrame:
         """The counts' table with the scene's position and the group's number of each row."""
@@ -165,7 +175,7 @@ class _Scoring:
             raise OptionError(f"no respondent is called {self.policy.reference!r}; there are {', '.join(respondents)}")
         return table
 
-    def _grouped(self) -> list[_Group]:
+    def _grouped(self) -> list[Group]:
         import polars as pl
 
         by = list(self.policy.by)
@@ -180,7 +190,7 @@ class _Scoring:
             pl.col("kind").unique(), pl.col("_scene").unique(), *(pl.col(part).first() for part in by)
         )
         groups = [
-            _Group(
+            Group(
                 sport=row.get("sport"),
                 respondent=row.get("respondent"),
                 prompt=row.get("prompt"),
@@ -203,7 +213,7 @@ class _Scoring:
 
     # Which images count --------------------------------------------------------------------------------------
 
-    def _images(self, group: _Group) -> list[int]:
+    def _images(self, group: Group) -> list[int]:
         kept = set(group.answered)
         if self.policy.controls == "out":
             kept = {scene for scene in kept if not self.arrays.control[scene]}
@@ -211,7 +221,7 @@ class _Scoring:
             kept &= self._shared(self.groups)
         return sorted(kept)
 
-    def _shared(self, groups: Iterable[_Group]) -> set[int]:
+    def _shared(self, groups: Iterable[Group]) -> set[int]:
         """Images that, within their sport, every group that answered any of the sport, and the reference, answered."""
         sports = self.arrays.sports
         shared = set(self.reference) if self.policy.reference is not None else set(range(len(sports)))
@@ -241,7 +251,8 @@ class _Scoring:
     # Numbers -------------------------------------------------------------------------------------------------
 
     def report(self) -> ScoreReport:
-        signature = self._signature()
+        """Every metric of every group."""
+        signature = self.signature()
         return ScoreReport(
             signature=str(signature),
             provenance=signature,
@@ -250,57 +261,72 @@ class _Scoring:
             groups=tuple(self._score(group) for group in self.groups),
         )
 
-    def _score(self, group: _Group) -> GroupScore:
-        scenes = self.scored[group.number]
-        answers = self._answers(group, scenes)
-        estimator = Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, self.policy)
+    def _score(self, group: Group) -> GroupScore:
+        estimator = self.estimator(group)
+        mass, unparsed = estimator.answers.mass, estimator.answers.unparsed
         return GroupScore(
             sport=group.sport,
             respondent=group.respondent,
             kind=group.kind,
             prompt=group.prompt,
-            n_images=len(scenes),
-            n_responses=round(float(answers.mass.sum() + answers.unparsed.sum())),
-            n_unparsed=round(float(answers.unparsed.sum())),
+            n_images=len(mass),
+            n_responses=round(float(mass.sum() + unparsed.sum())),
+            n_unparsed=round(float(unparsed.sum())),
             metrics={key: estimator.estimate(metric) for key, metric in METRICS.items()},
         )
 
-    def _answers(self, group: _Group, scenes: list[int]) -> Answers:
-        import polars as pl
+    def images(self, group: Group) -> list[int]:
+        """Positions of the scenes that a group is scored on."""
+        return self._scored[group.number]
 
-        rows = self.table.filter(pl.col("_group") == group.number)
-        mass, unparsed = self._dense(rows, scenes)
-        reference = None
-        if self.policy.reference is not None:
-            reference, _ = self._dense(self.table.filter(pl.col("respondent") == self.policy.reference), scenes)
-        people = None
-        if (
-            self.policy.cluster == "participant"
-            and self.counts.has_participants
-            and not rows["participant"].null_count()
-        ):
-            people = self._by_participant(rows, scenes)
-        return Answers(
+    def estimator(self, group: Group, scenes: Sequence[int] | None = None) -> Estimator:
+        """A group's metrics on the images it is scored on, or on others."""
+        scenes = self.images(group) if scenes is None else scenes
+        people = self.people(group, scenes) if self.policy.cluster == "participant" else None
+        mass, unparsed = self._dense(self._rows(group), scenes)
+        answers = Answers(
             mass=mass,
             unparsed=unparsed,
-            reference=reference,
+            reference=self.reference_mass(scenes),
             is_reference=group.respondent is not None and group.respondent == self.policy.reference,
             compared=np.array([scene in self.reference for scene in scenes], dtype=bool),
             people=people,
         )
+        return Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, self.policy)
 
-    def _dense(self, rows: pl.DataFrame, scenes: list[int]) -> tuple[FloatArray, FloatArray]:
-        places = rows["_scene"].replace_strict(dict(zip(scenes, range(len(scenes)), strict=True)), default=None)
-        return dense(rows, places, len(scenes), self.counts.n_cells)
+    def reference_mass(self, scenes: Sequence[int]) -> FloatArray | None:
+        """The reference's counts, over all its prompts, shape (n_images, n_cells); None without a reference."""
+        import polars as pl
 
-    def _by_participant(self, rows: pl.DataFrame, scenes: list[int]) -> tuple[FloatArray, FloatArray]:
+        if self.policy.reference is None:
+            return None
+        return self._dense(self.table.filter(pl.col("respondent") == self.policy.reference), scenes)[0]
+
+    def people(self, group: Group, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray] | None:
+        """A group's answers told apart by participant: mass, shape (n_participants, n_images, n_cells), and unparsed.
+
+        None where the counts do not tell participants apart, or some answers name none.
+        """
+        rows = self._rows(group)
+        if not self.counts.has_participants or rows["participant"].null_count():
+            return None
         parts = [self._dense(part, scenes) for part in rows.sort("participant").partition_by("participant")]
         return np.stack([mass for mass, _ in parts]), np.stack([unparsed for _, unparsed in parts])
 
-    def _signature(self) -> Signature:
+    def _rows(self, group: Group) -> pl.DataFrame:
+        import polars as pl
+
+        return self.table.filter(pl.col("_group") == group.number)
+
+    def _dense(self, rows: pl.DataFrame, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+        places = rows["_scene"].replace_strict(dict(zip(scenes, range(len(scenes)), strict=True)), default=None)
+        return dense(rows, places, len(scenes), self.counts.n_cells)
+
+    def signature(self) -> Signature:
+        """Where the numbers come from."""
         from spotball_core import __version__
 
-        used = set().union(*self.scored.values())
+        used = set().union(*self._scored.values())
         answered = {scene for group in self.groups for scene in group.answered}
         controls = {scene for scene in answered if self.arrays.control[scene]}
         dropped = {

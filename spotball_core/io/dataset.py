@@ -38,6 +38,11 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
     known: dict[tuple[str, str], Scene] = {}
     problems: list[Problem] = []
     for path in given:
+        if not path.exists():
+            problems.append(
+                Problem(str(path), None, "path", "nothing there", "a dataset folder or a file of responses")
+            )
+            continue
         if not path.is_dir():
             files.append(path)
             continue

@@ -160,7 +160,7 @@ def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | N
     miss = np.ones(mass.shape[:-1])
     for place in range(k):
         factor = ratio(n_tied - n_tied_true - place, n_tied - place)
-        miss = np.where((place < places) & (n_tied > place), miss * np.clip(factor, 0, None), miss)
+        miss = np.where((place < places) & (n_tied > place), miss * factor, miss)
     hit = np.where((above & mask).any(axis=-1), 1.0, 1.0 - miss)
     return where_known(hit, mask.any(axis=-1) & (mass.sum(axis=-1) > 0))
 

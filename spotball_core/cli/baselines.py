@@ -1,0 +1,54 @@
+"""`spotball baselines`: answers of respondents that know no vision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet
+
+
+def baselines(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with its scenes.jsonl.")],
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES", help="Some of uniform, center, nearest-player, prior, oracle, by commas. Default: all."
+        ),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, metavar="N", help="Answers a scene.")] = 50,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the draws.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help=".jsonl, .csv or .parquet. Default: responses-baselines.jsonl in the dataset."
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Ask the baselines: what guessing gets on a dataset.
+
+    A baseline that has no answer to a scene (no player boxes, truth not known) leaves its samples unparsed.
+
+    Example: `spotball baselines data --name uniform,center --samples 50`
+    """
+    from spotball_core.baselines import baseline_responses
+    from spotball_core.io.frames import write_responses
+    from spotball_core.io.scenes import read_scenes
+
+    scenes = read_scenes(dataset / "scenes.jsonl")
+    names = None if name is None else [part.strip() for part in name.split(",") if part.strip()]
+    out = out or dataset / "responses-baselines.jsonl"
+    rows = baseline_responses(scenes, names, samples=samples, seed=seed)
+    write_responses(rows, out)
+    tell = teller(quiet)
+    asked = rows["respondent"].unique(maintain_order=True).to_list()
+    tell(f"{out}: {len(rows):,} answers of {', '.join(asked)} to {len(scenes)} images")
+    for respondent in asked:
+        blanks = rows.filter(respondent=respondent)["cell"].null_count() // samples
+        if blanks:
+            tell(f"{respondent} has no answer to {blanks} of {len(scenes)} images: written as unparsed")

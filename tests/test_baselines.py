@@ -1,0 +1,349 @@
+"""Baselines: distributions against hand-worked cases and plain loops, draws against their distributions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from spotball_core.baselines import BASELINES, NEAR_SCALE, baseline_distributions, baseline_responses, generator_for
+from spotball_core.errors import OptionError
+from spotball_core.grid import Grid
+from spotball_core.io.frames import COLUMNS
+from spotball_core.io.responses import read_counts
+from spotball_core.io.scenes import write_scenes
+from spotball_core.schema import Scene
+
+SMALL = Grid(2, 2, 20, 20)
+
+
+def scene(
+    image: int,
+    cells: Any = None,
+    *,
+    sport: str = "soccer",
+    players: Any = None,
+    grid: Grid = SMALL,
+    control: bool = False,
+) -> Scene:
+    return Scene(sport=sport, image=str(image), grid=grid, ball_cells=cells, players=players, control=control)
+
+
+def test_the_names_in_order() -> None:
+    assert list(BASELINES) == ["uniform", "center", "nearest-player", "prior", "oracle"]
+    assert all(record.name == name and record.description for name, record in BASELINES.items())
+
+
+@pytest.mark.parametrize("name", BASELINES)
+@given(
+    rows=st.integers(1, 7),
+    cols=st.integers(1, 7),
+    sizes=st.lists(st.tuples(st.integers(1, 900), st.integers(1, 900)), min_size=1, max_size=4),
+    seed=st.integers(0, 99),
+)
+def test_every_row_sums_to_one_or_is_no_answer(
+    name: str, rows: int, cols: int, sizes: list[tuple[int, int]], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    scenes = []
+    for i, (width, height) in enumerate(sizes):
+        grid = Grid(rows, cols, width, height)
+        # Boxes may lie far outside the image: a detector's error must not make all mass underflow.
+        corners = np.sort(rng.uniform(-50, 50, (rng.integers(0, 4), 2, 2)) * [width, height], axis=1).reshape(-1, 4)
+        cells = [grid.label(int(cell)) for cell in rng.integers(0, grid.n_cells, rng.integers(0, 3))] or None
+        sport = ("soccer", "volleyball")[int(rng.integers(2))]
+        scenes.append(scene(i, cells, players=corners.tolist(), grid=grid, sport=sport))
+    distributions = baseline_distributions(name, scenes)
+    assert distributions.shape == (len(scenes), rows * cols)
+    for one, row in zip(scenes, distributions, strict=True):
+        has_answer = {"nearest-player": bool(one.players), "oracle": one.ball_cells is not None}.get(name, True)
+        if has_answer:
+            assert row.sum() == pytest.approx(1, abs=1e-12)
+            assert (row >= 0).all()
+        else:
+            assert np.isnan(row).all()
+
+
+def test_uniform_and_oracle_by_hand() -> None:
+    scenes = [scene(1, ["A1", "B1"]), scene(2), scene(3, ["B2"])]
+    assert baseline_distributions("uniform", scenes).tolist() == [[0.25] * 4] * 3
+    oracle = baseline_distributions("oracle", scenes)
+    assert oracle[0].tolist() == [0.5, 0, 0.5, 0]
+    assert np.isnan(oracle[1]).all()
+    assert oracle[2].tolist() == [0, 0, 0, 1]
+
+
+def test_prior_leaves_one_image_out() -> None:
+    # A1 twice and B1 once over the three images, two ball cells in the first.
+    scenes = [scene(1, ["A1", "B1"]), scene(2, ["A1"]), scene(3, ["B2"])]
+    assert baseline_distributions("prior", scenes).tolist() == [
+        [1 / 2, 0, 0, 1 / 2],  # A1 of image 2, B2 of image 3
+        [1 / 3, 0, 1 / 3, 1 / 3],  # A1 and B1 of image 1, B2 of image 3
+        [2 / 3, 0, 1 / 3, 0],  # A1 and B1 of image 1, A1 of image 2
+    ]
+
+
+def test_prior_keeps_to_the_sport_and_answers_images_without_truth() -> None:
+    scenes = [
+        scene(1, ["A1"]),
+        scene(2),
+        scene(1, ["B2"], sport="volleyball"),
+        scene(2, ["A2"], sport="volleyball", control=True),
+        scene(1, sport="tennis"),
+    ]
+    prior = baseline_distributions("prior", scenes)
+    assert prior[0].tolist() == [0.25] * 4  # nothing known of another soccer image: uniform
+    assert prior[1].tolist() == [1, 0, 0, 0]
+    assert prior[2].tolist() == [0, 1, 0, 0]  # a control's truth is known like any other
+    assert prior[3].tolist() == [0, 0, 0, 1]
+    assert prior[4].tolist() == [0.25] * 4
+
+
+def test_center_is_the_gaussian_of_each_cell_cut_off_at_the_edges() -> None:
+    grid = Grid(3, 4, 120, 90)
+    (row,) = baseline_distributions("center", [scene(1, grid=grid)])
+    gaussian = stats.truncnorm(-0.5 / 0.15, 0.5 / 0.15, loc=0.5, scale=0.15)
+    for index in range(grid.n_cells):
+        x1, y1, x2, y2 = grid.rectangles[index] / [120, 90, 120, 90]
+        expected = (gaussian.cdf(x2) - gaussian.cdf(x1)) * (gaussian.cdf(y2) - gaussian.cdf(y1))
+        assert row[index] == pytest.approx(expected, rel=1e-9)
+
+
+@given(rows=st.integers(1, 9), cols=st.integers(1, 9))
+def test_center_is_symmetric_and_falls_outwards(rows: int, cols: int) -> None:
+    (row,) = baseline_distributions("center", [scene(1, grid=Grid(rows, cols, 640, 360))])
+    table = row.reshape(rows, cols)
+    np.testing.assert_allclose(table, table[::-1], rtol=1e-9)
+    np.testing.assert_allclose(table, table[:, ::-1], rtol=1e-9)
+    if cols > 1:
+        half = table[:, (cols - 1) // 2 :: -1]
+        assert (np.diff(half, axis=1) < 0).all()
+
+
+def test_nearest_player_by_hand() -> None:
+    # Cells of 10 x 10; the player is the cell A1 itself. Centers: 0 from A1, 5 from A2 and B1, 5 * sqrt(2) from B2.
+    (row,) = baseline_distributions("nearest-player", [scene(1, players=[[0, 0, 10, 10]])])
+    scale = 0.04 * math.sqrt(20**2 + 20**2)
+    mass = [1, math.exp(-25 / (2 * scale**2)), math.exp(-25 / (2 * scale**2)), math.exp(-50 / (2 * scale**2))]
+    np.testing.assert_allclose(row, np.array(mass) / sum(mass), rtol=1e-9)
+    assert pytest.approx(0.08 / 2) == NEAR_SCALE
+
+
+@given(
+    boxes=st.lists(st.tuples(*[st.integers(0, 600)] * 2, *[st.integers(0, 200)] * 2), min_size=1, max_size=5),
+    width=st.integers(100, 1000),
+)
+def test_nearest_player_falls_with_the_distance(boxes: list[tuple[int, ...]], width: int) -> None:
+    grid = Grid(4, 5, width, 360)
+    players = [[x, y, x + w, y + h] for x, y, w, h in boxes]
+    other = scene(2, players=[[0, 0, 1, 1]], grid=Grid(4, 5, 50, 50))
+    row = baseline_distributions("nearest-player", [scene(1, players=players, grid=grid), other])[0]
+    distances = []
+    for x, y in grid.centers:
+        distances.append(min(math.hypot(max(x1 - x, 0, x - x2), max(y1 - y, 0, y - y2)) for x1, y1, x2, y2 in players))
+    for i in range(grid.n_cells):
+        for j in range(grid.n_cells):
+            if distances[i] < distances[j]:
+                assert row[i] >= row[j]
+            elif distances[i] == distances[j]:
+                assert row[i] == pytest.approx(row[j], rel=1e-12)
+
+
+def test_nearest_player_has_no_answer_without_players() -> None:
+    distributions = baseline_distributions(
+        "nearest-player", [scene(1), scene(2, players=[]), scene(3, players=[[0, 0, 1, 1]])]
+    )
+    assert np.isnan(distributions).all(axis=1).tolist() == [True, True, False]
+
+
+def test_images_may_differ_in_size_but_not_grids_in_shape() -> None:
+    scenes = [scene(1, grid=Grid(2, 2, 20, 20)), scene(2, grid=Grid(2, 2, 90, 60))]
+    assert baseline_distributions("uniform", scenes).shape == (2, 4)
+    with pytest.raises(OptionError, match=r"2x2 \(soccer/1\), 3x2 \(soccer/9\)"):
+        baseline_distributions("uniform", [*scenes, scene(9, grid=Grid(3, 2, 20, 20))])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"names": ["center", "gpt"]}, "no baseline 'gpt'; there are uniform"),
+        ({"names": []}, "no baseline named"),
+        ({"samples": 0}, "samples is 0"),
+        ({"seed": -1}, "seed is -1"),
+        ({"scenes": []}, "found no scenes"),
+        ({"scenes": [scene(1), scene(1)]}, "soccer/1 is there twice"),
+    ],
+)
+def test_unusable_options(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        baseline_responses(**{"scenes": [scene(1)], **arguments})
+
+
+# Draws --------------------------------------------------------------------------------------------------------
+
+PLAYERS = [[100.0, 80.0, 160.0, 250.0], [400.0, 100.0, 450.0, 240.0]]
+
+
+def standard_scenes() -> list[Scene]:
+    grid = Grid.standard()
+    return [
+        scene(1, ["C2", "C3"], players=PLAYERS, grid=grid),
+        scene(2, ["D5", "E5", "F1"], players=PLAYERS[:1], grid=grid),
+        scene(1, ["B9"], players=PLAYERS, grid=grid, sport="volleyball"),
+        scene(3, ["A1"], players=PLAYERS, grid=grid, sport="volleyball", control=True),
+    ]
+
+
+def cells_of(rows: pl.DataFrame, respondent: str, one: Scene) -> list[str | None]:
+    return rows.filter(respondent=respondent, sport=one.sport, image=one.image)["cell"].to_list()
+
+
+def test_rows_are_a_responses_file() -> None:
+    scenes = [scene(1, ["A1"]), scene(2, players=[[0, 0, 5, 5]], control=True)]
+    rows = baseline_responses(scenes, ["oracle", "nearest-player"], samples=3)
+    assert tuple(rows.columns) == COLUMNS
+    expected = [
+        (name, image, sample) for name in ("oracle", "nearest-player") for image in ("1", "2") for sample in (1, 2, 3)
+    ]
+    assert rows.select("respondent", "image", "sample").rows() == expected
+    assert rows["cell"].is_null().to_list() == [False] * 3 + [True] * 3 + [True] * 3 + [False] * 3
+    assert set(rows["kind"]) == {"baseline"}
+    assert set(rows["prompt"]) == {"base"}
+    assert rows["participant"].null_count() == rows["reasoning"].null_count() == len(rows)
+    counts = read_counts(rows, scenes)
+    assert counts.table["n"].sum() == 12
+    assert counts.table.filter(respondent="oracle", image="2")["cell"].to_list() == [None]
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_draws_follow_the_distribution(name: str) -> None:
+    scenes = standard_scenes()
+    samples = 20_000
+    rows = baseline_responses(scenes, [name], samples=samples, seed=5)
+    for one, expected in zip(scenes, baseline_distributions(name, scenes), strict=True):
+        drawn = Counter(cells_of(rows, name, one))
+        observed = np.array([drawn[label] for label in one.layout.labels])
+        assert observed.sum() == samples
+        assert (observed[expected == 0] == 0).all()
+        # Cells too rare for the chi-square's approximation are pooled.
+        common = expected * samples >= 10
+        observed = np.append(observed[common], observed[~common].sum())
+        expected = np.append(expected[common], expected[~common].sum()) * samples
+        if (kept := expected > 0).sum() > 1:
+            assert stats.chisquare(observed[kept], expected[kept]).pvalue > 1e-3
+
+
+def test_scenes_and_baselines_draw_apart() -> None:
+    """Two scenes with one distribution must not draw the same cells, nor two samples of a scene."""
+    scenes = standard_scenes()
+    rows = baseline_responses(scenes, samples=40)
+    sequences = [tuple(cells_of(rows, "uniform", one)) for one in scenes]
+    assert len(set(sequences)) == len(scenes)
+    assert all(len(set(sequence)) > 5 for sequence in sequences)
+    a, b = generator_for(0, "a", "bc"), generator_for(0, "ab", "c")
+    assert a.random() != b.random()
+
+
+def test_the_seed_decides() -> None:
+    scenes = standard_scenes()
+    first = baseline_responses(scenes, seed=0)
+    assert first.equals(baseline_responses(scenes, seed=0))
+    assert not first.equals(baseline_responses(scenes, seed=1))
+    generator = np.random.default_rng(3)
+    drawn = baseline_responses(scenes, seed=generator)
+    assert drawn.equals(baseline_responses(scenes, seed=np.random.default_rng(3)))
+    assert not drawn.equals(baseline_responses(scenes, seed=generator))
+
+
+def test_draws_are_made_from_the_seed_and_the_names_alone() -> None:
+    """Worked without the library: whoever has the seed can repeat the draws, on any machine."""
+    rows = baseline_responses([scene(163, grid=Grid.standard())], ["uniform"], samples=9, seed=7)
+    digest = hashlib.sha256(b'["uniform", "soccer", "163"]').hexdigest()
+    random = np.random.default_rng([7, int(digest, 16)]).random(9)
+    assert rows["cell"].to_list() == [Grid.standard().labels[int(u * 60)] for u in random]
+
+
+def test_draws_do_not_depend_on_company_or_order() -> None:
+    scenes = standard_scenes()
+    names = ["uniform", "center", "nearest-player", "oracle"]
+    everything = baseline_responses(scenes, samples=7, seed=2)
+    for name in names:
+        alone = baseline_responses(scenes, [name], samples=7, seed=2)
+        reversed_ = baseline_responses(scenes[::-1], names[::-1], samples=7, seed=2)
+        fewer = baseline_responses(scenes[:2], samples=7, seed=2)
+        for one in scenes:
+            expected = cells_of(everything, name, one)
+            assert cells_of(alone, name, one) == expected
+            assert cells_of(reversed_, name, one) == expected
+            if one in scenes[:2]:
+                assert cells_of(fewer, name, one) == expected
+
+
+def test_more_samples_begin_with_fewer() -> None:
+    scenes = standard_scenes()
+    few, many = (baseline_responses(scenes, samples=n, seed=1) for n in (5, 9))
+    for name in BASELINES:
+        for one in scenes:
+            assert cells_of(many, name, one)[:5] == cells_of(few, name, one)
+
+
+# The command --------------------------------------------------------------------------------------------------
+
+
+def spotball(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "spotball_core", "baselines", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_command_writes_beside_the_scenes(tmp_path: Path) -> None:
+    write_scenes([*standard_scenes(), scene(9, grid=Grid.standard())], tmp_path / "scenes.jsonl")
+    done = spotball(tmp_path, "--samples", "4", "--seed", "3")
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "responses-baselines.jsonl").read_text().splitlines()
+    assert [json.loads(line)["cell"] for line in lines] == baseline_responses(
+        [*standard_scenes(), scene(9, grid=Grid.standard())], samples=4, seed=3
+    )["cell"].to_list()
+    assert "100 answers of uniform, center, nearest-player, prior, oracle to 5 images" in done.stderr
+    assert "oracle has no answer to 1 of 5 images" in done.stderr
+    assert "nearest-player has no answer to 1 of 5 images" in done.stderr
+
+
+def test_command_writes_some_elsewhere(tmp_path: Path) -> None:
+    write_scenes(standard_scenes(), tmp_path / "scenes.jsonl")
+    out = tmp_path / "elsewhere" / "b.csv"
+    done = spotball(tmp_path, "--name", "center, uniform", "--samples", "2", "--out", out, "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert len(out.read_text().splitlines()) == 1 + 2 * 4 * 2
+    assert not (tmp_path / "responses-baselines.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["--name", "gpt"], "no baseline 'gpt'"), (["--samples", "0"], "samples"), (["--out", "a.txt"], "a.txt")],
+)
+def test_command_refuses(tmp_path: Path, arguments: list[str], message: str) -> None:
+    write_scenes(standard_scenes(), tmp_path / "scenes.jsonl")
+    before = sorted(Path(tmp_path).iterdir())
+    done = spotball(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(Path(tmp_path).iterdir()) == before
+
+
+def test_command_needs_scenes(tmp_path: Path) -> None:
+    done = spotball(tmp_path)
+    assert done.returncode == 2
+    assert "scenes.jsonl" in done.stderr

@@ -1,0 +1,1 @@
+"""Scores and guesses made readable: tables and figures."""

@@ -1,0 +1,115 @@
+"""`spotball demo`: the whole path, from scenes to pictures, on made-up scenes."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet
+from spotball_core.errors import MissingExtraError, OptionError
+
+if TYPE_CHECKING:
+    from spotball_core.schema.report import ScoreReport
+    from spotball_core.schema.scene import Scene
+
+N_SCENES, SAMPLES, REFERENCE = 60, 50, "oracle"
+
+SYNTHETIC = (
+    "Everything here is synthetic: made-up scenes, and baselines that guess. It says nothing about people or models."
+)
+"""What is said of the demo; also the first line of its README.txt, by which a folder is known for a demo's."""
+
+_README = f"""{SYNTHETIC}
+
+Made by `spotball demo`, which overwrites these files when it runs again:
+scenes.jsonl               {N_SCENES} scenes of three synthetic sports
+responses-baselines.jsonl  {SAMPLES} answers of each baseline to each scene
+report.json                their scores
+guess-maps.png             where the guesses fall
+accuracy.png               how often they are right
+"""
+
+
+def demo(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write.")] = Path("spotball-demo"),
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of scenes, answers and resamples.")] = 0,
+    bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Resamples for the intervals; 0 for none.")] = 1000,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """See it work: make scenes, ask the baselines, score them, draw the pictures. No network, no GPU, no key.
+
+    Example: `spotball demo --out spotball-demo`
+    """
+    from spotball_core.baselines import BASELINES, baseline_responses
+    from spotball_core.io.frames import write_responses
+    from spotball_core.io.scenes import write_scenes
+    from spotball_core.report.tables import to_text
+    from spotball_core.scoring import score
+    from spotball_core.synthetic import synthetic_scenes
+
+    tell = teller(quiet)
+    _claim(out)
+    tell(SYNTHETIC)
+    scenes = synthetic_scenes(N_SCENES, seed=seed)
+    write_scenes(scenes, out / "scenes.jsonl")
+    tell(f"{out / 'scenes.jsonl'}: {len(scenes)} scenes")
+    rows = baseline_responses(scenes, samples=SAMPLES, seed=seed)
+    responses = out / "responses-baselines.jsonl"
+    write_responses(rows, responses)
+    tell(f"{responses}: {len(rows):,} answers of {', '.join(BASELINES)}")
+    report = score(responses, scenes, reference=REFERENCE, bootstrap=bootstrap, seed=seed)
+    _write(report.model_dump_json(indent=1) + "\n", out / "report.json")
+    typer.echo(to_text(report, to_terminal=True), nl=False)
+    try:
+        pictures = _draw(report, scenes, out)
+    except MissingExtraError as error:
+        tell(f"No pictures: {error}")
+    else:
+        tell(f"{' and '.join(map(str, pictures))}: the pictures")
+    given = {"bootstrap": (bootstrap, 1000), "seed": (seed, 0)}
+    options = "".join(f" --{name} {value}" for name, (value, default) in given.items() if value != default)
+    folder, file = shlex.quote(str(out)), shlex.quote(str(out / "scenes.jsonl"))
+    tell("Next:")
+    tell(f"  spotball score {folder} --reference {REFERENCE}{options}    # the same table, from the files")
+    tell(f"  spotball score YOUR.csv --scenes {file}    # your own predictions for these scenes")
+
+
+def _claim(out: Path) -> None:
+    """Make the folder, or take over a demo's; OptionError for one that holds anything else."""
+    readme = out / "README.txt"
+    if out.exists() and not out.is_dir():
+        raise OptionError(f"{out} is a file; --out names a folder")
+    is_demo = readme.is_file() and readme.read_text(encoding="utf-8", errors="replace").startswith(SYNTHETIC)
+    if out.is_dir() and any(out.iterdir()) and not is_demo:
+        raise OptionError(f"{out} is not empty and holds no demo; name another folder with --out")
+    _write(_README, readme)
+
+
+def _write(text: str, path: Path) -> None:
+    from spotball_core.io.files import replacing
+
+    with replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8")
+
+
+def _draw(report: ScoreReport, scenes: tuple[Scene, ...], out: Path) -> tuple[Path, ...]:
+    from spotball_core.baselines import BASELINES
+    from spotball_core.io.responses import read_counts
+    from spotball_core.report import figures
+
+    pictures = out / "guess-maps.png", out / "accuracy.png"
+    for picture in pictures:
+        # None is left from another run where this one cannot draw.
+        picture.unlink(missing_ok=True)
+    by_sport = figures.guesses_by_respondent(read_counts(out / "responses-baselines.jsonl", scenes), scenes)
+    ordered = {sport: {name: guesses[name] for name in BASELINES} for sport, guesses in by_sport.items()}
+    truth = figures.truth_by_sport(scenes)
+    maps = figures.guess_maps(ordered, truth, scenes[0].layout, note=report.signature)
+    figures.save_figure(maps, pictures[0])
+    figures.save_figure(figures.accuracy_chart(report), pictures[1])
+    return pictures

@@ -1,0 +1,136 @@
+"""`spotball demo` as a process: what it writes, says and refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FILES = {
+    "README.txt",
+    "scenes.jsonl",
+    "responses-baselines.jsonl",
+    "report.json",
+    "guess-maps.png",
+    "accuracy.png",
+}
+PICTURES = {"guess-maps.png", "accuracy.png"}
+
+Done = tuple[Path, subprocess.CompletedProcess[str]]
+
+WITHOUT_MATPLOTLIB = (
+    "import sys; sys.modules['matplotlib'] = None; sys.modules['matplotlib.figure'] = None;"
+    "from spotball_core.cli.app import main; sys.argv[0] = 'spotball'; main()"
+)
+
+
+def spotball(
+    *arguments: str | Path, code: str | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    start = ["-m", "spotball_core"] if code is None else ["-c", code]
+    command = [sys.executable, *start, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    folder = tmp_path_factory.mktemp("demo") / "out here"
+    return folder, spotball("demo", "--out", folder, "--bootstrap", "30")
+
+
+def test_it_writes_what_it_promises(done: Done) -> None:
+    folder, process = done
+    assert process.returncode == 0, process.stderr
+    assert {path.name for path in folder.iterdir()} == FILES
+    scenes = [json.loads(line) for line in (folder / "scenes.jsonl").read_text().splitlines()]
+    assert len(scenes) == 60
+    assert all(scene["sport"].startswith("synthetic-") for scene in scenes)
+    responses = (folder / "responses-baselines.jsonl").read_text().splitlines()
+    assert len(responses) == 5 * 60 * 50
+    report = json.loads((folder / "report.json").read_text())
+    groups = {(group["sport"], group["respondent"]): group for group in report["groups"]}
+    assert len(groups) == 15
+    for (_, respondent), group in groups.items():
+        assert group["kind"] == "baseline"
+        assert (group["n_images"], group["n_responses"]) == (18, 900)  # two controls a sport are left out
+        if respondent == "oracle":
+            assert group["metrics"]["accuracy"]["value"] == 1
+        else:
+            assert group["metrics"]["accuracy"]["value"] < 0.5
+            assert group["metrics"]["wasserstein"]["reference"] == "oracle"
+    assert all((folder / name).read_bytes().startswith(b"\x89PNG") for name in PICTURES)
+
+
+def test_it_says_what_it_is_and_what_to_do_next(done: Done) -> None:
+    folder, process = done
+    report = json.loads((folder / "report.json").read_text())
+    assert report["signature"] in process.stdout
+    assert "nearest-player" in process.stdout
+    said = process.stderr.splitlines()
+    assert sum("synthetic: made-up scenes" in line for line in said) == 1
+    assert f"  spotball score '{folder}' --reference oracle --bootstrap 30 " in process.stderr
+    assert f"  spotball score YOUR.csv --scenes '{folder}/scenes.jsonl' " in process.stderr
+
+
+def test_the_next_command_gives_the_same_report(done: Done, tmp_path: Path) -> None:
+    folder, _ = done
+    out = tmp_path / "again.json"
+    again = spotball("score", folder, "--reference", "oracle", "--bootstrap", "30", "--out", out)
+    assert again.returncode == 0, again.stderr
+    assert out.read_text() == (folder / "report.json").read_text()
+
+
+def test_again_it_overwrites_its_own_and_keeps_the_rest(done: Done) -> None:
+    folder, first = done
+    before = contents(folder)
+    (folder / "responses-mine.csv").write_text("image,cell\n1,D5\n")
+    again = spotball("demo", "--out", folder, "--bootstrap", "30")
+    (folder / "responses-mine.csv").unlink()
+    assert again.returncode == 0, again.stderr
+    assert contents(folder) == before
+    assert again.stdout == first.stdout
+
+
+def test_without_matplotlib_all_but_the_pictures(tmp_path: Path) -> None:
+    # Pictures of another run would not belong to the new numbers.
+    other = spotball("demo", "--out", tmp_path, "--bootstrap", "0", "--seed", "5")
+    assert other.returncode == 0, other.stderr
+    assert {path.name for path in tmp_path.iterdir()} == FILES
+    process = spotball("demo", "--out", tmp_path, "--bootstrap", "0", code=WITHOUT_MATPLOTLIB)
+    assert process.returncode == 0, process.stderr
+    assert {path.name for path in tmp_path.iterdir()} == FILES - PICTURES
+    assert 'pip install "spotball-core[report]"' in process.stderr
+
+
+def test_quiet_is_the_table_alone(tmp_path: Path) -> None:
+    process = spotball("demo", "--quiet", "--bootstrap", "0", cwd=tmp_path)
+    assert process.returncode == 0
+    assert process.stderr == ""
+    assert "Accuracy" in process.stdout
+    assert {path.name for path in (tmp_path / "spotball-demo").iterdir()} == FILES
+
+
+@pytest.mark.parametrize("name", ["scenes.jsonl", "README.txt"])
+def test_it_refuses_a_folder_that_is_not_its_own(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine\n")
+    process = spotball("demo", "--out", tmp_path)
+    assert process.returncode == 2
+    assert "not empty and holds no demo" in process.stderr
+    assert contents(tmp_path) == {name: b"mine\n"}
+
+
+def test_it_refuses_a_file_and_a_negative_seed(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine\n")
+    process = spotball("demo", "--out", file)
+    assert process.returncode == 2
+    assert "is a file" in process.stderr
+    assert spotball("demo", "--out", tmp_path / "new", "--seed", "-1").returncode == 2
+    assert contents(tmp_path) == {"file": b"mine\n"}

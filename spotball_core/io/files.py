@@ -36,6 +36,27 @@ def replacing(path: str | Path) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
+@contextmanager
+def replacing_folder(out: Path) -> Iterator[Path]:
+    """A folder to fill that becomes `out` at the end, and is removed if anything goes wrong.
+
+    What was at `out` is moved aside first, and put back if the renaming fails.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside:
+        new, old = Path(beside, "new"), Path(beside, "old")
+        new.mkdir()
+        yield new
+        try:
+            if out.exists():
+                out.rename(old)
+            new.rename(out)
+        except BaseException:
+            if old.exists() and not out.exists():
+                old.rename(out)
+            raise
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

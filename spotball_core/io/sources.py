@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import csv
+import codecs
+import glob
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from spotball_core.errors import SHOWN_PROBLEMS, InputError, Problem
+from spotball_core.io.csv_records import read_layout, record_lines
 from spotball_core.io.frames import COLUMNS
 
 if TYPE_CHECKING:
@@ -26,33 +29,53 @@ JSON_LINES = (".jsonl", ".ndjson")
 ENDINGS = (*JSON_LINES, ".csv", ".parquet")
 
 _PEEK = 100
+_HEAD = 4096
+_JSON_BLANKS = b" \t\r\n"
 
 
 def open_source(path: Path) -> pl.LazyFrame:
     """A file's columns of `READ` as it has them, as text, with the record's number from 0 as `_record`.
 
     Raises:
-        InputError: if there is no such file, its ending is not known, or its columns cannot be responses.
+        InputError: if there is no such file, its ending is not known, its records are not whole, or its columns
+            cannot be responses.
     """
     import polars as pl
 
     if path.suffix not in ENDINGS:
         raise _broken(path, f"a file ending in {path.suffix or 'nothing'}", f"one ending in {', '.join(ENDINGS)}")
-    if not path.is_file():
-        raise _broken(path, "nothing there", "a file of responses")
-    if path.stat().st_size == 0:
-        raise _broken(path, "an empty file", "at least one response")
     try:
-        if path.suffix in JSON_LINES:
-            _check_columns(str(path), _json_keys(path))
-            return pl.scan_ndjson(path, schema=dict.fromkeys(READ, pl.String), row_index_name="_record")
-        if path.suffix == ".csv":
-            frame = pl.scan_csv(path, infer_schema=False, row_index_name="_record")
-        else:
-            frame = pl.scan_parquet(path, row_index_name="_record")
-        return as_text(frame, str(path))
-    except pl.exceptions.PolarsError as error:
+        if not path.is_file():
+            raise _broken(path, "nothing there", "a file of responses")
+        if path.stat().st_size == 0:
+            raise _broken(path, "an empty file", "at least one response")
+        if path.suffix != ".parquet":
+            _check_is_text(path)
+        return _scan(path)
+    except OSError as error:
+        raise _broken(path, str(error), "a file that can be read") from error
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise unreadable(path, error) from error
+
+
+def _scan(path: Path) -> pl.LazyFrame:
+    import polars as pl
+
+    # Polars would take the brackets and stars of a file's name for a pattern, and read whatever matches it.
+    name = glob.escape(str(path.absolute()))
+    if path.suffix in JSON_LINES:
+        _check_columns(str(path), _json_keys(path))
+        content = path.read_bytes()[len(codecs.BOM_UTF8) :] if _has_bom(path) else name
+        return pl.scan_ndjson(content, schema=dict.fromkeys(READ, pl.String), row_index_name="_record")
+    if path.suffix == ".csv":
+        layout = read_layout(path)
+        if layout.problems:
+            raise InputError(layout.problems, layout.total)
+        frame = pl.scan_csv(name, infer_schema=False, row_index_name="_record")
+        if layout.blank:
+            frame = frame.filter(~pl.col("_record").is_in(layout.blank))
+        return as_text(frame, str(path))
+    return as_text(pl.scan_parquet(name, row_index_name="_record", hive_partitioning=False), str(path))
 
 
 def as_text(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
@@ -67,48 +90,44 @@ def as_text(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
     def text(column: str) -> pl.Expr:
         dtype = schema[column]
         if isinstance(dtype, pl.Struct):
-            return pl.col(column).struct.json_encode()
+            # Encoded, a missing object would be an object of nulls.
+            return pl.when(pl.col(column).is_not_null()).then(pl.col(column).struct.json_encode())
         if column == "probabilities" and dtype.is_nested():
             return pl.col(column).cast(pl.List(pl.Float64))
         return pl.col(column).cast(pl.String)
 
-    return frame.select("_record", *(text(column) for column in READ if column in schema))
+    return frame.select("_record", *(text(column).alias(column) for column in READ if column in schema))
 
 
-def unreadable(path: Path, error: Exception) -> InputError:
+def unreadable(path: Path, error: BaseException) -> InputError:
     """What to say of a file that Polars could not read: its broken lines, if they can be found."""
-    problems: list[Problem] = []
-    total = 0
-    finder = _broken_json if path.suffix in JSON_LINES else _ragged_csv if path.suffix == ".csv" else None
-    if finder is not None:
-        for problem in finder(path):
-            total += 1
-            if len(problems) < SHOWN_PROBLEMS:
-                problems.append(problem)
-    if problems:
-        return InputError(problems, total)
-    return _broken(path, str(error).splitlines()[0], f"a readable {path.suffix.lstrip('.')} file")
+    if path.suffix in JSON_LINES and (found := _gathered(_broken_json(path))):
+        return found
+    if path.suffix == ".csv":
+        if found := _gathered(_not_utf8(path)):
+            return found
+        if (layout := read_layout(path)).problems:
+            return InputError(layout.problems, layout.total)
+    said = next(iter(str(error).splitlines()), type(error).__name__)
+    return _broken(path, plain(said, limit=200), f"a readable {path.suffix.lstrip('.')} file")
 
 
 def line_numbers(path: Path, records: Iterable[int]) -> dict[int, int]:
     """The line, from 1, on which each record (from 0) starts; in Parquet, the row's number from 1."""
     wanted = set(records)
-    last = max(wanted, default=-1)
     if path.suffix in JSON_LINES:
-        filled = (number for number, line in enumerate(_text_lines(path), start=1) if line.strip())
+        last = max(wanted, default=-1)
+        filled = (number for number, line in enumerate(_lines(path), start=1) if line.strip(_JSON_BLANKS))
         return {record: line for record, line in enumerate(islice(filled, last + 1)) if record in wanted}
     if path.suffix == ".csv":
-        lines = {}
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
-            next(reader, None)
-            start = reader.line_num + 1
-            for record, _ in enumerate(islice((row for row in reader if row), last + 1)):
-                if record in wanted:
-                    lines[record] = start
-                start = reader.line_num + 1
-        return lines
+        return record_lines(path, wanted)
     return {record: record + 1 for record in wanted}
+
+
+def plain(text: str, limit: int = 80) -> str:
+    """Text from a file as it can be shown within a line of a message: without control characters, and not too long."""
+    cut = text if len(text) <= limit else text[: limit - 3] + "..."
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in cut)
 
 
 def _check_columns(name: str, columns: Iterable[str]) -> None:
@@ -120,11 +139,13 @@ def _check_columns(name: str, columns: Iterable[str]) -> None:
 
     # A misspelt column would be passed over and change the numbers in silence.
     for column in found:
+        if f"{column}_duplicated_0" in found:  # what Polars calls the second of two columns of one name
+            wrong(column, "two columns of that name", "one")
         if column not in READ and column not in COLUMNS:
             missing = [known for known in READ if known not in found and len(known) > 2]
             if close := get_close_matches(column, missing, n=1, cutoff=0.8):
-                wrong(column, "a column that is not read", f"{close[0]}, if that is meant; else another name")
-    listed = ", ".join(found) or "none"
+                wrong(plain(column), "a column that is not read", f"{close[0]}, if that is meant; else another name")
+    listed = plain(", ".join(found), limit=200) or "none"
     if "image" not in found:
         wrong("image", f"the columns {listed}", "a column image")
     for one, other in (("x", "y"), ("y", "x"), ("row", "col"), ("col", "row")):
@@ -139,42 +160,78 @@ def _check_columns(name: str, columns: Iterable[str]) -> None:
 def _json_keys(path: Path) -> list[str]:
     """Names of the first records' fields; a broken line is left for the reader to report."""
     keys: dict[str, None] = {}
-    for line in islice(_text_lines(path), _PEEK):
+    for line in islice(_lines(path), _PEEK):
         try:
-            record = json.loads(line) if line.strip() else {}
-        except ValueError:
+            record = json.loads(line) if line.strip(_JSON_BLANKS) else {}
+        except (ValueError, RecursionError):
             continue
         keys.update(dict.fromkeys(record if isinstance(record, dict) else {}))
     return list(keys) or ["image", "cell"]
 
 
-def _text_lines(path: Path) -> Iterable[str]:
-    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
+def _check_is_text(path: Path) -> None:
+    """Refuse what is no text in UTF-8 before it is taken for one; Polars would unpack a compressed file unasked."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError as error:
+        raise unreadable(path, error) from None
+
+
+def _has_bom(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield next(file, b"").removeprefix(codecs.BOM_UTF8)
         yield from file
 
 
-def _broken_json(path: Path) -> Iterable[Problem]:
-    for number, line in enumerate(_text_lines(path), start=1):
-        if not line.strip():
+def _not_utf8(path: Path) -> Iterator[Problem]:
+    for number, line in enumerate(_lines(path), start=1):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            yield _not_text(path, number, error)
+
+
+def _broken_json(path: Path) -> Iterator[Problem]:
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.strip(_JSON_BLANKS):
             continue
         try:
-            record = json.loads(line)
-        except ValueError as error:
-            yield Problem(str(path), number, "line", f"{line.strip()[:60]!r} ({error})", "a JSON object")
+            text = line.strip(_JSON_BLANKS).decode()
+            record = json.loads(text, parse_constant=_no_number, parse_float=_number)
+        except UnicodeDecodeError as error:
+            yield _not_text(path, number, error)
+        except (ValueError, RecursionError) as error:
+            yield Problem(str(path), number, "line", f"{text[:60]!r} ({error})", "a JSON object")
         else:
             if not isinstance(record, dict):
-                yield Problem(str(path), number, "line", f"{line.strip()[:60]!r}", "a JSON object")
+                yield Problem(str(path), number, "line", f"{text[:60]!r}", "a JSON object")
 
 
-def _ragged_csv(path: Path) -> Iterable[Problem]:
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        reader = csv.reader(file)
-        width = len(next(reader, []))
-        start = reader.line_num + 1
-        for row in reader:
-            if len(row) > width:
-                yield Problem(str(path), start, "line", f"{len(row)} fields", f"{width}, as in the header")
-            start = reader.line_num + 1
+def _gathered(problems: Iterable[Problem]) -> InputError | None:
+    """One error of any number of problems, of which only those that are shown are kept; None of none."""
+    rest = iter(problems)
+    shown = list(islice(rest, SHOWN_PROBLEMS))
+    return InputError(shown, len(shown) + sum(1 for _ in rest)) if shown else None
+
+
+def _not_text(path: Path, line: int, error: UnicodeDecodeError) -> Problem:
+    found = f"byte {error.object[error.start]:#04x}, which is not UTF-8"
+    return Problem(str(path), line, "line", found, "text in UTF-8")
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _number(text: str) -> float:
+    return number if math.isfinite(number := float(text)) else _no_number(text)
 
 
 def _broken(path: Path, found: str, expected: str) -> InputError:

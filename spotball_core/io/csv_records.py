@@ -1,0 +1,172 @@
+"""Where the records of a CSV file stand, and whether each is whole.
+
+Polars takes the fields that a record lacks at its end for empty ones, and a blank line for a record without anything.
+Scored, both would be answers that nobody gave, and a quote out of place may swallow the lines after it. So every file
+is looked through before it is read, as bytes and a block at a time.
+"""
+
+from __future__ import annotations
+
+import codecs
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from spotball_core.errors import SHOWN_PROBLEMS, Problem
+from spotball_core.grid import IntArray
+
+_BLOCK = 1 << 22
+_NEWLINE, _RETURN, _QUOTE, _COMMA = (ord(sign) for sign in '\n\r",')
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is to be known of a CSV file before it is read.
+
+    Attributes:
+        blank: numbers of the records, from 0 after the header, that are blank lines.
+        problems: the first of what is wrong with single records.
+        total: how many records are wrong.
+    """
+
+    blank: tuple[int, ...]
+    problems: tuple[Problem, ...]
+    total: int
+
+
+def read_layout(path: Path) -> Layout:
+    """Look through a CSV file: each record needs as many fields as the header, and quotes only where they belong.
+
+    After the first quote out of place nobody knows which of the rest are within quotes, so it is the last problem.
+    """
+    blank: list[int] = []
+    problems: list[Problem] = []
+    total = 0
+    for block in _blocks(path):
+        blank += block.blank
+        for record, found, expected in block.faults():
+            total += 1
+            if len(problems) < SHOWN_PROBLEMS:
+                problems.append(Problem(str(path), block.line(record), "line", found, expected))
+        if block.stray is not None:
+            break
+    return Layout(tuple(blank), tuple(problems), total)
+
+
+def record_lines(path: Path, records: Iterable[int]) -> dict[int, int]:
+    """The line, from 1, on which each record (from 0, after the header, blank lines counted) starts."""
+    wanted = sorted(set(records))
+    lines: dict[int, int] = {}
+    for block in _blocks(path):
+        if len(lines) == len(wanted):
+            break
+        here = wanted[bisect_left(wanted, block.first) : bisect_left(wanted, block.first + len(block.starts))]
+        lines |= {record: block.line(record - block.first) for record in here}
+    return lines
+
+
+class _Block:
+    """Whole records, one after another, as bytes that end in a line break.
+
+    Attributes:
+        first: number of the first record in the file; -1 for the header.
+        starts: where in the bytes each record starts.
+        ends: the line break at the end of each.
+        fields: how many fields each has.
+        blank: numbers of the records that are blank lines.
+        stray: the first record, counted within the block, with a quote out of place; None if there is none.
+    """
+
+    def __init__(self, data: bytes, line: int, first: int, width: int | None, *, last: bool) -> None:
+        chars = np.frombuffer(data, np.uint8)
+        self.newlines: IntArray = np.flatnonzero(chars == _NEWLINE)
+        commas = np.flatnonzero(chars == _COMMA)
+        quotes = np.flatnonzero(chars == _QUOTE) if b'"' in data else np.empty(0, np.int64)
+        self.ends = _outside(self.newlines, quotes)
+        if last and len(quotes) % 2 == 1:
+            # The last quote is never closed: the file ends within a record.
+            self.ends = np.append(self.ends, len(data) - 1)
+        self.size = int(self.ends[-1]) + 1 if len(self.ends) else 0
+        self.data, self.chars, self.quotes = data, chars, quotes[quotes < self.size]
+        self.starts: IntArray = np.concatenate([[0], self.ends[:-1] + 1])[: len(self.ends)]
+        upto = np.searchsorted(_outside(commas, quotes), self.ends)
+        self.fields: IntArray = np.diff(upto, prepend=0) + 1
+        self.first_line, self.first = line, first
+        if first < 0:
+            self._drop_before_header()
+        self.width = width or (int(self.fields[0]) if len(self.fields) else None)
+        alone = np.flatnonzero(self.fields != self.width)
+        self.blank = [first + int(i) for i in alone if self._is_blank(int(i))]
+        self.stray = self._stray_quote()
+
+    def line(self, record: int) -> int:
+        """The line that a record of the block starts on."""
+        return self.first_line + int(np.searchsorted(self.newlines, self.starts[record]))
+
+    def faults(self) -> Iterator[tuple[int, str, str]]:
+        """Number within the block, what was found and what was expected of each record that is not whole."""
+        blank = {number - self.first for number in self.blank}
+        for record in np.flatnonzero(self.fields != self.width):
+            if self.stray is not None and record >= self.stray:
+                break
+            if record not in blank:
+                yield int(record), _fields(int(self.fields[record])), f"{self.width}, as in the header"
+        if self.stray is not None:
+            yield self.stray, "a quote out of place", "a field whole in quotes, with the quotes in it doubled"
+
+    def _drop_before_header(self) -> None:
+        """Blank lines before the header are none of the records."""
+        dropped = 0
+        while dropped < len(self.starts) and self._is_blank(dropped):
+            dropped += 1
+        self.starts, self.ends, self.fields = self.starts[dropped:], self.ends[dropped:], self.fields[dropped:]
+
+    def _is_blank(self, record: int) -> bool:
+        return not self.data[self.starts[record] : self.ends[record]].strip()
+
+    def _stray_quote(self) -> int | None:
+        """The first record with a quote that opens within a field, closes before its end, or is never closed."""
+        opening, closing = self.quotes[::2], self.quotes[1::2]
+        # A doubled quote closes and opens again.
+        before = self.chars[opening[opening > 0] - 1]
+        after = self.chars[closing + 1]
+        stray = [
+            *opening[opening > 0][~np.isin(before, (_COMMA, _NEWLINE, _QUOTE))][:1],
+            *closing[~np.isin(after, (_COMMA, _NEWLINE, _RETURN, _QUOTE))][:1],
+            *(opening[-1:] if len(opening) > len(closing) else ()),
+        ]
+        return int(np.searchsorted(self.ends, min(stray))) if stray else None
+
+
+def _fields(number: int) -> str:
+    return f"{number} field" if number == 1 else f"{number} fields"
+
+
+def _outside(positions: IntArray, quotes: IntArray) -> IntArray:
+    """Those positions that are not within quotes."""
+    return positions[np.searchsorted(quotes, positions) % 2 == 0] if len(quotes) else positions
+
+
+def _blocks(path: Path) -> Iterator[_Block]:
+    """A file's records, block by block; the first block starts with the header."""
+    line, first, width, size = 1, -1, None, _BLOCK
+    with path.open("rb") as file:
+        if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+            file.seek(0)
+        rest = b""
+        while True:
+            more = file.read(size)
+            if not more:
+                break
+            block = _Block(rest + more, line, first, width, last=False)
+            rest = block.data[block.size :]
+            # A record longer than a block: the next one is twice as large, so that no byte is looked at often.
+            size = _BLOCK if block.size else size * 2
+            yield block
+            line += int(np.searchsorted(block.newlines, block.size))
+            first, width = first + len(block.starts), block.width
+    if rest:
+        yield _Block(rest + b"\n", line, first, width, last=True)

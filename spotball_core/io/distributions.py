@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?"
 _PAIR = rf'"[^"]*"\s*:\s*(?:{_NUMBER}|null)'
-_OBJECT = rf"^\s*\{{\s*{_PAIR}(?:\s*,\s*{_PAIR})*\s*\}}\s*$"
-_LIST = rf"^\s*\[\s*{_NUMBER}(?:\s*,\s*{_NUMBER})*\s*\]\s*$"
+_OBJECT = rf"^\s*\{{\s*(?:{_PAIR}(?:\s*,\s*{_PAIR})*)?\s*\}}\s*$"
+_LIST = rf"^\s*\[\s*(?:{_NUMBER}(?:\s*,\s*{_NUMBER})*)?\s*\]\s*$"
 
 
 def spread(
@@ -61,7 +61,9 @@ def spread(
     whole = whole.with_columns(label=pl.lit(None, pl.String))
     parts = pl.concat([cells.select("_row", "cell", "label", "p"), whole.select("_row", "cell", "label", "p")])
 
-    sums = parts.group_by("_row").agg(pl.col("p").sum().alias("total"), (~pl.col("p").is_finite()).any().alias("odd"))
+    # Summed without zeros and in the order of the cells, so that the last bit does not depend on the form it came in.
+    sums = parts.filter(pl.col("p") != 0).sort("_row", "cell").group_by("_row").agg(total=pl.col("p").sum())
+    sums = rows.select("_row").join(sums, on="_row", how="left").with_columns(pl.col("total").fill_null(0.0))
     faults = [
         _fault(unreadable.to_frame(), pl.lit("neither an object nor a list of numbers"), "cells and probabilities"),
         _fault(wrong_length, pl.format("{} numbers", pl.col("p").list.len()), f"one for each of {grid.n_cells} cells"),
@@ -77,7 +79,7 @@ def spread(
             "each cell once",
         ),
         _fault(
-            sums.filter(pl.col("odd") | ((pl.col("total") - 1).abs() > SUM_TOLERANCE)),
+            sums.filter(~((pl.col("total") - 1).abs() <= SUM_TOLERANCE)),
             pl.format("a sum of {}", pl.col("total")),
             f"1, within {SUM_TOLERANCE:g}",
         ),

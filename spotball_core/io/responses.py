@@ -15,7 +15,7 @@ from spotball_core.counts import KEYS, Counts
 from spotball_core.errors import SHOWN_PROBLEMS, GridError, InputError, OptionError, Problem
 from spotball_core.grid import Grid
 from spotball_core.io.distributions import spread
-from spotball_core.io.sources import as_text, line_numbers, open_source, unreadable
+from spotball_core.io.sources import as_text, line_numbers, open_source, plain, unreadable
 from spotball_core.schema.response import PredictionDistribution, Response
 from spotball_core.schema.scene import Scene
 
@@ -49,17 +49,8 @@ def read_counts(
             below 0 or a sum off 1, and whatever else is wrong: file, line, field, what was found and expected.
         OptionError: if the scenes' grids differ in rows or columns.
     """
-    import polars as pl
-
     grid = common_grid(scenes)
-    reader = _Reader(_sources(responses), scenes, grid, participants)
-    table = reader.table()
-    kinds = table.group_by("respondent").agg(pl.col("kind").unique().sort()).filter(pl.col("kind").list.len() > 1)
-    if not kinds.is_empty():
-        respondent, found = kinds.row(0)
-        raise InputError(
-            [Problem(reader.sources[0].name, None, "kind", f"{' and '.join(found)} for {respondent}", "one kind")]
-        )
+    table = _Reader(_sources(responses), scenes, grid, participants).table()
     return Counts.of(table, rows=grid.rows, cols=grid.cols)
 
 
@@ -85,7 +76,7 @@ def _sources(responses: object) -> list[_Source]:
     if isinstance(responses, (str, Path)):
         responses = [responses]
     if isinstance(responses, pl.DataFrame):
-        return [_Source("frame", None, as_text(responses.lazy(), "frame"))]
+        return [_Source("frame", None, as_text(responses.lazy().drop("_record", strict=False), "frame"))]
     if not isinstance(responses, Iterable):
         raise OptionError(f"responses are {type(responses).__name__}, expected paths, a frame or records")
     items = list(responses)
@@ -93,10 +84,18 @@ def _sources(responses: object) -> list[_Source]:
         raise OptionError("no responses were given")
     if all(isinstance(item, (str, Path)) for item in items):
         paths = [Path(item) for item in items]
+        _check_each_once(paths)
         return [_Source(str(path), path, open_source(path)) for path in paths]
     if all(isinstance(item, (Response, PredictionDistribution)) for item in items):
         return [_Source("records", None, as_text(_frame_of(items).lazy(), "records"))]
     raise OptionError("responses are a mixture, expected paths alone or records alone")
+
+
+def _check_each_once(paths: Sequence[Path]) -> None:
+    files = [path.resolve() for path in paths]
+    twice = [path for i, path in enumerate(paths) if files[i] in files[:i]]
+    if twice:
+        raise InputError([Problem(str(path), None, "file", "the same file again", "each file once") for path in twice])
 
 
 def _frame_of(records: list[Response | PredictionDistribution]) -> pl.DataFrame:
@@ -140,7 +139,10 @@ class _Reader:
                 "_height": [float(scene.height) for scene in scenes],
             }
         )
-        self.images = self.scenes.group_by("image").agg(_sports=pl.col("sport").sort())
+        sports = self.scenes.group_by("image").agg(sport=pl.col("sport").sort()).collect()
+        several = pl.col("sport").list.len() > 1
+        self.sport_of = sports.filter(~several).with_columns(pl.col("sport").list.first())
+        self.sports_of = sports.filter(several).with_columns(pl.col("sport").list.join(", "))
 
     def table(self) -> pl.DataFrame:
         import polars as pl
@@ -157,19 +159,21 @@ class _Reader:
         if has_points:
             points = self._identified(self.rows.filter(is_point))
             points = points.with_columns(cell=self._point(), _problem=self._problem(points))
-            plans["points"] = points.group_by(*self.keys, "cell", "_problem").agg(n=pl.len())
+            plans["points"] = points.group_by("_source", *self.keys, "cell", "_problem").agg(n=pl.len())
         for index, source in enumerate(self.sources):
             if self._spreads(source):
                 spread_rows = source.frame.filter(pl.col("probabilities").is_not_null())
-                plans[f"spread {index}"] = self._identified(spread_rows.with_columns(_source=pl.lit(index, pl.UInt32)))
+                spread_rows = spread_rows.with_columns(_source=pl.lit(index, pl.UInt32), _spread=pl.lit(True))
+                plans[f"spread {index}"] = self._identified(spread_rows)
         try:
             frames = dict(zip(plans, pl.collect_all(list(plans.values()), engine="streaming"), strict=True))
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            # Polars panics over some damaged Parquet files, which is no Exception.
             raise self._unreadable(error) from error
 
         groups = self._identified(frames["named"].lazy())
         groups_frame = groups.with_columns(_problem=self._problem(groups)).collect()
-        groups_frame = groups_frame.with_columns(cell=self._named_cell(groups_frame))
+        groups_frame = groups_frame.with_columns(self._named_cell(groups_frame).alias("cell"))
         parts = [groups_frame]
         if has_points:
             parts.append(frames["points"])
@@ -184,16 +188,26 @@ class _Reader:
         wrong = any(part["_problem"].is_not_null().any() for part in parts) or not frames["repeated"].is_empty()
         if wrong or any(len(fault) for fault in faults):
             raise self._explained(faults)
-        parts = [part.select(*self.keys, pl.col("cell").cast(pl.Int64), pl.col("n").cast(pl.Float64)) for part in parts]
+        parts = [
+            part.select("_source", *self.keys, pl.col("cell").cast(pl.Int64), pl.col("n").cast(pl.Float64))
+            for part in parts
+        ]
         table = pl.concat(parts)
-        if table.is_empty():
-            raise InputError([Problem(source.name, None, "file", "no responses", "one") for source in self.sources])
-        return table
+        answered = set(table["_source"].unique())
+        if silent := [source.name for index, source in enumerate(self.sources) if index not in answered]:
+            raise InputError([Problem(name, None, "file", "no responses", "at least one") for name in silent])
+        if len(table.select("respondent", "kind").unique()) > table["respondent"].n_unique():
+            raise self._explained([])
+        return table.drop("_source")
 
     # What a row means ----------------------------------------------------------------------------------------
 
     def _identified(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Rows with all keys filled in, and what the scenes say of their image (null where it is none of theirs)."""
+        return self._named(rows).join(self.scenes, on=["sport", "image"], how="left", maintain_order="left")
+
+    def _named(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Rows with all keys filled in."""
         import polars as pl
 
         columns = rows.collect_schema().names()
@@ -205,19 +219,14 @@ class _Reader:
             return pl.when(stripped != "").then(stripped)
 
         stems = {index: source.path.stem if source.path else source.name for index, source in enumerate(self.sources)}
-        rows = rows.with_columns(
-            *(key(name).alias(name) for name in self.keys),
-        ).with_columns(
-            respondent=pl.coalesce("respondent", pl.col("_source").replace_strict(stems, return_dtype=pl.String)),
+        stem = pl.col("_source").replace_strict(stems, return_dtype=pl.String)
+        respondent = pl.coalesce("respondent", stem)
+        names = [*self.keys, *(["participant"] if "participant" in columns and "participant" not in self.keys else [])]
+        return rows.with_columns(key(name).alias(name) for name in names).with_columns(
+            sport=pl.coalesce("sport", _looked_up("image", self.sport_of)),
+            respondent=respondent,
             prompt=pl.coalesce("prompt", pl.lit("base")),
-        )
-        rows = rows.with_columns(
-            kind=pl.coalesce("kind", pl.when(pl.col("respondent") == "human").then(pl.lit("human")), pl.lit("model"))
-        )
-        rows = rows.join(self.images, on="image", how="left", maintain_order="left")
-        only = pl.when(pl.col("_sports").list.len() == 1).then(pl.col("_sports").list.first())
-        return rows.with_columns(sport=pl.coalesce("sport", only)).join(
-            self.scenes, on=["sport", "image"], how="left", maintain_order="left"
+            kind=pl.coalesce("kind", pl.when(respondent == "human").then(pl.lit("human")), pl.lit("model")),
         )
 
     def _problem(self, rows: pl.LazyFrame) -> pl.Expr:
@@ -234,9 +243,9 @@ class _Reader:
         image, sport, unknown = pl.col("image"), pl.col("sport"), pl.col("_width").is_null()
         quoted = pl.format("'{}'", image)
         check(image.is_null(), "image", "nothing", "an image's id")
-        several = pl.col("_sports").list.len() > 1
-        sports = pl.format("one of {}, which all have an image {}", pl.col("_sports").list.join(", "), quoted)
-        check(unknown & sport.is_null() & several, "sport", "nothing", sports)
+        several = _looked_up("image", self.sports_of)
+        sports = pl.format("one of {}, which all have an image {}", several, quoted)
+        check(unknown & sport.is_null() & several.is_not_null(), "sport", "nothing", sports)
         check(unknown & sport.is_null(), "image", quoted, self._known_images())
         check(unknown, "image", pl.format("{} of {}", quoted, sport), self._known_images())
         check(~pl.col("kind").is_in(KINDS), "kind", pl.format("'{}'", pl.col("kind")), " or ".join(KINDS))
@@ -281,7 +290,8 @@ class _Reader:
             ("y", "_height", self.grid.rows, self.grid.cols),
         ):
             value = _number(name)
-            place = sum((value >= pl.col(size) * k / count).cast(pl.Int64) for k in range(1, count))
+            # The edges as NumPy's linspace rounds them, which `Grid.indices_at` compares with.
+            place = sum((value >= pl.col(size) / count * k).cast(pl.Int64) for k in range(1, count))
             cell, inside = cell + place * stride, inside & value.is_between(0, pl.col(size))
         return pl.when(inside).then(cell)
 
@@ -289,17 +299,16 @@ class _Reader:
         """Index of the cell that `cell`, or `row` and `col`, name; null where they name none of the grid's."""
         import polars as pl
 
-        cells = groups.select(cell=pl.lit(None, pl.Int64) if "cell" not in groups.columns else "cell")
+        named = groups.with_columns(_index=pl.lit(None, pl.Int64))
         if "cell" in groups.columns:
-            known = self._find(cells["cell"].unique())
-            cells = cells.join(known, left_on="cell", right_on="label", how="left", maintain_order="left")
-            cells = cells.select(cell="cell_right")
+            known = self._find(groups["cell"].unique()).select(cell="label", _index="cell")
+            named = groups.join(known, on="cell", how="left", maintain_order="left")
         if "row" in groups.columns:
             row, col = _number("row"), _number("col")
             inside = row.is_between(1, self.grid.rows) & col.is_between(1, self.grid.cols)
             index = pl.when(inside).then((row - 1) * self.grid.cols + col - 1).cast(pl.Int64)
-            cells = cells.select(cell=pl.coalesce("cell", groups.select(index=index)["index"]))
-        return cells["cell"]
+            named = named.with_columns(_index=pl.coalesce("_index", index))
+        return named["_index"]
 
     def _find(self, labels: pl.Series) -> pl.DataFrame:
         import polars as pl
@@ -320,8 +329,16 @@ class _Reader:
 
     # What is wrong -------------------------------------------------------------------------------------------
 
-    def _answer_keys(self) -> list[str]:
-        return [c for c in ("sport", "image", "respondent", "prompt", "participant", "sample") if c in self.columns]
+    def _sample_keys(self) -> list[str]:
+        """What makes a sample one of its own, among the columns of `_numbered`."""
+        participant = ["participant"] if "participant" in self.columns else []
+        return ["respondent", "prompt", "sport", "image", "_sample", *participant]
+
+    def _numbered(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Rows that have a sample, with its number: `1` and `1.0` are one."""
+        import polars as pl
+
+        return rows.filter(pl.col("sample").is_not_null()).with_columns(_sample=_number("sample"))
 
     def _repeated(self) -> pl.LazyFrame:
         """Samples that are there more than once, and samples that are no number."""
@@ -329,9 +346,9 @@ class _Reader:
 
         if "sample" not in self.columns:
             return pl.LazyFrame({"n": []}, schema={"n": pl.UInt32})
-        by = [*([] if "respondent" in self.columns else ["_source"]), *self._answer_keys()]
-        counted = self.rows.filter(pl.col("sample").is_not_null()).group_by(by).agg(n=pl.len())
-        return counted.filter((pl.col("n") > 1) | _not_whole("sample", least=1))
+        samples = self._named(self._numbered(self.rows)).group_by(self._sample_keys())
+        counted = samples.agg(n=pl.len(), odd=_not_whole("sample", least=1).any())
+        return counted.filter((pl.col("n") > 1) | pl.col("odd"))
 
     def _explained(self, faults: list[pl.DataFrame]) -> InputError:
         """Read again, row by row, to say where each problem is."""
@@ -342,29 +359,39 @@ class _Reader:
         said = pl.col("_problem").str.split("\x1f")
         texts = {name: said.list.get(i) for i, name in enumerate(("field", "found", "expected"))}
         tables = [told.select("_source", "_record", **texts).collect(), *faults]
+        ordered = rows.sort("_source", "_record")
         if "sample" in self.columns:
-            by = ["respondent", "prompt", "sport", "image", "sample"]
-            by += ["participant"] if "participant" in self.columns else []
-            again = rows.filter(pl.col("sample").is_not_null()).sort("_source", "_record")
-            again = again.with_columns(_before=pl.int_range(pl.len()).over(by)).filter(pl.col("_before") > 0)
+            by = self._sample_keys()
+            again = self._numbered(ordered).with_columns(_before=pl.int_range(pl.len()).over(by))
             name = pl.format("sample {} of {}, {}/{}, a second time", "sample", "respondent", "sport", "image")
-            what = {"field": pl.lit("sample"), "found": name, "expected": pl.lit(f"each ({', '.join(by)}) once")}
-            tables.append(again.select("_source", "_record", **what).collect())
-        found = pl.concat(tables).unique(["_source", "_record"], keep="first", maintain_order=True)
-        found = found.sort("_source", "_record")
-        shown = found.head(SHOWN_PROBLEMS)
+            keys = ", ".join(by).replace("_sample", "sample")
+            what = {"field": pl.lit("sample"), "found": name, "expected": pl.lit(f"each ({keys}) once")}
+            tables.append(again.filter(pl.col("_before") > 0).select("_source", "_record", **what).collect())
+        kinds = ordered.with_columns(_first=pl.col("kind").first().over("respondent"))
+        name = pl.format("'{}' for {}, which was '{}' before", "kind", "respondent", "_first")
+        what = {"field": pl.lit("kind"), "found": name, "expected": pl.lit("one kind for each respondent")}
+        tables.append(kinds.filter(pl.col("kind") != pl.col("_first")).select("_source", "_record", **what).collect())
+        every = pl.concat(tables).unique(["_source", "_record"], keep="first", maintain_order=True)
+        every = every.sort("_source", "_record")
+        shown = every.head(SHOWN_PROBLEMS)
         lines = {
             index: line_numbers(source.path, shown.filter(pl.col("_source") == index)["_record"].to_list())
             for index, source in enumerate(self.sources)
             if source.path is not None
         }
         problems = [
-            Problem(self.sources[source].name, lines.get(source, {}).get(record, record + 1), field, what, expected)
-            for source, record, field, what, expected in shown.iter_rows()
+            Problem(
+                self.sources[source].name,
+                lines.get(source, {}).get(record, record + 1),
+                field,
+                plain(found, 200),
+                expected,
+            )
+            for source, record, field, found, expected in shown.iter_rows()
         ]
-        return InputError(problems, len(found))
+        return InputError(problems, len(every))
 
-    def _unreadable(self, error: Exception) -> InputError:
+    def _unreadable(self, error: BaseException) -> InputError:
         import polars as pl
 
         for source in self.sources:
@@ -372,9 +399,17 @@ class _Reader:
                 continue
             try:
                 source.frame.collect(engine="streaming")
-            except pl.exceptions.PolarsError as its_own:
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as its_own:
                 return unreadable(source.path, its_own)
-        return InputError([Problem(self.sources[0].name, None, "file", str(error), "readable responses")])
+        said = next(iter(str(error).splitlines()), type(error).__name__)
+        return InputError([Problem(self.sources[0].name, None, "file", plain(said, 200), "readable responses")])
+
+
+def _looked_up(column: str, table: pl.DataFrame) -> pl.Expr:
+    """What a table's second column says of a column's value; null for values that the table does not have."""
+    import polars as pl
+
+    return pl.col(column).replace_strict(table[:, 0], table[:, 1], default=None, return_dtype=pl.String)
 
 
 def _number(column: str) -> pl.Expr:

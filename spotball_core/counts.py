@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from spotball_core.errors import OptionError
 from spotball_core.grid import FloatArray
+from spotball_core.schema.response import Kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,7 +53,8 @@ class Counts:
         """Counts from rows that may repeat a key, in any order.
 
         Raises:
-            OptionError: for missing columns, cells outside the grid or negative counts.
+            OptionError: for missing columns or keys, a kind that there is not, cells outside the grid, or counts that
+                are missing, negative or not finite.
         """
         import polars as pl
 
@@ -61,21 +63,36 @@ class Counts:
                 f"counts need the columns {', '.join((*KEYS, 'cell', 'n'))}; missing {', '.join(missing)}"
             )
         keys = [*KEYS, *(["participant"] if "participant" in table.columns else [])]
-        table = table.select(*(pl.col(key).cast(pl.String) for key in keys), pl.col("cell").cast(pl.Int64), "n")
-        cells, n = table["cell"].drop_nulls(), table["n"].cast(pl.Float64)
+        try:
+            table = table.select(
+                *(pl.col(key).cast(pl.String) for key in keys),
+                pl.col("cell").cast(pl.Int64),
+                pl.col("n").cast(pl.Float64),
+            )
+        except pl.exceptions.PolarsError as error:
+            raise OptionError(f"counts have cells or numbers that are none: {str(error).splitlines()[0]}") from error
+        if nameless := [key for key in KEYS if table[key].null_count()]:
+            raise OptionError(f"counts need a {nameless[0]} in each row")
+        if strange := sorted(set(table["kind"]) - set(get_args(Kind))):
+            raise OptionError(f"counts are of the kind {strange[0]!r}, expected {', '.join(get_args(Kind))}")
+        cells, n = table["cell"].drop_nulls(), table["n"]
         if len(cells) and not 0 <= int(cells.min()) <= int(cells.max()) < rows * cols:  # type: ignore[arg-type]
             raise OptionError(f"counts name cells outside the grid of {rows} x {cols}")
-        if not n.is_finite().all() or (n < 0).any():
-            raise OptionError("counts are negative or not finite")
+        if n.null_count() or not n.is_finite().all() or (n < 0).any():
+            raise OptionError("counts are missing, negative or not finite")
         # Sorted before it is summed: parts of answers are floats, and their sum must not depend on the rows' order.
         table = (
-            table.with_columns(n)
-            .sort(*keys, "cell", "n")
+            table.sort(*keys, "cell", "n")
             .group_by(*keys, "cell", maintain_order=True)
             .agg(pl.col("n").sum())
             .filter(pl.col("n") > 0)
         )
         return cls(rows, cols, table)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        return (self.rows, self.cols) == (other.rows, other.cols) and self.table.equals(other.table)
 
     def __add__(self, other: Counts) -> Counts:
         """The counts of both; equal to counting the rows of both together."""
@@ -86,11 +103,13 @@ class Counts:
         """The sum of several counts.
 
         Raises:
-            OptionError: if their grids differ, or only some tell participants apart.
+            OptionError: if there are none, if their grids differ, or if only some tell participants apart.
         """
         import polars as pl
 
         shapes = {(part.rows, part.cols) for part in parts}
+        if not shapes:
+            raise OptionError("there are no counts to add")
         if len(shapes) != 1:
             raise OptionError(f"counts of different grids do not add: {sorted(shapes)}")
         if len({tuple(part.table.columns) for part in parts}) != 1:
@@ -119,7 +138,7 @@ class Counts:
         state = hashlib.sha256(f"{self.rows}x{self.cols}".encode())
         table = self.pooled().table
         for column in KEYS:
-            state.update("\x1f".join(table[column].to_list()).encode())
+            state.update("".join(f"{text}\x1f" for text in table[column]).encode() + b"\x1e")
         state.update(table["cell"].fill_null(-1).to_numpy().astype("<i8").tobytes())
         state.update(table["n"].to_numpy().astype("<f8").tobytes())
         return state.hexdigest()

@@ -6,12 +6,13 @@ Responses become counts, counts become one statistic per image and metric, and t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from pydantic import ValidationError
 
 from spotball_core.counts import Counts, dense
 from spotball_core.errors import OptionError
@@ -67,22 +68,27 @@ def score(
         InputError: for files that cannot be used.
         OptionError: for options that cannot be used, such as a reference that nobody is called.
     """
+    parts: Sequence[str] = [by] if isinstance(by, str) else by
     if not isinstance(policy, ScorePolicy):
         named = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
         if policy not in ("standard", "paper"):
             raise OptionError(f"policy is {policy!r}, expected standard or paper")
-        policy = named(
-            reference=reference,
-            images=images,
-            by=tuple(part for part in PARTS if part in by),
-            wasserstein_unit=wasserstein_unit,
-            cluster=cluster,
-            bootstrap=bootstrap,
-            seed=seed,
-        )
-        if unknown := set(by) - set(PARTS):
+        if unknown := set(parts) - set(PARTS):
             raise OptionError(f"groups cannot be made by {', '.join(sorted(unknown))}, only by {', '.join(PARTS)}")
-    elif (reference, images, tuple(by), wasserstein_unit, cluster, bootstrap, seed) != (
+        try:
+            policy = named(
+                reference=reference,
+                images=images,
+                by=tuple(part for part in PARTS if part in parts),
+                wasserstein_unit=wasserstein_unit,
+                cluster=cluster,
+                bootstrap=bootstrap,
+                seed=seed,
+            )
+        except ValidationError as error:
+            wrong = (f"{'.'.join(map(str, one['loc']))} is {one['input']!r}: {one['msg']}" for one in error.errors())
+            raise OptionError("; ".join(wrong)) from None
+    elif (reference, images, tuple(parts), wasserstein_unit, cluster, bootstrap, seed) != (
         None,
         None,
         PARTS,
@@ -98,7 +104,7 @@ def score(
 
 def load(responses: object, scenes: object, *, participants: bool) -> tuple[Counts, Sequence[Scene]]:
     """Counts and scenes from whatever `score` takes, told apart by participant where that is asked."""
-    from spotball_core.io.dataset import read_dataset
+    from spotball_core.io.dataset import read_dataset, response_files
     from spotball_core.io.responses import common_grid, read_counts
     from spotball_core.io.scenes import read_scenes
 
@@ -107,11 +113,14 @@ def load(responses: object, scenes: object, *, participants: bool) -> tuple[Coun
         if scenes is None or isinstance(scenes, (str, Path)):
             dataset = read_dataset(paths, scenes)
             return read_counts(dataset.response_files, dataset.scenes, participants=participants), dataset.scenes
+        responses = response_files(paths)
     elif scenes is None:
         raise OptionError("scenes are needed where the responses are no dataset folder")
     known = read_scenes(scenes) if isinstance(scenes, (str, Path)) else list(scenes)  # type: ignore[call-overload]
     if not isinstance(responses, Counts):
         return read_counts(responses, known, participants=participants), known  # type: ignore[arg-type]
+    if responses.table.is_empty():
+        raise OptionError("the counts hold no responses")
     grid = common_grid(known)
     if (grid.rows, grid.cols) != (responses.rows, responses.cols):
         raise OptionError(
@@ -221,10 +230,11 @@ class Scoring:
             kept &= self._shared(self.groups)
         return sorted(kept)
 
-    def _shared(self, groups: Iterable[Group]) -> set[int]:
+    def _shared(self, groups: Iterable[Group], *, by_reference: bool = True) -> set[int]:
         """Images that, within their sport, every group that answered any of the sport, and the reference, answered."""
         sports = self.arrays.sports
-        shared = set(self.reference) if self.policy.reference is not None else set(range(len(sports)))
+        with_reference = by_reference and self.policy.reference is not None
+        shared = set(self.reference) if with_reference else set(range(len(sports)))
         for group in groups:
             mine = {sports[scene] for scene in group.answered}
             shared = {scene for scene in shared if sports[scene] not in mine or scene in group.answered}
@@ -239,14 +249,25 @@ class Scoring:
             here = {s for s in uncontrolled if self.arrays.sports[s] == sport}
             groups = [g for g in self.groups if g.answered & here]
             left = len(self._shared(groups) & here)
-            for group in groups:
-                without = len(self._shared([g for g in groups if g is not group]) & here)
-                if group.respondent != self.policy.reference and without - left > COSTLY_GAP * without:
+            for name, others, advice in self._left_out_in_turn(groups):
+                without = len(others & here)
+                if without - left > COSTLY_GAP * without:
                     said.append(
-                        f"{group.name} did not answer {without - left} of the {without} {sport} images that the others "
-                        f"share, so all are scored on {left}; leave it out, or use --images all"
+                        f"{name} did not answer {without - left} of the {without} {sport} images that the others "
+                        f"share, so all are scored on {left}; {advice}"
                     )
         return said
+
+    def _left_out_in_turn(self, groups: list[Group]) -> Iterator[tuple[str, set[int], str]]:
+        """Who may be left out, the images that the others then share, and what to do about a costly gap."""
+        reference = self.policy.reference
+        scored = [group for group in groups if reference is None or group.respondent != reference]
+        if reference is not None and scored:
+            yield f"the reference {reference}", self._shared(scored, by_reference=False), "use --images all"
+        for group in scored:
+            if len(groups) > 1:
+                others = self._shared(other for other in groups if other is not group)
+                yield group.name, others, "leave it out, or use --images all"
 
     # Numbers -------------------------------------------------------------------------------------------------
 

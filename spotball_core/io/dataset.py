@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.io.scenes import read_scenes
 from spotball_core.io.sources import ENDINGS
 from spotball_core.schema.scene import Scene
@@ -33,32 +33,47 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
         InputError: for a path that is not there, a folder that is no dataset, response files without any scenes, or
             folders whose scenes contradict each other.
     """
-    given = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
-    files: list[Path] = []
+    given = _listed(paths)
+    files = response_files(given)
+    if scenes is not None:
+        return Dataset(read_scenes(scenes), files)
     known: dict[tuple[str, str], Scene] = {}
     problems: list[Problem] = []
     for path in given:
-        if not path.exists():
-            problems.append(
-                Problem(str(path), None, "path", "nothing there", "a dataset folder or a file of responses")
-            )
-            continue
-        if not path.is_dir():
-            files.append(path)
-            continue
-        found = sorted(file for file in path.glob("responses*") if file.suffix in ENDINGS)
-        if not found:
-            problems.append(Problem(str(path), None, "folder", "no responses*", f"one of {', '.join(ENDINGS)}"))
-        files.extend(found)
-        if scenes is None:
-            for scene in read_scenes(path / SCENES):
-                if known.setdefault(scene.key, scene) != scene:
-                    what = f"another scene {scene.sport}/{scene.image} than before"
-                    problems.append(Problem(str(path / SCENES), None, "image", what, "the same scene, or other ids"))
+        for scene in read_scenes(path / SCENES) if path.is_dir() else ():
+            if known.setdefault(scene.key, scene) != scene:
+                what = f"another scene {scene.sport}/{scene.image} than before"
+                problems.append(Problem(str(path / SCENES), None, "image", what, "the same scene, or other ids"))
     if problems:
         raise InputError(problems)
-    if scenes is not None:
-        return Dataset(read_scenes(scenes), tuple(files))
     if not known:
         raise InputError([Problem(str(given[0]), None, "scenes", "none", f"a dataset folder, or a {SCENES} beside it")])
-    return Dataset(tuple(known.values()), tuple(files))
+    return Dataset(tuple(known.values()), files)
+
+
+def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
+    """The response files that some paths name: files as they are, folders by their `responses*` files.
+
+    Raises:
+        InputError: for a folder without any.
+        OptionError: for no path.
+    """
+    files: list[Path] = []
+    problems: list[Problem] = []
+    for path in _listed(paths):
+        found = [path]
+        if path.is_dir():
+            found = sorted(file for file in path.glob("responses*") if file.suffix in ENDINGS)
+            if not found:
+                problems.append(Problem(str(path), None, "folder", "no responses*", f"one of {', '.join(ENDINGS)}"))
+        files.extend(found)
+    if problems:
+        raise InputError(problems)
+    return tuple(files)
+
+
+def _listed(paths: str | Path | Sequence[str | Path]) -> list[Path]:
+    given = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
+    if not given:
+        raise OptionError("no dataset folder or response file was given")
+    return given

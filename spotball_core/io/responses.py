@@ -55,7 +55,15 @@ def read_counts(
 
 
 def common_grid(scenes: Sequence[Scene]) -> Grid:
-    """A grid with the rows and columns that all scenes share; OptionError if they do not, or there are none."""
+    """A grid with the rows and columns that all scenes share.
+
+    Raises:
+        OptionError: if they do not, if there are no scenes, or if an image is there twice.
+    """
+    keys = [scene.key for scene in scenes]
+    if len(set(keys)) < len(keys):
+        sport, image = next(key for key in keys if keys.count(key) > 1)
+        raise OptionError(f"there are several scenes {sport}/{image}; an image is to be there once")
     shapes = sorted({(scene.grid.rows, scene.grid.cols) for scene in scenes})
     if len(shapes) != 1:
         listed = ", ".join(f"{rows} x {cols}" for rows, cols in shapes) or "no scenes"

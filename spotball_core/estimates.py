@@ -141,12 +141,22 @@ class Estimator:
         return used
 
     def _left_out(self, metric: Metric, enters: BoolArray) -> str | None:
-        without = []
-        for need, has in (("players", self.arrays.has_players), ("truth", self.arrays.has_truth)):
-            if need in metric.needs and (n := int((~has[self.scenes] & ~enters).sum())):
-                what = "player boxes" if need == "players" else "ground truth"
-                without.append(f"{n} image{'s' if n > 1 else ''} without {what} left out")
-        return "; ".join(without) or None
+        """Why the value rests on fewer images than the group's; each image for the first reason that it has."""
+        narrowed = not self._used(metric).all()
+        compares = self.answers.reference is not None and (narrowed or "reference" in metric.needs)
+        causes = [
+            ("players" in metric.needs, ~self.arrays.has_players[self.scenes], "without player boxes"),
+            ("truth" in metric.needs, ~self.arrays.has_truth[self.scenes], "without ground truth"),
+            (narrowed, self.arrays.control[self.scenes], "with a visible ball"),
+            (compares, ~self.answers.compared, "that the reference did not answer"),
+            (True, np.ones(len(enters), dtype=bool), "without parsed responses"),
+        ]
+        said, left = [], ~enters
+        for applies, has, what in causes:
+            if applies and (n := int((left & has).sum())):
+                said.append(f"{n} image{'s' if n > 1 else ''} {what} left out")
+                left = left & ~has
+        return "; ".join(said) or None
 
     # From images to one number -------------------------------------------------------------------------------
 

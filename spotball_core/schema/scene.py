@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -159,7 +159,7 @@ class Scene(Record):
     @cached_property
     def layout(self) -> Grid:
         """The grid over this image, with its size in pixels."""
-        return Grid(self.grid.rows, self.grid.cols, self.width, self.height)
+        return _grid(self.grid.rows, self.grid.cols, self.width, self.height)
 
     @cached_property
     def truth(self) -> GroundTruth | None:
@@ -172,8 +172,14 @@ class Scene(Record):
         return np.array([box.corners for box in self.players or ()], dtype=float).reshape(-1, 4)
 
 
+@lru_cache(maxsize=256)
+def _grid(rows: int, cols: int, width: int, height: int) -> Grid:
+    """One grid for all scenes of a size: it holds the distances between its cells."""
+    return Grid(rows, cols, width, height)
+
+
 def _unit_grid(shape: GridShape) -> Grid:
-    return Grid(shape.rows, shape.cols, shape.cols, shape.rows)
+    return _grid(shape.rows, shape.cols, shape.cols, shape.rows)
 
 
 def _named(mask: BoolArray, shape: GridShape) -> tuple[str, ...]:

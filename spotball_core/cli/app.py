@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import entry_points
+import traceback
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated
 
 import typer
@@ -49,15 +51,29 @@ def spotball(
 def _add_commands() -> None:
     for entry in sorted(entry_points(group=COMMANDS), key=lambda entry: entry.name):
         try:
-            command = entry.load()
-        except ImportError as error:
+            command = _loaded(entry)
+        except (Exception, SystemExit) as error:
             # One package's broken command must not take the others away.
-            print(f"warning: the command {entry.name} cannot be loaded: {error}", file=sys.stderr)
+            what = f"{type(error).__name__}: {error}"
+            print(f"warning: the command {entry.name} cannot be loaded: {what}", file=sys.stderr)
             continue
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=entry.name)
         else:
             app.command(entry.name)(command)
+
+
+def _loaded(entry: EntryPoint) -> typer.Typer | Callable[..., object]:
+    command: typer.Typer | Callable[..., object] = entry.load()
+    if entry.dist is None or entry.dist.name != "spotball-core":
+        # Typer looks at a command's options only when it runs; one that it cannot read would stop them all.
+        trial = typer.Typer()
+        if isinstance(command, typer.Typer):
+            trial.add_typer(command, name=entry.name)
+        else:
+            trial.command(entry.name)(command)
+        typer.main.get_command(trial)
+    return command
 
 
 def main() -> None:
@@ -71,12 +87,15 @@ def main() -> None:
         # The reader of our output went away (`spotball ... | head`). Keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        # A file that cannot be opened or written, a full disk: nothing that a traceback would explain.
+        _fail(str(error), status=2)
     except Exception as error:
         _fail(f"unexpected {type(error).__name__}: {error}\nRun again with --debug for the traceback.", status=1)
 
 
 def _fail(message: str, *, status: int) -> None:
     if "--debug" in sys.argv:
-        raise
+        traceback.print_exc()
     print(f"error: {message}", file=sys.stderr)
     sys.exit(status)

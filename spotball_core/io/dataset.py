@@ -47,7 +47,8 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
     if problems:
         raise InputError(problems)
     if not known:
-        raise InputError([Problem(str(given[0]), None, "scenes", "none", f"a dataset folder, or a {SCENES} beside it")])
+        wanted = "a dataset folder, or a file of scenes (--scenes)"
+        raise InputError([Problem(str(given[0]), None, "scenes", "none", wanted)])
     return Dataset(tuple(known.values()), files)
 
 

@@ -29,20 +29,48 @@ CSV_COLUMNS = (
 
 
 def print_table(report: ScoreReport, console: Console) -> None:
-    """Print a report as one table a family of metrics, its warnings, and its signature at the foot."""
+    """Print a report as tables, one a family of metrics, its warnings, and its signature at the foot.
+
+    A family that is wider than the console is printed in several tables, so that no number is cut.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
+    n_names = len(report.policy.by)
     for title, heads, rows in _sections(report):
-        table = Table(title=title, title_justify="left", title_style="bold", header_style="", box=SIMPLE_HEAD)
-        for head in heads:
-            is_name = head in report.policy.by
-            table.add_column(head, justify="left" if is_name else "right", no_wrap=is_name)
-        for row in rows:
-            table.add_row(*(Text(text) for text in row))
-        console.print(table)
+        widths = [_width(head, [row[i] for row in rows]) for i, head in enumerate(heads)]
+        for number, columns in enumerate(_fitting(widths, n_names, console.width)):
+            table = Table(title=None if number else title, title_justify="left", title_style="bold", header_style="")
+            table.box = SIMPLE_HEAD
+            for i in columns:
+                # Names may be folded, numbers not.
+                if i < n_names:
+                    table.add_column(heads[i], overflow="fold")
+                else:
+                    table.add_column(heads[i], justify="right", min_width=widths[i])
+            for row in rows:
+                table.add_row(*(Text(row[i]) for i in columns))
+            console.print(table)
     console.print(Text(_foot(report)), soft_wrap=True)
+
+
+def _width(head: str, cells: list[str]) -> int:
+    """The least width of a column: its head may be broken between words, its cells between lines."""
+    return max(len(part) for part in (*head.split(), *(line for cell in cells for line in cell.split("\n"))))
+
+
+def _fitting(widths: list[int], n_names: int, width: int) -> Iterator[list[int]]:
+    """The columns of each table: the names, and as many numbers as fit, one at least."""
+    names = list(range(n_names))
+    here: list[int] = []
+    for i in range(n_names, len(widths)):
+        # Each column has a blank on both sides and one to the next; the table has one at its left.
+        if here and sum(widths[j] + 3 for j in (*names, *here, i)) + 1 > width:
+            yield names + here
+            here = []
+        here.append(i)
+    yield names + here
 
 
 def to_text(report: ScoreReport, *, to_terminal: bool = False) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +14,11 @@ from pathlib import Path
 def replacing(path: str | Path) -> Iterator[Path]:
     """A path beside `path` to write to; renamed to `path` at the end, removed if anything goes wrong.
 
-    Missing folders are made. Readers see the old file or the new one, never a part.
+    Missing folders are made. Readers see the old file or the new one, never a part. A link stays a link, to what is
+    then the new file. What is neither a file nor a folder, such as /dev/stdout, is written to as it is.
+
+    Raises:
+        OSError: if there is a folder at `path`, or no file can be written there.
 
     Examples:
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -23,6 +28,12 @@ def replacing(path: str | Path) -> Iterator[Path]:
         ['a.txt']
     """
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     # The ending is kept: some writers choose their format by it.
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)

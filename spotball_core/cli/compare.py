@@ -1,0 +1,76 @@
+"""`spotball compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
+
+
+def compare(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (then --scenes).")
+    ],
+    a: Annotated[str, typer.Option("--a", metavar="NAME", help="A respondent, or respondent/prompt: gemini/cot.")],
+    b: Annotated[str, typer.Option("--b", metavar="NAME", help="Another. Differences are a - b.")],
+    scenes: Annotated[Path | None, typer.Option(metavar="FILE", help="The scenes that were answered to.")] = None,
+    reference: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whom both are measured against, usually human.")
+    ] = None,
+    images: Annotated[
+        Literal["shared", "all"] | None,
+        typer.Option(
+            help="Images that the reference answered as well, or all that both did. Default: with a reference, shared."
+        ),
+    ] = None,
+    policy: Annotated[
+        Literal["standard", "paper"], typer.Option(help="The choices that change numbers; paper: as published.")
+    ] = "standard",
+    permutations: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Ways to swap the two; all, where there are no more.")
+    ] = 10_000,
+    bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Resamples for the intervals; 0 for none.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of resamples and permutations.")] = 0,
+    format: FormatOption = None,
+    out: Out = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Is a difference real? Two respondents, or two prompts of one, on the same images.
+
+    Every metric, for every sport and for all of them: the paired difference with its interval, a permutation p value
+    and that corrected for the number of metrics, an effect size, and what it comes to in words. Other respondents
+    among the files play no part.
+
+    Example: `spotball compare data --a human --b gemini/cot --reference human`
+    """
+    from spotball_core.report import comparisons
+    from spotball_core.schema.policy import ScorePolicy
+    from spotball_core.scoring import Scoring, load
+    from spotball_core.stats import paired
+    from spotball_core.stats.sides import only
+
+    tell = teller(quiet)
+    counts, known = load([str(path) for path in paths], scenes, participants=True)
+    named = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
+    choices = named(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
+    counts = only(counts, [a, b, *([reference] if reference else [])])
+    found = paired.compare(Scoring(counts, known, choices), a, b, permutations=permutations)
+    format = format_for(format, out)
+    if format is Format.json:
+        text = found.model_dump_json(indent=1) + "\n"
+    elif format is Format.csv:
+        text = comparisons.to_csv(found)
+    elif format is Format.markdown:
+        text = comparisons.to_markdown(found)
+    else:
+        text = comparisons.to_text(found, to_terminal=out is None)
+    if format in (Format.json, Format.csv):
+        for warning in found.warnings:
+            tell(f"warning: {warning}")
+    deliver(text, out, tell)

@@ -1,0 +1,44 @@
+"""How commands hand over their result: printed, or written to a file, whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Format(StrEnum):
+    """Forms a result is written in."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+
+
+FormatOption = Annotated[
+    Format | None, typer.Option(help="Form of the result. Default: by the ending of --out, else table.")
+]
+Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of printing.")]
+
+_BY_ENDING = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown}
+
+
+def format_for(format: Format | None, out: Path | None) -> Format:
+    """The form asked for, or the one that the file's ending means, or a table."""
+    return format or (_BY_ENDING.get(out.suffix, Format.table) if out else Format.table)
+
+
+def deliver(text: str, out: Path | None, tell: Callable[[str], None]) -> None:
+    """Print a result, or write it to a file and say so."""
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    from spotball_core.io.files import replacing
+
+    with replacing(out) as beside:
+        beside.write_text(text, encoding="utf-8")
+    tell(f"wrote {out}")

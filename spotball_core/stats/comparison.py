@@ -1,0 +1,91 @@
+"""What `compare` gives: differences, each with its interval, its p values and a sentence."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from spotball_core.schema.policy import ScorePolicy
+from spotball_core.schema.record import Record
+from spotball_core.schema.report import Interval, Signature
+
+SCHEMA_VERSION: Final = 1
+
+Direction = Literal["a is better", "b is better", "a is higher", "b is higher", "equal"]
+Verdict = Literal["clear", "suggestive", "unclear"]
+
+
+class Difference(Record):
+    """One metric of two respondents on the same images.
+
+    Attributes:
+        a: the metric of a, on the images that enter for both.
+        b: the metric of b.
+        difference: a - b.
+        ci95: 95% bootstrap interval of the difference; None without resamples.
+        p: two-sided permutation p value: labels swapped within images.
+        p_holm: the same after Holm's adjustment over the metrics.
+        n_images: images that enter, the same for both.
+        effect_size: mean over standard deviation (n - 1) of the images' differences; None where a metric has no value
+            of its own on each image, or they do not vary.
+        direction: who is better, or higher where the metric says nothing about better.
+        verdict: "clear": the adjusted p value is at most 0.05 and the interval is all on one side of 0; "suggestive":
+            p is at most 0.05, but only before the adjustment, or the interval holds 0; "unclear": anything else.
+        sentence: all of it in words.
+        reason: why there is no difference, or what to mind when reading it.
+    """
+
+    a: float | None = None
+    b: float | None = None
+    difference: float | None = None
+    ci95: Interval | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    n_images: int | None = None
+    effect_size: float | None = None
+    direction: Direction | None = None
+    verdict: Verdict | None = None
+    sentence: str
+    reason: str | None = None
+
+
+class Contrast(Record):
+    """Two respondents on the images of one sport, or of all.
+
+    Attributes:
+        sport: None for all sports together.
+        n_images: images that both answered and the policy keeps.
+        resampled: what the intervals draw: "images", or "images and participants" (two-way).
+        exact: whether the p values are over all ways to swap labels, not over drawn ones.
+        permutations: how many ways.
+        metrics: one difference a metric, by its key.
+    """
+
+    sport: str | None
+    n_images: int
+    resampled: Literal["images", "images and participants"]
+    exact: bool
+    permutations: int
+    metrics: dict[str, Difference]
+
+
+class Comparison(Record):
+    """Everything `compare` has to say; the contract of `spotball compare --format json`.
+
+    Attributes:
+        a: the first name; differences are a - b.
+        b: the second name.
+        prompts_a: the prompts that a's answers are to, pooled where there are several.
+        prompts_b: the prompts that b's answers are to.
+        contrasts: one for each sport that both answered, then, where there are several, one over all of them.
+    """
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    signature: str
+    provenance: Signature
+    policy: ScorePolicy
+    a: str
+    b: str
+    prompts_a: tuple[str, ...]
+    prompts_b: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    contrasts: tuple[Contrast, ...]

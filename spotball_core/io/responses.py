@@ -145,6 +145,8 @@ class _Reader:
                 "image": [scene.image for scene in scenes],
                 "_width": [float(scene.width) for scene in scenes],
                 "_height": [float(scene.height) for scene in scenes],
+                "_cell_width": [scene.width / grid.cols for scene in scenes],
+                "_cell_height": [scene.height / grid.rows for scene in scenes],
             }
         )
         sports = self.scenes.group_by("image").agg(sport=pl.col("sport").sort()).collect()
@@ -293,13 +295,14 @@ class _Reader:
 
         cell: pl.Expr = pl.lit(0)
         inside = pl.lit(True)
-        for name, size, count, stride in (
-            ("x", "_width", self.grid.cols, 1),
-            ("y", "_height", self.grid.rows, self.grid.cols),
+        for name, size, step, count, stride in (
+            ("x", "_width", "_cell_width", self.grid.cols, 1),
+            ("y", "_height", "_cell_height", self.grid.rows, self.grid.cols),
         ):
             value = _number(name)
-            # The edges as NumPy's linspace rounds them, which `Grid.indices_at` compares with.
-            place = sum((value >= pl.col(size) / count * k).cast(pl.Int64) for k in range(1, count))
+            # The edges as NumPy's linspace rounds them, which `Grid.indices_at` compares with. The step comes ready:
+            # Polars would divide by multiplying with the reciprocal, which rounds otherwise.
+            place = sum((value >= pl.col(step) * k).cast(pl.Int64) for k in range(1, count))
             cell, inside = cell + place * stride, inside & value.is_between(0, pl.col(size))
         return pl.when(inside).then(cell)
 
@@ -375,7 +378,9 @@ class _Reader:
             keys = ", ".join(by).replace("_sample", "sample")
             what = {"field": pl.lit("sample"), "found": name, "expected": pl.lit(f"each ({keys}) once")}
             tables.append(again.filter(pl.col("_before") > 0).select("_source", "_record", **what).collect())
-        kinds = ordered.with_columns(_first=pl.col("kind").first().over("respondent"))
+        kinds = ordered.filter(pl.col("kind").is_in(KINDS)).with_columns(
+            _first=pl.col("kind").first().over("respondent")
+        )
         name = pl.format("'{}' for {}, which was '{}' before", "kind", "respondent", "_first")
         what = {"field": pl.lit("kind"), "found": name, "expected": pl.lit("one kind for each respondent")}
         tables.append(kinds.filter(pl.col("kind") != pl.col("_first")).select("_source", "_record", **what).collect())

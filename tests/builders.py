@@ -1,0 +1,84 @@
+"""Small scenes and files of responses for tests."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from spotball_core.counts import Counts
+from spotball_core.schema import Scene
+
+Row = Mapping[str, Any]
+Key = tuple[str, str, str, str, str, int | None]
+
+SCENES = "scenes.jsonl"
+
+
+def scene(image: str, sport: str = "soccer", *, size: tuple[int, int] = (640, 360), **fields: Any) -> Scene:
+    """A scene of 6 x 10 cells on 640 x 360 pixels with the ball in C2, unless said otherwise."""
+    given = {"grid": {"rows": 6, "cols": 10}, "ball_cells": ("C2",), **fields}
+    return Scene.model_validate({"sport": sport, "image": image, "width": size[0], "height": size[1], **given})
+
+
+def scenes(*images: str, sport: str = "soccer", **fields: Any) -> list[Scene]:
+    """One like scene for each image."""
+    return [scene(image, sport, **fields) for image in images]
+
+
+def write_jsonl(path: Path, rows: Iterable[Row]) -> Path:
+    """Rows as JSON Lines, fields as they are given."""
+    path.write_text("".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def write_csv(path: Path, rows: Sequence[Row], *, newline: str = "\n") -> Path:
+    """Rows as CSV with all columns that any row has; objects and lists as JSON, what is missing as nothing."""
+    path.write_text(csv_text(rows, newline=newline), encoding="utf-8", newline="")
+    return path
+
+
+def csv_text(rows: Sequence[Row], *, newline: str = "\n") -> str:
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator=newline)
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_csv_field(row.get(column)) for column in columns])
+    return out.getvalue()
+
+
+def _csv_field(value: object) -> object:
+    return json.dumps(value) if isinstance(value, (dict, list)) else value
+
+
+def frame(rows: Sequence[Row]) -> pl.DataFrame:
+    """Rows as a frame, the types of its columns worked out from all of them."""
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    return pl.DataFrame([{column: row.get(column) for column in columns} for row in rows], infer_schema_length=None)
+
+
+def write_parquet(path: Path, rows: Sequence[Row]) -> Path:
+    frame(rows).write_parquet(path)
+    return path
+
+
+def dataset(folder: Path, known: Iterable[Scene], **files: Sequence[Row]) -> Path:
+    """A dataset folder with `responses-NAME.jsonl` for each keyword."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / SCENES).write_text("".join(one.model_dump_json() + "\n" for one in known), encoding="utf-8")
+    for name, rows in files.items():
+        write_jsonl(folder / f"responses-{name}.jsonl", rows)
+    return folder
+
+
+def as_dict(counts: Counts) -> dict[Key, float]:
+    """Counts by (sport, image, respondent, kind, prompt, cell), the cell None for unparsed answers."""
+    columns = ("sport", "image", "respondent", "kind", "prompt", "cell", "n")
+    rows = counts.table.select(columns).rows()
+    return {row[:-1]: row[-1] for row in rows}

@@ -1,0 +1,131 @@
+"""Where records of a CSV file stand, against a plain loop over the lines that were written and against Polars."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_core.io import csv_records
+from spotball_core.io.csv_records import read_layout, record_lines
+
+SIGNS = ["a", "b", ",", '"', "\n", "\r\n", " ", "\u2028", "é"]
+FIELDS = st.lists(st.sampled_from(SIGNS), max_size=5).map("".join).filter(str.strip)
+BLANKS = st.lists(st.sampled_from(["", " ", "\t"]), max_size=2)
+
+
+@pytest.fixture(params=[1 << 22, 7, 64], ids=lambda size: f"blocks of {size}")
+def block_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_records, "_BLOCK", request.param)
+
+
+def record(fields: list[str], newline: str) -> str:
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator=newline).writerow(fields)
+    return out.getvalue()
+
+
+def write(text: str) -> Path:
+    with tempfile.NamedTemporaryFile("w", suffix=".csv", delete=False, encoding="utf-8", newline="") as file:
+        file.write(text)
+    return Path(file.name)
+
+
+class TestWholeFiles:
+    @given(
+        records=st.lists(st.tuples(BLANKS, st.lists(FIELDS, min_size=3, max_size=3)), max_size=6),
+        before=st.lists(st.just(""), max_size=2),
+        newline=st.sampled_from(["\n", "\r\n"]),
+        bom=st.booleans(),
+        ends=st.booleans(),
+    )
+    def test_lines_and_blank_records(
+        self, records: list[tuple[list[str], list[str]]], before: list[str], newline: str, bom: bool, ends: bool
+    ) -> None:
+        text = "".join(blank + newline for blank in before) + "a,b,c" + newline
+        numbers, lines, blank, number = [], [], [], 0
+        for blanks, fields in records:
+            for empty in blanks:
+                text += empty + newline
+                blank.append(number)
+                number += 1
+            lines.append(text.count("\n") + 1)
+            numbers.append(number)
+            text += record(fields, newline)
+            number += 1
+        path = write(("\ufeff" if bom else "") + (text if ends else text.removesuffix(newline)))
+        try:
+            for size in (1 << 22, 5, 40):
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(csv_records, "_BLOCK", size)
+                    layout = read_layout(path)
+                    assert (layout.problems, layout.total) == ((), 0)
+                    assert layout.blank == tuple(blank)
+                    assert record_lines(path, numbers) == dict(zip(numbers, lines, strict=True))
+            # Polars numbers records in the same way: what is not blank is what was written.
+            rows = pl.scan_csv(path, infer_schema=False, row_index_name="i").collect().rows()
+            assert [row[1:] for row in rows if row[0] not in blank] == [tuple(fields) for _, fields in records]
+        finally:
+            path.unlink()
+
+    def test_a_record_longer_than_many_blocks(self, tmp_path: Path, block_size: None) -> None:
+        path = tmp_path / "a.csv"
+        long = "x\n" * 500 + '"quoted", too'
+        path.write_text("a,b\n" + record([long, "1"], "\n") + "2,3\n", encoding="utf-8")
+        assert read_layout(path).total == 0
+        assert record_lines(path, [0, 1]) == {0: 2, 1: 503}
+
+    def test_only_what_is_there_has_a_line(self, tmp_path: Path, block_size: None) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text("a,b\n1,2\n", encoding="utf-8")
+        assert record_lines(path, [0, 1, 7]) == {0: 2}
+        assert record_lines(path, []) == {}
+
+
+class TestBrokenFiles:
+    @pytest.mark.parametrize(
+        ("text", "lines", "found"),
+        [
+            ("a,b\n1\n1,2\n", [2], "1 field"),
+            ("a,b\n1,2,3\n1,2\n1,2,3,4\n", [2, 4], "3 fields"),
+            ("a,b\n\n1,2\n\n\n1,2,3\n", [6], "3 fields"),
+            ('a,b\n1,"x\ny"\n1,2,\n', [4], "3 fields"),
+            ('a,b\n1,x"y\n1,2,3\n', [2], "a quote out of place"),
+            ('a,b\n1, "x"\n1,2\n', [2], "a quote out of place"),
+            ('a,b\n1,2\n"1"x,2\n', [3], "a quote out of place"),
+            ('a,b\n1,2\n1,"2\n1,2\n', [3], "a quote out of place"),
+            ('a,b\n1,2,3\n1,"2\n1,2\n', [2, 3], "3 fields"),
+            ("a,b\n1,2\n1", [3], "1 field"),
+            ('a,b\n1,2\n1,"', [3], "a quote out of place"),
+            ('"a,b\n1,2\n', [1], "a quote out of place"),
+        ],
+    )
+    def test_names_the_line(self, tmp_path: Path, block_size: None, text: str, lines: list[int], found: str) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text(text, encoding="utf-8")
+        layout = read_layout(path)
+        assert [problem.line for problem in layout.problems] == lines
+        assert layout.problems[0].found == found
+        assert layout.total == len(lines)
+
+    def test_the_first_20_are_kept_and_all_counted(self, tmp_path: Path, block_size: None) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text("a,b\n" + "1,2\n1,2,3\n" * 50, encoding="utf-8")
+        layout = read_layout(path)
+        assert [problem.line for problem in layout.problems] == [3 + 2 * i for i in range(20)]
+        assert layout.total == 50
+
+    @given(st.binary(max_size=60))
+    def test_any_bytes_can_be_looked_through(self, data: bytes) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "a.csv")
+            path.write_bytes(data)
+            layout = read_layout(path)
+            assert layout.total >= len(layout.problems)
+            record_lines(path, range(5))

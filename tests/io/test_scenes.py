@@ -1,0 +1,164 @@
+"""Reading and writing scenes.jsonl."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotball_core.errors import InputError, SpotballError
+from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.schema import Scene
+from tests.builders import scene
+
+LINE = '{"sport":"soccer","image":"163","width":640,"height":360,"grid":{"rows":6,"cols":10}}'
+
+
+def fails(path: Path) -> InputError:
+    with pytest.raises(InputError) as error:
+        read_scenes(path)
+    return error.value
+
+
+def written(folder: Path, *lines: str) -> Path:
+    path = folder / "scenes.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+NAMES = st.text(min_size=1, max_size=6).map(str.strip).filter(bool)
+BOX = st.tuples(*[st.floats(0, 50, allow_nan=False)] * 4).map(
+    lambda b: (min(b[0], b[2]), min(b[1], b[3]), max(b[0], b[2]), max(b[1], b[3]))
+)
+SCENES = st.builds(
+    lambda image, sport, cells, box, players, control, path: scene(
+        image, sport, ball_cells=cells, ball_box=box, players=players, control=control, path=path
+    ),
+    NAMES,
+    NAMES,
+    st.none() | st.lists(st.sampled_from(["A1", "f10", "5D"]), unique=True),
+    st.none() | BOX,
+    st.none() | st.lists(BOX, max_size=2),
+    st.booleans(),
+    st.none() | NAMES,
+)
+
+
+class TestRoundTrip:
+    @settings(max_examples=40)
+    @given(st.lists(SCENES, min_size=1, max_size=4, unique_by=lambda one: one.key))
+    def test_what_is_written_is_read(self, known: list[Scene]) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "scenes.jsonl")
+            write_scenes(known, path)
+            assert read_scenes(path) == tuple(known)
+
+    def test_one_line_a_scene(self, tmp_path: Path) -> None:
+        path = tmp_path / "scenes.jsonl"
+        write_scenes([scene("1"), scene("2")], path)
+        assert [json.loads(line)["image"] for line in path.read_text().splitlines()] == ["1", "2"]
+
+    def test_the_same_image_of_two_sports(self, tmp_path: Path) -> None:
+        path = tmp_path / "scenes.jsonl"
+        write_scenes([scene("1", "soccer"), scene("1", "volleyball")], path)
+        assert [one.key for one in read_scenes(path)] == [("soccer", "1"), ("volleyball", "1")]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            LINE,
+            LINE + "\n",
+            "\n\n" + LINE + "\n  \n\n",
+            LINE + "\r\n\r\n",
+            "\ufeff" + LINE,
+            LINE.replace('"163"', "163"),
+        ],
+    )
+    def test_blank_lines_line_endings_and_a_mark(self, tmp_path: Path, text: str) -> None:
+        path = tmp_path / "scenes.jsonl"
+        path.write_bytes(text.encode())
+        assert [one.key for one in read_scenes(path)] == [("soccer", "163")]
+
+    def test_other_line_separators_within_a_name(self, tmp_path: Path) -> None:
+        path = tmp_path / "scenes.jsonl"
+        path.write_text(LINE.replace("163", "a\u2028b\u0085c"), encoding="utf-8")
+        assert read_scenes(path)[0].image == "a\u2028b\u0085c"
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("line", "field", "found"),
+        [
+            ("{", "line", '"{"'),
+            ("[]", "line", "[]"),
+            (LINE[:-3], "line", LINE[:20]),
+            (LINE.replace('"image":"163",', ""), "image", "nothing"),
+            (LINE.replace("640", "0"), "width", "0"),
+            (LINE.replace("640", '"wide"'), "width", '"wide"'),
+            (LINE.replace("}}", '},"ball_cell":["C2"]}'), "ball_cell", '["C2"]'),
+            (LINE.replace("}}", '},"players":[[5,0,1,1]]}'), "players.0", "[5, 0, 1, 1]"),
+            (LINE.replace("}}", '},"players":[[1,2,3]]}'), "players.0", "[1, 2, 3]"),
+            (LINE.replace("}}", '},"ball_box":[0,0,1]}'), "ball_box", "nothing"),
+        ],
+    )
+    def test_file_line_field_found(self, tmp_path: Path, line: str, field: str, found: str) -> None:
+        path = written(tmp_path, "", LINE.replace("163", "1"), " ", line, LINE.replace("163", "2"))
+        (problem,) = fails(path).problems
+        assert (problem.file, problem.line) == (str(path), 4)
+        assert problem.field.startswith(field)
+        assert found.removesuffix('"') in problem.found.replace("\\", "")
+        assert problem.expected
+
+    def test_a_cell_outside_the_grid(self, tmp_path: Path) -> None:
+        path = written(tmp_path, LINE.replace("}}", '},"ball_cells":["G1"]}'))
+        assert str(fails(path)).startswith(f"{path}:1: ")
+        assert "'G1' is outside the grid, whose cells run from A1 to F10" in str(fails(path))
+
+    def test_an_image_twice_names_both_lines(self, tmp_path: Path) -> None:
+        path = written(tmp_path, LINE, "", LINE)
+        assert str(fails(path)) == (
+            f"{path}:3: image: found soccer/163 again, first on line 1, expected each (sport, image) once"
+        )
+
+    def test_25_problems_are_20_lines_and_a_count(self, tmp_path: Path) -> None:
+        error = fails(written(tmp_path, *(["{"] * 25)))
+        lines = str(error).splitlines()
+        assert len(lines) == 21
+        assert lines[19].startswith(f"{tmp_path / 'scenes.jsonl'}:20: ")
+        assert lines[20] == "... and 5 more problems"
+        assert error.total == 25
+
+    def test_nothing_there(self, tmp_path: Path) -> None:
+        assert str(fails(tmp_path / "no.jsonl")).startswith(f"{tmp_path / 'no.jsonl'}: file: found nothing there")
+
+    @pytest.mark.parametrize("text", ["", "\n\n", "\ufeff"])
+    def test_no_scenes(self, tmp_path: Path, text: str) -> None:
+        assert "found no scenes, expected at least one" in str(fails(written(tmp_path, text)))
+
+    def test_a_folder(self, tmp_path: Path) -> None:
+        assert f"{tmp_path}: file: found" in str(fails(tmp_path))
+
+    def test_not_utf8(self, tmp_path: Path) -> None:
+        path = tmp_path / "scenes.jsonl"
+        path.write_bytes(LINE.encode("utf-16"))
+        assert "UTF-8" in str(fails(path))
+
+    @settings(max_examples=60)
+    @given(
+        st.binary(max_size=40)
+        | st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass"))
+        | st.tuples(st.integers(0, len(LINE)), st.binary(max_size=3)).map(
+            lambda edit: LINE.encode()[: edit[0]] + edit[1] + LINE.encode()[edit[0] + 1 :]
+        )
+    )
+    def test_nothing_else_is_raised(self, data: bytes) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "scenes.jsonl")
+            path.write_bytes(data)
+            with contextlib.suppress(SpotballError):
+                assert read_scenes(path)

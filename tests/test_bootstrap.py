@@ -1,0 +1,93 @@
+"""Resample weights and percentile intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_core.errors import OptionError
+from spotball_core.stats.bootstrap import percentile_interval, resample_weights
+
+
+class TestWeights:
+    @given(st.integers(1, 30), st.integers(0, 20), st.integers(0, 2**32))
+    def test_every_resample_draws_as_many_as_there_are(self, n: int, resamples: int, seed: int) -> None:
+        weights = resample_weights(n, resamples, seed)
+        assert weights.shape == (resamples, n)
+        assert weights.dtype == np.float64
+        assert (weights >= 0).all()
+        assert (weights == weights.round()).all()
+        assert (weights.sum(axis=1) == n).all()
+
+    def test_the_same_seed_draws_the_same(self) -> None:
+        np.testing.assert_array_equal(resample_weights(20, 50, 7), resample_weights(20, 50, 7))
+
+    def test_seed_0_is_a_seed_and_the_default(self) -> None:
+        np.testing.assert_array_equal(resample_weights(20, 50), resample_weights(20, 50, 0))
+        np.testing.assert_array_equal(resample_weights(20, 50, 0), resample_weights(20, 50, 0))
+
+    def test_another_seed_draws_otherwise(self) -> None:
+        assert (resample_weights(20, 50, 0) != resample_weights(20, 50, 1)).any()
+
+    def test_a_generator_is_drawn_from(self) -> None:
+        generator = np.random.default_rng(3)
+        first, second = resample_weights(20, 50, generator), resample_weights(20, 50, generator)
+        np.testing.assert_array_equal(first, resample_weights(20, 50, 3))
+        assert (first != second).any()
+
+    def test_nothing_global_is_drawn_from(self) -> None:
+        before = np.random.get_state()[1].copy()  # noqa: NPY002
+        resample_weights(20, 50, 0)
+        np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+    def test_draws_are_with_replacement_and_even(self) -> None:
+        # A count of n draws among n is binomial(n, 1/n): mean 1, variance 1 - 1/n, never drawn (1 - 1/n) ** n.
+        n, resamples = 10, 20_000
+        weights = resample_weights(n, resamples, 1)
+        assert weights.mean(axis=0) == pytest.approx(np.ones(n), abs=5 / math.sqrt(resamples))
+        assert weights.var() == pytest.approx(1 - 1 / n, abs=0.02)
+        assert (weights == 0).mean() == pytest.approx((1 - 1 / n) ** n, abs=0.01)
+        # Counts of two units of one resample crowd each other out: covariance -1/n.
+        assert np.cov(weights.T)[0, 1] == pytest.approx(-1 / n, abs=0.03)
+
+    @pytest.mark.parametrize(("n", "resamples"), [(0, 5), (-1, 5), (5, -1)])
+    def test_what_cannot_be_drawn(self, n: int, resamples: int) -> None:
+        with pytest.raises(OptionError, match=f"{resamples} resamples of {n} units"):
+            resample_weights(n, resamples)
+
+
+def quantile(values: list[float], q: float) -> float:
+    """By linear interpolation between order statistics (Hyndman and Fan's type 7)."""
+    ordered = sorted(values)
+    place = q * (len(ordered) - 1)
+    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+    return low + (high - low) * (place - math.floor(place))
+
+
+class TestInterval:
+    @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40), st.sampled_from([0.5, 0.9, 0.95]))
+    def test_quantiles_by_hand(self, values: list[float], confidence: float) -> None:
+        interval = percentile_interval(values, confidence)
+        assert interval is not None
+        assert interval[0] == pytest.approx(quantile(values, (1 - confidence) / 2), rel=1e-9, abs=1e-6)
+        assert interval[1] == pytest.approx(quantile(values, (1 + confidence) / 2), rel=1e-9, abs=1e-6)
+        assert interval[0] <= interval[1]
+
+    def test_95_percent_unless_said_otherwise(self) -> None:
+        assert percentile_interval(np.arange(1001)) == pytest.approx((25.0, 975.0), rel=1e-12)
+
+    def test_undefined_resamples_are_left_out(self) -> None:
+        assert percentile_interval([1.0, math.nan, 3.0, math.inf], 0.5) == (1.5, 2.5)
+
+    @pytest.mark.parametrize("values", [[], [math.nan, math.nan]])
+    def test_no_resample_with_a_value(self, values: list[float]) -> None:
+        assert percentile_interval(values) is None
+
+    def test_numbers_of_python(self) -> None:
+        interval = percentile_interval(np.array([1, 2, 3], dtype=np.int32))
+        assert interval is not None
+        assert [type(end) for end in interval] == [float, float]

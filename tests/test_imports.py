@@ -1,0 +1,127 @@
+"""Imports: which way they point, what they cost, and what is public."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import spotball_core
+from tests.conftest import ROOT
+
+MAY_IMPORT = {
+    "spotball_core": {"spotball_core"},
+    "spotball_adapters": {"spotball_core", "spotball_adapters"},
+    "spotball_gen": {"spotball_core", "spotball_gen"},
+}
+"""Each package, and those of the three that it may import."""
+
+HEAVY = ("ot", "shapely", "polars", "scipy", "matplotlib", "typer", "rich", "pandas", "torch")
+
+FILES = [path for package in MAY_IMPORT for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+def imported(tree: ast.AST, package: str) -> Iterator[str]:
+    """Full names of all modules that a file names in an import, wherever in it, relative ones made absolute."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            yield ".".join([*above, *([node.module] if node.module else [])])
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            yield from (arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str))
+
+
+def package_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).parent.parts)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_one_way(path: Path) -> None:
+    package = package_of(path)
+    names = set(imported(ast.parse(path.read_text(encoding="utf-8")), package))
+    ours = {name.split(".")[0] for name in names} & MAY_IMPORT.keys()
+    assert ours <= MAY_IMPORT[package.split(".")[0]]
+
+
+def test_there_are_files_to_look_at() -> None:
+    assert len(FILES) > 30
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("import spotball_gen.video", {"spotball_gen.video"}),
+        ("def f():\n    from spotball_gen import x", {"spotball_gen"}),
+        ("if TYPE_CHECKING:\n    import a.b as c, d", {"a.b", "d"}),
+        ("from . import x", {"spotball_core.io"}),
+        ("from ..grid import Grid", {"spotball_core.grid"}),
+        ("importlib.import_module('spotball_gen')", {"spotball_gen"}),
+    ],
+)
+def test_the_walker_sees_every_kind_of_import(source: str, names: set[str]) -> None:
+    assert set(imported(ast.parse(source), "spotball_core.io")) == names
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import spotball_core",
+        "from spotball_core import Grid",
+        "from spotball_core import Scene, accuracy, wasserstein",
+    ],
+)
+def test_what_is_heavy_is_not_loaded(statement: str) -> None:
+    code = f"import sys; {statement}; print(*sorted({set(HEAVY)!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+class TestPublicNames:
+    @pytest.mark.parametrize("name", spotball_core.__all__)
+    def test_every_name_resolves(self, name: str) -> None:
+        value = getattr(spotball_core, name)
+        assert getattr(spotball_core, name) is value
+        assert value is getattr(importlib.import_module(spotball_core._HOME_OF[name]), name)
+
+    def test_type_checkers_see_the_same(self) -> None:
+        tree = ast.parse(Path(spotball_core.__file__).read_text(encoding="utf-8"))
+        (block,) = [
+            node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        ]
+        seen = {}
+        for node in block.body:
+            assert isinstance(node, ast.ImportFrom)
+            for alias in node.names:
+                # `import X as X` is what makes a name public to a type checker.
+                assert alias.asname == alias.name
+                seen[alias.name] = node.module
+        assert seen == spotball_core._HOME_OF
+
+    def test_all_is_sorted_and_listed(self) -> None:
+        assert spotball_core.__all__ == sorted(set(spotball_core.__all__))
+        assert set(spotball_core.__all__) <= set(dir(spotball_core))
+
+    def test_star_import(self) -> None:
+        names: dict[str, object] = {}
+        exec("from spotball_core import *", names)
+        assert set(spotball_core.__all__) <= names.keys()
+
+    def test_the_version_is_the_distributions(self) -> None:
+        assert spotball_core.__version__ == importlib.import_module("importlib.metadata").version("spotball-core")
+
+    @pytest.mark.parametrize("name", ["nothing", "grid_", "_secret", "Scoring2"])
+    def test_what_is_not_there(self, name: str) -> None:
+        with pytest.raises(AttributeError, match=f"module 'spotball_core' has no attribute '{name}'"):
+            getattr(spotball_core, name)
+
+    def test_names_that_clash_with_modules_stay_what_they_are(self) -> None:
+        # Importing a submodule sets its name on the package: none may take a public name's place.
+        submodules = {path.stem for path in (ROOT / "spotball_core").iterdir()}
+        assert submodules.isdisjoint(spotball_core.__all__)

@@ -20,7 +20,7 @@ from spotball_core.estimates import Answers, Estimator, SceneArrays
 from spotball_core.grid import FloatArray
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import Images, ScorePolicy
-from spotball_core.schema.report import GroupScore, ScoreReport, Signature
+from spotball_core.schema.report import Ceiling, GroupScore, ScoreReport, Signature
 from spotball_core.schema.response import Kind
 from spotball_core.schema.scene import Scene
 
@@ -48,6 +48,7 @@ def score(
     cluster: Literal["image", "participant"] = "image",
     bootstrap: int = 1000,
     seed: int = 0,
+    ceiling: bool = False,
 ) -> ScoreReport:
     """Score responses: every metric for every group, with intervals and a signature.
 
@@ -63,6 +64,7 @@ def score(
         cluster: what the bootstrap draws.
         bootstrap: how many resamples; 0 for no intervals.
         seed: seed of the resamples.
+        ceiling: add the noise ceiling, how close anyone can get to the reference's people.
 
     Raises:
         InputError: for files that cannot be used.
@@ -98,8 +100,18 @@ def score(
         0,
     ):
         raise OptionError("choices are given both in a ScorePolicy and as arguments")
-    counts, known = load(responses, scenes, participants=policy.cluster == "participant")
-    return Scoring(counts, known, policy).report()
+    counts, known = load(responses, scenes, participants=ceiling or policy.cluster == "participant")
+    scoring = Scoring(counts, known, policy)
+    if not ceiling:
+        return scoring.report()
+    from spotball_core.stats.ceiling import noise_ceiling
+
+    ceilings = noise_ceiling(scoring, seed=policy.seed)
+    report = scoring.report(ceilings)
+    if ceilings:
+        return report
+    missing = f"no noise ceiling: the answers of {policy.reference} do not tell two participants apart"
+    return report.model_copy(update={"warnings": (*report.warnings, missing)})
 
 
 def load(responses: object, scenes: object, *, participants: bool) -> tuple[Counts, Sequence[Scene]]:
@@ -271,8 +283,8 @@ class Scoring:
 
     # Numbers -------------------------------------------------------------------------------------------------
 
-    def report(self) -> ScoreReport:
-        """Every metric of every group."""
+    def report(self, ceilings: tuple[Ceiling, ...] = ()) -> ScoreReport:
+        """Every metric of every group, beside noise ceilings if there are any."""
         signature = self.signature()
         return ScoreReport(
             signature=str(signature),
@@ -280,6 +292,7 @@ class Scoring:
             policy=self.policy,
             warnings=tuple(self._warnings()),
             groups=tuple(self._score(group) for group in self.groups),
+            ceilings=ceilings,
         )
 
     def _score(self, group: Group) -> GroupScore:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,19 +9,8 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 from spotball_core.errors import OptionError
-
-
-class Format(StrEnum):
-    """Forms a report is written in."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
-
-
-_BY_ENDING = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown}
 
 
 def score(
@@ -49,10 +37,11 @@ def score(
     ] = "image",
     bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Resamples for the intervals; 0 for none.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the resamples.")] = 0,
-    format: Annotated[
-        Format | None, typer.Option(help="Form of the report. Default: by the ending of --out, else table.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of printing.")] = None,
+    ceiling: Annotated[
+        bool, typer.Option("--ceiling", help="Add how close anyone can get: people against people.")
+    ] = False,
+    format: FormatOption = None,
+    out: Out = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -78,8 +67,9 @@ def score(
         cluster=cluster,
         bootstrap=bootstrap,
         seed=seed,
+        ceiling=ceiling,
     )
-    format = format or (_BY_ENDING.get(out.suffix, Format.table) if out else Format.table)
+    format = format_for(format, out)
     if format is Format.json:
         text = report.model_dump_json(indent=1) + "\n"
     elif format is Format.csv:
@@ -91,14 +81,7 @@ def score(
     if format in (Format.json, Format.csv):
         for warning in report.warnings:
             tell(f"warning: {warning}")
-    if out is None:
-        typer.echo(text, nl=False)
-        return
-    from spotball_core.io.files import replacing
-
-    with replacing(out) as beside:
-        beside.write_text(text, encoding="utf-8")
-    tell(f"wrote {out}")
+    deliver(text, out, tell)
 
 
 def _parts(by: str) -> tuple[Literal["sport", "respondent", "prompt"], ...]:

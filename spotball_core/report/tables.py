@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from spotball_core.metrics.registry import METRICS, Metric
-from spotball_core.schema.report import GroupScore, ScoreReport
+from spotball_core.schema.report import GroupScore, MetricValue, ScoreReport
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,8 +37,7 @@ def print_table(report: ScoreReport, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    n_names = len(report.policy.by)
-    for title, heads, rows in _sections(report):
+    for title, n_names, heads, rows in _sections(report):
         widths = [_width(head, [row[i] for row in rows]) for i, head in enumerate(heads)]
         for number, columns in enumerate(_fitting(widths, n_names, console.width)):
             table = Table(title=None if number else title, title_justify="left", title_style="bold", header_style="")
@@ -89,34 +88,53 @@ def to_text(report: ScoreReport, *, to_terminal: bool = False) -> str:
 def to_markdown(report: ScoreReport) -> str:
     """The report as Markdown tables, one a family of metrics, with the signature at the foot."""
     lines: list[str] = []
-    for title, heads, rows in _sections(report):
-        rules = ["---" if head in report.policy.by else "---:" for head in heads]
+    for title, n_names, heads, rows in _sections(report):
+        rules = ["---"] * n_names + ["---:"] * (len(heads) - n_names)
         lines += [f"**{title}**", "", _row(heads), _row(rules), *(_row(row) for row in rows), ""]
     return "\n".join([*lines, *(f"{line}  " for line in _foot(report).splitlines())]) + "\n"
 
 
 def to_csv(report: ScoreReport) -> str:
-    """The report as CSV, one line for each group and metric, full precision, the signature in each line."""
+    """The report as CSV, full precision, the signature in each line.
+
+    One line for each group and metric, then one for each figure of a noise ceiling (`ceiling.*`), if there are any.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
+
+    def write(name: tuple[object, ...], key: str, value: MetricValue, unit: str, signature: str) -> None:
+        low, high = value.ci95 or (None, None)
+        writer.writerow((*name, key, value.value, value.sd, low, high, unit, value.reference, value.reason, signature))
+
     for group in report.groups:
+        name = (group.sport, group.respondent, group.kind, group.prompt)
+        numbers = (group.n_images, group.n_responses, group.n_unparsed)
         for key, value in group.metrics.items():
-            low, high = value.ci95 or (None, None)
-            name = (group.sport, group.respondent, group.kind, group.prompt)
-            numbers = (group.n_images, group.n_responses, group.n_unparsed)
-            unit = _unit(METRICS[key], report)
-            row = (*name, *numbers, key, value.value, value.sd, low, high, unit, value.reference, value.reason)
-            writer.writerow((*row, report.signature))
+            write((*name, *numbers), key, value, _unit(METRICS[key], report), report.signature)
+    for ceiling in report.ceilings:
+        people = (ceiling.sport, ceiling.reference, None, None, ceiling.n_images, None, None)
+        distance = report.policy.wasserstein_unit
+        for key, value, unit in (
+            ("ceiling.split_half", ceiling.split_half, distance),
+            ("ceiling.uniform", MetricValue(value=ceiling.uniform), distance),
+            ("ceiling.participant_accuracy", ceiling.participant_accuracy, "share"),
+            ("ceiling.leave_one_out_accuracy", ceiling.leave_one_out_accuracy, "share"),
+        ):
+            write(people, key, value, unit, ceiling.signature)
     return out.getvalue()
 
 
-def _sections(report: ScoreReport) -> Iterator[tuple[str, list[str], list[list[str]]]]:
-    """Title, column heads and rows of each table: who answered, then one table a family of metrics."""
+def _sections(report: ScoreReport) -> Iterator[tuple[str, int, list[str], list[list[str]]]]:
+    """Title, number of columns that are names, heads and rows of each table.
+
+    Who answered, then one table a family of metrics, then the noise ceiling where there is one.
+    """
+    n_names = len(report.policy.by)
     names = [_name(group, report) for group in report.groups]
     counts = [[f"{n:,}" for n in (group.n_images, group.n_responses, group.n_unparsed)] for group in report.groups]
     rows = [[*name, *numbers] for name, numbers in zip(names, counts, strict=True)]
-    yield "Scored", [*report.policy.by, "images", "responses", "unparsed"], rows
+    yield "Scored", n_names, [*report.policy.by, "images", "responses", "unparsed"], rows
     for family, title in FAMILIES.items():
         shown = [
             metric
@@ -127,12 +145,43 @@ def _sections(report: ScoreReport) -> Iterator[tuple[str, list[str], list[list[s
             heads = [*report.policy.by, *(_head(metric, report) for metric in shown)]
             yield (
                 title,
+                n_names,
                 heads,
                 [
                     [*name, *(_cell(metric, group, report) for metric in shown)]
                     for name, group in zip(names, report.groups, strict=True)
                 ],
             )
+
+    if report.ceilings:
+        yield from _ceilings(report)
+
+
+def _ceilings(report: ScoreReport) -> Iterator[tuple[str, int, list[str], list[list[str]]]]:
+    """How close people come to each other, and how close the groups come to them."""
+    unit, digits = report.policy.wasserstein_unit, 1 if report.policy.wasserstein_unit == "px" else 3
+    heads = ["sport", "participants", "images", f"Half of them to the other half ({unit})", f"Uniform ({unit})"]
+    rows = [
+        [
+            ceiling.sport,
+            str(ceiling.n_participants),
+            str(ceiling.n_images),
+            _said(ceiling.split_half, 1, digits),
+            f"{ceiling.uniform:.{digits}f}",
+            _said(ceiling.participant_accuracy, 100, 1),
+            _said(ceiling.leave_one_out_accuracy, 100, 1),
+        ]
+        for ceiling in report.ceilings
+    ]
+    yield "Noise ceiling", 1, [*heads, "Accuracy of one (%)", "Accuracy of the others' favorite (%)"], rows
+    heads = ["sport", "group", f"If it sampled the reference ({unit})", "Closeness (0 uniform, 1 ceiling)"]
+    rows = [
+        [ceiling.sport, name, f"{floor:.{digits}f}", f"{ceiling.score[name]:.3f}" if name in ceiling.score else "-"]
+        for ceiling in report.ceilings
+        for name, floor in ceiling.sampling_floor.items()
+    ]
+    if rows:
+        yield "Closeness to the reference", 2, heads, rows
 
 
 def _name(group: GroupScore, report: ScoreReport) -> list[str]:
@@ -157,10 +206,18 @@ def _cell(metric: Metric, group: GroupScore, report: ScoreReport) -> str:
     unit = _unit(metric, report)
     factor, digits = (100, 1) if unit == "share" else (1, 1 if unit == "px" else 3)
 
+    return _said(value, factor, digits, with_sd=unit != "share")
+
+
+def _said(value: MetricValue, factor: float, digits: int, *, with_sd: bool = False) -> str:
+    """Value, standard deviation and interval; the interval on a line of its own."""
+    if value.value is None:
+        return "-"
+
     def say(number: float) -> str:
         return f"{number * factor:.{digits}f}"
 
-    text = say(value.value) + (f" ± {say(value.sd)}" if value.sd is not None and unit != "share" else "")
+    text = say(value.value) + (f" ± {say(value.sd)}" if value.sd is not None and with_sd else "")
     return text + (f"\n[{say(value.ci95[0])}, {say(value.ci95[1])}]" if value.ci95 else "")
 
 

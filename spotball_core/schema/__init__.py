@@ -1,11 +1,12 @@
 """Records at the edge of the library: what is read from files and written to them (design: pydantic, frozen)."""
 
 from spotball_core.schema.policy import ScorePolicy
-from spotball_core.schema.report import GroupScore, MetricValue, ScoreReport, Signature
+from spotball_core.schema.report import Ceiling, GroupScore, MetricValue, ScoreReport, Signature
 from spotball_core.schema.response import Kind, PredictionDistribution, Response
 from spotball_core.schema.scene import GridShape, GroundTruth, PlayerBox, Scene
 
 __all__ = [
+    "Ceiling",
     "GridShape",
     "GroundTruth",
     "GroupScore",

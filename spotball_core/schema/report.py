@@ -93,8 +93,49 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+class Ceiling(Record):
+    """How close anyone can get to one sport's people. Distances are Wasserstein distances in the policy's unit.
+
+    Attributes:
+        sport: which one.
+        reference: the people.
+        n_participants: how many of them.
+        n_images: images that they answered and that are scored.
+        splits: how often they were split into halves.
+        split_half: distance between two random halves of the participants, mean over splits and images; its interval
+            draws images.
+        leave_one_out_accuracy: accuracy of the cell that the others named most, each participant left out in turn:
+            what somebody gets who has nothing but other people's answers. Cells named equally often share.
+        participant_accuracy: accuracy of the participants themselves, over their responses.
+        uniform: distance of the uniform distribution from the reference, mean over images.
+        sampling_floor: for each group, by its name, what a respondent would get that samples the reference's own
+            distribution as often on each image as the group did; 0 on images that the group answered with
+            probabilities, which are not sampled.
+        score: for each group, (uniform - W) / (uniform - split_half) on its images: 0 at the uniform distribution, 1
+            at the ceiling, above 1 where a group is closer to all people than half of them to the other half. No
+            score where the halves are no closer to each other than the uniform distribution is to people.
+    """
+
+    sport: str
+    reference: str
+    n_participants: int
+    n_images: int
+    splits: int
+    split_half: MetricValue
+    leave_one_out_accuracy: MetricValue
+    participant_accuracy: MetricValue
+    uniform: float
+    sampling_floor: dict[str, float]
+    score: dict[str, float]
+    signature: str
+
+
 class ScoreReport(Record):
-    """Everything `score` has to say; the contract of `spotball score --format json`."""
+    """Everything `score` has to say; the contract of `spotball score --format json`.
+
+    Attributes:
+        ceilings: the noise ceiling of each sport whose people are told apart, where it was asked for.
+    """
 
     schema_version: Literal[1] = SCHEMA_VERSION
     signature: str
@@ -102,6 +143,7 @@ class ScoreReport(Record):
     policy: ScorePolicy
     warnings: tuple[str, ...] = ()
     groups: tuple[GroupScore, ...]
+    ceilings: tuple[Ceiling, ...] = ()
 
     def group(self, respondent: str, *, sport: str | None = None, prompt: str | None = None) -> GroupScore:
         """The one group of a respondent (and sport, and prompt).

@@ -200,6 +200,7 @@ class Estimator:
     def _pool_function(self, metric: Metric) -> Callable[[FloatArray, FloatArray], FloatArray]:
         grid = self._one_grid(metric)
         if metric.key == "center_ratio":
+            strategy.window_mask(grid, self.policy.window)  # so that a window that is not defined is told here
             return lambda p, q: strategy.center_ratio(p, q, window=self.policy.window, grid=grid)
         if metric.key == "symmetric_center_bias":
             return lambda p, q: strategy.symmetric_center_bias(p, q, grid=grid)

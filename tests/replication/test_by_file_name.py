@@ -1,0 +1,152 @@
+"""The published join by file name, against the same join in plain loops, and by hand."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spotball_core.replication.material import Material
+from tests.release_layout import write_csv, write_release
+
+ALIASES = {"bb": "basketball", "vball": "volleyball"}
+PROMPTS = {"0": "base", "1": "cue", "2": "cot"}
+LETTERS = "ABCDEF"
+
+Box = tuple[float, float, float, float]
+Rates = tuple[int, float, float]
+
+
+def records(path: Path) -> Iterator[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file)
+
+
+def joined_by_loops(data: Path) -> dict[tuple[str, str, str], Rates]:
+    """Number of answers, near-player rate and overlap rate of each sport, respondent and prompt."""
+    boxes: dict[str, list[Box]] = {}
+    sport_of: dict[str, str] = {}
+    for row in records(data / "analysis/player_proximity/filtered_people_boxes_long.csv"):
+        name = Path(row["image"]).name
+        boxes.setdefault(name, []).append((float(row["x1"]), float(row["y1"]), float(row["x2"]), float(row["y2"])))
+        sport_of[name] = row["sport"]
+    hits: dict[tuple[str, str, str], list[tuple[bool, bool]]] = {}
+    for path in sorted((data / "responses/models").glob("*/*.csv")):
+        level, sport = path.stem.removeprefix("level").split("_")
+        for row in records(path):
+            name, cell = file_of(row["image"], boxes), position(row["cell"])
+            if name and cell:
+                condition = (ALIASES.get(sport, sport), path.parent.name, PROMPTS[level])
+                hits.setdefault(condition, []).append(near_and_over(cell, boxes[name]))
+    for path in sorted((data / "responses/humans").glob("*_clicks.csv")):
+        for row in records(path):
+            name = file_of(row["image"], boxes)
+            if name:
+                cell = (int(row["row"]), int(row["col"]))
+                hits.setdefault((sport_of[name], "human", "base"), []).append(near_and_over(cell, boxes[name]))
+    return {
+        condition: (len(found), sum(n for n, _ in found) / len(found), sum(o for _, o in found) / len(found))
+        for condition, found in hits.items()
+    }
+
+
+def file_of(image: str, boxes: dict[str, list[Box]]) -> str | None:
+    name = Path(image).name
+    tried = [name, *(f"{Path(name).stem}{ending}" for ending in (".jpg", ".png", ".jpeg"))]
+    return next((candidate for candidate in tried if candidate in boxes), None)
+
+
+def position(cell: str) -> tuple[int, int] | None:
+    text = cell.strip().upper()
+    match = re.fullmatch(r"([A-F])\s*([1-9]|10)", text) or re.fullmatch(r"([1-9]|10)\s*([A-F])", text)
+    if not match:
+        return None
+    letter, number = sorted(match.groups(), key=str.isdigit)
+    return LETTERS.index(letter) + 1, int(number)
+
+
+def near_and_over(cell: tuple[int, int], boxes: list[Box]) -> tuple[bool, bool]:
+    row, col = cell
+    left, top = (col - 1) * 64, (row - 1) * 60
+    x, y = left + 32, top + 30
+    distances, areas = [], []
+    for x1, y1, x2, y2 in boxes:
+        distances.append(math.hypot(max(x1 - x, 0, x - x2), max(y1 - y, 0, y - y2)))
+        wide, high = min(left + 64, x2) - max(left, x1), min(top + 60, y2) - max(top, y1)
+        areas.append(max(wide, 0) * max(high, 0))
+    return min(distances) <= 0.08 * math.hypot(640, 360), max(areas) / 3840 >= 0.02
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_joined_as_plain_loops_join(tmp_path: Path, seed: int) -> None:
+    folder = write_release(tmp_path, seed)
+    material = Material.read(folder)
+    expected = joined_by_loops(folder / "data")
+    found = {
+        condition: (joined.n, joined.near_player_rate, joined.overlap_rate)
+        for condition in material.conditions
+        if (joined := material.joined(condition))
+    }
+    assert set(found) == set(expected)
+    for condition, rates in expected.items():
+        assert found[condition] == pytest.approx(rates, abs=1e-12), condition
+
+
+@pytest.fixture
+def material(tmp_path: Path) -> Material:
+    return Material.read(write_release(tmp_path))
+
+
+def test_basketball_and_volleyball_share_players_and_soccer_does_not(material: Material) -> None:
+    names = material.by_file_name
+    assert names.name(("basketball", "1")) == names.name(("volleyball", "1")) == "1.png"
+    assert len(names.boxes("1.png")) == 2
+    assert len(names.boxes("2.jpg")) == 2  # both of soccer's own
+    assert names.name(("volleyball", "2")) is None  # no players were found on it
+    for prompt in ("base", "cue", "cot"):
+        soccer, volleyball = material.joined(("soccer", "gpt", prompt)), material.joined(("volleyball", "gpt", prompt))
+        assert soccer is not None
+        assert volleyball is not None
+        assert not soccer.mixed
+        assert volleyball.mixed
+
+
+def test_an_answer_to_an_image_of_another_name_is_left_out(material: Material) -> None:
+    # Of the controls, soccer's boxes name 302.jpg and 347.jpg, GPT calls them so and Gemini does not.
+    gpt, gemini = material.joined(("soccer", "gpt", "cot")), material.joined(("soccer", "gemini", "cot"))
+    assert gpt is not None
+    assert gemini is not None
+    assert gpt.n == 3 * 4  # images 2, 302 and 347; nobody looked for players on 163
+    assert gemini.n == 4  # image 2 alone
+
+
+def test_people_are_taken_for_those_of_the_sport_that_has_a_file_of_that_number(material: Material) -> None:
+    # Images 1, 2 and 3 of each sport, nine answers each: every 2 is soccer's 2.jpg, every 1 and 3 volleyball's.
+    soccer, volleyball = material.joined(("soccer", "human", "base")), material.joined(("volleyball", "human", "base"))
+    assert soccer is not None
+    assert volleyball is not None
+    assert soccer.n == 3 * 9
+    assert volleyball.n == 3 * 9
+    assert material.joined(("basketball", "human", "base")) is None
+    assert soccer.mixed
+
+
+def test_without_players_nothing_is_joined(tmp_path: Path) -> None:
+    folder = write_release(tmp_path)
+    (folder / "data/analysis/player_proximity/filtered_people_boxes_long.csv").unlink()
+    (folder / "data/analysis/player_proximity/filtered_people_image_summary.csv").unlink()
+    material = Material.read(folder)
+    assert all(material.joined(condition) is None for condition in material.conditions)
+
+
+def test_a_sport_that_only_the_folder_tells(tmp_path: Path) -> None:
+    folder = write_release(tmp_path)
+    path = folder / "data/analysis/player_proximity/filtered_people_boxes_long.csv"
+    rows = [(row["image"], row["x1"], row["y1"], row["x2"], row["y2"]) for row in records(path)]
+    before = Material.read(folder).by_file_name.boxes("1.png")
+    write_csv(path, ("image", "x1", "y1", "x2", "y2"), rows)
+    assert Material.read(folder).by_file_name.boxes("1.png").tolist() == before.tolist()

@@ -1,0 +1,122 @@
+"""The published figures: that they are whole, and when a value agrees with one as it was rounded."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from decimal import ROUND_HALF_UP, Decimal
+from importlib.resources import files
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from spotball_core.replication.published import Published, published
+
+SPORTS = {"soccer", "volleyball", "basketball"}
+MODELS = {"gemini", "gpt", "llama", "qwen"}
+
+
+def figure(value: str | None) -> Published:
+    return Published(where="table 1", quantity="something", value=value, read_from="here")
+
+
+def test_the_catalog_holds_every_figure_once_with_the_place_it_was_read_from() -> None:
+    catalog = published()
+    places = [(f.where, f.sport, f.respondent, f.prompt, f.quantity) for f in catalog.printed]
+    assert len(places) == len(set(places))
+    assert all(f.read_from and f.value for f in catalog.printed)
+    assert {f.where for f in catalog.printed} <= set(catalog.titles)
+    assert {f.sport for f in catalog.printed} == {*SPORTS, None}
+    assert {f.respondent for f in catalog.printed} == {"human", *MODELS, None}
+
+
+def test_the_catalog_is_as_large_as_the_tables() -> None:
+    counts = Counter(figure.where for figure in published().printed)
+    assert counts["table 1"] == 5 * 3
+    assert counts["table 2"] == 13 * 3 * 2
+    assert counts["table 3"] == 5 * 3 * 2
+    assert counts["section 4.3"] == 4 * 3 * 3
+    assert counts["figure 6"] == 4 * 3
+
+
+@pytest.mark.parametrize(
+    ("where", "sport", "respondent", "prompt", "quantity", "value"),
+    [
+        ("table 1", "soccer", None, None, "ball to image center (px)", "122.81"),
+        ("table 1", "basketball", None, None, "ball area (px²)", "1631.27"),
+        ("table 1", "soccer", None, None, "players per scene", "4.26"),
+        ("table 2", "soccer", "human", "base", "mean error (px)", "113.4"),
+        ("table 2", "volleyball", "llama", "cot", "mean error (px)", "272.6"),
+        ("table 2", "basketball", "qwen", "cue", "sd of the error (px)", "90.7"),
+        ("table 3", "volleyball", "gemini", None, "center ratio", "1.697"),
+        ("table 3", "basketball", "human", "base", "normalized entropy", "0.801"),
+        ("figure 5", None, None, None, "truth near a player (%)", "52.2"),
+        ("section 5.1", "basketball", None, None, "truth in the center window (%)", "56.3"),
+    ],
+)
+def test_figures_as_they_stand_in_the_paper(
+    where: str, sport: str | None, respondent: str | None, prompt: str | None, quantity: str, value: str
+) -> None:
+    (found,) = (
+        f
+        for f in published().printed
+        if (f.where, f.sport, f.respondent, f.prompt, f.quantity) == (where, sport, respondent, prompt, quantity)
+    )
+    assert found.value == value
+
+
+def test_trailing_zeros_are_digits_and_stay() -> None:
+    text = files("spotball_core.replication").joinpath("published.json").read_text(encoding="utf-8")
+    rows = [row for group in json.loads(text)["printed"] for row in group["rows"]]
+    assert all(isinstance(row[-1], str) for row in rows)
+    assert ["soccer", "llama", "cue", "mean error (px)", "147.0"] in rows
+    assert figure("147.0").decimals == 1
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "agrees"),
+    [
+        ("2.27", 2.269230769, True),
+        ("2.27", 2.275, True),
+        ("2.27", 2.2649, False),
+        ("163.30", 163.2965, True),
+        ("163.3", 163.26, True),
+        ("163.30", 163.26, False),
+        ("36.3", 36.4407, False),
+        ("0", 0.4, True),
+        ("0.8649681528662421", 0.8649681528662422, True),
+        ("0.8649681528662421", 0.8649681538, False),
+        ("<= 17", 17.0, True),
+        ("<= 17", 17.01, False),
+        ("< 1", 1.0, False),
+        ("< 1", 0.999, True),
+        ("> 1.2", 1.2, False),
+        (">= 0.99", 0.991, True),
+        ("-1.5", -1.46, True),
+    ],
+)
+def test_agreement_by_hand(printed: str, value: float, agrees: bool) -> None:
+    assert figure(printed).agrees(value) is agrees
+
+
+def test_a_figure_that_is_not_printed_agrees_with_nothing() -> None:
+    assert not figure(None).agrees(0.0)
+    assert figure(None).decimals is None
+
+
+@given(st.decimals(-10_000, 10_000, allow_nan=False, places=6), st.integers(0, 4))
+def test_a_value_agrees_with_itself_rounded_and_not_with_the_neighbors(exact: Decimal, digits: int) -> None:
+    unit = Decimal(1).scaleb(-digits)
+    printed = exact.quantize(unit, ROUND_HALF_UP)
+    assert figure(str(printed)).agrees(float(exact))
+    # Halfway between two figures a value agrees with both, so the neighbors but one are looked at.
+    assert not figure(str(printed + 2 * unit)).agrees(float(exact))
+    assert not figure(str(printed - 2 * unit)).agrees(float(exact))
+
+
+@pytest.mark.parametrize("value", ["about 5", "", "nan", "inf", "<= ", "1,5", "=< 3"])
+def test_what_is_no_number_is_refused(value: str) -> None:
+    with pytest.raises(ValidationError):
+        figure(value)

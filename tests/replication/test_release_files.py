@@ -1,0 +1,100 @@
+"""The release's own figures: read as text, and refused where they are broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from spotball_core.errors import InputError
+from spotball_core.replication.published import published
+from spotball_core.replication.release_files import read_release_figures
+from tests.release_layout import write_csv
+
+ACCURACY = "processed/accuracy_by_condition.csv"
+HEADER = ("sport", "respondent_type", "model", "level", "n_responses", "n_correct", "accuracy")
+
+
+def accuracy(folder: Path, *rows: Iterable[object]) -> Path:
+    write_csv(folder / ACCURACY, HEADER, rows)
+    return folder
+
+
+def test_rows_become_figures_with_their_digits(tmp_path: Path) -> None:
+    accuracy(
+        tmp_path,
+        ("soccer", "human", "", "", 7500, 1441, "0.1921"),
+        ("bb", "model", "Gemini", "2.0", 1000, 81, "0.0810"),
+    )
+    people, model = read_release_figures(tmp_path, published())
+    assert people.condition == ("soccer", "human", "base")
+    assert (people.where, people.quantity, people.value, people.n) == ("figure 4", "accuracy", "0.1921", 7500)
+    assert people.read_from == f"{ACCURACY}, column accuracy"
+    assert model.condition == ("basketball", "gemini", "cot")
+    assert model.value == "0.0810"
+
+
+def test_people_of_every_name(tmp_path: Path) -> None:
+    columns = ("sport", "model", "level", "n", "near_dist_rate", "near_overlap_rate")
+    rows = [("soccer", "humans", "", 12300, "0.7652", "0.5656"), ("vball", "human", "0", 8250, "0.896", "0.7523")]
+    write_csv(tmp_path / "analysis/player_proximity/proximity_summary.csv", columns, rows)
+    found = read_release_figures(tmp_path, published())
+    assert {figure.condition for figure in found} == {("soccer", "human", "base"), ("volleyball", "human", "base")}
+    assert {figure.quantity for figure in found} == {"near-player rate", "overlap rate"}
+
+
+def test_what_the_paper_prints_is_not_read_again(tmp_path: Path) -> None:
+    columns = ("sport", "model", "level", "prior_central", "central_ratio", "normalized_entropy")
+    rows = [("soccer", "human", 0, "0.36", "1.16426", "0.8172"), ("soccer", "gpt", 0, "0.36", "0.6231", "0.7702")]
+    write_csv(tmp_path / "analysis/center_bias/center_bias_soccer.csv", columns, rows)
+    found = read_release_figures(tmp_path, published())
+    printed = {(figure.respondent, figure.quantity) for figure in found}
+    assert ("human", "center ratio") not in printed
+    assert {("gpt", "center ratio"), ("gpt", "normalized entropy")} <= printed
+
+
+def test_no_files_no_figures(tmp_path: Path) -> None:
+    assert read_release_figures(tmp_path, published()) == ()
+
+
+def test_all_problems_of_all_files_are_told_with_their_lines(tmp_path: Path) -> None:
+    accuracy(
+        tmp_path,
+        ("cricket", "human", "", "", 7500, 1441, "0.1921"),
+        ("soccer", "model", "gpt", "3", 2500, 1, "0.5"),
+        ("soccer", "model", "gpt", "1", "many", 1, "0.5"),
+        ("soccer", "model", "gpt", "2", 2500, 1, "high"),
+        ("soccer", "model", "qwen", "0", 2500, 1, ""),
+    )
+    write_csv(tmp_path / "analysis/center_bias/center_bias_bb.csv", ("sport", "model"), [("bb", "gpt")])
+    with pytest.raises(InputError) as caught:
+        read_release_figures(tmp_path, published())
+    said = [(problem.line, problem.field) for problem in caught.value.problems]
+    assert said[:5] == [(2, "sport"), (3, "level"), (4, "n_responses"), (5, "accuracy"), (6, "accuracy")]
+    assert {field for line, field in said[5:]} == {
+        "level",
+        "central_ratio",
+        "normalized_entropy",
+        "prior_central",
+    }
+
+
+def test_a_condition_that_stands_there_twice_is_refused(tmp_path: Path) -> None:
+    row = ("soccer", "model", "gpt", "1", 2500, 1, "0.5")
+    with pytest.raises(InputError, match="each condition once"):
+        read_release_figures(accuracy(tmp_path, row, row), published())
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00broken", b'sport,model\n"soccer'])
+def test_what_is_no_csv_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "processed").mkdir()
+    (tmp_path / ACCURACY).write_bytes(content)
+    with pytest.raises(InputError, match="accuracy_by_condition"):
+        read_release_figures(tmp_path, published())
+
+
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ACCURACY).mkdir(parents=True)
+    with pytest.raises(InputError, match="readable csv"):
+        read_release_figures(tmp_path, published())

@@ -1,0 +1,166 @@
+"""The published soccer data, scored: figures of the paper and of the release's own analysis come out."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from spotball_core import Counts, ScoreReport, import_release, score
+from spotball_core.schema import GroupScore
+
+pytestmark = pytest.mark.real
+
+ANALYSIS = {
+    "center": "data/analysis/center_bias/center_bias_soccer.csv",
+    "accuracy": "data/processed/accuracy_by_condition.csv",
+}
+
+STANDARD: Mapping[str, Mapping[str, object]] = {
+    "human": {
+        "n_images": 50,
+        "n_responses": 7500,
+        "n_unparsed": 0,
+        "accuracy": 1441 / 7500,
+        "euclidean_error": (113.35966159, 65.12715942),
+        "near_player_rate": 0.83226667,
+        "overlap_rate": 0.63586667,
+        "center_ratio": 1.10506667,
+        "normalized_entropy": 0.81722128,
+    },
+    "gemini": {
+        "n_images": 50,
+        "n_responses": 1000,
+        "n_unparsed": 14,
+        "accuracy": 0.081,
+        "euclidean_error": (145.38072328, 66.48636184),
+        "wasserstein": (101.75991392, 37.22812777),
+        "near_player_rate": 0.83367140,
+        "overlap_rate": 0.73630832,
+        "center_ratio": 1.59818859,
+        "normalized_entropy": 0.81102893,
+    },
+}
+"""What the standard policy gives, rounded to 8 digits; value and standard deviation where there are two."""
+
+
+@pytest.fixture(scope="module")
+def dataset(real_release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("soccer") / "dataset"
+    import_release(real_release).write(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def standard(dataset: Path) -> ScoreReport:
+    return score(dataset, reference="human", bootstrap=200)
+
+
+@pytest.fixture(scope="module")
+def paper(dataset: Path) -> ScoreReport:
+    return score(dataset, policy="paper", reference="human", bootstrap=0)
+
+
+def rows(release: Path, which: str) -> list[dict[str, str]]:
+    with (release / ANALYSIS[which]).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def value(group: GroupScore, metric: str) -> float:
+    found = group.metrics[metric].value
+    assert found is not None
+    return found
+
+
+class TestStandard:
+    @pytest.mark.parametrize("respondent", list(STANDARD))
+    def test_every_figure(self, standard: ScoreReport, respondent: str) -> None:
+        group = standard.group(respondent)
+        for name, expected in STANDARD[respondent].items():
+            if name.startswith("n_"):
+                assert getattr(group, name) == expected
+            elif isinstance(expected, tuple):
+                assert value(group, name) == pytest.approx(expected[0], abs=5.1e-9), name
+                assert group.metrics[name].sd == pytest.approx(expected[1], abs=5.1e-9), name
+            else:
+                assert value(group, name) == pytest.approx(expected, abs=5.1e-9), name
+
+    def test_accuracies_are_quotients_of_whole_numbers(self, standard: ScoreReport) -> None:
+        assert value(standard.group("human"), "accuracy") == pytest.approx(1441 / 7500, abs=1e-9)
+        assert value(standard.group("gemini"), "accuracy") == pytest.approx(81 / 1000, abs=1e-9)
+
+    def test_who_is_compared_with_whom_on_what(self, standard: ScoreReport) -> None:
+        assert [(group.sport, group.respondent, group.kind, group.prompt) for group in standard.groups] == [
+            ("soccer", "human", "human", "base"),
+            ("soccer", "gemini", "model", "cot"),
+        ]
+        assert standard.group("human").metrics["wasserstein"].reason == "is the reference"
+        assert standard.policy.images == "shared"
+        assert "|images:shared50|ref:human|" in standard.signature
+        assert standard.provenance.dropped["controls"] == 2
+        assert standard.warnings == ()
+
+    def test_intervals_hold_the_values(self, standard: ScoreReport) -> None:
+        for group in standard.groups:
+            for name in ("accuracy", "euclidean_error", "near_player_rate", "overlap_rate", "center_ratio"):
+                interval = group.metrics[name].ci95
+                assert interval is not None
+                assert interval[0] < value(group, name) < interval[1], name
+
+    def test_people_are_nearer_to_the_ball_than_the_model(self, standard: ScoreReport) -> None:
+        human, gemini = standard.group("human"), standard.group("gemini")
+        for name in ("euclidean_error", "expected_error", "energy_score", "log_score", "brier_score"):
+            assert value(human, name) < value(gemini, name), name
+
+    def test_participants_instead_of_images(self, dataset: Path, standard: ScoreReport) -> None:
+        report = score(dataset, reference="human", bootstrap=50, cluster="participant")
+        human, gemini = report.group("human"), report.group("gemini")
+        for name, found in standard.group("human").metrics.items():
+            same = None if found.value is None else pytest.approx(found.value, rel=1e-12)
+            assert human.metrics[name].value == same
+        by_person, by_image = (one.metrics["euclidean_error"].ci95 for one in (human, standard.group("human")))
+        assert by_person is not None
+        assert by_image is not None
+        # People agree on images more than images are alike.
+        assert by_person[1] - by_person[0] < (by_image[1] - by_image[0]) / 2
+        assert gemini.metrics["euclidean_error"].ci95 is not None
+        assert report.provenance.data == standard.provenance.data
+
+
+class TestPaper:
+    def test_table_2_of_people(self, paper: ScoreReport) -> None:
+        found = paper.group("human").metrics["euclidean_error"]
+        assert f"{found.value:.2f} ± {found.sd:.2f}" == "113.36 ± 65.13"
+
+    def test_the_release_on_the_center_and_entropy_of_people(self, real_release: Path, paper: ScoreReport) -> None:
+        (row,) = [row for row in rows(real_release, "center") if row["model"] == "human"]
+        human = paper.group("human")
+        assert value(human, "center_ratio") == pytest.approx(float(row["central_ratio"]), abs=1e-9)
+        assert value(human, "center_ratio") == pytest.approx(1.1642666666666666, abs=1e-9)
+        assert value(human, "normalized_entropy") == pytest.approx(float(row["normalized_entropy"]), abs=1e-9)
+        assert value(human, "normalized_entropy") == pytest.approx(0.8172212837875619, abs=1e-9)
+
+    def test_the_release_on_accuracy(self, real_release: Path, paper: ScoreReport) -> None:
+        expected = {(row["model"] or "human"): row for row in rows(real_release, "accuracy")}
+        assert set(expected) == {"human", "gemini"}
+        for respondent, row in expected.items():
+            accuracy = paper.group(respondent).metrics["accuracy"]
+            assert f"{accuracy.value:.4f}" == f"{float(row['accuracy']):.4f}"
+            assert accuracy.value == pytest.approx(int(row["n_correct"]) / int(row["n_responses"]), abs=1e-9)
+            assert (accuracy.n_images or paper.group(respondent).n_images) == int(row["n_images"])
+
+    def test_models_keep_their_controls(self, paper: ScoreReport) -> None:
+        assert {group.respondent: group.n_images for group in paper.groups} == {"human": 50, "gemini": 52}
+        wasserstein = paper.group("gemini").metrics["wasserstein"]
+        assert (wasserstein.n_images, wasserstein.reason) == (50, "2 images with a visible ball left out")
+        assert wasserstein.value == pytest.approx(101.75991392, abs=5.1e-9)
+
+
+def test_counts_are_what_is_scored(dataset: Path, standard: ScoreReport) -> None:
+    from spotball_core import read_counts, read_dataset
+
+    read = read_dataset(dataset)
+    each = [read_counts(file, read.scenes) for file in read.response_files]
+    assert score(Counts.merge(each), read.scenes, reference="human", bootstrap=200) == standard

@@ -11,7 +11,7 @@ import numpy as np
 from spotball_core.errors import OptionError
 from spotball_core.grid import BoolArray, FloatArray
 
-TOLERANCE = 1e-7
+TOLERANCE = 1e-6
 """Fits end where the log likelihood is within this of its maximum, in nats an answer."""
 
 _MOST_CYCLES = 10_000
@@ -59,7 +59,7 @@ def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tu
 
     Returns:
         Weights, shape (n_fits, n_parts), each row sums to 1, and their log likelihoods, shape (n_fits,). These are
-        within 1e-7 nats an answer of their maximum.
+        within 1e-6 nats an answer of their maximum.
 
     Raises:
         OptionError: where an outcome that was seen has no probability in any allowed part, or the maximum is not

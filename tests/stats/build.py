@@ -1,0 +1,78 @@
+"""Counts and scorings from arrays, for tests of what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from spotball_core.counts import Counts
+from spotball_core.grid import FloatArray, Grid
+from spotball_core.schema import Scene, ScorePolicy
+from spotball_core.scoring import Scoring
+
+GRID = Grid.standard()
+
+Answers = Mapping[str, FloatArray]
+"""Mass by "respondent/prompt", shape (n_images, n_cells), or (n_participants, n_images, n_cells) for people."""
+
+
+def scene(image: int | str, sport: str = "soccer", **fields: Any) -> Scene:
+    given = {"ball_cells": ["C3"], "players": [[100.0, 100.0, 150.0, 220.0]], **fields}
+    return Scene(sport=sport, image=str(image), grid=GRID, **given)
+
+
+def scenes(n: int, sport: str = "soccer", **fields: Any) -> list[Scene]:
+    return [scene(image, sport, **fields) for image in range(n)]
+
+
+def varied_scenes(n: int, sport: str = "soccer", seed: int = 0) -> list[Scene]:
+    """Scenes with one or two ball cells and one or two players at random places."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for image in range(n):
+        cells = rng.choice(60, size=rng.integers(1, 3), replace=False)
+        corners = rng.uniform([0, 0], [540, 240], (rng.integers(1, 3), 2))
+        players = [[x, y, x + 60, y + 110] for x, y in corners.tolist()]
+        made.append(scene(image, sport, ball_cells=[GRID.label(int(cell)) for cell in cells], players=players))
+    return made
+
+
+def counts_of(known: Sequence[Scene], answers: Answers, unparsed: Answers | None = None) -> Counts:
+    """Counts of these answers to the scenes, in their order; `unparsed` has the same shape without the cells."""
+    rows: list[dict[str, object]] = []
+    people = any(mass.ndim == 3 for mass in answers.values())
+    for name, mass in answers.items():
+        respondent, prompt = name.rsplit("/", 1)
+        blanks = (unparsed or {}).get(name, np.zeros(mass.shape[:-1]))
+        full = np.concatenate([mass, blanks[..., None]], axis=-1)
+        for place in np.argwhere(full > 0):
+            *who, image, cell = (int(i) for i in place)
+            rows.append(
+                {
+                    "sport": known[image].sport,
+                    "image": known[image].image,
+                    "respondent": respondent,
+                    "kind": "human" if who else "model",
+                    "prompt": prompt,
+                    "cell": cell if cell < mass.shape[-1] else None,
+                    "n": float(full[tuple(place)]),
+                    **({"participant": f"p{who[0]}" if who else None} if people else {}),
+                }
+            )
+    table = pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"cell": pl.Int64})
+    return Counts.of(table, rows=GRID.rows, cols=GRID.cols)
+
+
+def scoring_of(known: Sequence[Scene], answers: Answers, unparsed: Answers | None = None, **choices: Any) -> Scoring:
+    """A scoring of these answers under policy `standard`, with 200 resamples unless said otherwise."""
+    policy = ScorePolicy.standard(**{"bootstrap": 200, **choices})
+    return Scoring(counts_of(known, answers, unparsed), known, policy)
+
+
+def drawn(rng: np.random.Generator, n_images: int, n_answers: int, *, cells: int = 60) -> FloatArray:
+    """Answers from another random distribution on each image, shape (n_images, n_cells)."""
+    shares = rng.dirichlet(np.full(cells, 0.3), n_images)
+    return rng.multinomial(n_answers, shares).astype(float)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_core.errors import OptionError
+from spotball_core.stats.permutation import Swaps, holm
+
+
+def test_few_images_have_every_way_of_swapping_once() -> None:
+    swaps = Swaps(4, 16)
+    ways = np.concatenate(list(swaps.blocks()))
+    assert swaps.exact
+    assert len(swaps) == len(ways) == 16
+    assert {tuple(way) for way in ways.tolist()} == {
+        (a, b, c, d) for a in (0, 1) for b in (0, 1) for c in (0, 1) for d in (0, 1)
+    }
+
+
+def test_many_images_are_swapped_at_random() -> None:
+    swaps = Swaps(5, 31)
+    assert not swaps.exact
+    assert len(swaps) == 31
+    ways = np.concatenate(list(Swaps(40, 20_000).blocks()))
+    assert set(np.unique(ways)) == {0.0, 1.0}
+    # 0.5 within 5 standard errors, for each image, and no two images swapped together.
+    assert np.abs(ways.mean(axis=0) - 0.5).max() < 5 * 0.5 / np.sqrt(20_000)
+    assert np.abs(np.corrcoef(ways.T) - np.eye(40)).max() < 5 / np.sqrt(20_000)
+
+
+def test_the_ways_depend_on_the_seed_and_not_on_the_blocks() -> None:
+    def ways(seed: int, width: int) -> np.ndarray:
+        return np.concatenate(list(Swaps(30, 500, seed).blocks(width)))
+
+    np.testing.assert_array_equal(ways(0, 1), ways(0, 100_000))
+    assert (ways(0, 1) != ways(1, 1)).any()
+
+
+def test_exact_ways_do_not_depend_on_the_blocks() -> None:
+    swaps = Swaps(10, 1024)
+    np.testing.assert_array_equal(
+        np.concatenate(list(swaps.blocks())), np.concatenate(list(swaps.blocks(width=1_000_000)))
+    )
+
+
+def test_p_value_of_drawn_ways_counts_the_observed_one() -> None:
+    assert Swaps(40, 99).p_value(0) == 0.01
+    assert Swaps(40, 99).p_value(99) == 1.0
+    assert Swaps(3, 100).p_value(2) == 0.25
+
+
+@pytest.mark.parametrize(("n", "permutations"), [(0, 10), (5, 0), (5, -1)])
+def test_nothing_to_swap_is_refused(n: int, permutations: int) -> None:
+    with pytest.raises(OptionError):
+        Swaps(n, permutations)
+
+
+def test_holm_by_hand() -> None:
+    # In order: 0.005 x 4 = 0.02, 0.01 x 3 = 0.03, 0.03 x 2 = 0.06, 0.04 x 1 = 0.04, which may not fall below 0.06.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([0.03]) == [0.03]
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_the_closed_procedure_of_bonferroni(p_values: list[float]) -> None:
+    """Adjusted p: the largest Bonferroni p value of all sets of hypotheses that hold this one."""
+    n = len(p_values)
+    for i, adjusted in enumerate(holm(p_values)):
+        worst = 0.0
+        # Of the sets of one size that hold i, the one with the largest smallest p is made of the largest others.
+        others = sorted((p for j, p in enumerate(p_values) if j != i), reverse=True)
+        for size in range(1, n + 1):
+            worst = max(worst, min(1.0, size * min([p_values[i], *others[: size - 1]])))
+        assert adjusted == pytest.approx(worst, abs=1e-15)

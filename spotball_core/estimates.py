@@ -8,7 +8,7 @@ of images only changes how often an image's statistics enter a sum, so all resam
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,9 +19,9 @@ from spotball_core.metrics import strategy, task
 from spotball_core.metrics.inputs import ratio, share, where_known
 from spotball_core.metrics.registry import Metric
 from spotball_core.schema.policy import ScorePolicy
-from spotball_core.schema.report import Interval, MetricValue
+from spotball_core.schema.report import MetricValue
 from spotball_core.schema.scene import Scene
-from spotball_core.stats.bootstrap import percentile_interval, resample_weights
+from spotball_core.stats.bootstrap import percentile_interval, weight_blocks
 
 PUBLISHED_WITH_CONTROLS = frozenset(
     {"euclidean_error", "near_player_rate", "overlap_rate", "center_ratio", "normalized_entropy"}
@@ -29,7 +29,7 @@ PUBLISHED_WITH_CONTROLS = frozenset(
 """Metrics whose published figures include controls and images that people did not see (policy `paper`)."""
 
 _BLOCK = 2_000_000
-"""Numbers in memory at once when participants are resampled."""
+"""Numbers in memory at once when resampling."""
 
 
 class SceneArrays:
@@ -94,24 +94,37 @@ class Estimator:
 
     def estimate(self, metric: Metric) -> MetricValue:
         """The metric's value with what belongs to it, or the reason why it has none."""
-        if reason := self._undefined(metric):
-            return MetricValue(value=None, reason=reason)
-        try:
-            statistic = self.statistic(metric, self.answers.mass, self.answers.unparsed)
-        except OptionError as error:
-            return MetricValue(value=None, reason=str(error))
-        value = float(statistic.total())
-        if not np.isfinite(value):
-            return MetricValue(value=None, reason=_NO_VALUE.get(metric.key, "no parsed responses"))
-        n_images = int(statistic.enters.sum())
-        return MetricValue(
-            value=value,
-            sd=statistic.sd,
-            ci95=self._interval(metric, statistic),
-            n_images=n_images if n_images != len(self.scenes) else None,
-            reference=self.policy.reference if "reference" in metric.needs else None,
-            reason=self._left_out(metric, statistic.enters),
-        )
+        return self.estimates([metric])[metric.key]
+
+    def estimates(self, metrics: Iterable[Metric]) -> dict[str, MetricValue]:
+        """Several metrics' values, by key; resampled together, which costs little more than one of them."""
+        found: dict[str, MetricValue] = {}
+        statistics: dict[str, Statistic] = {}
+        asked = {metric.key: metric for metric in metrics}
+        for key, metric in asked.items():
+            if reason := self._undefined(metric):
+                found[key] = MetricValue(value=None, reason=reason)
+                continue
+            try:
+                statistics[key] = self.statistic(metric, self.answers.mass, self.answers.unparsed)
+            except OptionError as error:
+                found[key] = MetricValue(value=None, reason=str(error))
+                continue
+            if not np.isfinite(statistics[key].total()):
+                del statistics[key]
+                found[key] = MetricValue(value=None, reason=_NO_VALUE.get(key, "no parsed responses"))
+        drawn = self._drawn({key: asked[key] for key in statistics}, statistics)
+        for key, statistic in statistics.items():
+            n_images = int(statistic.enters.sum())
+            found[key] = MetricValue(
+                value=float(statistic.total()),
+                sd=statistic.sd,
+                ci95=percentile_interval(drawn[key]),
+                n_images=n_images if n_images != len(self.scenes) else None,
+                reference=self.policy.reference if "reference" in asked[key].needs else None,
+                reason=self._left_out(asked[key], statistic.enters),
+            )
+        return {key: found[key] for key in asked}
 
     # What is defined -----------------------------------------------------------------------------------------
 
@@ -243,21 +256,30 @@ class Estimator:
 
     # Intervals -----------------------------------------------------------------------------------------------
 
-    def _interval(self, metric: Metric, statistic: Statistic) -> Interval | None:
-        resamples = self.policy.bootstrap
-        if not resamples:
-            return None
+    def _drawn(self, metrics: dict[str, Metric], statistics: dict[str, Statistic]) -> dict[str, FloatArray]:
+        """Each metric's value in each resample, shape (n_resamples,); computed in blocks, so that memory stays flat."""
+        values: dict[str, list[FloatArray]] = {key: [np.empty(0)] for key in statistics}
         if self.answers.people is None:
-            return percentile_interval(statistic.drawn(resample_weights(len(self.scenes), resamples, self.policy.seed)))
-        return percentile_interval(np.concatenate(list(self._people_drawn(metric, *self.answers.people))))
+            names = list(statistics)
+            ends = np.cumsum([statistics[key].sums.shape[-1] for key in names])
+            # One matrix product resamples all metrics.
+            sums = np.concatenate([statistics[key].sums for key in names], axis=-1) if names else np.empty((0, 0))
+            for weights in self._weights(len(self.scenes), max(sums.shape, default=1)):
+                parts = np.split(weights @ sums, ends[:-1], axis=-1)
+                for key, part in zip(names, parts, strict=True):
+                    values[key].append(statistics[key].combine(part))
+        else:
+            mass, unparsed = self.answers.people
+            for weights in self._weights(len(mass), mass[0].size):
+                drawn, blanks = np.tensordot(weights, mass, axes=1), weights @ unparsed
+                for key, metric in metrics.items():
+                    values[key].append(self.statistic(metric, drawn, blanks).total())
+        return {key: np.concatenate(parts) for key, parts in values.items()}
 
-    def _people_drawn(self, metric: Metric, mass: FloatArray, unparsed: FloatArray) -> Iterator[FloatArray]:
-        """The metric of each resample of participants, in blocks."""
-        weights = resample_weights(len(mass), self.policy.bootstrap, self.policy.seed)
-        block = max(1, _BLOCK // mass[0].size)
-        for start in range(0, len(weights), block):
-            part = weights[start : start + block]
-            yield self.statistic(metric, np.tensordot(part, mass, axes=1), part @ unparsed).total()
+    def _weights(self, n: int, width: int) -> Iterator[FloatArray]:
+        """Weights of the policy's resamples of n units, as many at a time as make `_BLOCK` numbers of some width."""
+        if n:
+            yield from weight_blocks(n, self.policy.bootstrap, self.policy.seed, block=max(1, _BLOCK // width))
 
 
 @dataclass(frozen=True)

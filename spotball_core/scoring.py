@@ -306,7 +306,7 @@ class Scoring:
             n_images=len(mass),
             n_responses=round(float(mass.sum() + unparsed.sum())),
             n_unparsed=round(float(unparsed.sum())),
-            metrics={key: estimator.estimate(metric) for key, metric in METRICS.items()},
+            metrics=estimator.estimates(METRICS.values()),
         )
 
     def images(self, group: Group) -> list[int]:

@@ -6,6 +6,8 @@ units, or functions of sums, follow for all resamples at once from one matrix pr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -34,10 +36,25 @@ def resample_weights(n: int, resamples: int, seed: int | np.random.Generator = 0
         >>> resample_weights(3, 2, seed=0).sum(axis=1).tolist()
         [3.0, 3.0]
     """
+    return np.concatenate([np.empty((0, n)), *weight_blocks(n, resamples, seed, block=max(1, resamples))])
+
+
+def weight_blocks(n: int, resamples: int, seed: int | np.random.Generator = 0, *, block: int) -> Iterator[FloatArray]:
+    """The rows of `resample_weights`, at most `block` at a time: the same numbers, whatever the blocks.
+
+    Raises:
+        OptionError: as `resample_weights`, before the first block.
+
+    Examples:
+        >>> [len(rows) for rows in weight_blocks(3, 5, block=2)]
+        [2, 2, 1]
+    """
     if n < 1 or resamples < 0:
         raise OptionError(f"{resamples} resamples of {n} units cannot be drawn")
     generator = np.random.default_rng(seed)
-    return generator.multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
+    chances = np.full(n, 1 / n)
+    starts = range(0, resamples, block)
+    return (generator.multinomial(n, chances, size=min(block, resamples - at)).astype(float) for at in starts)
 
 
 def percentile_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float] | None:

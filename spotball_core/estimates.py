@@ -259,12 +259,14 @@ class Estimator:
     def _drawn(self, metrics: dict[str, Metric], statistics: dict[str, Statistic]) -> dict[str, FloatArray]:
         """Each metric's value in each resample, shape (n_resamples,); computed in blocks, so that memory stays flat."""
         values: dict[str, list[FloatArray]] = {key: [np.empty(0)] for key in statistics}
+        if not statistics:
+            return {}
         if self.answers.people is None:
             names = list(statistics)
             ends = np.cumsum([statistics[key].sums.shape[-1] for key in names])
             # One matrix product resamples all metrics.
-            sums = np.concatenate([statistics[key].sums for key in names], axis=-1) if names else np.empty((0, 0))
-            for weights in self._weights(len(self.scenes), max(sums.shape, default=1)):
+            sums = np.concatenate([statistics[key].sums for key in names], axis=-1)
+            for weights in self._weights(len(self.scenes), max(sums.shape)):
                 parts = np.split(weights @ sums, ends[:-1], axis=-1)
                 for key, part in zip(names, parts, strict=True):
                     values[key].append(statistics[key].combine(part))
@@ -278,8 +280,7 @@ class Estimator:
 
     def _weights(self, n: int, width: int) -> Iterator[FloatArray]:
         """Weights of the policy's resamples of n units, as many at a time as make `_BLOCK` numbers of some width."""
-        if n:
-            yield from weight_blocks(n, self.policy.bootstrap, self.policy.seed, block=max(1, _BLOCK // width))
+        return weight_blocks(n, self.policy.bootstrap, self.policy.seed, block=max(1, _BLOCK // width))
 
 
 @dataclass(frozen=True)

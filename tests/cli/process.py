@@ -1,0 +1,47 @@
+"""Running the command as a process."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping
+from pathlib import Path
+
+MODULE = [sys.executable, "-m", "spotball_core"]
+SCRIPT = [str(Path(sys.executable).parent / "spotball")]
+
+Done = subprocess.CompletedProcess[str]
+
+
+def spotball(*arguments: str | Path, start: list[str] = MODULE, env: Mapping[str, str] | None = None) -> Done:
+    """Run the command to its end, its output not to a terminal."""
+    command = [*start, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})})
+
+
+def on_terminal(*arguments: str | Path, columns: int = 80) -> tuple[int, str]:
+    """Exit status and output of the command on a terminal."""
+    outer, inner = pty.openpty()
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES", "NO_COLOR", "CI")}
+    with subprocess.Popen(
+        [*MODULE, *map(str, arguments)], stdin=inner, stdout=inner, stderr=inner, env={**kept, "TERM": "xterm-256color"}
+    ) as process:
+        os.close(inner)
+        said = b""
+        while True:
+            try:
+                more = os.read(outer, 65536)
+            except OSError:
+                # What Linux says once the other end is closed.
+                break
+            if not more:
+                break
+            said += more
+    os.close(outer)
+    return process.returncode, said.decode().replace("\r\n", "\n")

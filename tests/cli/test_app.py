@@ -1,0 +1,208 @@
+"""The command as a whole: its subcommands, its help, and what is seen when something goes wrong."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from importlib.metadata import entry_points, version
+from pathlib import Path
+
+import pytest
+
+from spotball_core.cli.app import COMMANDS
+from tests.builders import dataset, scenes
+from tests.cli.process import MODULE, SCRIPT, on_terminal, spotball
+
+NAMES = sorted(
+    entry.name for entry in entry_points(group=COMMANDS) if entry.dist and entry.dist.name == "spotball-core"
+)
+ESCAPE = re.compile(r"\x1b\[")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rows = [{"image": str(i), "respondent": "me", "cell": "D5"} for i in range(3)]
+    return dataset(tmp_path_factory.mktemp("cli") / "set", scenes("0", "1", "2"), me=rows)
+
+
+class TestHelp:
+    def test_lists_the_commands(self) -> None:
+        done = spotball("--help")
+        assert done.returncode == 0
+        assert done.stderr == ""
+        assert {"score", "import-release", "baselines"} <= set(NAMES)
+        for name in NAMES:
+            assert re.search(rf"^\W*{name}\b", done.stdout, re.MULTILINE)
+        assert "spotball demo" in done.stdout
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_of_each_command_has_an_example(self, name: str) -> None:
+        done = spotball(name, "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert re.search(r"Example", done.stdout)
+        assert f"spotball {name}" in re.sub(r"\s+", " ", done.stdout.split("Example", 1)[1])
+        assert not ESCAPE.search(done.stdout)
+        assert "--debug" in done.stdout
+
+    def test_no_arguments_are_unusable(self) -> None:
+        done = spotball()
+        assert done.returncode == 2
+        assert "Usage" in done.stdout + done.stderr
+
+    def test_short_form(self) -> None:
+        assert spotball("score", "-h").stdout == spotball("score", "--help").stdout
+
+
+class TestOneCommandOfTwoNames:
+    def test_version(self) -> None:
+        for start in (MODULE, SCRIPT):
+            done = spotball("--version", start=start)
+            assert (done.returncode, done.stdout, done.stderr) == (0, f"spotball {version('spotball-core')}\n", "")
+
+    def test_the_same_output(self, data: Path) -> None:
+        one, other = (spotball("score", data, "--bootstrap", "5", start=start) for start in (MODULE, SCRIPT))
+        assert (one.returncode, one.stdout, one.stderr) == (0, other.stdout, other.stderr)
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["nothing"],
+            ["score"],
+            ["score", "--nothing"],
+            ["score", "x", "--format", "pdf"],
+            ["score", "x", "--seed", "-1"],
+        ],
+    )
+    def test_wrong_usage(self, arguments: list[str]) -> None:
+        done = spotball(*arguments)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert "Usage: " in done.stderr
+        assert "Traceback" not in done.stderr
+        assert not ESCAPE.search(done.stderr)
+
+    def test_a_user_error_is_one_message(self, tmp_path: Path) -> None:
+        done = spotball("score", tmp_path / "no.csv", "--scenes", tmp_path / "no.jsonl")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"error: {tmp_path / 'no.jsonl'}: file: found nothing there")
+        assert len(done.stderr.splitlines()) == 1
+
+    def test_debug_shows_where_and_keeps_the_status(self, tmp_path: Path) -> None:
+        done = spotball("score", tmp_path / "no.csv", "--scenes", tmp_path / "no.jsonl", "--debug")
+        assert done.returncode == 2
+        assert done.stderr.startswith("Traceback (most recent call last)")
+        assert done.stderr.splitlines()[-1].startswith("error: ")
+
+    def test_what_nobody_expected_is_status_1(self, data: Path) -> None:
+        code = (
+            "import sys, spotball_core.scoring as scoring\n"
+            "def fail(*args, **kwargs): raise RuntimeError('out of luck')\n"
+            "scoring.score = fail\n"
+            "from spotball_core.cli.app import main\n"
+            f"sys.argv = ['spotball', 'score', {str(data)!r}, *sys.argv[1:]]\n"
+            "main()\n"
+        )
+        start = [MODULE[0], "-c", code]
+        done = spotball(start=start)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == (
+            "error: unexpected RuntimeError: out of luck\nRun again with --debug for the traceback.\n"
+        )
+        debugged = spotball("--debug", start=start)
+        assert debugged.returncode == 1
+        assert "Traceback" in debugged.stderr
+
+    def test_a_full_disk_is_no_bug(self, data: Path) -> None:
+        if not Path("/dev/full").exists():
+            pytest.skip("there is no /dev/full here")
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [*MODULE, "score", str(data), "--bootstrap", "0"],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        assert done.returncode == 2
+        assert "No space left on device" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+class TestPipes:
+    @pytest.mark.parametrize("arguments", ["score {data} --bootstrap 0", "--help"])
+    @pytest.mark.parametrize("reader", ["head -1", "true"])
+    def test_a_reader_that_goes_away_is_silent(self, data: Path, arguments: str, reader: str) -> None:
+        line = f"'{MODULE[0]}' -m spotball_core {arguments.format(data=data)} | {reader}"
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+        assert done.stderr == ""
+        assert len(done.stdout.splitlines()) == (1 if reader == "head -1" else 0)
+
+
+PLUGIN = '''
+import typer
+
+def hello(name: str = "you") -> None:
+    """Say hello."""
+    print("hello", name)
+
+app = typer.Typer()
+
+@app.command()
+def one() -> None:
+    print("one of a group")
+
+@app.command()
+def two() -> None: ...
+
+text = "no function"
+'''
+
+BROKEN = {
+    "missing": ("no_such_module:x", "ModuleNotFoundError: No module named 'no_such_module'"),
+    "nameless": ("plugin:nothing", "AttributeError"),
+    "unwritten": ("broken_syntax:x", "SyntaxError"),
+    "leaving": ("leaving:x", "SystemExit: 3"),
+    "uncallable": ("plugin:text", "TypeError"),
+}
+
+
+class TestOtherPackages:
+    @pytest.fixture
+    def plugged(self, tmp_path: Path) -> Path:
+        info = tmp_path / "other_package-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-package\nVersion: 1.0\n")
+        lines = ["[spotball.commands]", "hello = plugin:hello", "group = plugin:app"]
+        (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+        (tmp_path / "plugin.py").write_text(PLUGIN)
+        (tmp_path / "broken_syntax.py").write_text("def (")
+        (tmp_path / "leaving.py").write_text("raise SystemExit(3)")
+        return tmp_path
+
+    def test_add_their_commands(self, plugged: Path) -> None:
+        env = {"PYTHONPATH": str(plugged)}
+        done = spotball("hello", "--name", "world", env=env)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "hello world\n", "")
+        assert spotball("group", "one", env=env).stdout == "one of a group\n"
+        listed = spotball("--help", env=env).stdout
+        assert "hello" in listed
+        assert "score" in listed
+
+    def test_broken_ones_only_warn(self, plugged: Path) -> None:
+        with (plugged / "other_package-1.0.dist-info" / "entry_points.txt").open("a") as file:
+            file.writelines(f"{name} = {target}\n" for name, (target, _) in BROKEN.items())
+        done = spotball("hello", env={"PYTHONPATH": str(plugged)})
+        assert (done.returncode, done.stdout) == (0, "hello you\n")
+        warnings = done.stderr.splitlines()
+        assert len(warnings) == len(BROKEN)
+        for name, (_, why) in BROKEN.items():
+            assert any(line.startswith(f"warning: the command {name} cannot be loaded: {why}") for line in warnings)
+
+
+def test_help_on_a_terminal_of_80_columns() -> None:
+    status, text = on_terminal("score", "--help")
+    assert status == 0
+    assert ESCAPE.search(text)
+    assert max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in text.splitlines()) <= 80

@@ -1,0 +1,242 @@
+"""`spotball score` as a process."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from spotball_core import ScoreReport, score
+from spotball_core.metrics.registry import METRICS
+from tests.builders import dataset, scene, write_csv, write_jsonl
+from tests.cli.process import MODULE, Done, on_terminal, spotball
+
+KNOWN = [scene(str(i), players=[[0, 0, 100, 100]], ball_cells=["D5", "E6"]) for i in range(6)]
+HUMAN = [
+    {"image": str(i), "respondent": "human", "participant": p, "sample": 1, "cell": cell}
+    for i in range(6)
+    for p, cell in (("a", "D5"), ("b", "C4"), ("c", "D6"))
+]
+MODEL = [{"image": str(i), "respondent": "gpt", "prompt": "cot", "cell": "B2" if i else None} for i in range(6)]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return dataset(tmp_path_factory.mktemp("score") / "set", KNOWN, human=HUMAN, gpt=MODEL)
+
+
+@pytest.fixture(scope="module")
+def report(data: Path) -> ScoreReport:
+    return score(data, reference="human", bootstrap=20, seed=3)
+
+
+OPTIONS = ("--reference", "human", "--bootstrap", "20", "--seed", "3")
+
+
+@functools.cache
+def scored(data: Path, *options: str) -> Done:
+    """What the command says of the data, run once for the same options."""
+    return spotball("score", data, *OPTIONS, *options)
+
+
+class TestFormats:
+    def test_json_is_the_report(self, data: Path, report: ScoreReport) -> None:
+        done = scored(data, "--format", "json")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert ScoreReport.model_validate_json(done.stdout) == report
+        told = json.loads(done.stdout)
+        assert told["schema_version"] == 1
+        assert [group["respondent"] for group in told["groups"]] == ["human", "gpt"]
+        assert told["groups"][1]["metrics"]["wasserstein"]["reference"] == "human"
+
+    def test_csv_is_the_report(self, data: Path, report: ScoreReport) -> None:
+        done = scored(data, "--format", "csv")
+        assert (done.returncode, done.stderr) == (0, "")
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        assert len(rows) == 2 * len(METRICS)
+        for row in rows:
+            value = report.group(row["respondent"]).metrics[row["metric"]].value
+            assert row["value"] == ("" if value is None else repr(value))
+            assert row["signature"] == report.signature
+
+    @pytest.mark.parametrize("form", ["table", "markdown"])
+    def test_tables_hold_the_numbers(self, data: Path, report: ScoreReport, form: str) -> None:
+        # A table is what there is if nothing is said.
+        done = scored(data, *(["--format", form] if form == "markdown" else []))
+        assert (done.returncode, done.stderr) == (0, "")
+        error = report.group("gpt").metrics["euclidean_error"]
+        assert error.value is not None
+        assert error.ci95 is not None
+        assert f"{error.value:.1f}" in done.stdout
+        assert f"[{error.ci95[0]:.1f}, {error.ci95[1]:.1f}]" in done.stdout
+        assert done.stdout.rstrip().endswith(report.signature)
+        assert "\x1b" not in done.stdout
+        assert ("|" in done.stdout.splitlines()[2]) == (form == "markdown")
+
+
+class TestOut:
+    @pytest.mark.parametrize(
+        ("name", "start"),
+        [("a.csv", "sport,respondent,"), ("a.md", "**Scored**"), ("a.txt", "Scored")],
+    )
+    def test_the_ending_decides(self, data: Path, tmp_path: Path, name: str, start: str) -> None:
+        path = tmp_path / "new" / name
+        done = spotball("score", data, *OPTIONS, "--out", path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", f"wrote {path}\n")
+        assert path.read_text(encoding="utf-8").startswith(start)
+        assert [each.name for each in path.parent.iterdir()] == [name]
+
+    def test_unless_the_format_is_said(self, data: Path, tmp_path: Path) -> None:
+        done = spotball("score", data, *OPTIONS, "--out", tmp_path / "a.csv", "--format", "json", "--quiet")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert (tmp_path / "a.csv").read_text() == scored(data, "--format", "json").stdout
+
+    def test_an_old_file_survives_a_failed_run(self, data: Path, tmp_path: Path) -> None:
+        path = tmp_path / "a.json"
+        path.write_text("old")
+        done = spotball("score", data, "--bootstrap", "0", "--out", path, "--reference", "nobody")
+        assert done.returncode == 2
+        assert path.read_text() == "old"
+        assert [each.name for each in tmp_path.iterdir()] == ["a.json"]
+
+    def test_where_nothing_can_be_written(self, data: Path, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        for out in (tmp_path, tmp_path / "file" / "a.json"):
+            done = spotball("score", data, "--bootstrap", "0", "--out", out)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert done.stderr.startswith("error: ")
+            assert "unexpected" not in done.stderr
+        assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+    def test_to_standard_output_by_name(self, data: Path) -> None:
+        done = spotball("score", data, *OPTIONS, "--out", "/dev/stdout", "--format", "csv")
+        assert done.returncode == 0
+        assert done.stdout == scored(data, "--format", "csv").stdout
+        assert Path("/dev/stdout").is_symlink()
+
+
+class TestWhatItSays:
+    def test_warnings_are_beside_what_a_program_reads(self, tmp_path: Path) -> None:
+        folder = dataset(tmp_path / "set", KNOWN, human=HUMAN, gpt=MODEL[:2])
+        arguments = ["score", folder, "--reference", "human", "--bootstrap", "0"]
+        done = spotball(*arguments, "--format", "json")
+        said = json.loads(done.stdout)["warnings"]
+        assert len(said) == 1
+        assert done.stderr == f"warning: {said[0]}\n"
+        assert spotball(*arguments, "--format", "csv", "-q").stderr == ""
+        table = spotball(*arguments)
+        assert (table.stderr, f"warning: {said[0]}" in table.stdout) == ("", True)
+
+    def test_all_problems_up_to_20(self, data: Path, tmp_path: Path) -> None:
+        path = write_csv(tmp_path / "a.csv", [{"image": "no", "cell": "D5"}] * 25)
+        done = spotball("score", path, "--scenes", data / "scenes.jsonl")
+        lines = done.stderr.splitlines()
+        assert (done.returncode, done.stdout) == (2, "")
+        assert len(lines) == 21
+        assert lines[0].startswith(f"error: {path}:2: image: found 'no', expected an image of the scenes: soccer has 6")
+        assert lines[1].startswith(f"{path}:3: ")
+        assert lines[-1] == "... and 5 more problems"
+
+    def test_a_file_without_scenes_is_told_of_the_option(self, tmp_path: Path) -> None:
+        done = spotball("score", write_jsonl(tmp_path / "a.jsonl", MODEL))
+        assert done.returncode == 2
+        assert "--scenes" in done.stderr
+
+
+class TestOptions:
+    def test_a_file_and_its_scenes(self, data: Path, report: ScoreReport) -> None:
+        files = [data / "responses-human.jsonl", data / "responses-gpt.jsonl"]
+        done = spotball("score", *files, "--scenes", data / "scenes.jsonl", *OPTIONS, "--format", "json")
+        assert ScoreReport.model_validate_json(done.stdout) == report
+
+    def test_every_choice_reaches_the_report(self, data: Path) -> None:
+        done = spotball(
+            *(
+                "score",
+                data,
+                "--reference",
+                "human",
+                "--images",
+                "all",
+                "--policy",
+                "paper",
+                "--by",
+                "prompt, respondent",
+            ),
+            *("--wasserstein-unit", "cell", "--cluster", "participant", "--bootstrap", "7", "--seed", "0"),
+            *("--format", "json"),
+        )
+        expected = score(
+            data,
+            reference="human",
+            images="all",
+            policy="paper",
+            by=("respondent", "prompt"),
+            wasserstein_unit="cell",
+            cluster="participant",
+            bootstrap=7,
+            seed=0,
+        )
+        assert ScoreReport.model_validate_json(done.stdout) == expected
+        assert expected.policy.bootstrap == 7
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--by", "sport,kind"], "error: --by: kind is none of sport, respondent, prompt"),
+            (["--reference", "nobody"], "error: no respondent is called 'nobody'; there are gpt, human"),
+            (["--reference", ""], "error: reference is ''"),
+        ],
+    )
+    def test_what_cannot_be_used(self, data: Path, options: list[str], message: str) -> None:
+        done = spotball("score", data, "--bootstrap", "0", *options)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(message)
+
+
+class TestTerminal:
+    @pytest.mark.parametrize("columns", [80, 60])
+    def test_readable_where_it_is_narrow(self, data: Path, report: ScoreReport, columns: int) -> None:
+        status, text = on_terminal("score", data, *OPTIONS, columns=columns)
+        assert status == 0
+        assert "\x1b[" in text
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+        tabular = plain.split("\n- ")[0]
+        assert max(len(line.rstrip()) for line in tabular.splitlines()) <= columns
+        assert "…" not in plain
+        for group in report.groups:
+            for key in ("euclidean_error", "energy_score", "expected_error"):
+                value = group.metrics[key]
+                assert value.value is not None
+                assert value.ci95 is not None
+                assert f"{value.value:.1f}" in tabular
+                assert f"[{value.ci95[0]:.1f}, {value.ci95[1]:.1f}]" in tabular
+        assert report.signature in plain
+
+
+def test_an_interrupt_leaves_nothing_half_done(data: Path, tmp_path: Path) -> None:
+    # It waits for scenes that never come, so that the interrupt meets it in the middle.
+    pipe, out = tmp_path / "scenes.jsonl", tmp_path / "a.json"
+    os.mkfifo(pipe)
+    out.write_text("old")
+    command = [*MODULE, "score", str(data / "responses-gpt.jsonl"), "--scenes", str(pipe), "--out", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        writing = os.open(pipe, os.O_WRONLY)
+        try:
+            process.send_signal(signal.SIGINT)
+            said, complaint = process.communicate(timeout=60)
+        finally:
+            os.close(writing)
+    assert process.returncode not in (0, 2)
+    assert said == ""
+    assert "Traceback" not in complaint
+    assert out.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "scenes.jsonl"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotball_core.errors import OptionError
-from spotball_core.stats.bootstrap import percentile_interval, resample_weights
+from spotball_core.stats.bootstrap import percentile_interval, resample_weights, weight_blocks
 
 
 class TestWeights:
@@ -39,6 +39,13 @@ class TestWeights:
         np.testing.assert_array_equal(first, resample_weights(20, 50, 3))
         assert (first != second).any()
 
+    @given(st.integers(1, 9), st.integers(0, 30), st.integers(1, 40))
+    def test_blocks_are_the_same_rows(self, n: int, resamples: int, block: int) -> None:
+        blocks = list(weight_blocks(n, resamples, 5, block=block))
+        assert all(len(rows) == block for rows in blocks[:-1])
+        assert all(0 < len(rows) <= block for rows in blocks)
+        np.testing.assert_array_equal(np.concatenate([np.empty((0, n)), *blocks]), resample_weights(n, resamples, 5))
+
     def test_nothing_global_is_drawn_from(self) -> None:
         before = np.random.get_state()[1].copy()  # noqa: NPY002
         resample_weights(20, 50, 0)
@@ -58,6 +65,8 @@ class TestWeights:
     def test_what_cannot_be_drawn(self, n: int, resamples: int) -> None:
         with pytest.raises(OptionError, match=f"{resamples} resamples of {n} units"):
             resample_weights(n, resamples)
+        with pytest.raises(OptionError, match=f"{resamples} resamples of {n} units"):
+            weight_blocks(n, resamples, block=1)
 
 
 def quantile(values: list[float], q: float) -> float:

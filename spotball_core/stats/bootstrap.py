@@ -36,7 +36,8 @@ def resample_weights(n: int, resamples: int, seed: int | np.random.Generator = 0
         >>> resample_weights(3, 2, seed=0).sum(axis=1).tolist()
         [3.0, 3.0]
     """
-    return np.concatenate([np.empty((0, n)), *weight_blocks(n, resamples, seed, block=max(1, resamples))])
+    drawn = weight_blocks(n, resamples, seed, block=max(1, resamples))
+    return np.concatenate([np.empty((0, n)), *drawn])
 
 
 def weight_blocks(n: int, resamples: int, seed: int | np.random.Generator = 0, *, block: int) -> Iterator[FloatArray]:

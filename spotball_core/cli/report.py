@@ -1,0 +1,61 @@
+"""`spotball report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet
+
+
+def report(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (then --scenes).")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write.")],
+    scenes: Annotated[Path | None, typer.Option(metavar="FILE", help="The scenes that were answered to.")] = None,
+    reference: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Compare others with this respondent, usually human.")
+    ] = None,
+    images: Annotated[
+        Literal["shared", "all"] | None,
+        typer.Option(help="Images all groups answered, or each group's own. Default: shared with a reference."),
+    ] = None,
+    policy: Annotated[
+        Literal["standard", "paper"], typer.Option(help="The choices that change numbers; paper: as published.")
+    ] = "standard",
+    bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Resamples for the intervals; 0 for none.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all that is drawn.")] = 0,
+    image_folder: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where the scenes' images are. Default: the datasets, and beside --scenes."),
+    ] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write a report that a browser opens: one page with every score, figure and the images that tell most.
+
+    DIR gets report.html, which needs no network, no script and no other file; figures/ with each figure as PNG and
+    SVG; and report.json with the numbers. An earlier report at DIR is replaced; a folder that holds anything else is
+    refused.
+
+    Example: `spotball report data --reference human --out report`
+    """
+    from spotball_core.report.build import PAGE, write_report
+    from spotball_core.schema.policy import ScorePolicy
+    from spotball_core.scoring import Scoring, load
+
+    tell = teller(quiet)
+    counts, known = load([str(path) for path in paths], scenes, participants=True)
+    named = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
+    choices = named(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
+    folders = [path for path in paths if path.is_dir()] + ([scenes.parent] if scenes else [])
+    if image_folder:
+        folders = [image_folder]
+    written = write_report(Scoring(counts, known, choices), known, out, image_folders=folders, tell=tell)
+    for warning in written.warnings:
+        tell(f"warning: {warning}")
+    tell(f"wrote {out / PAGE}")

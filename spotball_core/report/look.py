@@ -1,0 +1,103 @@
+"""Colors and markers: one look for each respondent, the same in every figure, on light and on dark pages.
+
+A figure is drawn in the light colors. On a page each of them is a CSS variable, whose value the reader's color scheme
+decides; `css` writes both sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from spotball_core.schema.response import Kind
+
+INK, FAINT, RULE = "#1f2328", "#5c636b", "#dfe2e5"
+PAPER = "#ffffff"
+
+_PAGE = {"ink": (INK, "#e8eaed"), "faint": (FAINT, "#a3abb4"), "rule": (RULE, "#363b42"), "paper": (PAPER, "#16181c")}
+
+# Pairs differ by at least 13 in CIELAB with normal vision and with each kind of color blindness (simulated after
+# Machado et al., 2009), and from the page by at least 3.6 to 1 in contrast.
+_RESPONDENTS = {
+    "people": ("#d55e00", "#ff8a3d"),
+    "model-1": ("#0077bb", "#7cc8ff"),
+    "model-2": ("#00694a", "#3ddca4"),
+    "model-3": ("#b8458f", "#f08ccb"),
+    "model-4": ("#4f4218", "#f2e2a0"),
+    "model-5": ("#2d2380", "#9b6cf6"),
+    "baseline": ("#858585", "#868686"),
+}
+
+THEME = {**_PAGE, **_RESPONDENTS, "heat": ("#5a1a7d", "#f6b26b"), "truth": ("#111111", "#f4f4f4")}
+"""Every color by the name of its CSS variable: on light pages, on dark pages."""
+
+_MODELS = [name for name in _RESPONDENTS if name.startswith("model-")]
+_PROMPT_MARKERS = {"base": "o", "cue": "^", "cot": "s"}
+_OTHER_MARKERS = ("v", "P", "X", "<", ">", "h")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a respondent is drawn.
+
+    Attributes:
+        name: of its color, in THEME.
+        color: on light pages, as #rrggbb.
+    """
+
+    name: str
+
+    @property
+    def color(self) -> str:
+        """On light pages, as #rrggbb."""
+        return THEME[self.name][0]
+
+
+def looks(respondents: Iterable[tuple[str, Kind | None]]) -> dict[str, Look]:
+    """Each respondent's look: people and baselines by kind, models in the order they are first named.
+
+    There are five colors for models; a sixth gets the first again and is told apart by its label.
+
+    Examples:
+        >>> {name: look.name for name, look in looks([("human", "human"), ("gpt", "model")]).items()}
+        {'human': 'people', 'gpt': 'model-1'}
+    """
+    found: dict[str, Look] = {}
+    models = 0
+    for respondent, kind in respondents:
+        if respondent in found:
+            continue
+        if kind in ("human", "baseline"):
+            found[respondent] = Look("people" if kind == "human" else "baseline")
+        else:
+            found[respondent] = Look(_MODELS[models % len(_MODELS)])
+            models += 1
+    return found
+
+
+def markers(prompts: Iterable[str]) -> dict[str, str]:
+    """A marker of matplotlib's for each prompt, the same prompts the same markers.
+
+    Examples:
+        >>> markers(["base", "cot", "mine"])
+        {'base': 'o', 'cot': 's', 'mine': 'v'}
+    """
+    out: dict[str, str] = {}
+    others = 0
+    for prompt in dict.fromkeys(prompts):
+        if prompt in _PROMPT_MARKERS:
+            out[prompt] = _PROMPT_MARKERS[prompt]
+        else:
+            out[prompt] = _OTHER_MARKERS[others % len(_OTHER_MARKERS)]
+            others += 1
+    return out
+
+
+def css() -> str:
+    """The colors as CSS variables: light, and dark where the reader's system asks for it."""
+
+    def variables(place: int) -> str:
+        return " ".join(f"--{name}: {colors[place]};" for name, colors in THEME.items())
+
+    light, dark = (f":root {{ {variables(place)} }}" for place in (0, 1))
+    return f"{light}\n@media screen and (prefers-color-scheme: dark) {{ {dark} }}"

@@ -1,0 +1,102 @@
+"""Numbers as the report writes them: the digits that mean something, the unit, the interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema.policy import ScorePolicy
+from spotball_core.schema.report import Interval, MetricValue
+
+_DIGITS = {"share": 1, "px": 1, "cell": 2, "diagonal": 3}
+_SIGNS = {"share": "%", "px": " px", "cell": " cells", "diagonal": " diagonals", "nats": " nats"}
+
+
+def unit_of(key: str, policy: ScorePolicy) -> str:
+    """The unit that a metric's values are in under a policy."""
+    return policy.wasserstein_unit if key == "wasserstein" else METRICS[key].unit
+
+
+def number(value: float, unit: str) -> str:
+    """A number without its unit: shares in percent, pixels to a tenth, ratios to a thousandth.
+
+    Examples:
+        >>> number(0.1921, "share"), number(101.84, "px"), number(1.1, "ratio")
+        ('19.2', '101.8', '1.100')
+    """
+    text = f"{value * (100 if unit == 'share' else 1):.{_DIGITS.get(unit, 3)}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def quantity(value: float, unit: str) -> str:
+    """A number with its unit.
+
+    Examples:
+        >>> quantity(0.1921, "share"), quantity(101.84, "px")
+        ('19.2%', '101.8 px')
+    """
+    return number(value, unit) + _SIGNS.get(unit, "")
+
+
+def interval(ends: Interval | None, unit: str) -> str:
+    """An interval in brackets, without its unit; nothing where there is none.
+
+    Examples:
+        >>> interval((0.145, 0.2372), "share")
+        '[14.5, 23.7]'
+    """
+    return f"[{number(ends[0], unit)}, {number(ends[1], unit)}]" if ends else ""
+
+
+def told(value: MetricValue, unit: str) -> str:
+    """A value in a sentence, with its interval; the reason where there is none.
+
+    Examples:
+        >>> told(MetricValue(value=0.1921, ci95=(0.145, 0.2372)), "share")
+        '19.2% [14.5, 23.7]'
+    """
+    if value.value is None:
+        return f"no value ({value.reason})"
+    return f"{quantity(value.value, unit)} {interval(value.ci95, unit)}".rstrip()
+
+
+def plural(n: float, what: str) -> str:
+    """How many of something.
+
+    Examples:
+        >>> plural(1, "image"), plural(7500, "response"), plural(2, "guess")
+        ('1 image', '7,500 responses', '2 guesses')
+    """
+    ending = "" if n == 1 else "es" if what.endswith("s") else "s"
+    return f"{n:,.10g} {what}{ending}"
+
+
+def span(values: Sequence[int], what: str) -> str:
+    """How many of something where there are several counts: one number if they agree, else the range.
+
+    Examples:
+        >>> span([50, 50], "image"), span([20, 50], "image")
+        ('50 images', '20–50 images')
+    """
+    low, high = min(values), max(values)
+    return plural(low, what) if low == high else f"{low:,}–{plural(high, what)}"
+
+
+def within(title: str) -> str:
+    """A title inside a sentence: names keep their capital.
+
+    Examples:
+        >>> within("Center ratio"), within("Euclidean error"), within("1D Wasserstein distance")
+        ('center ratio', 'Euclidean error', '1D Wasserstein distance')
+    """
+    return title if title.split()[0] in ("Euclidean", "Wasserstein", "1D") else title[0].lower() + title[1:]
+
+
+def listed(items: Sequence[str]) -> str:
+    """Items in a sentence.
+
+    Examples:
+        >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+        ('a', 'a and b', 'a, b and c')
+    """
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)

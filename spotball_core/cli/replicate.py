@@ -1,0 +1,61 @@
+"""`spotball replicate`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spotball_core.cli.console import progress
+from spotball_core.cli.options import Debug, Quiet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from spotball_core.replication.check import Check
+
+_WIDEST = 120
+
+
+class Format(StrEnum):
+    """Forms a replication is written in."""
+
+    table = "table"
+    json = "json"
+    markdown = "markdown"
+
+
+def replicate(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release's folder, or its data folder.")],
+    format: Annotated[Format, typer.Option(help="Form of the result.")] = Format.table,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Check the published figures against the released data, whole or part.
+
+    Each figure is shown as published, reproduced in the published way, and by the standard policy; one that the data
+    does not give says `no data`, a mismatch says which known cause fits, or `unexplained`. Exit status 1 if any is
+    unexplained.
+
+    Example: `spotball replicate spot-the-ball-release --format markdown`
+    """
+    from spotball_core import replication
+    from spotball_core.replication import text
+
+    def checking(checks: Iterable[Check]) -> Iterator[Check]:
+        named = list(checks)
+        return progress(named, "checked groups of figures", total=len(named), quiet=quiet)
+
+    found = replication.replicate(folder, progress=checking)
+    if format is Format.json:
+        typer.echo(found.model_dump_json(indent=1))
+    elif format is Format.markdown:
+        typer.echo(text.to_markdown(found), nl=False)
+    else:
+        from rich.console import Console
+
+        typer.echo(text.to_text(found, width=min(_WIDEST, Console().width)), nl=False)
+    if found.unexplained:
+        raise typer.Exit(1)

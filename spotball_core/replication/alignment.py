@@ -1,0 +1,95 @@
+"""Figures 6 and 9: how far the guesses are from people's, exactly and in one dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from spotball_core.grid import FloatArray
+from spotball_core.io.release_tables import GRID
+from spotball_core.metrics.alignment import wasserstein, wasserstein_1d
+from spotball_core.replication import causes
+from spotball_core.replication.material import WAYS, Material, Way, mean
+from spotball_core.replication.published import PAPER_PROMPTS, PAPER_SPORTS, PEOPLE, Condition, Published
+from spotball_core.replication.record import Item, judge
+
+UNIFORM = "uniform"
+
+_EXACT, _IN_1D = "Wasserstein, exact (px)", "Wasserstein, 1D (px)"
+_PICTURE = "picture only: no number is printed"
+
+Distances = dict[str, float | None]
+"""By quantity."""
+
+
+def check(material: Material) -> Iterator[Item]:
+    """Figure 6's claim for each model, and the distances of figure 9, with the uniform baseline's."""
+    for figure in material.printed("figure 6"):
+        yield _over_uniform(material, figure)
+    for sport in PAPER_SPORTS:
+        if (sport, PEOPLE, PAPER_PROMPTS[0]) in material.conditions:
+            yield from _distances(material, sport)
+
+
+def _over_uniform(material: Material, figure: Published) -> Item:
+    """Mean over prompts of a model's distance to people, over the uniform baseline's."""
+    sport, conditions = figure.sport or "", [(figure.sport or "", figure.respondent or "", p) for p in PAPER_PROMPTS]
+    ratios: list[float | None] = []
+    for way in WAYS:
+        distance = mean(material.value(way, "wasserstein", condition) for condition in conditions)
+        uniform = _uniform(material, way, sport)[_EXACT] if distance is not None else None
+        ratios.append(distance / uniform if distance is not None and uniform else None)
+    reproduced, standard = ratios
+    note = "needs all three prompts, and people" if reproduced is None else None
+    return judge(figure, reproduced, standard, cause=causes.any_run(material, conditions), note=note)
+
+
+def _distances(material: Material, sport: str) -> Iterator[Item]:
+    models = [condition for condition in material.conditions if condition[0] == sport and condition[1] != PEOPLE]
+    for _, respondent, prompt in models:
+        yield from _pictured(
+            sport, respondent, prompt, *(_model(material, way, (sport, respondent, prompt)) for way in WAYS)
+        )
+    yield from _pictured(sport, UNIFORM, None, *(_uniform(material, way, sport) for way in WAYS))
+
+
+def _pictured(
+    sport: str, respondent: str, prompt: str | None, reproduced: Distances, standard: Distances
+) -> Iterator[Item]:
+    for quantity in (_EXACT, _IN_1D):
+        figure = Published(
+            where="figure 9",
+            quantity=quantity,
+            value=None,
+            read_from="Figure 9, a picture",
+            sport=sport,
+            respondent=respondent,
+            prompt=prompt,
+        )
+        yield judge(figure, reproduced[quantity], standard[quantity], note=_PICTURE)
+
+
+def _model(material: Material, way: Way, condition: Condition) -> Distances:
+    """A model's mean distances to people over images."""
+    pair = material.compared(way, condition)
+    in_1d = _mean_known(wasserstein_1d(*pair, grid=GRID)) if pair else None
+    return {_EXACT: material.value(way, "wasserstein", condition), _IN_1D: in_1d}
+
+
+def _uniform(material: Material, way: Way, sport: str) -> Distances:
+    """The uniform distribution's mean distances to people over the images that these answered."""
+    pair = material.compared(way, (sport, PEOPLE, PAPER_PROMPTS[0]))
+    if pair is None:
+        return {_EXACT: None, _IN_1D: None}
+    people = pair[1]
+    uniform = np.ones_like(people)
+    return {
+        _EXACT: _mean_known(wasserstein(uniform, people, grid=GRID)),
+        _IN_1D: _mean_known(wasserstein_1d(uniform, people, grid=GRID)),
+    }
+
+
+def _mean_known(values: FloatArray) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else None

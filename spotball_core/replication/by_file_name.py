@@ -1,0 +1,152 @@
+"""The published join of answers and players, by file name. It is wrong, and lives here alone, to show what came of it.
+
+Players' boxes were keyed by the image's file name without its sport. Basketball and volleyball share `1.png`, `2.png`
+and so on, so that each such image was scored with the players of both; soccer's are `.jpg` and its own. An answer was
+joined by the name that its file gives the image: models' files say `51.png`, or `51_wball.png`, which no box has, so
+that these answers were left out. People's files give a number alone. It was tried with .jpg, then with .png, and the
+answer was given to the sport that the file of that name was last seen in: an answer to basketball's image 30 became
+one to soccer's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+import numpy as np
+
+from spotball_core.grid import FloatArray
+from spotball_core.io.release import Release
+from spotball_core.io.release_reader import PROMPTS
+from spotball_core.io.release_tables import GRID, SPORTS, read_table
+from spotball_core.metrics.strategy import player_distances, player_shares
+from spotball_core.replication.published import PEOPLE, Condition
+from spotball_core.schema.policy import ScorePolicy
+
+BOXES = "analysis/player_proximity/filtered_people_boxes_long.csv"
+
+_ENDINGS = (".jpg", ".png", ".jpeg")
+_POLICY = ScorePolicy.paper()
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A condition's answers, joined to players by file name.
+
+    Attributes:
+        distances: from each file's cells to the nearest player, in pixels, shape (n_files, n_cells).
+        shares: largest share of each file's cells that one player covers, shape (n_files, n_cells).
+        mass: parsed answers to each file, shape (n_files, n_cells).
+        mixed: whether players, or people, of several sports came together in it.
+    """
+
+    distances: FloatArray
+    shares: FloatArray
+    mass: FloatArray
+    mixed: bool
+
+    @property
+    def n(self) -> int:
+        """How many parsed answers were joined to an image with players."""
+        return round(float(self.mass.sum()))
+
+    @property
+    def near_player_rate(self) -> float:
+        """Share of the joined answers within tau of a player (eq. 5)."""
+        return float((self.mass * (self.distances <= _POLICY.tau * GRID.diagonal)).sum() / self.mass.sum())
+
+    @property
+    def overlap_rate(self) -> float:
+        """Share of the joined answers whose cell a player covers by at least theta (eq. 6)."""
+        return float((self.mass * (self.shares >= _POLICY.theta)).sum() / self.mass.sum())
+
+
+class FileNameJoin:
+    """Players by file name, and the names that answers give their images."""
+
+    def __init__(self, data: Path, release: Release) -> None:
+        self._scenes = {scene.key: scene for scene in release.scenes}
+        self._keys: dict[str, list[Key]] = {}
+        self._names: dict[Key, str] = {}
+        if (data / BOXES).exists():
+            rows = read_table(data / BOXES, ("image",), optional=("sport",))
+            for image, sport, number in rows.select("image", "in_sport", "number").iter_rows():
+                name, key = _base(image), (sport, number)
+                if key not in self._names:
+                    self._names[key] = name
+                    self._keys.setdefault(name, []).append(key)
+        self._rows = {name: row for row, name in enumerate(self._keys)}
+        boxes = [self.boxes(name) for name in self._keys]
+        shape = (len(boxes), GRID.n_cells)
+        self._distances = np.array([player_distances(box, GRID) for box in boxes]).reshape(shape)
+        self._shares = np.array([player_shares(box, GRID) for box in boxes]).reshape(shape)
+        self._said = dict(_names_in_responses(data))
+
+    def boxes(self, name: str) -> FloatArray:
+        """The players of every image of that name, whatever its sport, shape (n_players, 4)."""
+        return np.concatenate([self._scenes[key].boxes for key in self._keys[name]])
+
+    def name(self, key: Key) -> str | None:
+        """The file name that an image has among the players; None where it has none of them."""
+        return self._names.get(key)
+
+    def join(
+        self, condition: Condition, answered: Mapping[Condition, tuple[tuple[str, ...], FloatArray]]
+    ) -> Joined | None:
+        """The answers that were counted as a condition's; None where there are none.
+
+        Args:
+            condition: sport, respondent and prompt.
+            answered: images and parsed answers, shape (n_images, n_cells), of all conditions that there are.
+        """
+        sport, respondent, prompt = condition
+        mass = np.zeros_like(self._shares)
+        mixed = False
+        for other, (images, answers) in answered.items():
+            # Models' files say their sport; people's do not, so that any may hold answers to what seems this sport's.
+            if other[1:] != (respondent, prompt) or (other[0] != sport and respondent != PEOPLE):
+                continue
+            for image, row in zip(images, answers, strict=True):
+                name = self._found(other, image)
+                if name is None or (respondent == PEOPLE and self._keys[name][-1][0] != sport):
+                    continue
+                mass[self._rows[name]] += row
+                mixed |= bool(row.any()) and {key[0] for key in self._keys[name]} != {other[0]}
+        here = mass.any(axis=-1)
+        return Joined(self._distances[here], self._shares[here], mass[here], mixed) if here.any() else None
+
+    def _found(self, condition: Condition, image: str) -> str | None:
+        """The file among the players that an answer's image was taken for."""
+        for said in self._said.get(condition, {}).get(image, ()):
+            for name in (said, *(PurePath(said).stem + ending for ending in _ENDINGS)):
+                if name in self._keys:
+                    return name
+        return None
+
+
+def _names_in_responses(data: Path) -> Iterator[tuple[Condition, dict[str, list[str]]]]:
+    """What each file of answers calls its images, by their number."""
+    for condition, path in _response_files(data / "responses"):
+        said: dict[str, list[str]] = {}
+        rows = read_table(path, ("image",), sport=condition[0]).select("number", "image").unique(maintain_order=True)
+        for number, image in rows.iter_rows():
+            said.setdefault(number, []).append(_base(image))
+        yield condition, said
+
+
+def _response_files(folder: Path) -> Iterator[tuple[Condition, Path]]:
+    for path in sorted(folder.glob("humans/*_clicks.csv")):
+        if sport := SPORTS.get(path.stem.removesuffix("_clicks").lower()):
+            yield (sport, PEOPLE, PROMPTS["0"]), path
+    for path in sorted(folder.glob("models/*/level[012]_*.csv")):
+        level, _, named = path.stem.removeprefix("level").partition("_")
+        sport = SPORTS.get(named.lower())
+        if sport and path.parent.name != PEOPLE:
+            yield (sport, path.parent.name, PROMPTS[level]), path
+
+
+def _base(image: str) -> str:
+    return image.strip().replace("\\", "/").rsplit("/", 1)[-1]

@@ -1,0 +1,81 @@
+"""Why a published figure and the data differ: the causes that are known. Each starts with its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from spotball_core.replication.material import Material
+from spotball_core.replication.published import PEOPLE, Condition
+
+FRAMES = (
+    "frame mix-up: a point in the 800 x 450 frame was measured from (320, 180), the center of the 640 x 360 frame; "
+    "the standard is in the image's own pixels"
+)
+DETECTOR_FRAME = "frame: measured in the detector's frame of 640 x 640; the standard is in the image's pixels"
+MERGED = "boxes merged by file name: other sports' players were counted; the standard has each image's own"
+PEOPLE_MIXED = (
+    "people mixed across sports: an answer names its image by number alone, and was taken for one to whichever sport "
+    "has a file of that number, .jpg first; the standard has each sport's own"
+)
+SOCCER_TRUTH = "soccer's truth for all sports: the guesses of all were divided by the prior of soccer alone"
+NO_FIT = (
+    "a maximum is no fit: the objective grows with tau and falls with theta whatever the guesses, so that its maximum "
+    "is at the edge of what is tried"
+)
+
+
+def run(material: Material, condition: Condition | None) -> str | None:
+    """What is known of a condition's answers that may make its figures differ from the published ones.
+
+    Returns:
+        The cause; None where there is none, or there are no answers.
+    """
+    answered = material.answered(condition)
+    if condition is None or answered is None:
+        return None
+    _, respondent, prompt = condition
+    joined, published = material.joined(condition), material.published_answers(condition)
+    n = joined.n if joined else round(float(answered.mass.sum()))
+    differs = published is not None and published != n and respondent != PEOPLE
+    known = any((other.respondent, other.prompt) == (respondent, prompt) for other in material.catalog.other_runs)
+    if differs:
+        return f"another run: published of one with {published:,} parsed answers, here are {n:,}"
+    if known:
+        return "another run: published of an earlier one, which was not released"
+    return _uneven(answered.answers.tolist(), expected_answers(material, condition), respondent)
+
+
+def any_run(material: Material, conditions: Iterable[Condition]) -> str | None:
+    """What is known of any of several conditions, for figures made from all of them, and of which."""
+    known: dict[str, list[str]] = {}
+    for condition in conditions:
+        if cause := run(material, condition):
+            known.setdefault(cause, []).append("/".join(condition))
+    return "; ".join(f"{cause} ({', '.join(names)})" for cause, names in known.items()) or None
+
+
+def expected_answers(material: Material, condition: Condition) -> int | None:
+    """Answers to an image that the paper asked of a condition; None where it does not say."""
+    sport, respondent, prompt = condition
+    product: int | None = None
+    for figure in material.printed("section 4.3", "section 4.4"):
+        is_count = figure.quantity in ("answers an image", "participants", "guesses an image")
+        if is_count and figure.value and figure.condition == (sport, respondent, prompt):
+            product = int(figure.value) * (1 if product is None else product)
+    return product
+
+
+def _uneven(answers: list[float], expected: int | None, respondent: str) -> str | None:
+    if expected is None:
+        return None
+    fewest, most = round(min(answers)), round(max(answers))
+    if most > expected:
+        return f"a run and a half: up to {most} answers an image, not {expected}"
+    if fewest == expected:
+        return None
+    if respondent == PEOPLE:
+        return f"fewer people: {fewest} answers an image, not {expected}"
+    if fewest == most:
+        return f"fewer samples: {most} answers an image, not {expected}"
+    short = sum(n < expected for n in answers)
+    return f"a short run: fewer than {expected} answers on {short} of {len(answers)} images"

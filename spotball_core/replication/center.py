@@ -1,0 +1,73 @@
+"""Table 3: center ratio and entropy, by prompt, over prompts, and over all sports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from spotball_core.metrics.registry import METRICS
+from spotball_core.metrics.strategy import center_ratio, normalized_entropy
+from spotball_core.replication import causes
+from spotball_core.replication.material import WAYS, Material, absent, mean, reading_order
+from spotball_core.replication.published import PAPER_PROMPTS, PEOPLE, Published
+from spotball_core.replication.record import Item, judge
+
+_KEYS = {"center ratio": "center_ratio", "normalized entropy": "normalized_entropy"}
+
+FIRST_SPORT = "soccer"
+"""Whose truth the published ratio over all sports was taken to."""
+
+
+def check(material: Material) -> Iterator[Item]:
+    """Table 3, the release's figures by prompt, and the figures over all sports in section 5.1."""
+    figures = (*material.printed("table 3"), *material.filed("table 3", *_KEYS))
+    for figure in sorted(figures, key=lambda figure: reading_order((figure.sport, figure.respondent, figure.prompt))):
+        key = _KEYS[figure.quantity]
+        if figure.condition:
+            reproduced, standard = (material.value(way, key, figure.condition) for way in WAYS)
+            cause = causes.run(material, figure.condition)
+            yield judge(figure, reproduced, standard, cause=cause, note=absent(figure))
+        else:
+            yield _over_prompts(material, figure, key)
+    for figure in material.printed("section 5.1"):
+        if figure.quantity.endswith("all sports"):
+            yield _over_sports(material, figure)
+
+
+def _over_prompts(material: Material, figure: Published, key: str) -> Item:
+    conditions = [(figure.sport or "", figure.respondent or "", prompt) for prompt in PAPER_PROMPTS]
+    reproduced, standard = (mean(material.value(way, key, condition) for condition in conditions) for way in WAYS)
+    note = "needs all three prompts" if reproduced is None else None
+    return judge(figure, reproduced, standard, cause=causes.any_run(material, conditions), note=note)
+
+
+def _over_sports(material: Material, figure: Published) -> Item:
+    """A figure of people, or the extreme of all models, for guesses pooled over sports and prompts."""
+    asked = (PEOPLE,) if figure.respondent == PEOPLE else material.models
+    if not all(material.asked_everything(respondent) for respondent in asked):
+        return judge(figure, None, note="needs all sports" if asked == (PEOPLE,) else "needs all models and sports")
+    is_ratio = "center ratio" in figure.quantity
+    extreme = max if figure.quantity.startswith("highest") else min
+    reproduced, shown = extreme((_published_way(material, name, is_ratio=is_ratio), name) for name in asked)
+    standard = extreme(_consistent(material, name, is_ratio=is_ratio) for name in asked)
+    cause = causes.any_run(material, material.of(shown))
+    return judge(figure, reproduced, standard, cause=cause, note=causes.SOCCER_TRUTH if is_ratio else None)
+
+
+def _published_way(material: Material, respondent: str, *, is_ratio: bool) -> float:
+    """Center ratio, to the truth of soccer alone, or entropy of all guesses of a respondent; NaN without any."""
+    scoring = material.paper_over_sports
+    group = next(group for group in scoring.groups if group.respondent == respondent)
+    guesses = scoring.estimator(group).answers.mass.sum(axis=0)
+    of_first = np.array([sport == FIRST_SPORT for sport in scoring.arrays.sports])
+    truth = scoring.arrays.truth[of_first].sum(axis=0)
+    return float(center_ratio(guesses, truth) if is_ratio else normalized_entropy(guesses))
+
+
+def _consistent(material: Material, respondent: str, *, is_ratio: bool) -> float:
+    """Center ratio, to the truth of the same images, or entropy; NaN where it is undefined."""
+    scoring = material.standard_over_sports
+    group = next(group for group in scoring.groups if group.respondent == respondent)
+    value = scoring.estimator(group).estimate(METRICS["center_ratio" if is_ratio else "normalized_entropy"]).value
+    return np.nan if value is None else value

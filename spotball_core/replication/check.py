@@ -1,0 +1,49 @@
+"""Checking all published figures against a copy of the release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from spotball_core.replication import alignment, center, images, players, runs, task, thresholds
+from spotball_core.replication.material import Material
+from spotball_core.replication.record import Item, Replication
+
+Check = Callable[[Material], Iterator[Item]]
+Progress = Callable[[Iterable[Check]], Iterable[Check]]
+
+CHECKS: tuple[Check, ...] = (
+    runs.check,
+    images.check,
+    task.check_errors,
+    task.check_accuracy,
+    players.check,
+    alignment.check,
+    center.check,
+    thresholds.check,
+)
+"""One function a group of figures."""
+
+
+def replicate(folder: str | Path, *, progress: Progress = iter) -> Replication:
+    """Check every published figure that a copy of the release can give.
+
+    Args:
+        folder: the release's folder, or the `data` folder in it; a part of it will do, if it has ground truth.
+        progress: wraps the checks while they run, to show how far that is.
+
+    Returns:
+        An item a figure, in the order of the paper: published, reproduced in the published way, by the standard, and
+        whether the first two agree.
+
+    Raises:
+        InputError: if there is no ground truth, or a file is broken.
+    """
+    material = Material.read(folder)
+    items = [item for check in progress(CHECKS) for item in check(material)]
+    places = list(material.catalog.titles)
+    return Replication(
+        items=tuple(sorted(items, key=lambda item: places.index(item.where))),
+        signature=str(material.standard.signature()),
+        signature_reproduced=str(material.paper.signature()),
+    )

@@ -1,0 +1,290 @@
+"""What the figures are made from: the release, read and scored once in the published way and once by the standard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final, Literal
+
+import numpy as np
+import polars as pl
+
+from spotball_core.counts import KEYS, Counts
+from spotball_core.estimates import Estimator
+from spotball_core.grid import FloatArray
+from spotball_core.io.release import Release, import_release
+from spotball_core.io.release_tables import GRID
+from spotball_core.io.responses import read_counts
+from spotball_core.metrics.registry import METRICS
+from spotball_core.replication.by_file_name import FileNameJoin, Joined
+from spotball_core.replication.published import (
+    PAPER_PROMPTS,
+    PAPER_SPORTS,
+    PEOPLE,
+    Catalog,
+    Condition,
+    Published,
+    published,
+)
+from spotball_core.replication.release_files import read_release_figures
+from spotball_core.schema.policy import ScorePolicy
+from spotball_core.schema.report import MetricValue
+from spotball_core.schema.scene import Scene
+from spotball_core.scoring import Scoring
+
+Way = Literal["paper", "standard"]
+
+WAYS: Final[tuple[Way, Way]] = ("paper", "standard")
+"""As published, and consistently."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """How often one condition answered which images, controls and all.
+
+    Attributes:
+        images: ids within the sport.
+        mass: parsed answers to each, shape (n_images, n_cells).
+        unparsed: answers without a readable cell, shape (n_images,).
+    """
+
+    images: tuple[str, ...]
+    mass: FloatArray
+    unparsed: FloatArray
+
+    @property
+    def answers(self) -> FloatArray:
+        """Answers to each image, shape (n_images,)."""
+        total: FloatArray = self.mass.sum(axis=-1) + self.unparsed
+        return total
+
+
+class Material:
+    """The release at hand, and what was published of it.
+
+    Attributes:
+        data: the release's data folder.
+        release: all that it holds.
+        catalog: what was published.
+        conditions: sports, respondents and prompts that there are answers of, as the paper orders them.
+        has_people: whether people's answers are among them.
+    """
+
+    def __init__(self, data: Path, release: Release, catalog: Catalog, release_figures: tuple[Published, ...]) -> None:
+        self.data, self.release, self.catalog = data, release, catalog
+        self._release_figures = release_figures
+        self._counts = _counted(release)
+        self._estimators: dict[tuple[Way, Condition], Estimator] = {}
+        self._values: dict[tuple[Way, Condition | None, str], MetricValue] = {}
+        found = release.responses.select("sport", "respondent", "prompt").unique().iter_rows()
+        self.conditions: tuple[Condition, ...] = tuple(sorted(found, key=reading_order))
+        self.has_people = any(respondent == PEOPLE for _, respondent, _ in self.conditions)
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Material:
+        """Read a copy of the release, or a part of it.
+
+        Raises:
+            InputError: if it is no release, or a file in it is broken.
+        """
+        folder, catalog = Path(folder), published()
+        release = import_release(folder)
+        data = folder / "data" if (folder / "data").is_dir() else folder
+        return cls(data, release, catalog, read_release_figures(data, catalog))
+
+    # Figures -------------------------------------------------------------------------------------------------
+
+    def printed(self, *where: str, quantity: str | None = None) -> tuple[Published, ...]:
+        """The figures that the paper prints in some places."""
+        return tuple(figure for figure in self.catalog.at(*where) if quantity in (None, figure.quantity))
+
+    def filed(self, where: str, *quantities: str) -> tuple[Published, ...]:
+        """The figures of a place that the release's own files hold, and, without a value, those they would hold.
+
+        Of each condition that is in the files, or that there are answers of, unless the paper prints its figure.
+        """
+        found = {
+            (figure.condition, figure.quantity): figure for figure in self._release_figures if figure.where == where
+        }
+        printed = {(figure.condition, figure.quantity) for figure in self.printed(where)}
+        sources = [source for source in self.catalog.release_files if source.where == where]
+        for condition in self.conditions:
+            for quantity in quantities:
+                if (condition, quantity) not in printed:
+                    sport, respondent, prompt = condition
+                    file = next(source.file for source in sources if source.sport in (None, sport))
+                    found.setdefault(
+                        (condition, quantity),
+                        Published(
+                            where=where,
+                            quantity=quantity,
+                            value=None,
+                            read_from=file,
+                            sport=sport,
+                            respondent=respondent,
+                            prompt=prompt,
+                        ),
+                    )
+        chosen = [figure for (_, quantity), figure in found.items() if quantity in quantities]
+        return tuple(sorted(chosen, key=lambda figure: (reading_order(figure.condition), figure.quantity)))
+
+    # Answers -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def paper(self) -> Scoring:
+        """Scored in the way of the published tables."""
+        return self._scoring(ScorePolicy.paper(reference=self._reference, bootstrap=0))
+
+    @cached_property
+    def standard(self) -> Scoring:
+        """Scored consistently."""
+        return self._scoring(ScorePolicy.standard(reference=self._reference, bootstrap=0))
+
+    @cached_property
+    def paper_over_sports(self) -> Scoring:
+        """Scored in the way of the published tables, all sports and prompts of a respondent pooled."""
+        return self._scoring(ScorePolicy.paper(by=("respondent",), bootstrap=0))
+
+    @cached_property
+    def standard_over_sports(self) -> Scoring:
+        """Scored consistently, all sports and prompts of a respondent pooled."""
+        return self._scoring(ScorePolicy.standard(by=("respondent",), bootstrap=0))
+
+    def metric(self, way: Way, key: str, condition: Condition | None) -> MetricValue | None:
+        """A metric of a condition; None where there are no answers of it."""
+        estimator = self._estimator(way, condition)
+        if estimator is None:
+            return None
+        known = (way, condition, key)
+        if known not in self._values:
+            self._values[known] = estimator.estimate(METRICS[key])
+        return self._values[known]
+
+    def value(self, way: Way, key: str, condition: Condition | None) -> float | None:
+        """A metric's value of a condition; None where there is none."""
+        metric = self.metric(way, key, condition)
+        return metric.value if metric else None
+
+    def n_scored(self, condition: Condition | None) -> int | None:
+        """How many answers, unparsed ones among them, the published accuracy of a condition is over."""
+        estimator = self._estimator("paper", condition)
+        if estimator is None:
+            return None
+        accuracy = estimator.statistic(METRICS["accuracy"], estimator.answers.mass, estimator.answers.unparsed)
+        return round(float(accuracy.sums[:, 1].sum()))
+
+    def compared(self, way: Way, condition: Condition) -> tuple[FloatArray, FloatArray] | None:
+        """A condition's and people's parsed answers to the images that they are compared on; None where there are none.
+
+        Returns:
+            Two arrays of shape (n_images, n_cells).
+        """
+        estimator = self._estimator(way, condition)
+        if estimator is None or estimator.answers.reference is None:
+            return None
+        answers, used = estimator.answers, estimator.answers.compared & ~estimator.arrays.control[estimator.scenes]
+        return (answers.mass[used], estimator.answers.reference[used]) if used.any() else None
+
+    def answered(self, condition: Condition | None) -> Answered | None:
+        """How often a condition named each cell of each image that it answered; None where it answered none."""
+        estimator = self._estimator("paper", condition)
+        if estimator is None:
+            return None
+        images = tuple(self.paper.arrays.keys[place][1] for place in estimator.scenes)
+        return Answered(images, estimator.answers.mass, estimator.answers.unparsed)
+
+    def published_answers(self, condition: Condition) -> int | None:
+        """How many parsed answers, joined by file name, a condition's published figures rest on, if it is known."""
+        figures = (figure for figure in self._release_figures if figure.where == "figure 5")
+        return next((figure.n for figure in figures if figure.condition == condition), None)
+
+    @cached_property
+    def by_file_name(self) -> FileNameJoin:
+        """The players as they were published, keyed by file name."""
+        return FileNameJoin(self.data, self.release)
+
+    def joined(self, condition: Condition | None) -> Joined | None:
+        """A condition's answers, joined to players by file name, as published; None where there are none."""
+        return self._joined.get(condition) if condition else None
+
+    @cached_property
+    def _joined(self) -> dict[Condition, Joined]:
+        answered = {condition: self.answered(condition) for condition in self.conditions}
+        answers = {condition: (found.images, found.mass) for condition, found in answered.items() if found}
+        joined = {condition: self.by_file_name.join(condition, answers) for condition in self.conditions}
+        return {condition: found for condition, found in joined.items() if found}
+
+    def of(self, respondent: str) -> tuple[Condition, ...]:
+        """The conditions of a respondent that there are answers of."""
+        return tuple(condition for condition in self.conditions if condition[1] == respondent)
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The models that the paper asked."""
+        asked = dict.fromkeys(figure.respondent for figure in self.printed("table 2"))
+        return tuple(respondent for respondent in asked if respondent and respondent != PEOPLE)
+
+    def asked_everything(self, respondent: str) -> bool:
+        """Whether there are answers of a respondent in all of the paper's sports and prompts."""
+        prompts = PAPER_PROMPTS[:1] if respondent == PEOPLE else PAPER_PROMPTS
+        return {(sport, respondent, prompt) for sport in PAPER_SPORTS for prompt in prompts} <= set(self.conditions)
+
+    # Images --------------------------------------------------------------------------------------------------
+
+    def scenes(self, sport: str | None = None) -> list[Scene]:
+        """The scenes of a sport, or of all."""
+        return [scene for scene in self.release.scenes if sport in (None, scene.sport)]
+
+    # How -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _reference(self) -> str | None:
+        return PEOPLE if self.has_people else None
+
+    def _scoring(self, policy: ScorePolicy) -> Scoring:
+        return Scoring(self._counts, self.release.scenes, policy)
+
+    def _estimator(self, way: Way, condition: Condition | None) -> Estimator | None:
+        """A condition's metrics in one of the two ways; None where there are no answers of it."""
+        if condition is None or condition not in self.conditions:
+            return None
+        if (way, condition) not in self._estimators:
+            scoring = self.paper if way == "paper" else self.standard
+            group = next(g for g in scoring.groups if (g.sport, g.respondent, g.prompt) == condition)
+            self._estimators[way, condition] = scoring.estimator(group)
+        return self._estimators[way, condition]
+
+
+def reading_order(condition: tuple[str | None, str | None, str | None] | None) -> tuple[int, int, str, int]:
+    """Sports, respondents and prompts as the paper orders them; those over all of them come last."""
+    sport, respondent, prompt = condition or (None, None, None)
+    return (
+        PAPER_SPORTS.index(sport) if sport in PAPER_SPORTS else len(PAPER_SPORTS),
+        int(respondent != PEOPLE),
+        respondent or "",
+        PAPER_PROMPTS.index(prompt) if prompt in PAPER_PROMPTS else len(PAPER_PROMPTS),
+    )
+
+
+def absent(figure: Published) -> str | None:
+    """What to say of a figure that one of the release's files should hold, and does not."""
+    return f"not in this copy's {figure.read_from.rsplit('/', 1)[-1]}" if figure.value is None else None
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean; None of nothing, or where one of them is None.
+
+    Examples:
+        >>> mean([1.0, 2.0]), mean([1.0, None]), mean([])
+        (1.5, None, None)
+    """
+    known = list(values)
+    return None if not known or None in known else float(np.mean(np.asarray(known, dtype=float)))
+
+
+def _counted(release: Release) -> Counts:
+    if release.responses.is_empty():
+        return Counts.of(release.responses.select(*KEYS, "cell", n=pl.lit(1.0)), rows=GRID.rows, cols=GRID.cols)
+    return read_counts(release.responses, release.scenes)

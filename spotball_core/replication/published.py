@@ -1,0 +1,169 @@
+"""What was published: the figures that the paper prints, as text with their digits, and where each was read.
+
+They stand in `published.json`. Figures that the release brings itself, in files of its own, are not stored: they are
+read from the release at hand (`spotball_core.replication.release_files`).
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from pydantic import NonNegativeInt, field_validator
+
+from spotball_core.schema.record import Name, Record
+
+Condition = tuple[str, str, str]
+"""A sport, a respondent and a prompt."""
+
+PAPER_SPORTS: Final = ("soccer", "volleyball", "basketball")
+"""In the order of the paper's tables."""
+
+PAPER_PROMPTS: Final = ("base", "cue", "cot")
+
+PEOPLE: Final = "human"
+
+_BOUNDS = {"<= ": Decimal.__le__, ">= ": Decimal.__ge__, "< ": Decimal.__lt__, "> ": Decimal.__gt__}
+_SLACK = Decimal("1e-9")
+"""What summing in another order may change of a figure that is given with all its digits, relative to it."""
+
+
+class Published(Record):
+    """One published figure.
+
+    Attributes:
+        where: the table, figure or section it stands in.
+        quantity: what it is a figure of, and its unit.
+        value: as it was printed: a number with its digits, or a bound such as `< 1`; None where only a picture shows
+            it.
+        read_from: the place it was read from.
+        sport: None for a figure over all sports, or none.
+        respondent: None for a figure of the images, or over all models.
+        prompt: None for a figure over all prompts, or of the images.
+        n: how many answers it rests on, where that was published too.
+    """
+
+    where: Name
+    quantity: Name
+    value: str | None
+    read_from: Name
+    sport: Name | None = None
+    respondent: Name | None = None
+    prompt: Name | None = None
+    n: NonNegativeInt | None = None
+
+    @field_validator("value")
+    @classmethod
+    def _a_number(cls, value: str | None) -> str | None:
+        if value is not None:
+            parts(value)
+        return value
+
+    @property
+    def condition(self) -> Condition | None:
+        """Sport, respondent and prompt; None where one of them is not named."""
+        return (self.sport, self.respondent, self.prompt) if self.sport and self.respondent and self.prompt else None
+
+    @property
+    def decimals(self) -> int | None:
+        """Digits after the point; None where nothing is printed."""
+        return None if self.value is None else max(0, -int(parts(self.value)[1].as_tuple().exponent))
+
+    def agrees(self, value: float) -> bool:
+        """Whether a value is the published figure, as it was rounded, or within the published bound.
+
+        Examples:
+            >>> figure = Published(where="table 1", quantity="cells the ball spans", value="2.27", read_from="Table 1")
+            >>> figure.agrees(2.2692), figure.agrees(2.2649)
+            (True, False)
+            >>> figure.model_copy(update={"value": "<= 17"}).agrees(14.06)
+            True
+        """
+        if self.value is None:
+            return False
+        bound, number = parts(self.value)
+        if bound:
+            return bool(_BOUNDS[bound](Decimal(value), number))
+        half_a_digit = Decimal((0, (5,), int(number.as_tuple().exponent) - 1))
+        return abs(Decimal(value) - number) <= half_a_digit + _SLACK * max(abs(number), half_a_digit)
+
+
+class OtherRun(Record):
+    """Answers that were published of, but come from another run in the release."""
+
+    respondent: Name
+    prompt: Name
+    read_from: Name
+
+
+class ReleaseFile(Record):
+    """A file of the release that holds published figures.
+
+    Attributes:
+        where: the table or figure they are shown in.
+        sport: whose they are; None for those of all.
+        file: its path in the release's data folder.
+        columns: the quantity that each of its columns holds.
+        n: the column that says how many answers a row rests on.
+    """
+
+    where: Name
+    sport: Name | None
+    file: Name
+    columns: dict[str, str]
+    n: str | None
+
+
+class Catalog(Record):
+    """All that is known of what was published.
+
+    Attributes:
+        paper: what was read.
+        titles: of each place, in the order of the paper.
+        printed: the figures that the paper prints.
+        release_files: the release's files that hold more of them.
+        other_runs: known differences between what was published and what was released.
+    """
+
+    paper: Name
+    titles: dict[str, str]
+    printed: tuple[Published, ...]
+    release_files: tuple[ReleaseFile, ...]
+    other_runs: tuple[OtherRun, ...]
+
+    def at(self, *where: str) -> tuple[Published, ...]:
+        """The figures printed in some places."""
+        return tuple(figure for figure in self.printed if figure.where in where)
+
+
+@cache
+def published() -> Catalog:
+    """The catalog that comes with this package.
+
+    Examples:
+        >>> [figure.value for figure in published().at("table 1") if figure.sport == "soccer"][:2]
+        ['2.27', '785.37']
+    """
+    text = files(__package__).joinpath("published.json").read_text(encoding="utf-8")
+    content = json.loads(text)
+    content["printed"] = [
+        {"where": group["where"], "read_from": group["read_from"], **dict(zip(group["fields"], row, strict=True))}
+        for group in content["printed"]
+        for row in group["rows"]
+    ]
+    return Catalog.model_validate(content)
+
+
+def parts(text: str) -> tuple[str, Decimal]:
+    """The bound's sign, if there is one, and the number."""
+    sign = next((sign for sign in _BOUNDS if text.startswith(sign)), "")
+    try:
+        number = Decimal(text.removeprefix(sign))
+    except ArithmeticError:
+        raise ValueError(f"{text!r} is neither a number nor a bound") from None
+    if not number.is_finite():
+        raise ValueError(f"{text!r} is not finite")
+    return sign, number

@@ -1,0 +1,33 @@
+"""Sections 4.3 and 4.4: how often models were asked, and how many people answered how often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spotball_core.replication import causes
+from spotball_core.replication.material import Material
+from spotball_core.replication.published import Published
+from spotball_core.replication.record import Item, judge
+
+
+def check(material: Material) -> Iterator[Item]:
+    """Answers to an image of each model and prompt; participants, their images and their guesses."""
+    for figure in material.printed("section 4.3"):
+        answered = material.answered(figure.condition)
+        asked = float(answered.answers.mean()) if answered else None
+        yield judge(figure, asked, asked, cause=causes.run(material, figure.condition))
+    for figure in material.printed("section 4.4"):
+        number = _number(material, figure)
+        yield judge(figure, number, number, cause=causes.run(material, figure.condition))
+
+
+def _number(material: Material, figure: Published) -> float | None:
+    rows = material.release.responses.filter(sport=figure.sport, respondent=figure.respondent, prompt=figure.prompt)
+    rows = rows.drop_nulls("participant")
+    if rows.is_empty():
+        return None
+    if figure.quantity == "participants":
+        return float(rows["participant"].n_unique())
+    if figure.quantity == "guesses an image":
+        return len(rows) / len(rows.unique(("participant", "image")))
+    return len(rows.unique(("participant", "image"))) / rows["participant"].n_unique()

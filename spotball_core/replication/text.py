@@ -1,0 +1,189 @@
+"""A replication as text: on a terminal and as Markdown, a section for each place in the paper."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from spotball_core.errors import SHOWN_PROBLEMS
+from spotball_core.replication.published import parts, published
+from spotball_core.replication.record import Item, Replication
+
+HEADS = ("published", "reproduced", "standard", "status")
+
+_MOST_DECIMALS = 4
+_ABOUT = (
+    "published: as printed. reproduced: computed in the way it was published. standard: the consistent figure, as "
+    "spotball score gives it. A match agrees with the published figure as it was rounded."
+)
+
+
+@dataclass(frozen=True)
+class _Section:
+    """What is said of one place.
+
+    Attributes:
+        title: of the place.
+        rows: items that have any number, with the letter of their note.
+        notes: each note once, with its letter.
+        without: of items without any number: how many lack the same, what they are of, and what they need.
+    """
+
+    title: str
+    rows: list[tuple[Item, str]]
+    notes: dict[str, str]
+    without: list[tuple[int, str, str | None]]
+
+
+def to_text(replication: Replication, *, width: int = 100) -> str:
+    """The replication as tables of at most some width, notes below each."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    out = io.StringIO()
+    console = Console(file=out, width=width)
+    console.print(Text(_summary(replication)), Text(_ABOUT), sep="\n")
+    for section in _sections(replication):
+        console.print()
+        console.print(Text(section.title))
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_column("", overflow="fold")
+        for head in HEADS:
+            table.add_column(head, justify="left" if head == "status" else "right", no_wrap=True)
+        for quantity, rows in groupby(section.rows, key=lambda row: row[0].quantity):
+            table.add_row(Text(quantity))
+            for item, letter in rows:
+                table.add_row(Text(f"  {item.name}"), *_cells(item), f"{item.status} {letter}".strip())
+        if section.rows:
+            console.print(Padding(table, (0, 0, 0, 2)))
+        for note, letter in section.notes.items():
+            console.print(Padding(Text(f"{letter}  {note}"), (0, 0, 0, 2)))
+        for line in _lacking(section):
+            console.print(Padding(Text(line), (0, 0, 0, 2)))
+    console.print()
+    console.print(Text(_foot(replication)), soft_wrap=True)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def to_markdown(replication: Replication) -> str:
+    """The replication as Markdown tables, notes below each, with the signatures at the foot."""
+    lines = [_summary(replication), "", _ABOUT, ""]
+    for section in _sections(replication):
+        lines += [f"**{section.title}**", ""]
+        if section.rows:
+            lines += [_row(("quantity", "of", *HEADS)), _row(("---", "---", *["---:"] * 3, "---"))]
+            lines += [
+                _row((item.quantity, item.name, *_cells(item), f"{item.status} {letter}".strip()))
+                for item, letter in section.rows
+            ]
+            lines.append("")
+        if section.notes:
+            lines += [*(f"- {letter}: {note}" for note, letter in section.notes.items()), ""]
+        for line in _lacking(section):
+            lines += [line, ""]
+    return "\n".join([*lines, *(f"{line}  " for line in _foot(replication).splitlines())]) + "\n"
+
+
+# What is said ------------------------------------------------------------------------------------------------
+
+
+def _summary(replication: Replication) -> str:
+    found = [item.status for item in replication.items]
+    unexplained = len(replication.unexplained)
+    said = f"{unexplained} unexplained" if unexplained else "each with a known cause"
+    mismatches = found.count("mismatch")
+    return (
+        f"{len(found)} figures: {_number(found.count('match'), 'match', 'matches')}, "
+        f"{_number(mismatches, 'mismatch', 'mismatches')}{f' ({said})' if mismatches else ''}, "
+        f"{found.count('no data')} without data to check them"
+    )
+
+
+def _sections(replication: Replication) -> Iterator[_Section]:
+    titles = published().titles
+    for where, items in groupby(replication.items, key=lambda item: item.where):
+        by_quantity: dict[str, list[Item]] = {}
+        for item in items:
+            by_quantity.setdefault(item.quantity, []).append(item)
+        all_items = [item for group in by_quantity.values() for item in group]
+        shown = [item for item in all_items if item.reproduced is not None or item.standard is not None]
+        notes: dict[str, str] = {}
+        rows = []
+        for item in shown:
+            letter = notes.setdefault(item.note, _letter(len(notes))) if item.note else ""
+            rows.append((item, letter))
+        without: dict[str | None, list[Item]] = {}
+        for item in all_items:
+            if item.reproduced is None and item.standard is None:
+                without.setdefault(item.note, []).append(item)
+        lacking = [(len(group), _covering(group, shown), need) for need, group in without.items()]
+        yield _Section(titles[where], rows, notes, lacking)
+
+
+def _lacking(section: _Section) -> list[str]:
+    return [
+        f"no data for {_number(count, 'figure')}{f' ({need})' if need else ''}: {what}"
+        for count, what, need in section.without
+    ]
+
+
+def _covering(without: Sequence[Item], shown: Sequence[Item]) -> str:
+    """Names for items without data: of a whole sport or respondent where nothing of it has data."""
+    sports = {item.sport for item in shown}
+    respondents = {(item.sport, item.respondent) for item in shown}
+    names: dict[str, None] = {}
+    for item in without:
+        if item.sport is None:
+            names[f"{item.respondent} {item.quantity}" if item.respondent else item.quantity] = None
+        elif item.sport not in sports:
+            names[item.sport] = None
+        elif item.respondent is None or (item.sport, item.respondent) in respondents:
+            names[item.name if item.prompt or item.respondent is None else f"{item.name} over prompts"] = None
+        else:
+            names[f"{item.sport}/{item.respondent}"] = None
+    return ", ".join(names)
+
+
+def _cells(item: Item) -> tuple[str, str, str]:
+    decimals = _decimals(item)
+    printed = item.published or "-"
+    if item.published and len(item.published.partition(".")[2]) > _MOST_DECIMALS:
+        printed = f"{float(item.published):.{decimals}f}"
+    reproduced, standard = (
+        "-" if value is None else f"{value:.{decimals}f}" for value in (item.reproduced, item.standard)
+    )
+    return printed, reproduced, standard
+
+
+def _decimals(item: Item) -> int:
+    """As many as were printed; a bound is looked at more closely."""
+    if item.published is None:
+        return 1 if "px" in item.quantity else 3
+    bound, number = parts(item.published)
+    return 3 if bound else min(_MOST_DECIMALS, max(0, -int(number.as_tuple().exponent)))
+
+
+def _foot(replication: Replication) -> str:
+    lines = [f"standard: {replication.signature}", f"reproduced: {replication.signature_reproduced}"]
+    unexplained = [f"unexplained: {item.where}, {item.name}, {item.quantity}" for item in replication.unexplained]
+    if more := unexplained[SHOWN_PROBLEMS:]:
+        unexplained[SHOWN_PROBLEMS:] = [f"... and {len(more)} more unexplained"]
+    return "\n".join([*unexplained, *lines])
+
+
+def _number(n: int, one: str, more: str | None = None) -> str:
+    return f"{n} {one if n == 1 else more or one + 's'}"
+
+
+def _letter(number: int) -> str:
+    """a, b, ..., z, aa, ab, ..."""
+    first, last = divmod(number, 26)
+    return (_letter(first - 1) if first else "") + chr(ord("a") + last)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

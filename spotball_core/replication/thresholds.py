@@ -1,0 +1,69 @@
+"""Figure 10 and section 8.2: the fit of the thresholds, and how near the guesses are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from spotball_core.grid import FloatArray
+from spotball_core.io.release_tables import GRID
+from spotball_core.metrics.inputs import ratio
+from spotball_core.replication import causes
+from spotball_core.replication.material import Material
+from spotball_core.replication.published import PEOPLE, Published
+from spotball_core.replication.record import Item, judge
+from spotball_core.schema.policy import ScorePolicy
+from spotball_core.scoring import Scoring
+from spotball_core.stats.thresholds import threshold_surface
+
+_POLICY = ScorePolicy.paper()
+
+
+def check(material: Material) -> Iterator[Item]:
+    """The maximum of the balanced objective, the published thresholds' place below it, and the medians."""
+    reproduced, standard = (_fit(scoring) for scoring in (material.paper, material.standard))
+    for figure in material.printed("figure 10"):
+        values = [fit[figure.quantity] if fit else None for fit in (reproduced, standard)]
+        note = "over the answers that are here" if reproduced and not _is_whole(material) else None
+        yield judge(figure, *values, cause=causes.NO_FIT, note=note)
+    for figure in material.printed("section 8.2"):
+        yield _median(material, figure)
+
+
+def _fit(scoring: Scoring) -> dict[str, float] | None:
+    """Tau and theta of the maximum, and the objective at the published ones over it; None without answers."""
+    answers = (scoring.estimator(group) for group in scoring.groups)
+    if not any(found.answers.mass[scoring.arrays.has_players[found.scenes]].any() for found in answers):
+        return None
+    surface = threshold_surface(scoring)
+    tau, theta = surface.best
+    here = np.ix_(np.isclose(surface.taus, _POLICY.tau), np.isclose(surface.thetas, _POLICY.theta))
+    return {
+        "tau at the maximum": tau,
+        "theta at the maximum": theta,
+        "objective at 0.08 and 0.02 over its maximum": float(
+            ratio(surface.objective[here].max(), surface.objective.max())
+        ),
+    }
+
+
+def _median(material: Material, figure: Published) -> Item:
+    if not _is_whole(material):
+        return judge(figure, None, note="needs all sports, respondents and prompts")
+    joined = [found for condition in material.conditions if (found := material.joined(condition))]
+    is_distance = figure.quantity.startswith("median distance")
+    values = [found.distances / GRID.diagonal if is_distance else found.shares for found in joined]
+    mass = np.concatenate([found.mass.ravel() for found in joined])
+    return judge(figure, _weighted_median(np.concatenate([value.ravel() for value in values]), mass))
+
+
+def _weighted_median(values: FloatArray, weights: FloatArray) -> float:
+    """The value that half of the weight is at or below."""
+    order = np.argsort(values, kind="stable")
+    total = weights[order].cumsum()
+    return float(values[order][np.searchsorted(total, total[-1] / 2)])
+
+
+def _is_whole(material: Material) -> bool:
+    return all(material.asked_everything(respondent) for respondent in (PEOPLE, *material.models))

@@ -1,0 +1,114 @@
+"""`spotball replicate` as a process: forms, exit statuses, and what broken input gets."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spotball_core.replication import replicate
+from tests.release_layout import write_release
+from tests.replication.small import write_accuracy, write_all_matching
+
+KEYS = {
+    "where",
+    "sport",
+    "respondent",
+    "prompt",
+    "quantity",
+    "published",
+    "reproduced",
+    "standard",
+    "status",
+    "note",
+}
+
+
+def spotball(*arguments: str | Path, columns: int | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "spotball_core", "replicate", *map(str, arguments)]
+    environment = os.environ | ({"COLUMNS": str(columns)} if columns else {})
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_release(tmp_path_factory.mktemp("release"))
+
+
+@pytest.fixture(scope="module")
+def matching(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_all_matching(tmp_path_factory.mktemp("matching"))
+
+
+def test_json_is_what_was_promised(release: Path) -> None:
+    done = spotball(release, "--format", "json", "--quiet")
+    assert done.returncode == 1  # synthetic data is not the paper's
+    assert done.stderr == ""
+    said = json.loads(done.stdout)
+    assert set(said) == {"items", "signature", "signature_reproduced"}
+    assert said["signature"].startswith("spotball|v:")
+    for item in said["items"]:
+        assert set(item) == KEYS
+        assert item["status"] in ("match", "mismatch", "no data")
+        assert item["published"] is None or isinstance(item["published"], str)
+        assert item["reproduced"] is None or isinstance(item["reproduced"], float)
+    assert said == json.loads(replicate(release).model_dump_json())
+
+
+def test_exit_status_0_where_nothing_is_unexplained(matching: Path) -> None:
+    done = spotball(matching)
+    assert done.returncode == 0, done.stderr
+    assert "4 matches, 0 mismatches" in done.stdout
+    assert "unexplained" not in done.stdout
+
+
+def test_exit_status_1_where_something_is(matching: Path, tmp_path: Path) -> None:
+    folder = write_all_matching(tmp_path)
+    (truth,) = folder.rglob("soccer_gt.csv")
+    truth.write_text(truth.read_text().replace("C4;C5", "C4;C5;C6;C7"))
+    done = spotball(folder)
+    assert done.returncode == 1
+    assert "unexplained: table 1, soccer, cells the ball spans" in done.stdout
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_the_table_is_as_wide_as_the_terminal(matching: Path, columns: int) -> None:
+    done = spotball(matching, columns=columns)
+    body = [line for line in done.stdout.splitlines() if "spotball|" not in line]
+    assert max(map(len, body)) <= columns
+    assert max(map(len, body)) > columns - 25
+
+
+def test_markdown(matching: Path) -> None:
+    done = spotball(matching, "--format", "markdown", "-q")
+    assert done.returncode == 0
+    assert "| cells the ball spans | soccer | 2.27 | 2.27 | 2.27 | match |" in done.stdout.splitlines()
+
+
+def test_progress_is_one_plain_line_elsewhere_than_on_a_terminal(matching: Path) -> None:
+    assert spotball(matching).stderr == "checked groups of figures: 8 done\n"
+
+
+def test_what_is_no_release_is_exit_status_2(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        done = spotball(folder)
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert "Traceback" not in done.stderr
+        assert done.stderr.startswith("error: ")
+
+
+def test_a_broken_file_of_the_release_is_exit_status_2_with_its_line(tmp_path: Path) -> None:
+    folder = write_all_matching(tmp_path)
+    write_accuracy(folder, ("soccer", "gpt", 0, 10, "0.1"), ("soccer", "gpt", 7, 10, "0.1"))
+    done = spotball(folder)
+    assert done.returncode == 2
+    assert "accuracy_by_condition.csv:3: level: found '7', expected one of 0, 1, 2" in done.stderr
+
+
+def test_an_unknown_form_is_exit_status_2(matching: Path) -> None:
+    assert spotball(matching, "--format", "yaml").returncode == 2

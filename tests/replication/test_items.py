@@ -1,0 +1,443 @@
+"""What `replicate` says of a synthetic copy of the release: by hand where numbers are few, else by plain loops."""
+
+from __future__ import annotations
+
+import csv
+import math
+import shutil
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spotball_core.errors import InputError
+from spotball_core.io.release import import_release
+from spotball_core.replication import Item, Replication, published, replicate
+from spotball_core.scoring import score
+from tests.release_layout import BOXES, TRUTHS, write_release
+from tests.replication.small import (
+    item,
+    items,
+    write_all_matching,
+    write_answers,
+    write_boxes,
+    write_clicks,
+    write_truth,
+)
+
+LETTERS = "ABCDEF"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_release(tmp_path_factory.mktemp("release"))
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> Replication:
+    return replicate(folder)
+
+
+def truths(sport: str) -> list[tuple[float, float, float, float, list[str]]]:
+    return [(*map(float, row[:4]), row[4].split(";")) for row in TRUTHS[sport].values()]  # type: ignore[misc]
+
+
+# The whole -----------------------------------------------------------------------------------------------------
+
+
+def test_every_printed_figure_has_its_item_in_the_order_of_the_paper(found: Replication) -> None:
+    places = [(i.where, i.sport, i.respondent, i.prompt, i.quantity, i.published) for i in found.items]
+    for figure in published().printed:
+        place = (figure.where, figure.sport, figure.respondent, figure.prompt, figure.quantity, figure.value)
+        assert places.count(place) == 1
+    order = list(published().titles)
+    numbers = [order.index(i.where) for i in found.items]
+    assert numbers == sorted(numbers)
+
+
+def test_status_and_note_go_together(found: Replication) -> None:
+    assert {i.status for i in found.items} == {"match", "mismatch", "no data"}
+    for i in found.items:
+        if i.status == "mismatch":
+            assert i.note
+            assert i.reproduced is not None
+        if i.status == "match":
+            assert not i.unexplained
+        if i.status == "no data":
+            assert i.reproduced is None or i.published is None
+    assert set(found.unexplained) == {i for i in found.items if i.note and "unexplained" in i.note}
+
+
+def test_both_signatures_name_their_policy(found: Replication) -> None:
+    assert "|policy:standard|" in found.signature
+    assert "|policy:paper|" in found.signature_reproduced
+    assert found.signature.split("|")[2] == found.signature_reproduced.split("|")[2]
+
+
+def test_it_is_the_same_every_time_and_from_the_data_folder(folder: Path, found: Replication) -> None:
+    assert replicate(folder / "data") == found
+
+
+# Table 1 -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sport", ["soccer", "basketball", "volleyball"])
+def test_the_ball_in_table_1(found: Replication, sport: str) -> None:
+    rows = truths(sport)
+
+    def says(quantity: str) -> float:
+        value = item(found, where="table 1", sport=sport, quantity=quantity).reproduced
+        assert value is not None
+        return value
+
+    assert says("cells the ball spans") == pytest.approx(statistics.mean(len(cells) for *_, cells in rows))
+    assert says("ball area (px²)") == pytest.approx(statistics.mean(w * h for _, _, w, h, _ in rows))
+    distances = [math.hypot(1.25 * (x + w / 2) - 320, 0.703125 * (y + h / 2) - 180) for x, y, w, h, _ in rows]
+    assert says("ball to image center (px)") == pytest.approx(statistics.mean(distances))
+
+
+def test_the_standard_of_table_1_is_in_pixels_of_the_image_and_without_controls(found: Replication) -> None:
+    rows = [truth for image, truth in zip(TRUTHS["soccer"], truths("soccer"), strict=True) if image in ("2", "163")]
+
+    def says(quantity: str) -> float | None:
+        return item(found, where="table 1", sport="soccer", quantity=quantity).standard
+
+    assert says("cells the ball spans") == pytest.approx((2 + 4) / 2)
+    assert says("ball area (px²)") == pytest.approx(statistics.mean(w * h * 0.5625 for _, _, w, h, _ in rows))
+    distances = [math.hypot(x + w / 2 - 320, (y + h / 2) * 0.5625 - 180) for x, y, w, h, _ in rows]
+    assert says("ball to image center (px)") == pytest.approx(statistics.mean(distances))
+
+
+def test_the_frame_mix_up_is_named_whether_it_matches_or_not(found: Replication) -> None:
+    for i in items(found, where="table 1", quantity="ball to image center (px)"):
+        assert i.note
+        assert "frame mix-up" in i.note
+
+
+def test_the_area_of_players_is_the_mean_of_the_images_means_of_truncated_boxes(found: Replication) -> None:
+    by_image: dict[str, list[float]] = {}
+    for name, (x1, y1, x2, y2) in BOXES["soccer"]:
+        area = (math.trunc(x2) - math.trunc(x1)) * (math.trunc(y2) - math.trunc(y1))
+        by_image.setdefault(name, []).append(area)
+    expected = statistics.mean(statistics.mean(areas) for areas in by_image.values())
+    i = item(found, where="table 1", sport="soccer", quantity="area of a player (px²)")
+    assert i.reproduced == pytest.approx(expected)
+    assert i.standard == pytest.approx(((40.5 * 120) + (39.75 * 120)) / 2)  # image 2 alone is no control
+
+
+def test_players_per_scene_stand_under_the_other_sport(found: Replication) -> None:
+    densities = {"soccer": 4 / 3, "basketball": 3 / 3, "volleyball": 4 / 3}
+    shown = {"soccer": "basketball", "basketball": "soccer", "volleyball": "volleyball"}
+    for sport, meant in shown.items():
+        i = item(found, where="table 1", sport=sport, quantity="players per scene")
+        assert i.reproduced == pytest.approx(densities[meant])
+        assert ("columns swapped" in (i.note or "")) == (sport != meant)
+    # Nobody looked for players on soccer 163; on volleyball 2 somebody did, and found none.
+    assert item(found, where="table 1", sport="soccer", quantity="players per scene").standard == 2
+    assert item(found, where="table 1", sport="volleyball", quantity="players per scene").standard == (1 + 0 + 2) / 3
+
+
+def test_a_mean_that_was_rounded_twice_is_said_to_be(tmp_path: Path) -> None:
+    truth = (10.0, 10.0, 20.0, 20.0, "A1")
+    for sport in ("soccer", "basketball"):
+        write_truth(tmp_path, sport, {str(i): truth for i in range(51)})
+    # 217 players on 51 images are 4.2549 an image, which is 4.25, but 4.26 by way of 4.255.
+    boxes = [("basketball", f"{i % 51}.png", 0.0, 0.0, 10.0, 10.0) for i in range(217)]
+    write_boxes(tmp_path, boxes)
+    i = item(tmp_path, where="table 1", sport="soccer", quantity="players per scene")
+    assert i.status == "mismatch"
+    assert (i.note or "").startswith("rounded twice; columns swapped")
+    assert not i.unexplained
+
+
+def test_ranks_need_all_three_sports(folder: Path, found: Replication, tmp_path: Path) -> None:
+    ranks = {i.sport: i.reproduced for i in items(found, where="figure 3", quantity="rank by players per scene")}
+    assert ranks == {"soccer": 2.0, "volleyball": 2.0, "basketball": 1.0}  # two of the same rank
+    copy = without(folder, tmp_path, "data/images/basketball", "data/responses")
+    boxes = [("soccer", "2.jpg", 0.0, 0.0, 9.0, 9.0), ("volleyball", "1.png", 0.0, 0.0, 9.0, 9.0)]
+    write_boxes(copy, boxes)
+    (copy / "data/analysis/player_proximity/filtered_people_image_summary.csv").unlink()
+    for i in items(copy, where="figure 3"):
+        assert (i.status, i.note) == ("no data", "needs the players of all three sports")
+
+
+def test_truth_in_the_center_window_counts_each_cell_once(found: Replication) -> None:
+    cells = [cell for *_, named in truths("volleyball") for cell in named]
+    inside = [cell[0] in "BCD" and 3 <= int(cell[1:]) <= 7 for cell in cells]
+    i = item(found, where="section 5.1", sport="volleyball", quantity="truth in the center window (%)")
+    assert i.reproduced == pytest.approx(100 * statistics.mean(inside))
+
+
+def test_everything_matches_where_it_was_made_to(tmp_path: Path) -> None:
+    replication = replicate(write_all_matching(tmp_path))
+    checked = [i for i in replication.items if i.reproduced is not None]
+    assert len(checked) == 4
+    assert {i.status for i in checked} == {"match"}
+    assert replication.unexplained == ()
+
+
+def test_a_slip_in_print_is_known_by_the_release_s_own_file(tmp_path: Path) -> None:
+    truth = (10.0, 10.0, 20.0, 20.0)
+    # 43 of 118 cells are 36.44 %, printed as 36.3.
+    cells = ["C4"] * 43 + ["A1"] * 75
+    write_truth(tmp_path, "soccer", {str(i): (*truth, cell) for i, cell in enumerate(cells)})
+    wanted = {"where": "section 5.1", "sport": "soccer", "quantity": "truth in the center window (%)"}
+    assert item(tmp_path, **wanted).note == "unexplained"
+    path = tmp_path / "data/analysis/center_bias/center_bias_soccer.csv"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "sport,model,level,prior_central,central_ratio,normalized_entropy\nsoccer,gpt,0,0.3644067796610169,1,0.5\n"
+    )
+    said = item(tmp_path, **wanted)
+    assert said.status == "mismatch"
+    assert said.note == (
+        "slip in print: analysis/center_bias/center_bias_soccer.csv, column prior_central, has 36.4 as well"
+    )
+
+
+# Tables 2 and 3, figure 4 --------------------------------------------------------------------------------------
+
+
+def clicks(folder: Path, sport: str) -> dict[str, list[tuple[int, int]]]:
+    by_image: dict[str, list[tuple[int, int]]] = {}
+    with (folder / f"data/responses/humans/{sport}_clicks.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            by_image.setdefault(row["image"], []).append((int(row["row"]), int(row["col"])))
+    return by_image
+
+
+def place(label: str) -> tuple[int, int]:
+    return LETTERS.index(label[0]) + 1, int(label[1:])
+
+
+@pytest.mark.parametrize("sport", ["soccer", "volleyball"])
+def test_people_s_error_center_ratio_entropy_and_accuracy_by_loops(
+    folder: Path, found: Replication, sport: str
+) -> None:
+    truth = {image: [place(cell) for cell in row[4].split(";")] for image, row in TRUTHS[sport].items()}
+    answers = clicks(folder, sport)
+    errors = [
+        statistics.mean(
+            min(math.hypot(64 * (col - c), 60 * (row - r)) for r, c in truth[image]) for row, col in answers[image]
+        )
+        for image in answers
+    ]
+    people = {"sport": sport, "respondent": "human", "prompt": "base"}
+    mean_error = item(found, where="table 2", quantity="mean error (px)", **people)
+    spread = item(found, where="table 2", quantity="sd of the error (px)", **people)
+    assert mean_error.reproduced == pytest.approx(statistics.mean(errors))
+    assert spread.reproduced == pytest.approx(statistics.stdev(errors))
+    guesses = [cell for cells in answers.values() for cell in cells]
+    balls = [cell for cells in truth.values() for cell in cells]
+
+    def inside(cells: list[tuple[int, int]]) -> float:
+        return statistics.mean(2 <= row <= 4 and 3 <= col <= 7 for row, col in cells)
+
+    ratio = item(found, where="table 3", quantity="center ratio", **people)
+    assert ratio.reproduced == pytest.approx(inside(guesses) / inside(balls))
+    shares = [guesses.count(cell) / len(guesses) for cell in set(guesses)]
+    entropy = item(found, where="table 3", quantity="normalized entropy", **people)
+    assert entropy.reproduced == pytest.approx(-sum(p * math.log(p) for p in shares) / math.log(60))
+    right = [cell in truth[image] for image, cells in answers.items() for cell in cells]
+    accuracy = item(found, where="figure 4", quantity="accuracy", **people)
+    assert accuracy.reproduced == pytest.approx(statistics.mean(right))
+
+
+def test_the_standard_is_what_scoring_says(folder: Path, found: Replication) -> None:
+    release = import_release(folder)
+    report = score(release.responses, release.scenes, reference="human", bootstrap=0)
+    for group in report.groups:
+        name = {"sport": group.sport, "respondent": group.respondent, "prompt": group.prompt}
+        error = item(found, where="table 2", quantity="mean error (px)", **name)
+        assert error.standard == group.metrics["euclidean_error"].value
+        near = item(found, where="figure 5", quantity="near-player rate", **name)
+        assert near.standard == group.metrics["near_player_rate"].value
+    assert found.signature == report.signature
+
+
+def test_a_model_s_row_in_table_3_is_the_mean_over_its_prompts(found: Replication) -> None:
+    gpt = {"where": "table 3", "sport": "volleyball", "respondent": "gpt", "quantity": "center ratio"}
+    by_prompt = [item(found, prompt=prompt, **gpt).reproduced for prompt in ("base", "cue", "cot")]
+    row = item(found, prompt=None, **gpt)
+    assert None not in by_prompt
+    assert row.reproduced == pytest.approx(statistics.mean(value for value in by_prompt if value is not None))
+    gemini = item(found, prompt=None, **{**gpt, "respondent": "gemini"})
+    assert (gemini.status, gemini.note) == ("no data", "needs all three prompts")
+
+
+def test_the_ratio_over_all_sports_is_taken_to_soccer_s_truth(folder: Path, found: Replication) -> None:
+    guesses = [cell for sport in TRUTHS for cells in clicks(folder, sport).values() for cell in cells]
+    balls = [place(cell) for *_, named in truths("soccer") for cell in named]
+
+    def inside(cells: list[tuple[int, int]]) -> float:
+        return statistics.mean(2 <= row <= 4 and 3 <= col <= 7 for row, col in cells)
+
+    i = item(found, where="section 5.1", respondent="human", quantity="center ratio over all sports")
+    assert i.reproduced == pytest.approx(inside(guesses) / inside(balls))
+    # Consistently: the truth of all images that are no controls.
+    shown = {"soccer": ("2", "163"), "basketball": ("1", "2"), "volleyball": ("1", "2", "3")}
+    own = [
+        place(cell)
+        for sport, images in shown.items()
+        for image in images
+        for cell in TRUTHS[sport][image][4].split(";")
+    ]
+    assert i.standard == pytest.approx(inside(guesses) / inside(own))
+    assert "soccer's truth for all sports" in (i.note or "")
+
+
+# Figures 5, 6, 9, 10 -------------------------------------------------------------------------------------------
+
+
+def test_balls_near_players_by_loops(found: Replication) -> None:
+    boxes: dict[str, list[tuple[float, float, float, float]]] = {}
+    names: dict[tuple[str, str], str] = {}
+    for sport, rows in BOXES.items():
+        for name, box in rows:
+            boxes.setdefault(name, []).append(box)
+            names[sport, name.split(".")[0].split("_")[0]] = name
+    rates = []
+    for sport, images in TRUTHS.items():
+        hits = []
+        for image, (x, y, width, height, _) in images.items():
+            if (sport, image) in names:
+                gt_x, gt_y = 1.25 * (float(x) + float(width) / 2), 0.703125 * (float(y) + float(height) / 2)
+                gaps = [
+                    math.hypot(max(x1 - gt_x, 0, gt_x - x2), max(y1 - gt_y, 0, gt_y - y2))
+                    for x1, y1, x2, y2 in boxes[names[sport, image]]
+                ]
+                hits.append(min(gaps) <= 0.08 * math.hypot(640, 360))
+        rates.append(statistics.mean(hits))
+    i = item(found, where="figure 5", quantity="truth near a player (%)")
+    assert i.reproduced == pytest.approx(100 * statistics.mean(rates))
+    assert "found by search" in (i.note or "")
+
+
+def test_balls_overlapping_their_own_images_players_by_loops(found: Replication) -> None:
+    hits = []
+    for sport, images in TRUTHS.items():
+        for image, (x, y, width, height, _) in images.items():
+            own = [box for name, box in BOXES[sport] if name.split(".")[0].split("_")[0] == image]
+            left, top, right = float(x), float(y) * 0.5625, float(x) + float(width)
+            bottom = (float(y) + float(height)) * 0.5625
+            areas = [
+                max(min(right, x2) - max(left, x1), 0) * max(min(bottom, y2) - max(top, y1), 0)
+                for x1, y1, x2, y2 in own
+            ]
+            if own:
+                hits.append(max(areas) / ((right - left) * (bottom - top)) >= 0.02)
+    i = item(found, where="figure 5", quantity="truth overlapping a player (%)")
+    assert i.reproduced == pytest.approx(100 * statistics.mean(hits))
+
+
+def test_touched_conditions_are_named_and_others_are_not(found: Replication) -> None:
+    noted = {i.name: i.note or "" for i in items(found, where="figure 5", quantity="near-player rate")}
+    touched = {name for name, note in noted.items() if "boxes merged by file name" in note}
+    assert {name.split("/")[0] for name in touched} == {"basketball", "volleyball"}
+    assert "basketball/gpt/base" in touched
+    assert "people mixed across sports" in noted["soccer/human/base"]
+
+
+def test_figure_9_shows_distances_of_all_and_of_the_uniform_baseline(found: Replication) -> None:
+    shown = items(found, where="figure 9", sport="soccer", quantity="Wasserstein, exact (px)")
+    assert [i.name for i in shown] == [
+        "soccer/gemini/cot",
+        "soccer/gpt/base",
+        "soccer/gpt/cue",
+        "soccer/gpt/cot",
+        "soccer/uniform",
+    ]
+    assert all(i.published is None and i.status == "no data" and i.reproduced for i in shown)
+    in_1d = items(found, where="figure 9", sport="soccer", quantity="Wasserstein, 1D (px)")
+    for exact, marginal in zip(shown, in_1d, strict=True):
+        # The mean of two marginals' distances is at most the distance itself.
+        assert marginal.reproduced is not None
+        assert exact.reproduced is not None
+        assert 0 < marginal.reproduced <= exact.reproduced
+
+
+def test_figure_6_is_the_mean_over_prompts_over_the_uniform_s(found: Replication) -> None:
+    exact = [
+        i.reproduced
+        for i in items(found, where="figure 9", sport="soccer", respondent="gpt", quantity="Wasserstein, exact (px)")
+    ]
+    uniform = item(
+        found, where="figure 9", sport="soccer", respondent="uniform", quantity="Wasserstein, exact (px)"
+    ).reproduced
+    assert uniform
+    ratio = item(found, where="figure 6", sport="soccer", respondent="gpt").reproduced
+    assert ratio == pytest.approx(statistics.mean(value for value in exact if value) / uniform)
+
+
+def test_the_threshold_fit_s_maximum_is_said_to_be_no_fit(found: Replication) -> None:
+    tau = item(found, where="figure 10", quantity="tau at the maximum")
+    assert (tau.published, tau.reproduced, tau.status) == ("0.08", 0.2, "mismatch")
+    assert "a maximum is no fit" in (tau.note or "")
+    assert not tau.unexplained
+
+
+# Parts ---------------------------------------------------------------------------------------------------------
+
+
+def without(folder: Path, to: Path, *parts: str) -> Path:
+    copy = to / "copy"
+    shutil.copytree(folder, copy)
+    for part in parts:
+        path = copy / part
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return copy
+
+
+def has_data(items: list[Item]) -> set[str]:
+    return {i.where for i in items if i.reproduced is not None}
+
+
+@pytest.mark.parametrize(
+    ("parts", "holds", "lacks"),
+    [
+        (("data/responses",), {"table 1", "figure 3"}, {"table 2", "figure 4", "figure 9", "figure 10"}),
+        (("data/responses/humans",), {"table 2", "figure 4", "figure 10"}, {"figure 6", "figure 9", "section 4.4"}),
+        (("data/responses/models",), {"table 2", "section 4.4"}, {"section 4.3", "figure 6"}),
+        (("data/analysis",), {"table 2", "figure 4", "figure 9"}, {"figure 3", "figure 10"}),
+    ],
+    ids=["no answers", "no people", "no models", "no players"],
+)
+def test_parts_of_a_release_give_what_they_can(
+    folder: Path, tmp_path: Path, parts: tuple[str, ...], holds: set[str], lacks: set[str]
+) -> None:
+    replication = replicate(without(folder, tmp_path, *parts))
+    there = has_data(list(replication.items))
+    assert holds <= there
+    assert not lacks & there
+    for i in replication.items:
+        assert (i.status == "no data") == (i.reproduced is None or i.published is None)
+
+
+def test_a_release_without_ground_truth_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="ground truth"):
+        replicate(without(folder, tmp_path, "data/images"))
+
+
+def test_answers_that_name_no_cell_at_all_give_no_numbers(tmp_path: Path) -> None:
+    write_truth(tmp_path, "soccer", {"1": (10, 10, 20, 20, "A1"), "2": (10, 10, 20, 20, "A1")})
+    write_answers(tmp_path, "gpt", 0, "soccer", {"1.jpg": ["ERROR", ""], "2.jpg": ["", "G9"]})
+    write_clicks(tmp_path, "soccer", 2, ["1", "2"], cell=(9, 9))
+    write_boxes(tmp_path, [("soccer", "1.jpg", 0.0, 0.0, 50.0, 50.0)])
+    replication = replicate(tmp_path)
+    gpt = {"sport": "soccer", "respondent": "gpt", "prompt": "base"}
+    assert item(replication, where="table 2", quantity="mean error (px)", **gpt).status == "no data"
+    assert item(replication, where="figure 4", quantity="accuracy", **gpt).reproduced == 0.0
+    assert item(replication, where="figure 10", quantity="tau at the maximum").status == "no data"
+    assert item(replication, where="figure 9", quantity="Wasserstein, exact (px)", **gpt).reproduced is None
+
+
+def test_progress_sees_every_group_of_figures(folder: Path) -> None:
+    seen: list[Callable[..., object]] = []
+
+    def watch(checks: object) -> list[Callable[..., object]]:
+        seen.extend(checks)  # type: ignore[call-overload]
+        return seen
+
+    replicate(folder, progress=watch)  # type: ignore[arg-type]
+    assert len(seen) == 8

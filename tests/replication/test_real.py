@@ -1,0 +1,138 @@
+"""The published figures that the soccer part of the real release gives, and those that it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spotball_core.replication import Replication, replicate
+from tests.replication.small import item, items
+
+pytestmark = pytest.mark.real
+
+PEOPLE = {"sport": "soccer", "respondent": "human", "prompt": "base"}
+GEMINI = {"sport": "soccer", "respondent": "gemini", "prompt": "cot"}
+
+
+@pytest.fixture(scope="module")
+def found(real_release: Path) -> Replication:
+    return replicate(real_release)
+
+
+def test_nothing_is_unexplained(found: Replication) -> None:
+    assert found.unexplained == ()
+
+
+@pytest.mark.parametrize(
+    ("quantity", "published", "reproduced", "standard"),
+    [
+        ("cells the ball spans", "2.27", 118 / 52, 112 / 50),
+        ("ball area (px²)", "785.37", 785.365, 435.251),
+        ("ball to image center (px)", "122.81", 122.814, 104.529),
+        ("area of a player (px²)", "13718.87", 13718.874, 13561.989),
+    ],
+)
+def test_table_1_matches(found: Replication, quantity: str, published: str, reproduced: float, standard: float) -> None:
+    said = item(found, where="table 1", sport="soccer", quantity=quantity)
+    assert (said.published, said.status) == (published, "match")
+    assert said.reproduced == pytest.approx(reproduced, abs=6e-4)
+    assert said.standard == pytest.approx(standard, abs=6e-4)
+
+
+def test_players_per_scene_of_soccer_stand_under_basketball(found: Replication) -> None:
+    basketball = item(found, where="table 1", sport="basketball", quantity="players per scene")
+    assert (basketball.published, basketball.status) == ("5.46", "match")
+    assert basketball.reproduced == pytest.approx(284 / 52)
+    soccer = item(found, where="table 1", sport="soccer", quantity="players per scene")
+    assert (soccer.published, soccer.status, soccer.reproduced) == ("4.26", "no data", None)
+    assert soccer.standard == pytest.approx(277 / 50)
+
+
+def test_the_share_of_truth_in_the_center_window_is_a_slip(found: Replication) -> None:
+    said = item(found, where="section 5.1", sport="soccer", quantity="truth in the center window (%)")
+    assert said.published == "36.3"
+    assert said.reproduced == pytest.approx(100 * 43 / 118)
+    assert (said.note or "").startswith("slip in print")
+
+
+@pytest.mark.parametrize(
+    ("where", "quantity", "published", "reproduced"),
+    [
+        ("table 2", "mean error (px)", "113.4", 113.360),
+        ("table 2", "sd of the error (px)", "65.1", 65.127),
+        ("table 3", "center ratio", "1.164", 1.16427),
+        ("table 3", "normalized entropy", "0.817", 0.81722),
+        ("figure 4", "accuracy", "0.1921", 1441 / 7500),
+        ("section 4.4", "participants", "50", 50),
+        ("section 4.4", "images a participant", "50", 50),
+        ("section 4.4", "guesses an image", "3", 3),
+    ],
+)
+def test_people_match(found: Replication, where: str, quantity: str, published: str, reproduced: float) -> None:
+    said = item(found, where=where, quantity=quantity, **PEOPLE)
+    assert (said.published, said.status) == (published, "match")
+    assert said.reproduced == pytest.approx(reproduced, abs=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("where", "quantity", "published", "reproduced", "standard"),
+    [
+        ("table 2", "mean error (px)", "141.1", 139.962, 145.381),
+        ("table 2", "sd of the error (px)", "72.9", 70.684, 66.486),
+        ("table 3", "center ratio", "1.377336690860613", 1.62618, 1.59819),
+        ("table 3", "normalized entropy", "0.7924144386176947", 0.80854, 0.81103),
+        ("figure 5", "near-player rate", "0.8649681528662421", 822 / 986, 822 / 986),
+        ("figure 5", "overlap rate", "0.7910828025477707", 726 / 986, 726 / 986),
+    ],
+)
+def test_gemini_s_chain_of_thought_is_another_run(
+    found: Replication, where: str, quantity: str, published: str, reproduced: float, standard: float
+) -> None:
+    said = item(found, where=where, quantity=quantity, **GEMINI)
+    assert (said.published, said.status) == (published, "mismatch")
+    assert said.reproduced == pytest.approx(reproduced, abs=6e-4)
+    assert said.standard == pytest.approx(standard, abs=6e-4)
+    assert said.note == "another run: published of one with 2,355 parsed answers, here are 986"
+
+
+def test_accuracy_was_computed_of_the_released_run(found: Replication) -> None:
+    said = item(found, where="figure 4", quantity="accuracy", **GEMINI)
+    assert (said.published, said.reproduced, said.status) == ("0.081", 81 / 1000, "match")
+    assert item(found, where="section 4.3", **GEMINI).status == "match"
+
+
+def test_balls_near_players_are_known_of_soccer_alone(found: Replication) -> None:
+    near = item(found, where="figure 5", quantity="truth near a player (%)")
+    assert (near.status, near.standard) == ("no data", pytest.approx(56.0))
+    assert (near.note or "").startswith("needs all sports; soccer 28 of 52")
+    overlap = item(found, where="figure 5", quantity="truth overlapping a player (%)")
+    assert (overlap.status, overlap.standard) == ("no data", pytest.approx(30.0))
+    assert overlap.note == "needs all sports; soccer 15 of 52"
+
+
+def test_distances_to_people(found: Replication) -> None:
+    shown = {
+        (i.respondent, i.quantity): i.reproduced for i in items(found, where="figure 9") if i.reproduced is not None
+    }
+    assert shown == {
+        ("gemini", "Wasserstein, exact (px)"): pytest.approx(101.760, abs=1e-3),
+        ("gemini", "Wasserstein, 1D (px)"): pytest.approx(61.807, abs=1e-3),
+        ("uniform", "Wasserstein, exact (px)"): pytest.approx(145.793, abs=1e-3),
+        ("uniform", "Wasserstein, 1D (px)"): pytest.approx(91.612, abs=1e-3),
+    }
+
+
+def test_the_fit_s_maximum_is_at_the_edge(found: Replication) -> None:
+    said = {i.quantity: i.reproduced for i in items(found, where="figure 10")}
+    assert said["tau at the maximum"] == 0.2
+    assert said["theta at the maximum"] == 0.01
+    assert said["objective at 0.08 and 0.02 over its maximum"] == pytest.approx(0.902, abs=1e-3)
+
+
+def test_everything_else_says_no_data(found: Replication) -> None:
+    for i in found.items:
+        if i.sport in ("volleyball", "basketball") and i.quantity != "players per scene":
+            assert i.status == "no data"
+        if i.respondent in ("gpt", "llama", "qwen"):
+            assert (i.status, i.reproduced, i.standard) == ("no data", None, None)

@@ -1,0 +1,129 @@
+"""A replication as a table and as Markdown."""
+
+from __future__ import annotations
+
+import pytest
+
+from spotball_core.replication import Item, Replication, replicate
+from spotball_core.replication.text import to_markdown, to_text
+from tests.release_layout import write_release
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Replication:
+    return replicate(write_release(tmp_path_factory.mktemp("release")))
+
+
+def an_item(**changes: object) -> Item:
+    fields: dict[str, object] = {
+        "where": "table 2",
+        "sport": "soccer",
+        "respondent": "human",
+        "prompt": "base",
+        "quantity": "mean error (px)",
+        "published": "113.4",
+        "reproduced": 113.3597,
+        "standard": 113.3597,
+        "status": "match",
+        "note": None,
+    }
+    return Item.model_validate({**fields, **changes})
+
+
+def replication(*items: Item) -> Replication:
+    return Replication(items=items, signature="spotball|standard", signature_reproduced="spotball|paper")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_no_line_is_wider_than_asked_but_the_signatures(found: Replication, width: int) -> None:
+    lines = to_text(found, width=width).splitlines()
+    body = [line for line in lines if "spotball|" not in line and not line.startswith("unexplained:")]
+    assert max(map(len, body)) <= width
+    assert not any("…" in line for line in lines)
+
+
+def test_numbers_are_shown_with_the_digits_that_were_printed() -> None:
+    shown = to_text(
+        replication(
+            an_item(),
+            an_item(prompt="cot", respondent="gemini", published="141.1", reproduced=139.96, standard=145.38),
+            an_item(
+                where="figure 4", quantity="accuracy", published="0.8649681528662421", reproduced=0.83367, standard=0.5
+            ),
+            an_item(where="figure 6", quantity="ratio", published="< 1", reproduced=0.69794, standard=None),
+            an_item(where="figure 9", quantity="Wasserstein (px)", published=None, reproduced=101.76, standard=101.76),
+        ),
+        width=100,
+    )
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["soccer/human/base", "113.4", "113.4", "113.4", "match"] in rows
+    assert ["soccer/gemini/cot", "141.1", "140.0", "145.4", "match"] in rows
+    assert ["soccer/human/base", "0.8650", "0.8337", "0.5000", "match"] in rows
+    assert ["soccer/human/base", "<", "1", "0.698", "-", "match"] in rows
+    assert ["soccer/human/base", "-", "101.8", "101.8", "match"] in rows
+
+
+def test_notes_stand_once_below_their_table_by_letter() -> None:
+    swapped = an_item(status="mismatch", note="columns swapped: so it is")
+    other = an_item(prompt="cot", status="mismatch", note="unexplained")
+    shown = to_text(replication(swapped, other, an_item(prompt="cue", status="mismatch", note=swapped.note)), width=80)
+    assert shown.count("columns swapped") == 1
+    assert "mismatch a" in shown
+    assert "mismatch b" in shown
+    assert "  a  columns swapped: so it is" in shown.splitlines()
+    assert "3 mismatches (1 unexplained)" in shown
+    assert "unexplained: table 2, soccer/human/cot, mean error (px)" in shown
+
+
+def test_what_has_no_data_is_named_in_as_few_words_as_there_are() -> None:
+    nothing = {"published": "1.0", "reproduced": None, "standard": None, "status": "no data"}
+    shown = to_text(
+        replication(
+            an_item(),
+            an_item(respondent="gpt", prompt="base", **nothing),
+            an_item(respondent="gpt", prompt="cue", **nothing),
+            an_item(respondent="human", prompt="cue", **nothing),
+            an_item(sport="volleyball", respondent="gpt", **nothing),
+            an_item(sport="volleyball", respondent="human", **nothing),
+            an_item(sport="basketball", note="needs all three prompts", **nothing),
+        ),
+        width=120,
+    )
+    assert "  no data for 5 figures: soccer/gpt, soccer/human/cue, volleyball" in shown.splitlines()
+    assert "  no data for 1 figure (needs all three prompts): basketball" in shown.splitlines()
+
+
+def test_a_long_list_of_unexplained_ones_is_cut() -> None:
+    many = [an_item(respondent=f"model{i}", status="mismatch", note="unexplained") for i in range(25)]
+    shown = to_text(replication(*many), width=80)
+    assert shown.count("unexplained: table 2") == 20
+    assert "... and 5 more unexplained" in shown
+
+
+def test_letters_go_on_after_z() -> None:
+    many = [an_item(respondent=f"model{i}", status="mismatch", note=f"cause {i}") for i in range(30)]
+    shown = to_text(replication(*many), width=80)
+    assert "  z  cause 25" in shown.splitlines()
+    assert "  ad  cause 29" in shown.splitlines()
+
+
+def test_markdown_has_a_table_a_place_with_its_notes_below(found: Replication) -> None:
+    markdown = to_markdown(found)
+    lines = markdown.splitlines()
+    assert "**Table 1: the images**" in lines
+    shown = [i for i in found.items if i.reproduced is not None or i.standard is not None]
+    heads = lines.count("| quantity | of | published | reproduced | standard | status |")
+    assert heads == len({i.where for i in shown})
+    rows = [line for line in lines if line.startswith("| ")]
+    assert all(row.count(" | ") == 5 for row in rows)
+    assert len(rows) == len(shown) + 2 * heads
+    for i in shown:
+        if i.note:
+            assert any(line.startswith("- ") and line.endswith(f": {i.note}") for line in lines)
+    assert f"standard: {found.signature}  " in lines
+    assert f"reproduced: {found.signature_reproduced}  " in lines
+
+
+def test_markdown_keeps_bars_apart_from_columns() -> None:
+    lines = to_markdown(replication(an_item(quantity="this | that"))).splitlines()
+    assert "| this \\| that | soccer/human/base | 113.4 | 113.4 | 113.4 | match |" in lines

@@ -121,24 +121,40 @@ def load(responses: object, scenes: object, *, participants: bool) -> tuple[Coun
     from spotball_core.io.scenes import read_scenes
 
     paths = [responses] if isinstance(responses, (str, Path)) else responses
-    if isinstance(paths, list | tuple) and paths and all(isinstance(path, (str, Path)) for path in paths):
-        if scenes is None or isinstance(scenes, (str, Path)):
-            dataset = read_dataset(paths, scenes)
-            return read_counts(dataset.response_files, dataset.scenes, participants=participants), dataset.scenes
-        responses = response_files(paths)
-    elif scenes is None:
-        raise OptionError("scenes are needed where the responses are no dataset folder")
-    known = read_scenes(scenes) if isinstance(scenes, (str, Path)) else list(scenes)  # type: ignore[call-overload]
-    if not isinstance(responses, Counts):
-        return read_counts(responses, known, participants=participants), known  # type: ignore[arg-type]
-    if responses.table.is_empty():
+    are_paths = isinstance(paths, list | tuple) and paths and all(isinstance(path, (str, Path)) for path in paths)
+    if are_paths and (scenes is None or isinstance(scenes, (str, Path))):
+        dataset = read_dataset(paths, scenes)  # type: ignore[arg-type]
+        known: Sequence[Scene] = dataset.scenes
+        counts = _counted(dataset.response_files, known, participants)
+    else:
+        if scenes is None:
+            raise OptionError("scenes are needed where the responses are no dataset folder")
+        known = read_scenes(scenes) if isinstance(scenes, (str, Path)) else list(scenes)  # type: ignore[call-overload]
+        if isinstance(responses, Counts):
+            counts = responses
+        elif are_paths:
+            counts = _counted(response_files(paths), known, participants)  # type: ignore[arg-type]
+        else:
+            counts = read_counts(responses, known, participants=participants)  # type: ignore[arg-type]
+    if counts.table.is_empty():
         raise OptionError("the counts hold no responses")
     grid = common_grid(known)
-    if (grid.rows, grid.cols) != (responses.rows, responses.cols):
+    if (grid.rows, grid.cols) != (counts.rows, counts.cols):
         raise OptionError(
-            f"counts are of a grid of {responses.rows} x {responses.cols}, the scenes' is {grid.rows} x {grid.cols}"
+            f"counts are of a grid of {counts.rows} x {counts.cols}, the scenes' is {grid.rows} x {grid.cols}"
         )
-    return responses, known
+    return counts, known
+
+
+def _counted(files: Sequence[Path], scenes: Sequence[Scene], participants: bool) -> Counts:
+    """The counts of files of responses and of counts together."""
+    from spotball_core.io.counts_file import ENDING, merged, read_counts_file
+    from spotball_core.io.responses import read_counts
+
+    parts = [read_counts_file(file) for file in files if file.suffix == ENDING]
+    if rows := [file for file in files if file.suffix != ENDING]:
+        parts.append(read_counts(rows, scenes, participants=participants))
+    return merged(parts, participants=participants)
 
 
 @dataclass(frozen=True)

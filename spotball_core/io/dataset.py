@@ -1,4 +1,7 @@
-"""A dataset on disk: a folder with `scenes.jsonl`, `images/`, and any number of `responses*` files."""
+"""A dataset on disk: a folder with `scenes.jsonl`, `images/`, and any number of `responses*` files.
+
+A file of responses may also be of counts (`.counts`), counted elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.io.counts_file import ENDING as COUNTS
 from spotball_core.io.scenes import read_scenes
 from spotball_core.io.sources import ENDINGS
 from spotball_core.schema.scene import Scene
@@ -64,9 +68,10 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
     for path in _listed(paths):
         found = [path]
         if path.is_dir():
-            found = sorted(file for file in path.glob("responses*") if file.suffix in ENDINGS)
+            endings = (*ENDINGS, COUNTS)
+            found = sorted(file for file in path.glob("responses*") if file.suffix in endings)
             if not found:
-                problems.append(Problem(str(path), None, "folder", "no responses*", f"one of {', '.join(ENDINGS)}"))
+                problems.append(Problem(str(path), None, "folder", "no responses*", f"one of {', '.join(endings)}"))
         files.extend(found)
     if problems:
         raise InputError(problems)

@@ -1,0 +1,38 @@
+"""`spotball count`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet
+
+
+def count(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH", help="Files of responses or of counts, or dataset folders.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The file of counts to write, ending in .counts.")],
+    scenes: Annotated[Path | None, typer.Option(metavar="FILE", help="The scenes that were answered to.")] = None,
+    participants: Annotated[
+        bool, typer.Option("--participants/--no-participants", help="Keep participants apart, where there are any.")
+    ] = True,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Count responses, here or on many machines: counts add, and score as the responses do.
+
+    Counting is all of the work that grows with the number of responses. Count each shard where it lies, then score the
+    counts together. A sample that is in two shards is counted twice: nothing in counts tells them apart.
+
+    Example: `spotball count shard-7.parquet --scenes scenes.jsonl --out shard-7.counts`
+    """
+    from spotball_core.io.counts_file import write_counts
+    from spotball_core.scoring import load
+
+    counts, _ = load([str(path) for path in paths], scenes, participants=participants)
+    write_counts(counts, out)
+    teller(quiet)(f"wrote {out}: {counts.table['n'].sum():,.0f} responses in {len(counts.table):,} counts")

@@ -1,0 +1,37 @@
+"""`spotball count` as a process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.builders import dataset, scenes
+from tests.cli.process import spotball
+
+KNOWN = scenes("1", "2")
+ROWS = [{"image": image, "cell": cell} for image in ("1", "2") for cell in ("C2", "F10", "?")]
+
+
+def test_counts_score_as_the_responses(tmp_path: Path) -> None:
+    folder = dataset(tmp_path / "set", KNOWN, m=ROWS)
+    known = ("--scenes", folder / "scenes.jsonl")
+    done = spotball("count", folder / "responses-m.jsonl", *known, "--out", tmp_path / "m.counts")
+    assert done.returncode == 0
+    assert done.stderr.strip() == f"wrote {tmp_path / 'm.counts'}: 6 responses in 6 counts"
+    assert done.stdout == ""
+    options = ("--bootstrap", "10", "--format", "json")
+    rows, counts = spotball("score", folder, *options), spotball("score", tmp_path / "m.counts", *known, *options)
+    assert rows.stdout == counts.stdout
+    assert rows.stdout.startswith("{")
+
+
+def test_counts_add_to_one_file_and_bad_rows_leave_it_alone(tmp_path: Path) -> None:
+    folder = dataset(tmp_path / "set", KNOWN, m=ROWS)
+    assert spotball("count", folder, "--out", tmp_path / "m.counts", "--quiet").stderr == ""
+    before = (tmp_path / "m.counts").read_bytes()
+    twice = spotball("count", tmp_path / "m.counts", folder, "--out", tmp_path / "two.counts", "--no-participants")
+    assert "12 responses in 6 counts" in twice.stderr
+    broken = dataset(tmp_path / "broken", KNOWN, m=[{"image": "9", "cell": "C2"}])
+    done = spotball("count", broken, "--out", tmp_path / "m.counts")
+    assert done.returncode == 2
+    assert "image: found '9'" in done.stderr
+    assert (tmp_path / "m.counts").read_bytes() == before

@@ -1,0 +1,92 @@
+"""Counts in files: what was counted apart scores as what was counted together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_core import Counts, InputError, OptionError, score
+from spotball_core.io.counts_file import merged, read_counts_file, write_counts
+from spotball_core.io.responses import read_counts
+from tests.builders import dataset, scenes, write_jsonl
+
+KNOWN = scenes("1", "2", players=[[0, 0, 100, 100]])
+PEOPLE = [
+    {"image": image, "respondent": "human", "participant": person, "sample": 1, "cell": cell}
+    for image in ("1", "2")
+    for person, cell in (("a", "C2"), ("b", "D5"), ("c", None))
+]
+MODEL = [{"image": image, "respondent": "gpt", "cell": cell} for image in ("1", "2") for cell in ("C2", "F10", "F10")]
+
+answers = st.lists(st.tuples(st.sampled_from("12"), st.sampled_from(["C2", "d5", "F10", "nowhere"])), min_size=2)
+
+
+@given(answers, st.data())
+def test_shards_score_as_the_whole_to_the_last_bit(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("shards")
+    split = data.draw(st.integers(1, len(rows) - 1))
+    records = [{"image": image, "respondent": "m", "cell": cell} for image, cell in rows]
+    for name, part in (("a", records[:split]), ("b", records[split:]), ("all", records)):
+        write_jsonl(folder / f"{name}.jsonl", part)
+    for name in ("a", "b"):
+        write_counts(read_counts(folder / f"{name}.jsonl", KNOWN), folder / f"{name}.counts")
+    apart = score([folder / "a.counts", folder / "b.counts"], KNOWN, bootstrap=20)
+    half = score([folder / "a.counts", folder / "b.jsonl"], KNOWN, bootstrap=20)
+    whole = score(folder / "all.jsonl", KNOWN, bootstrap=20)
+    assert apart == half == whole
+
+
+def test_round_trip_with_participants(tmp_path: Path) -> None:
+    counts = read_counts(write_jsonl(tmp_path / "p.jsonl", PEOPLE), KNOWN, participants=True)
+    write_counts(counts, tmp_path / "p.counts")
+    assert read_counts_file(tmp_path / "p.counts") == counts
+
+
+def test_people_stay_apart_beside_models_that_have_none(tmp_path: Path) -> None:
+    people = read_counts(write_jsonl(tmp_path / "p.jsonl", PEOPLE), KNOWN, participants=True)
+    model = read_counts(write_jsonl(tmp_path / "m.jsonl", MODEL), KNOWN)
+    together = merged([people, model], participants=True)
+    by_person = dict(together.table.group_by("participant").agg(pl.col("n").sum()).iter_rows())
+    assert by_person == {"a": 2, "b": 2, "c": 2, None: 6}
+    assert merged([people, model], participants=False) == Counts.merge([people.pooled(), model])
+
+
+def test_a_folder_may_hold_counts(tmp_path: Path) -> None:
+    folder = dataset(tmp_path / "set", KNOWN, human=PEOPLE)
+    write_counts(read_counts(write_jsonl(tmp_path / "m.jsonl", MODEL), KNOWN), folder / "responses-m.counts")
+    report = score(folder, reference="human", bootstrap=0)
+    assert [group.n_responses for group in report.groups] == [6, 6]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"a": [1]}, "found the columns a, expected also sport"),
+        ({"grid_rows": [6, 7]}, "found 2 grids, expected counts of one grid"),
+        ({"cell": [1, 60]}, "outside the grid of 6 x 10"),
+        ({"n": [1.0, -1.0]}, "negative"),
+    ],
+)
+def test_what_is_no_file_of_counts(tmp_path: Path, table: dict[str, list[float]], said: str) -> None:
+    good = dict.fromkeys(("sport", "image", "respondent", "prompt"), "x") | {"kind": "model"}
+    columns = good | {"cell": [1, 2], "n": [1.0, 1.0], "grid_rows": 6, "grid_cols": 10} | table
+    pl.DataFrame(table if "a" in table else columns).write_parquet(tmp_path / "x.counts")
+    with pytest.raises(InputError, match=said):
+        read_counts_file(tmp_path / "x.counts")
+
+
+def test_no_parquet_no_file_and_another_ending(tmp_path: Path) -> None:
+    (tmp_path / "x.counts").write_text("nonsense")
+    with pytest.raises(InputError, match=r"x\.counts: file: found .*, expected a Parquet file of counts"):
+        read_counts_file(tmp_path / "x.counts")
+    with pytest.raises(InputError, match="nothing there"):
+        read_counts_file(tmp_path / "y.counts")
+    counts = read_counts(write_jsonl(tmp_path / "m.jsonl", MODEL), KNOWN)
+    with pytest.raises(OptionError, match=r"ends in \.counts"):
+        write_counts(counts, tmp_path / "m.parquet")

@@ -27,6 +27,7 @@ from tests.replication.small import (
 )
 
 LETTERS = "ABCDEF"
+BALL = (100.0, 100.0, 20.0, 20.0, "A2")
 
 
 @pytest.fixture(scope="module")
@@ -329,6 +330,36 @@ def test_balls_overlapping_their_own_images_players_by_loops(found: Replication)
                 hits.append(max(areas) / ((right - left) * (bottom - top)) >= 0.02)
     i = item(found, where="figure 5", quantity="truth overlapping a player (%)")
     assert i.reproduced == pytest.approx(100 * statistics.mean(hits))
+
+
+@pytest.mark.parametrize(("covered", "percent"), [(0.4, 100.0), (0.3, 0.0)])
+def test_a_ball_overlaps_from_a_fiftieth_of_its_own_box_on(tmp_path: Path, covered: float, percent: float) -> None:
+    # A ball of 20 x 20 pixels in the frame is 20 wide in the image; 0.4 of these 20 are 0.02 of its box.
+    files = {"soccer": "1.jpg", "basketball": "2.png", "volleyball": "3.png"}
+    for sport, name in files.items():
+        write_truth(tmp_path, sport, {name[0]: BALL})
+    write_boxes(tmp_path, [(sport, name, 120 - covered, 0.0, 200.0, 300.0) for sport, name in files.items()])
+    i = item(tmp_path, where="figure 5", quantity="truth overlapping a player (%)")
+    assert i.reproduced == percent
+    assert i.standard == percent
+
+
+def test_balls_of_some_sports_alone_are_counted_and_not_compared(tmp_path: Path) -> None:
+    write_truth(tmp_path, "soccer", {"1": BALL, "2": BALL})
+    write_boxes(
+        tmp_path, [("soccer", "1.jpg", 0.0, 0.0, 640.0, 360.0), ("soccer", "2.jpg", 600.0, 300.0, 640.0, 360.0)]
+    )
+    i = item(tmp_path, where="figure 5", quantity="truth overlapping a player (%)")
+    assert (i.status, i.reproduced, i.standard, i.note) == ("no data", None, 50.0, "needs all sports; soccer 1 of 2")
+
+
+def test_figure_10_is_reproduced_with_controls_and_standard_without(tmp_path: Path) -> None:
+    write_truth(tmp_path, "soccer", {"1": BALL, "2": BALL})
+    write_boxes(tmp_path, [("soccer", "1.jpg", 0.0, 0.0, 9.0, 9.0), ("soccer", "2.jpg", 0.0, 0.0, 640.0, 360.0)])
+    write_answers(tmp_path, "gpt", 0, "soccer", {"1.jpg": ["F10"] * 3, "2_wball.jpg": ["A1"]})
+    i = item(tmp_path, where="figure 10", quantity="objective at 0.08 and 0.02 over its maximum")
+    assert i.reproduced == 1.0  # the control's answer alone is near a player, whatever the thresholds
+    assert i.standard is None
 
 
 def test_touched_conditions_are_named_and_others_are_not(found: Replication) -> None:

@@ -73,20 +73,15 @@ class Counts:
             raise OptionError(f"counts have cells or numbers that are none: {str(error).splitlines()[0]}") from error
         if nameless := [key for key in KEYS if table[key].null_count()]:
             raise OptionError(f"counts need a {nameless[0]} in each row")
-        if strange := sorted(set(table["kind"]) - set(get_args(Kind))):
+        if strange := sorted(set(table["kind"].unique()) - set(get_args(Kind))):
             raise OptionError(f"counts are of the kind {strange[0]!r}, expected {', '.join(get_args(Kind))}")
         cells, n = table["cell"].drop_nulls(), table["n"]
         if len(cells) and not 0 <= int(cells.min()) <= int(cells.max()) < rows * cols:  # type: ignore[arg-type]
             raise OptionError(f"counts name cells outside the grid of {rows} x {cols}")
         if n.null_count() or not n.is_finite().all() or (n < 0).any():
             raise OptionError("counts are missing, negative or not finite")
-        # Sorted before it is summed: parts of answers are floats, and their sum must not depend on the rows' order.
-        table = (
-            table.sort(*keys, "cell", "n")
-            .group_by(*keys, "cell", maintain_order=True)
-            .agg(pl.col("n").sum())
-            .filter(pl.col("n") > 0)
-        )
+        # Each sorted before it is summed: parts of answers are floats, and their sum must not depend on the rows' order.
+        table = table.group_by(*keys, "cell").agg(pl.col("n").sort().sum()).filter(pl.col("n") > 0).sort(*keys, "cell")
         return cls(rows, cols, table)
 
     def __eq__(self, other: object) -> bool:

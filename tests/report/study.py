@@ -1,0 +1,113 @@
+"""A small dataset, made by hand, in which each failure happens where it says: two sports, people, two models.
+
+Every image is 640 x 360 with the paper's grid. A guess is a cell and how often it was named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+from PIL import Image
+
+from spotball_core.grid import Grid
+from spotball_core.io.frames import COLUMNS, write_responses
+from spotball_core.io.scenes import write_scenes
+from spotball_core.schema import Scene, ScorePolicy
+from spotball_core.scoring import Scoring, load
+
+GRID = Grid.standard()
+CORNER = [[0, 0, 60, 55]]
+"""A player in cell A1."""
+
+SCENES = (
+    ("soccer", "1", ["D5"], CORNER, False),
+    ("soccer", "2", ["A10"], CORNER, False),
+    ("soccer", "3", ["D5", "D6"], CORNER, False),
+    ("soccer", "4", ["F10"], None, False),
+    ("soccer", "9", ["D5"], CORNER, True),
+    ("volleyball", "1", ["B6"], [[320, 60, 380, 200], [0, 0, 40, 40]], False),
+    ("volleyball", "2", ["B2"], [], False),
+)
+"""Sport, image, ball, players, control."""
+
+PEOPLE = {
+    ("soccer", "1"): {"D5": 10, "D6": 2},
+    ("soccer", "2"): {"A10": 9, "B10": 3},
+    ("soccer", "3"): {"D5": 6, "D6": 6},
+    ("soccer", "4"): {"F10": 6, "F9": 6},
+    ("soccer", "9"): {"D5": 12},
+    ("volleyball", "1"): {"B6": 8, "B7": 4},
+    ("volleyball", "2"): {"B2": 7, "C2": 5},
+}
+"""Four participants with three clicks each."""
+
+ALPHA_BASE = {
+    ("soccer", "1"): {"A1": 10},  # on the player, far from people: far, sure
+    ("soccer", "2"): {"C5": 6, "B4": 4},  # in the window, where the ball is not: center, sure
+    ("soccer", "3"): {"D5": 5, "D6": 5},  # like people
+    ("soccer", "4"): {"A1": 5, None: 5},  # far, but nobody looked for players: sure alone
+    ("soccer", "9"): {"A1": 10},
+    ("volleyball", "1"): dict.fromkeys(("A1", "A2", "B6", "B7", "C5", "C6", "D5", "D6", "E8", "F10"), 1),
+    ("volleyball", "2"): {"E9": 10},  # no player there is to be near: sure alone
+}
+ALPHA_COT = {key: {"D5": 10} for key in PEOPLE}
+BETA = {key: {"D5": 5, "D6": 5} for key in PEOPLE}
+
+
+def responses() -> pl.DataFrame:
+    """All answers, as the rows of a responses file."""
+    rows = []
+    for (sport, image), cells in PEOPLE.items():
+        named = [cell for cell, n in cells.items() for _ in range(n)]
+        for number, cell in enumerate(named):
+            participant, sample = str(number % 4 + 1), number // 4 + 1
+            rows.append((sport, image, "human", "human", "base", sample, participant, cell, None))
+    asked = (("alpha", "base", ALPHA_BASE), ("alpha", "cot", ALPHA_COT), ("beta", "base", BETA))
+    for respondent, prompt, answers in asked:
+        for (sport, image), some in answers.items():
+            named_ = [cell for cell, n in some.items() for _ in range(n)]
+            for sample, cell in enumerate(named_, start=1):
+                rows.append((sport, image, respondent, "model", prompt, sample, None, cell, None))
+    return pl.DataFrame(rows, schema=dict(zip(COLUMNS, _types(), strict=True)), orient="row")
+
+
+def _types() -> Iterator[type[pl.DataType]]:
+    for column in COLUMNS:
+        yield pl.Int64 if column == "sample" else pl.String
+
+
+def scenes() -> tuple[Scene, ...]:
+    """The scenes; images are at images/SPORT/IMAGE.jpg."""
+    return tuple(
+        Scene(
+            sport=sport,
+            image=image,
+            grid=GRID,
+            ball_cells=ball,
+            players=players,
+            control=control,
+            path=f"images/{sport}/{image}.jpg",
+        )
+        for sport, image, ball, players, control in SCENES
+    )
+
+
+def write_study(folder: Path) -> Path:
+    """Write the dataset, with pictures of all images but soccer/3."""
+    write_scenes(scenes(), folder / "scenes.jsonl")
+    write_responses(responses(), folder / "responses-all.jsonl")
+    for number, scene in enumerate(scenes()):
+        if scene.key != ("soccer", "3"):
+            path = folder / str(scene.path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (640, 360), (20 * number, 120, 60)).save(path)
+    return folder
+
+
+def scoring_of(folder: Path, **choices: object) -> tuple[Scoring, tuple[Scene, ...]]:
+    """The scoring of a written study, against people unless told otherwise."""
+    counts, known = load([str(folder)], None, participants=True)
+    policy = ScorePolicy.standard(**{"reference": "human", "bootstrap": 40, **choices})  # type: ignore[arg-type]
+    return Scoring(counts, known, policy), tuple(known)

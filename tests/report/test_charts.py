@@ -1,0 +1,229 @@
+"""The charts: what they show, read back from the figure's objects; and that their texts do not touch."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, QuadMesh
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from spotball_core.grid import Grid
+from spotball_core.report.canvas import Frame, stacked
+from spotball_core.report.charts_density import Strip, StripChart, coverage
+from spotball_core.report.charts_dots import Dot, DotChart, Panel, Rule
+from spotball_core.report.charts_mixture import Mix, MixPanel, MixtureChart
+from spotball_core.report.charts_proximity import Point, ProximityChart, ProximityPanel
+from spotball_core.report.charts_thresholds import SurfaceChart
+from spotball_core.stats.thresholds import ThresholdSurface
+
+FRAME = Frame("A title", ("A note " * 40, "spotball|v:0|" + "x" * 90))
+PROMPTS = {"base": "o", "cue": "^", "cot": "s"}
+RESPONDENTS = {"gemini": "#0077bb", "gpt-4o-mini": "#00694a", "llama": "#b8458f", "qwen": "#4f4218"}
+
+
+def texts(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.findobj(Text) if text.get_text()]
+
+
+def touching(figure: Figure) -> list[tuple[str, str]]:
+    """Pairs of texts that lie over each other, and texts that stick out of the figure."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    shown = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
+    boxes = [(text.get_text(), Text.get_window_extent(text, renderer)) for text in shown]
+    wide, high = figure.get_size_inches() * figure.dpi
+    found = [(name, "outside") for name, b in boxes if b.x0 < 0 or b.y0 < 0 or b.x1 > wide or b.y1 > high]
+    for i, (name, a) in enumerate(boxes):
+        for other, b in boxes[i + 1 :]:
+            # Half a pixel is rounding.
+            if a.x0 < b.x1 - 0.5 and b.x0 < a.x1 - 0.5 and a.y0 < b.y1 - 0.5 and b.y0 < a.y1 - 0.5:
+                found.append((name, other))
+    return found
+
+
+# Dots --------------------------------------------------------------------------------------------------------
+
+
+def dots(seed: int) -> tuple[Dot, ...]:
+    """People, and four models with three prompts each."""
+    rng = np.random.default_rng(seed)
+    out = [Dot("human", "", "#d55e00", "D", 0.19, (0.15, 0.24))]
+    for respondent, color in RESPONDENTS.items():
+        for prompt, marker in PROMPTS.items():
+            value = float(rng.uniform(0.02, 0.2))
+            out.append(Dot(respondent, prompt, color, marker, value, (0.8 * value, 1.3 * value), tick=0.5 * value))
+    return tuple(out)
+
+
+def dot_chart() -> DotChart:
+    rules = (Rule(0.19, "human", "#d55e00", (0.15, 0.24)), Rule(0.037, "guessing every cell alike"))
+    names = ("soccer", "basketball", "volleyball")
+    panels = tuple(Panel(name, "50 images, 7,500 responses each", dots(i), rules) for i, name in enumerate(names))
+    return DotChart(panels, "accuracy", lambda value: f"{value:.1%}", percent=True)
+
+
+def test_dots_are_at_their_values_and_say_them() -> None:
+    chart = dot_chart()
+    (axes,) = chart.draw([1]).axes
+    drawn = [line for line in axes.lines if line.get_marker() in ("o", "^", "s", "D")]
+    assert [float(line.get_xdata()[0]) for line in drawn] == [dot.value for dot in dots(1)]  # type: ignore[arg-type,index]
+    assert [line.get_color() for line in drawn] == [dot.color for dot in dots(1)]
+    segments = [s for c in axes.collections if isinstance(c, LineCollection) for s in c.get_segments()]
+    level = [tuple(s[:, 0]) for s in segments if s[0, 1] == s[1, 1]]
+    assert level == [dot.ends for dot in dots(1)]
+    upright = [s[0, 0] for s in segments if s[0, 0] == s[1, 0]]
+    assert upright == [dot.tick for dot in dots(1) if dot.tick is not None]
+    said = texts(axes)
+    assert all(f"{dot.value:.1%}" in said for dot in dots(1))
+    assert [said.count(name) for name in ("gemini", "base", "cot")] == [1, 4, 4]
+    # Rows in order from the top, respondents apart from each other.
+    rows = [float(line.get_ydata()[0]) for line in drawn]  # type: ignore[arg-type,index]
+    assert rows == sorted(rows)
+    assert np.diff(rows)[0] > np.diff(rows)[1]
+
+
+def test_panels_share_a_scale_whichever_are_drawn() -> None:
+    chart = dot_chart()
+    limits = {axes.get_xlim() for place in range(3) for axes in chart.draw([place]).axes}
+    limits |= {axes.get_xlim() for axes in chart.draw(range(3), FRAME).axes}
+    assert len(limits) == 1
+    low, high = limits.pop()
+    assert low == 0
+    assert high > max(dot.ends[1] for panel in chart.panels for dot in panel.dots if dot.ends)
+
+
+def test_texts_of_dots_do_not_touch() -> None:
+    chart = dot_chart()
+    assert touching(chart.draw([0])) == []
+    assert touching(chart.draw(range(3), FRAME)) == []
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.19, 0.2), (0.0, 0.01), (0.1, 0.24)])
+def test_names_of_rules_do_not_touch(a: float, b: float) -> None:
+    panel = replace(dot_chart().panels[0], rules=(Rule(a, "guessing every cell alike"), Rule(b, "two halves of human")))
+    figure = DotChart((panel,), "accuracy", lambda value: f"{value:.1%}", percent=True).draw([0])
+    assert touching(figure) == []
+
+
+def test_a_value_off_the_scale_is_written_alone() -> None:
+    panel = Panel(
+        "soccer", "", (Dot("me", "", "#0077bb", "o", 0.2), Dot("oracle", "", "#858585", "p", None, note="100% →"))
+    )
+    (axes,) = DotChart((panel,), "accuracy", lambda value: f"{value:.0%}", percent=True).draw([0]).axes
+    assert axes.get_xlim()[1] < 0.3
+    assert "100% →" in texts(axes)
+
+
+@given(st.lists(st.tuples(st.floats(0, 10), st.floats(0.1, 4)).map(lambda t: (t[0], t[0] + t[1])), max_size=8))
+def test_stacked_texts_never_touch(spans: list[tuple[float, float]]) -> None:
+    lines = stacked(spans, gap=0.5)
+    for i, (low, high) in enumerate(spans):
+        for j in range(i):
+            if lines[i] == lines[j]:
+                assert low - 0.5 >= spans[j][1] or high + 0.5 <= spans[j][0]
+
+
+# Players -----------------------------------------------------------------------------------------------------
+
+
+def test_points_are_at_their_rates_and_everybody_is_named() -> None:
+    rng = np.random.default_rng(4)
+    points = [Point("human", "", "#d55e00", "D", 0.83, 0.63, (0.8, 0.86), (0.6, 0.66))]
+    for respondent, color in RESPONDENTS.items():
+        for prompt, marker in PROMPTS.items():
+            near, overlap = rng.uniform(0.5, 0.95, 2).tolist()
+            points.append(Point(respondent, prompt, color, marker, near, overlap, None, None))
+    chart = ProximityChart((ProximityPanel("soccer", "50 images", tuple(points), (0.52, 0.21)),))
+    (axes,) = chart.draw([0]).axes
+    drawn = [
+        (float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in axes.lines if len(line.get_xdata()) == 1
+    ]  # type: ignore[arg-type,index]
+    assert set(drawn) >= {(p.near, p.overlap) for p in points} | {(0.52, 0.21)}
+    assert set(texts(axes)) >= {*RESPONDENTS, "human", "the ball", *PROMPTS}
+    assert touching(chart.draw([0])) == []
+    (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    assert low < 0.52 < 0.86 < high
+    assert bottom < 0.21 < 0.66 < top
+
+
+boxes = st.lists(
+    st.tuples(st.integers(-5, 25), st.integers(-5, 15), st.integers(0, 20), st.integers(0, 12)).map(
+        lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3])
+    ),
+    max_size=5,
+)
+
+
+@given(boxes)
+def test_coverage_is_the_share_of_pixels_in_any_box(some: list[tuple[int, int, int, int]]) -> None:
+    inside = sum(any(x1 <= x < x2 and y1 <= y < y2 for x1, y1, x2, y2 in some) for x in range(20) for y in range(10))
+    assert coverage(some, Grid(2, 4, 20, 10)) == pytest.approx(inside / 200)
+
+
+def test_strips_show_every_image_and_the_mean() -> None:
+    values = np.array([2.0, 3.0, 7.0])
+    chart = StripChart((("Players per image", (Strip("soccer", values, 4.0, (2.5, 6.0)),), False),))
+    (axes,) = chart.draw([0]).axes
+    assert np.asarray(axes.lines[0].get_xdata()).tolist() == values.tolist()
+    assert np.asarray(axes.lines[1].get_xdata()).tolist() == [4.0]
+    assert {"soccer", "mean 4.00", "Players per image"} <= set(texts(axes))
+    assert touching(chart.draw([0], FRAME)) == []
+
+
+# Thresholds and mixtures -------------------------------------------------------------------------------------
+
+
+def surface() -> ThresholdSurface:
+    taus, thetas = np.array([0.04, 0.05, 0.06]), np.array([0.01, 0.02])
+    near, overlap = np.array([0.5, 0.6, 0.9]), np.array([0.6, 0.4])
+    objective = (near[:, None] + overlap) / 2
+    plateau = objective >= 0.99 * objective.max()
+    return ThresholdSurface(taus, thetas, near, overlap, objective, plateau, (0.06, 0.01), 1200)
+
+
+def test_the_surface_has_the_objective_and_its_plateau_outlined() -> None:
+    axes, _ = SurfaceChart(surface(), (0.05, 0.02)).draw([0]).axes
+    (mesh,) = (c for c in axes.collections if isinstance(c, QuadMesh))
+    assert np.asarray(mesh.get_array()).reshape(2, 3).T.tolist() == surface().objective.tolist()
+    (outline,) = (c for c in axes.collections if isinstance(c, LineCollection))
+    # One cell, tau 0.06 and theta 0.01, has four sides.
+    sides = sorted(tuple(np.round(s.mean(axis=0), 4)) for s in outline.get_segments())
+    assert sides == [(0.055, 0.01), (0.06, 0.005), (0.06, 0.015), (0.065, 0.01)]
+    marked = [(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in axes.lines]  # type: ignore[arg-type,index]
+    assert marked == [(0.06, 0.01), (0.05, 0.02)]
+    assert "1,200 responses" in texts(axes)
+    assert touching(SurfaceChart(surface(), (0.05, 0.02)).draw([0], FRAME)) == []
+
+
+def test_each_weight_is_in_its_column() -> None:
+    parts = ("uniform", "center", "nearest-player")
+    mixes = (
+        Mix("human", "", "#d55e00", "D", {"uniform": (0.25, (0.2, 0.3)), "nearest-player": (0.75, None)}),
+        Mix("gpt", "cot", "#0077bb", "s", {"uniform": (0.0, None), "center": (1.0, None)}),
+    )
+    chart = MixtureChart((MixPanel("soccer", "50 images each", mixes),), parts)
+    (axes,) = chart.draw([0]).axes
+    ticks = dict(zip((text.get_text() for text in axes.get_xticklabels()), axes.get_xticks(), strict=True))
+    assert ticks.keys() == {"0", "", "100%"}
+    marks = [line for line in axes.lines if len(line.get_xdata()) == 1]  # type: ignore[arg-type]
+    places = [(float(m.get_xdata()[0]), float(m.get_ydata()[0])) for m in marks]  # type: ignore[arg-type,index]
+    starts = sorted(axes.get_xticks())[::3]
+    width = sorted(axes.get_xticks())[2] - starts[0]
+    expected = [(starts[0] + 0.25 * width, 0), (starts[2] + 0.75 * width, 0), (starts[0], 1), (starts[1] + width, 1)]
+    assert np.allclose(places, expected)
+    assert touching(chart.draw([0], FRAME)) == []
+
+
+def test_a_framed_figure_has_title_and_notes_and_a_bare_one_has_neither() -> None:
+    framed, bare = dot_chart().draw([0, 1], FRAME), dot_chart().draw([0, 1])
+    assert framed.texts[0].get_text() == "A title"
+    assert re.sub(r"\s+", " ", framed.texts[1].get_text()).startswith("A note A note")
+    assert list(bare.texts) == []

@@ -1,0 +1,322 @@
+"""The page: sound and reachable by everybody, its numbers those of the scores, what is missing said."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from spotball_core.metrics.registry import METRICS
+from spotball_core.report.analysis import analyze
+from spotball_core.report.build import all_sections, write_report
+from spotball_core.report.page import render
+from spotball_core.schema import MetricValue, ScorePolicy
+from spotball_core.scoring import Scoring, load
+from tests.report.conftest import Written
+from tests.report.markup import Element, parsed
+from tests.report.study import responses, scenes, scoring_of
+
+SECTIONS = [
+    *("summary", "accuracy", "error", "alignment", "ceiling", "players", "center", "where", "mixture"),
+    *("density", "thresholds", "gallery", "numbers"),
+]
+
+
+@pytest.fixture(scope="module")
+def page(written: Written) -> Element:
+    return parsed(written.page)
+
+
+def rows(page: Element, name: str) -> list[list[str]]:
+    """The cells of a table's rows, each row led by the heading of its group."""
+    (caption,) = [span for span in page.all("span") if span.attributes.get("id") == f"{name}-caption"]
+    (table,) = [table for table in page.all("table") if caption in list(table.walk())]
+    out, heading = [], ""
+    for row in table.all("tr"):
+        if head := row.all("th", scope="rowgroup"):
+            heading = head[0].text
+        elif not row.all("th", scope="col") and not row.all("th", scope="colgroup"):
+            out.append([heading, *(cell.text for cell in row.children)])
+    return out
+
+
+# Soundness ---------------------------------------------------------------------------------------------------
+
+
+def test_nothing_comes_from_elsewhere_and_nothing_runs(written: Written, page: Element) -> None:
+    assert "http:" not in written.page
+    assert "https:" not in written.page
+    assert not page.all("script")
+    assert not page.all("link")
+    for element in page.walk():
+        assert not any(name.startswith("on") for name in element.attributes)
+        for name in ("src", "href"):
+            address = element.attributes.get(name, "#")
+            assert address.startswith(("#", "data:image/")), address
+    assert not re.search(r"url\((?!#)", written.page)
+    assert "@import" not in written.page
+
+
+def test_headings_are_in_order_and_one_is_the_pages(page: Element) -> None:
+    levels = [int(one.tag[1]) for one in page.walk() if re.fullmatch("h[1-6]", one.tag)]
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert all(one.text for one in page.walk() if re.fullmatch("h[1-6]", one.tag))
+
+
+def test_landmarks_and_the_way_around(page: Element) -> None:
+    for tag in ("header", "main", "footer", "nav", "title"):
+        assert len(page.all(tag)) == 1, tag
+    assert page.all("html")[0].attributes["lang"] == "en"
+    assert page.all("nav")[0].attributes["aria-label"]
+    first = next(one for one in page.all("body")[0].walk() if one.tag == "a")
+    assert first.attributes["href"] == f"#{page.all('main')[0].attributes['id']}"
+    ids = [one.attributes["id"] for one in page.walk() if "id" in one.attributes]
+    assert len(set(ids)) == len(ids)
+    for one in page.walk():
+        for name in ("aria-labelledby", "href"):
+            if (target := one.attributes.get(name, "")).startswith("#") or name == "aria-labelledby":
+                assert not target or target.removeprefix("#") in ids, target
+    assert [link.attributes["href"] for link in page.all("nav")[0].all("a")] == [f"#{name}" for name in SECTIONS]
+    assert [one.attributes["id"] for one in page.all("main")[0].children if one.tag == "section"] == SECTIONS
+
+
+def test_every_figure_has_a_caption_and_says_what_it_shows_in_numbers(page: Element) -> None:
+    figures = page.all("figure")
+    assert figures
+    for figure in figures:
+        assert figure.all("figcaption")[0].text
+        pictures = figure.all("svg")
+        assert pictures
+        for picture in pictures:
+            assert picture.attributes["role"] == "img"
+            assert re.search(r"\d", picture.attributes["aria-label"])
+    for picture in page.all("svg"):
+        assert picture.attributes.get("role") == "img" or picture.attributes.get("aria-hidden") == "true"
+
+
+def test_every_table_has_a_caption_and_headers_with_scope(page: Element) -> None:
+    tables = page.all("table")
+    assert len(tables) >= 9
+    for table in tables:
+        assert table.all("caption")[0].text
+        assert all(head.attributes["scope"] in ("col", "colgroup", "row", "rowgroup") for head in table.all("th"))
+        widths = set()
+        for row in table.all("tr"):
+            widths.add(sum(int(cell.attributes.get("colspan", 1)) for cell in row.children))
+        assert len(widths) == 1
+    for region in [one for one in page.walk() if one.attributes.get("role") == "region"]:
+        assert region.attributes["tabindex"] == "0"
+        assert region.attributes["aria-labelledby"]
+
+
+# Numbers -----------------------------------------------------------------------------------------------------
+
+
+def test_the_tables_hold_the_scores(written: Written, page: Element) -> None:
+    def shown(value: MetricValue, factor: float, digits: int) -> list[str]:
+        if value.value is None:
+            return ["–", ""]
+        assert value.ci95 is not None
+        low, high = (f"{factor * end:.{digits}f}" for end in value.ci95)
+        return [f"{factor * value.value:.{digits}f}", f"[{low}, {high}]"]
+
+    expected = [
+        [
+            *(str(group.sport), str(group.respondent), str(group.prompt)),
+            *(f"{n:,}" for n in (group.n_images, group.n_responses, group.n_unparsed)),
+            *shown(group.metrics["accuracy"], 100, 1),
+            *shown(group.metrics["euclidean_error"], 1, 1),
+            *shown(group.metrics["wasserstein"], 1, 1),
+        ]
+        for group in written.report.groups
+    ]
+    assert rows(page, "headline") == expected
+    assert len(expected) == 8
+    keys = ("symmetric_center_bias", "normalized_entropy", "image_entropy")
+    entropies = [row[5:] for row in rows(page, "center") if row[2] != "mean"]
+    assert entropies == [
+        [text for key in keys for text in shown(group.metrics[key], 1, 3)] for group in written.report.groups
+    ]
+
+
+def test_means_over_prompts_are_the_papers_rows(written: Written, page: Element) -> None:
+    (row,) = [row for row in rows(page, "center") if row[:3] == ["soccer", "alpha", "mean"]]
+    values = [
+        written.report.group("alpha", sport="soccer", prompt=p).metrics["center_ratio"].value for p in ("base", "cot")
+    ]
+    assert row[3] == f"{sum(v or 0.0 for v in values) / 2:.3f}"
+
+
+def test_every_metric_of_every_group_is_on_the_page(written: Written, page: Element) -> None:
+    captions = [span.attributes["id"] for span in page.all("span") if span.attributes.get("id", "").startswith("all-")]
+    assert captions == [f"all-{name}-caption" for name in ("task", "alignment", "strategy", "scoring-rules")]
+    cells = [cell for name in captions for row in rows(page, name.removesuffix("-caption")) for cell in row]
+    for group in written.report.groups:
+        for key, value in group.metrics.items():
+            if value.value is not None:
+                if key in ("accuracy", "near_player_rate", "overlap_rate", "top_k_accuracy"):
+                    number = f"{100 * value.value:.1f}"
+                else:
+                    number = f"{value.value:.{1 if METRICS[key].unit == 'px' else 3}f}"
+                assert any(cell.split(" ")[0] == number for cell in cells), (group.respondent, key)
+
+
+def test_sentences_and_figures_say_the_same_numbers(written: Written, page: Element) -> None:
+    (section,) = page.all("section", id="accuracy")
+    soccer = written.report.group("human", sport="soccer").metrics["accuracy"]
+    assert soccer.value is not None
+    text = f"human {100 * soccer.value:.1f}%"
+    assert text in section.all("li")[0].text
+    assert text in section.all("svg")[0].attributes["aria-label"]
+    assert f"{100 * soccer.value:.1f}%" in [one.text for one in section.all("svg")[0].all("text")]
+    # Soccer's ball is in 1, 1, 2 and 1 of 60 cells.
+    assert f"guessing every cell alike: {100 * 5 / 4 / 60:.1f}%" in section.all("li")[0].text
+
+
+def test_the_signature_and_the_gaps_are_told(written: Written, page: Element) -> None:
+    header, footer = page.all("header")[0].text, page.all("footer")[0].text
+    assert written.report.signature in header
+    assert written.report.signature in footer
+    assert "Left out: controls: 1" in footer
+    assert "human and 2 models: " in header
+
+
+def test_the_noise_ceiling_is_that_of_the_scores(written: Written, page: Element) -> None:
+    assert [ceiling.sport for ceiling in written.report.ceilings] == ["soccer", "volleyball"]
+    (section,) = page.all("section", id="ceiling")
+    for ceiling, said in zip(written.report.ceilings, section.all("li"), strict=True):
+        assert ceiling.split_half.value is not None
+        assert f"two halves of 4 participants are {ceiling.split_half.value:.1f} px" in said.text
+        for row in rows(page, "floors"):
+            if row[0] == ceiling.sport:
+                name = "/".join(row[:3])
+                assert row[-2:] == [f"{ceiling.sampling_floor[name]:.1f}", f"{ceiling.score[name]:.2f}"]
+
+
+# The gallery -------------------------------------------------------------------------------------------------
+
+
+def test_cards_are_sorted_and_can_be_picked_by_failure(written: Written, page: Element) -> None:
+    (gallery,) = page.all("section", id="gallery")
+    albums = gallery.all("details", class_="album")
+    assert [album.all("h3")[0].text for album in albums] == [
+        "alpha, soccer",
+        "beta, soccer",
+        "alpha, volleyball",
+        "beta, volleyball",
+    ]
+    for album in albums:
+        distances = [float(card.all("p")[0].text.split(" px")[0]) for card in album.all("article")]
+        assert distances == sorted(distances, reverse=True)
+    first = albums[0].all("article")
+    assert [card.all("h4")[0].text for card in first] == ["4, base", "2, cot", "1, base", "3, cot"]
+    assert [card.attributes["class"].split()[1:] for card in first] == [
+        ["is-sure"],
+        ["is-center", "is-sure"],
+        ["is-far", "is-sure"],
+        [],
+    ]
+    for key in ("far", "center", "sure"):
+        assert gallery.all("input", id=f"show-{key}", type_="radio")
+        assert f".gallery:has(#show-{key}:checked) .card:not(.is-{key}) {{ display: none; }}" in written.page
+    counts = {tuple(row[:3]): row[3:] for row in rows(page, "failures")}
+    assert counts["soccer", "alpha", "base"] == ["4", "1", "1", "3"]
+    assert counts["soccer", "alpha", "cot"] == ["4", "0", "2", "2"]
+    assert counts["volleyball", "beta", "base"] == ["2", "0", "1", "2"]
+
+
+def test_each_failures_images_are_listed_and_lead_to_their_cards(page: Element) -> None:
+    album = page.all("section", id="gallery")[0].all("details", class_="album")[0]
+    (line,) = [li for li in album.all("li") if li.text.startswith("Near the center, where the ball is not (cot)")]
+    assert line.text.replace(" ,", ",").endswith("2 of 4 – 2, 4")
+    (link,) = line.all("a")  # 4 is shown under the other prompt
+    assert link.text == "2"
+    (card,) = [card for card in album.all("article") if f"#{card.attributes['id']}" == link.attributes["href"]]
+    assert card.all("h4")[0].text == "2, cot"
+
+
+def test_pictures_are_embedded_once_and_missing_ones_are_said(page: Element) -> None:
+    (gallery,) = page.all("section", id="gallery")
+    images = gallery.all("image")
+    assert len(images) == 5  # 6 scored images, one without a file
+    assert all(image.attributes["href"].startswith("data:image/jpeg;base64,") for image in images)
+    assert "1 image drawn without a picture" in gallery.text
+    (bare,) = [card for card in gallery.all("article") if card.all("h4")[0].text == "3, cot"]
+    assert not bare.all("use")
+    assert len(bare.all("rect", fill="var(--rule)")) == 1  # its player
+
+
+def test_a_card_shows_the_ball_the_people_and_the_guesses(page: Element) -> None:
+    album = page.all("section", id="gallery")[0].all("details", class_="album")[0]
+    (card,) = [card for card in album.all("article") if card.all("h4")[0].text == "1, base"]
+    label = card.all("svg")[0].attributes["aria-label"]
+    assert label == (
+        "soccer 1, alpha base: 10 guesses, most at A1 (100.0%). human: most at D5 (83.3%) and D6 (16.7%). Ball: D5."
+    )
+    (circle,) = card.all("circle")
+    assert (circle.attributes["cx"], circle.attributes["cy"]) == ("32", "30")
+    people = card.all("rect", fill="var(--heat-people)")
+    assert [(one.attributes["x"], one.attributes["fill-opacity"]) for one in people] == [
+        ("256", "0.75"),
+        ("320", "0.15"),
+    ]
+    assert "none of its guesses name a cell with the ball" in card.text
+    assert card.all("li")[0].text == "Far from human, near a player"
+
+
+# What is missing ---------------------------------------------------------------------------------------------
+
+
+def missing(page: Element) -> dict[str, str]:
+    found = {section.attributes["id"]: section.all("p", class_="missing") for section in page.all("section")}
+    return {name: said[0].text for name, said in found.items() if said}
+
+
+def test_without_a_reference_what_needs_one_says_so(study: Path, tmp_path: Path) -> None:
+    scoring, known = scoring_of(study, reference=None, bootstrap=0)
+    write_report(scoring, known, tmp_path / "out")
+    page = parsed((tmp_path / "out/report.html").read_text())
+    said = missing(page)
+    assert said.keys() == {"alignment", "ceiling", "gallery"}
+    assert all("--reference human" in text for text in said.values())
+    assert len(page.all("section")) == len(SECTIONS)
+    assert "[" not in "".join(cell for row in rows(page, "headline") for cell in row)
+
+
+def test_without_players_and_participants_too(tmp_path: Path) -> None:
+    bare = [scene.model_copy(update={"players": None}) for scene in scenes()]
+    told = responses().with_columns(participant=pl.lit(None, pl.String), sample=1 + pl.int_range(pl.len()))
+    counts, known = load(told, bare, participants=True)
+    policy = ScorePolicy.standard(reference="human", bootstrap=0)
+    write_report(Scoring(counts, known, policy), known, tmp_path / "out")
+    page = parsed((tmp_path / "out/report.html").read_text())
+    said = missing(page)
+    assert said.keys() == {"ceiling", "players", "density", "thresholds"}
+    assert "two or more participants" in said["ceiling"]
+    assert said["density"] == "None of the scored images has player boxes."
+    assert "no noise ceiling" in page.all("section", id="alignment")[0].text.lower()
+    assert "nearest-player left out" in page.all("section", id="mixture")[0].text.lower()
+
+
+def test_names_from_the_data_are_text_and_nothing_else(tmp_path: Path) -> None:
+    bad = '<script>alert("1")</script>&\'`x`'
+    told = responses().with_columns(pl.col("respondent").replace("alpha", bad), pl.col("prompt").replace("cot", "<b>"))
+    known = [scene.model_copy(update={"sport": f"<i>{scene.sport}"}) for scene in scenes()]
+    counts, known_ = load(told.with_columns(sport=pl.concat_str(pl.lit("<i>"), "sport")), known, participants=True)
+    scoring = Scoring(counts, known_, ScorePolicy.standard(reference="human", bootstrap=0))
+    analysis = analyze(scoring, known_)
+    page = parsed(
+        render(analysis, all_sections(analysis), {p.name: [] for s in all_sections(analysis) for p in s.pictures})
+    )
+    assert not page.all("script")
+    assert not page.all("b")
+    assert bad in [row[1] for row in rows(page, "headline")]
+    write_report(scoring, known_, tmp_path / "out")
+    whole = parsed((tmp_path / "out/report.html").read_text())
+    assert not whole.all("script")
+    assert bad in [one.text for one in whole.all("section", id="accuracy")[0].all("text")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from spotball_core.errors import MissingExtraError, OptionError
@@ -65,10 +66,11 @@ def write_report(
 
 def check_installed() -> None:
     """Raise MissingExtraError if the report cannot be made for want of packages."""
-    from importlib.util import find_spec
-
-    if not all(map(find_spec, ("matplotlib", "jinja2", "PIL"))):
-        raise MissingExtraError("The report", "report")
+    try:
+        for name in ("matplotlib", "jinja2", "PIL"):
+            import_module(name)
+    except ImportError as error:
+        raise MissingExtraError("The report", "report") from error
 
 
 def all_sections(analysis: Analysis, image_folders: Sequence[Path] = ()) -> tuple[Section, ...]:

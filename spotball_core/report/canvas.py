@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ACROSS = 3
-"""Panels side by side in a file."""
+"""Panels side by side in a file, at most."""
 
 NAME, LABEL, SMALL, FOOT, TITLE = 10.0, 9.0, 8.0, 7.5, 12.0
 """Sizes of type, in points."""
@@ -34,6 +34,9 @@ _RUNNING = 0.0081
 """The same in running text, where wide and narrow characters even out."""
 
 _MARGIN, _HEADER, _GAP = 0.12, 0.38, 0.3
+
+_LEAST = 7.6
+"""Width of a framed figure, at least: a signature's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +74,17 @@ def plain_style() -> Iterator[None]:
         yield
 
 
-def panels(n: int, box: Box, frame: Frame | None = None) -> tuple[Figure, list[Axes]]:
-    """A figure with n empty panels, at most three side by side; without a frame it is the panels and nothing else."""
+def panels(n: int, box: Box, frame: Frame | None = None, *, across: int = ACROSS) -> tuple[Figure, list[Axes]]:
+    """A figure with n empty panels, some side by side; without a frame it is the panels and nothing else."""
     from matplotlib.figure import Figure
 
-    across, gap = min(n, ACROSS), _GAP if frame else 0.0
+    across, gap = min(n, across), _GAP if frame else 0.0
     step_right, step_down = box.outer[0] + gap, box.outer[1] + gap
     wide, high = across * step_right - gap, math.ceil(n / across) * step_down - gap
     header = _HEADER if frame else 0.0
     feet: list[str] = []
     if frame:
-        wide = max(wide, 7.0) + 2 * _MARGIN
+        wide = max(wide, _LEAST) + 2 * _MARGIN
         fits = int((wide - 2 * _MARGIN) / (_RUNNING * FOOT))
         feet = [line for note in frame.notes for line in textwrap.wrap(note, fits, break_on_hyphens=False)]
     total = header + high + (2 * _MARGIN + len(feet) * 1.5 * FOOT / 72 if frame else 0.0)
@@ -120,6 +123,19 @@ def quiet_axes(axes: Axes, grid: str = "x") -> None:
     axes.set_axisbelow(True)
     axes.spines[:].set_visible(False)
     axes.tick_params(labelsize=SMALL, labelcolor=FAINT, color=RULE, length=0)
+
+
+def scale(start: float, end: float, *, percent: bool, n: int = 4) -> tuple[list[float], list[str]]:
+    """Where a scale has ticks, about n of them, and what they say.
+
+    Examples:
+        >>> scale(0, 0.25, percent=True)
+        ([0.0, 0.08, 0.16, 0.24], ['0%', '8%', '16%', '24%'])
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = [float(tick) for tick in MaxNLocator(n).tick_values(start, end) if start <= tick <= end]
+    return ticks, [f"{100 * tick:g}%" if percent else f"{tick:g}" for tick in ticks]
 
 
 def stacked(spans: Sequence[tuple[float, float]], gap: float) -> list[int]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spotball_core.grid import FloatArray, Grid
-from spotball_core.report.canvas import LABEL, SMALL, Box, Frame, headline, panels, quiet_axes, text_width
+from spotball_core.report.canvas import LABEL, SMALL, Box, Frame, headline, panels, quiet_axes, scale, text_width
 from spotball_core.report.look import FAINT, INK
 from spotball_core.schema.report import Interval
 
@@ -81,13 +81,11 @@ class StripChart:
 
 
 def _draw_strips(axes: Axes, title: str, strips: Sequence[Strip], percent: bool, box: Box) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
     quiet_axes(axes)
     axes.set_ylim(len(strips) - 0.5, -0.5)
-    axes.set_xlim(0, 1.05 * max(max(float(strip.values.max()) for strip in strips), 1e-9))
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}%" if percent else f"{value:g}"))
+    end = 1.05 * (max(float(strip.values.max()) for strip in strips) or 1.0)
+    axes.set_xlim(0, end)
+    axes.set_xticks(*scale(0, end, percent=percent, n=5))
     axes.set_yticks([])
     for y, strip in enumerate(strips):
         # Spread by a fixed pattern, so that equal values do not hide each other and the figure is always the same.

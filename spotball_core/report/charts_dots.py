@@ -16,6 +16,7 @@ from spotball_core.report.canvas import (
     headline,
     panels,
     quiet_axes,
+    scale,
     stacked,
     text_width,
 )
@@ -192,11 +193,7 @@ class DotChart:
         headline(axes, panel.title, panel.under, box)
 
     def _label_axis(self, axes: Axes) -> None:
-        from matplotlib.ticker import MaxNLocator
-
-        start, end = self._ends
-        ticks = [float(tick) for tick in MaxNLocator(4).tick_values(start, end) if start <= tick <= end]
-        axes.set_xticks(ticks, [f"{100 * tick:g}%" if self.percent else f"{tick:g}" for tick in ticks])
+        axes.set_xticks(*scale(*self._ends, percent=self.percent))
         axes.set_xlabel(self.axis, fontsize=SMALL, color=FAINT, labelpad=2)
 
 

@@ -64,7 +64,7 @@ class MixtureChart:
         prompts = max(text_width(mix.prompt, SMALL) for mix in mixes)
         left = names + (prompts + _GAP if prompts else 0.0) + 2 * _GAP
         box = Box(_COLUMN * len(self.parts), _ROW * rows, left, 0.1, 0.66, 0.3)
-        figure, axes = panels(len(chosen), box, frame)
+        figure, axes = panels(len(chosen), box, frame, across=1)
         for one, panel in zip(axes, chosen, strict=True):
             self._draw(one, panel, rows, box)
         return figure

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spotball_core.report.canvas import LABEL, LINE, SMALL, Box, Frame, headline, panels, quiet_axes, text_width
+from spotball_core.report.canvas import LABEL, LINE, SMALL, Box, Frame, headline, panels, quiet_axes, scale, text_width
 from spotball_core.report.look import FAINT, INK, PAPER, THEME
 from spotball_core.schema.report import Interval
 
@@ -87,14 +87,11 @@ class ProximityChart:
         return room(near), room(overlap)
 
     def _draw(self, axes: Axes, panel: ProximityPanel, box: Box) -> None:
-        from matplotlib.ticker import FuncFormatter, MaxNLocator
-
         quiet_axes(axes, "both")
         axes.set_xlim(*self._ends[0])
         axes.set_ylim(*self._ends[1])
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(MaxNLocator(5))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}%"))
+        axes.set_xticks(*scale(*self._ends[0], percent=True, n=5))
+        axes.set_yticks(*scale(*self._ends[1], percent=True, n=5))
         axes.set_xlabel("near-player rate", fontsize=SMALL, color=FAINT, labelpad=2)
         axes.set_ylabel("overlap rate", fontsize=SMALL, color=FAINT, labelpad=4)
         look: dict[str, Any] = {

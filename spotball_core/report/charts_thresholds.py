@@ -11,6 +11,7 @@ import numpy as np
 from spotball_core.grid import FloatArray
 from spotball_core.report.canvas import LINE, SMALL, Box, Frame, headline, panels
 from spotball_core.report.look import FAINT, INK
+from spotball_core.report.numbers import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +74,7 @@ class SurfaceChart:
         figure.colorbar(mesh, cax=bar, format=percent).outline.set_visible(False)
         bar.tick_params(labelsize=SMALL, labelcolor=FAINT, color=FAINT, length=2)
         bar.set_ylabel("(near-player rate + overlap rate) / 2", fontsize=SMALL, color=FAINT)
-        headline(axes, "Objective of the threshold fit", "", box)
+        headline(axes, "all sports", plural(surface.n_responses, "response"), box)
         self._draw_key(axes)
 
     def _draw_key(self, axes: Axes) -> None:

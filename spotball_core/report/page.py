@@ -48,7 +48,7 @@ def render(analysis: Analysis, sections: Sequence[Section], svgs: Mapping[str, S
         report=analysis.report,
         reference=analysis.reference,
         intro=_intro(analysis),
-        dropped="; ".join(f"{n} {what}" for what, n in analysis.report.provenance.dropped.items() if n),
+        dropped="; ".join(f"{what}: {n}" for what, n in analysis.report.provenance.dropped.items() if n),
         sections=sections,
         # Made by our own code from escaped text; everything else is escaped here.
         svgs={name: [(Markup(one.svg), one.width) for one in panels] for name, panels in svgs.items()},

@@ -15,7 +15,7 @@ from spotball_core.stats.wording import ALPHA, say, say_p, title_of, unit_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-_WIDE = 150
+_WIDE = 160
 
 _NAME = 22
 """Names of metrics are folded at this width where the table would not fit otherwise."""
@@ -175,7 +175,8 @@ def _foot(comparison: Comparison) -> list[str]:
     lines = [
         *(f"warning: {warning}" for warning in comparison.warnings),
         *(f"* {note}" for note in _notes(comparison)),
-        f"Difference: {comparison.a} - {comparison.b}. Effect size: the images' mean difference over its deviation.",
+        f"Difference: {comparison.a} - {comparison.b}.",
+        "Effect size: mean of the images' differences over their standard deviation.",
         f"p: the two swapped within images, in {_ways(comparison)}; corrected for {tests} metrics by Holm's method.",
     ]
     if policy.bootstrap:

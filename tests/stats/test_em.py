@@ -10,6 +10,7 @@ from scipy import optimize
 
 from spotball_core.errors import OptionError
 from spotball_core.grid import FloatArray
+from spotball_core.stats import em
 from spotball_core.stats.em import em_step, fit_weights
 
 
@@ -67,6 +68,26 @@ def test_the_gradient_certifies_the_maximum() -> None:
     _, _, gradient = em_step(weights, counts[None], parts)
     assert gradient.max() <= 1 + 1e-6
     assert (weights * (gradient - 1)).sum() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_extrapolating_never_lowers_the_likelihood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cycle steps from where it starts, from there, and from an extrapolation; it starts no lower than the last."""
+    seen: list[float] = []
+
+    def recorded(*given: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        found = em_step(*given)
+        seen.append(float(found[1][0]))
+        return found
+
+    monkeypatch.setattr(em, "em_step", recorded)
+    refused = 0
+    for seed in range(60):
+        seen.clear()
+        counts, parts = problem(seed, n=40, m=6)
+        fit_weights(counts[None], parts, np.ones((1, 6), dtype=bool))
+        assert (np.diff(seen[::3]) >= -1e-9 * abs(seen[0])).all()
+        refused += sum(extrapolated < first for first, extrapolated in zip(seen[1::3], seen[2::3], strict=True))
+    assert refused > 0
 
 
 def test_parts_that_are_not_allowed_get_nothing() -> None:

@@ -80,7 +80,7 @@ class Counts:
             raise OptionError(f"counts name cells outside the grid of {rows} x {cols}")
         if n.null_count() or not n.is_finite().all() or (n < 0).any():
             raise OptionError("counts are missing, negative or not finite")
-        # Each sorted before it is summed: parts of answers are floats, and their sum must not depend on the rows' order.
+        # Each sorted before it is summed: parts of answers are floats, whose sum must not depend on the rows' order.
         table = table.group_by(*keys, "cell").agg(pl.col("n").sort().sum()).filter(pl.col("n") > 0).sort(*keys, "cell")
         return cls(rows, cols, table)
 

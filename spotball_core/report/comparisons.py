@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from spotball_core.metrics.registry import METRICS, Metric
+from spotball_core.report.numbers import interval, number, unit_of
 from spotball_core.report.tables import _fitting
 from spotball_core.stats.comparison import Comparison, Contrast, Difference
-from spotball_core.stats.wording import ALPHA, say, say_p, title_of, unit_of
+from spotball_core.stats.wording import ALPHA, say_p, title_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,8 +39,8 @@ def print_table(comparison: Comparison, console: Console) -> None:
     for contrast in comparison.contrasts:
         title, heads, rows = _section(comparison, contrast)
         widths = _widths(heads, rows, console.width)
-        for number, columns in enumerate(_fitting(widths, 1, console.width)):
-            table = Table(title=None if number else title, title_justify="left", title_style="bold", header_style="")
+        for part, columns in enumerate(_fitting(widths, 1, console.width)):
+            table = Table(title=None if part else title, title_justify="left", title_style="bold", header_style="")
             table.box = SIMPLE_HEAD
             for i in columns:
                 table.add_column(heads[i], justify="left" if i in _TEXT else "right", width=widths[i])
@@ -97,7 +98,7 @@ def to_csv(comparison: Comparison) -> str:
     for contrast in comparison.contrasts:
         for key, found in contrast.metrics.items():
             low, high = found.ci95 or (None, None)
-            names = (contrast.sport, comparison.a, comparison.b, key, unit_of(METRICS[key], comparison.policy))
+            names = (contrast.sport, comparison.a, comparison.b, key, unit_of(key, comparison.policy))
             numbers = (found.n_images, found.a, found.b, found.difference, low, high)
             tests = (found.effect_size, found.p, found.p_holm, found.direction, found.verdict)
             writer.writerow((*names, *numbers, *tests, found.sentence, found.reason, comparison.signature))
@@ -126,23 +127,23 @@ def _place(comparison: Comparison, contrast: Contrast) -> str:
 
 
 def _cells(comparison: Comparison, metric: Metric, found: Difference) -> list[str]:
-    unit = unit_of(metric, comparison.policy)
+    unit = unit_of(metric.key, comparison.policy)
     title = title_of(metric, comparison.policy) + ("*" if found.reason else "")
     head = {"share": f"{title} (%)", "none": title, "ratio": title}.get(unit, f"{title} ({unit})")
     return [
         head,
-        _or_dash(found.a, unit),
-        _or_dash(found.b, unit),
-        _or_dash(found.difference, unit, signed=True),
-        f"[{say(found.ci95[0], unit)}, {say(found.ci95[1], unit)}]" if found.ci95 else "-",
-        "-" if found.effect_size is None else say(found.effect_size, "sd", signed=True),
+        "-" if found.a is None else number(found.a, unit),
+        "-" if found.b is None else number(found.b, unit),
+        "-" if found.difference is None else _signed(number(found.difference, unit)),
+        interval(found.ci95, unit) or "-",
+        "-" if found.effect_size is None else _signed(f"{found.effect_size:.2f}"),
         *("-" if p is None else say_p(p).removeprefix("= ") for p in (found.p, found.p_holm)),
         _reading(comparison, found),
     ]
 
 
-def _or_dash(value: float | None, unit: str, *, signed: bool = False) -> str:
-    return "-" if value is None else say(value, unit, signed=signed)
+def _signed(text: str) -> str:
+    return text.lstrip("-") if float(text) == 0 else text if text.startswith("-") else f"+{text}"
 
 
 def _reading(comparison: Comparison, found: Difference) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spotball_core.metrics.registry import Metric
+from spotball_core.report.numbers import number, quantity, unit_of
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Interval
 from spotball_core.stats.comparison import Difference, Direction, Verdict
@@ -52,8 +53,8 @@ class Narrator:
 
     def tell(self, metric: Metric, found: Found) -> Difference:
         """A difference with its direction, verdict and sentence."""
-        unit = unit_of(metric, self.policy)
-        values = f"{self.a} {_amount(found.a, unit)}, {self.b} {_amount(found.b, unit)}"
+        unit = unit_of(metric.key, self.policy)
+        values = f"{self.a} {quantity(found.a, unit)}, {self.b} {quantity(found.b, unit)}"
         said = f"{title_of(metric, self.policy)}: {values}; {self._verdict(metric, found, unit)}"
         return Difference(
             a=found.a,
@@ -81,7 +82,7 @@ class Narrator:
         if not difference:
             return f"no difference on these images{_interval(found.ci95, unit)}"
         interval = _interval(found.ci95, unit, flip=difference < 0)
-        lead = f"{self._who(metric, difference, ' is ')} by {_amount(abs(difference), unit, sizes=True)}{interval}"
+        lead = f"{self._who(metric, difference, ' is ')} by {_size(difference, unit)}{interval}"
         corrected = f"p {say_p(found.p_holm)} corrected for {self.tests} tests"
         if self.floor > ALPHA:
             few = f"{found.n_images} image{'s are' if found.n_images > 1 else ' is'} too few to tell"
@@ -102,10 +103,7 @@ class Narrator:
         """What an interval allows."""
         if ci95 is None:
             return ""
-        low, high = (
-            f"{self._who(metric, end)} by {_amount(abs(end), unit, sizes=True)}" if end else "no difference"
-            for end in ci95
-        )
+        low, high = (f"{self._who(metric, end)} by {_size(end, unit)}" if end else "no difference" for end in ci95)
         return f"; the data allow anything from {low} to {high} (95% interval)"
 
 
@@ -146,23 +144,6 @@ def title_of(metric: Metric, policy: ScorePolicy) -> str:
     return metric.title.replace("-k ", f"-{policy.top_k} ")
 
 
-def unit_of(metric: Metric, policy: ScorePolicy) -> str:
-    """The unit of a metric's value under a policy."""
-    return policy.wasserstein_unit if metric.key == "wasserstein" else metric.unit
-
-
-def say(value: float, unit: str, *, signed: bool = False) -> str:
-    """A value of a unit with the digits that a table shows, without the unit's name; `sd` is that of effect sizes.
-
-    Examples:
-        >>> say(0.0812, "share"), say(145.44, "px"), say(-0.02, "ratio", signed=True), say(-0.0001, "share")
-        ('8.1', '145.4', '-0.020', '0.0')
-    """
-    factor = 100 if unit == "share" else 1
-    text = f"{value * factor:{'+' if signed else ''}.{_DIGITS.get(unit, 3)}f}"
-    return text.lstrip("+-") if float(text) == 0 else text
-
-
 def say_p(p: float) -> str:
     """A p value with its sign of equality, as exactly as is of use.
 
@@ -175,17 +156,13 @@ def say_p(p: float) -> str:
     return f"= {p:.2f}" if p >= 0.1 else f"= {p:.2g}"
 
 
-_DIGITS = {"share": 1, "px": 1, "sd": 2}
-_UNITS = {"share": "%", "px": " px", "nats": " nats", "cell": " cells", "diagonal": " diagonals"}
-_SIZES = _UNITS | {"share": " points"}
-
-
-def _amount(value: float, unit: str, *, sizes: bool = False) -> str:
-    return f"{say(value, unit)}{(_SIZES if sizes else _UNITS).get(unit, '')}"
+def _size(value: float, unit: str) -> str:
+    """How large a difference is, whatever its sign."""
+    return f"{number(abs(value), unit)} points" if unit == "share" else quantity(abs(value), unit)
 
 
 def _interval(ci95: Interval | None, unit: str, *, flip: bool = False) -> str:
     if ci95 is None:
         return ""
     low, high = (-ci95[1], -ci95[0]) if flip else ci95
-    return f" (95% interval {say(low, unit)} to {say(high, unit)})"
+    return f" (95% interval {number(low, unit)} to {number(high, unit)})"

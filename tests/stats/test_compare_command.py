@@ -195,3 +195,15 @@ def test_the_table_says_what_the_numbers_are(found: Comparison) -> None:
     assert f"{error.difference:+.1f}" in row
     assert found.signature in text
     assert error.sentence in text
+
+
+@pytest.mark.parametrize(("difference", "shown"), [(-1e-9, "0.0"), (1e-9, "0.0"), (0.02, "+2.0"), (-0.02, "-2.0")])
+def test_differences_carry_a_sign_unless_they_round_to_nothing(
+    found: Comparison, difference: float, shown: str
+) -> None:
+    contrast = found.contrasts[0]
+    one = contrast.metrics["accuracy"].model_copy(update={"difference": difference, "effect_size": difference})
+    changed = contrast.model_copy(update={"metrics": {"accuracy": one}})
+    text = comparisons.to_markdown(found.model_copy(update={"contrasts": (changed,)}))
+    (row,) = (line for line in text.splitlines() if line.startswith("| Accuracy"))
+    assert row.split(" | ")[3] == shown

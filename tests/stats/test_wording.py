@@ -8,7 +8,7 @@ import pytest
 
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema import ScorePolicy
-from spotball_core.stats.wording import Found, Narrator, direction_of, say, verdict_of
+from spotball_core.stats.wording import Found, Narrator, direction_of, verdict_of
 
 NARRATOR = Narrator("ann", "bob", ScorePolicy.standard(), tests=13, floor=0.0)
 FOUND = Found(a=0.2, b=0.1, ci95=(0.05, 0.15), p=0.001, p_holm=0.013, n_images=50, effect_size=0.6, reason=None)
@@ -122,8 +122,3 @@ def test_units_follow_the_policy() -> None:
         narrator.tell(METRICS["wasserstein"], FOUND).sentence
     )
     assert narrator.tell(METRICS["top_k_accuracy"], FOUND).sentence.startswith("Top-5 accuracy: ann 20.0%")
-
-
-@pytest.mark.parametrize("unit", ["share", "px", "ratio"])
-def test_nothing_is_negative_zero(unit: str) -> None:
-    assert say(-1e-9, unit, signed=True).strip("0.") == ""

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core.cli.app import COMMANDS
 from tests.builders import dataset, scenes
 from tests.cli.process import MODULE, SCRIPT, on_terminal, spotball
 
 NAMES = sorted(
-    entry.name for entry in entry_points(group=COMMANDS) if entry.dist and entry.dist.name == "spotball-core"
+    entry.name for entry in entry_points(group="spotball.commands") if entry.dist and entry.dist.name == "spotball-core"
 )
 ESCAPE = re.compile(r"\x1b\[")
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 OFF_SCALE = 2.0
 """The oracle's accuracy is written, not drawn, where it is this many times what anybody else reaches."""
 
+UNEVEN = 1.1
+"""Entropies do not compare where one respondent answers this many times as often as another."""
+
 NO_REFERENCE = "No respondent was named to compare with; name one, such as `--reference human`."
 
 UNIFORM = "guessing every cell alike"
@@ -117,8 +120,21 @@ def center(analysis: Analysis) -> Section:
     parts = (("Center ratio", ratio), ("Entropy", spread))
     points = tuple(f"{name}, {point}" for name, part in parts for point in part.points)
     missing = tuple(part.missing for _, part in parts if part.missing)
+    uneven = _uneven(analysis)
     pictures = (*ratio.pictures, *spread.pictures)
-    return Section("center", title, (lead, *missing), points, pictures=pictures, tables=(table,))
+    return Section("center", title, (lead, *uneven, *missing), points, pictures=pictures, tables=(table,))
+
+
+def _uneven(analysis: Analysis) -> tuple[str, ...]:
+    """Whose entropies do not compare, for want of equal numbers of responses an image."""
+    rates = [(score.n_responses - score.n_unparsed) / score.n_images for _, score in analysis.scored]
+    if max(rates) <= UNEVEN * min(rates):
+        return ()
+    said = (
+        f"Entropies grow with the number of responses, which is not the same for all ({min(rates):.3g} to "
+        f"{max(rates):.3g} an image): differences between those who answered more and less often are in part that."
+    )
+    return (said,)
 
 
 def _with_means(analysis: Analysis, sport: str, keys: tuple[str, ...]) -> tuple[tuple[Cell, ...], ...]:

@@ -6,15 +6,15 @@ distributions share on a cell stays where it is in an optimal plan, so only thei
 
 from __future__ import annotations
 
-import warnings
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
-from spotball_core.errors import DistributionError, OptionError
+from spotball_core.errors import OptionError
 from spotball_core.grid import FloatArray, Grid
 from spotball_core.metrics.inputs import Guesses, check_cells, grid_for, mass_of, ratio, unwrap
+from spotball_core.metrics.transport import transport, transport_on_a_line
 
 Unit = Literal["px", "cell", "diagonal"]
 
@@ -25,7 +25,14 @@ _CLOSE = 1e-3
 """Distributions that differ by less in all are subtracted exactly: rounding would be a visible part of the rest."""
 
 
-def wasserstein(guesses: Guesses, reference: Guesses, *, unit: Unit = "px", grid: Grid | None = None) -> FloatArray:
+def wasserstein(
+    guesses: Guesses,
+    reference: Guesses,
+    *,
+    unit: Unit = "px",
+    grid: Grid | None = None,
+    threads: int | None = None,
+) -> FloatArray:
     r"""Exact two-dimensional Wasserstein distance between two distributions over the cells (eq. 3).
 
     $$W(P, Q) = \min_{\gamma \ge 0} \sum_{j,k} \gamma_{jk} D_{jk}
@@ -40,6 +47,7 @@ def wasserstein(guesses: Guesses, reference: Guesses, *, unit: Unit = "px", grid
         unit: "px" measures between cell centers in pixels, "cell" in rows and columns, "diagonal" in shares of the
             image's diagonal.
         grid: the grid to measure on; the paper's if left out.
+        threads: how many share the large problems, 1 or more; one a processor if left out. The result is the same.
 
     Returns:
         Shape (...), in [0, diagonal], lower is closer. NaN where either side is empty.
@@ -47,19 +55,25 @@ def wasserstein(guesses: Guesses, reference: Guesses, *, unit: Unit = "px", grid
     Raises:
         DistributionError: for mass that is negative, not finite or of the wrong length, or where the solver does
             not reach the optimum.
-        OptionError: for an unknown unit.
+        OptionError: for an unknown unit, and for threads below 1.
 
     Examples:
         >>> float(wasserstein(["D5", "D6"], ["D5", "D8"]))  # half of the mass moves 2 cells of 64 pixels
         64.0
     """
+    if threads is not None and threads < 1:
+        raise OptionError(f"threads is {threads}, expected at least 1")
     grid = grid_for(grid)
     cost = cost_matrix(grid, unit)
     p, q = _pair(guesses, reference, grid)
     flat_p, flat_q = p.reshape(-1, grid.n_cells), q.reshape(-1, grid.n_cells)
+    known = np.flatnonzero(flat_p.any(axis=-1) & flat_q.any(axis=-1))
+    differences = _differences(flat_p[known], flat_q[known])
     out = np.full(len(flat_p), np.nan)
-    for i in np.flatnonzero(flat_p.any(axis=-1) & flat_q.any(axis=-1)):
-        out[i] = _transport(_difference(flat_p[i], flat_q[i]), cost)
+    if min(grid.rows, grid.cols) == 1:
+        out[known] = transport_on_a_line(differences, cost[0, 1] if grid.n_cells > 1 else 0.0)
+    else:
+        out[known] = transport(differences, cost, threads)
     return unwrap(out.reshape(p.shape[:-1]))
 
 
@@ -114,36 +128,13 @@ def _pair(guesses: Guesses, reference: Guesses, grid: Grid) -> tuple[FloatArray,
     return p, q
 
 
-def _difference(p: FloatArray, q: FloatArray) -> FloatArray:
-    """Difference of two distributions, each over its sum; all 0 where it is no more than rounding."""
-    difference: FloatArray = p / p.sum() - q / q.sum()
-    difference[np.abs(difference) <= _NOISE] = 0.0
-    if 0 < np.abs(difference).sum() < _CLOSE:
-        p_sum, q_sum = sum(map(Fraction, p.tolist())), sum(map(Fraction, q.tolist()))
-        pairs = zip(p.tolist(), q.tolist(), strict=True)
-        difference = np.array([float(Fraction(a) / p_sum - Fraction(b) / q_sum) for a, b in pairs])
-    return difference
-
-
-def _transport(difference: FloatArray, cost: FloatArray) -> float:
-    """Cost of moving the surplus of a difference that sums to 0 to where it lacks."""
-    sources, sinks = np.flatnonzero(difference > 0), np.flatnonzero(difference < 0)
-    if not (len(sources) and len(sinks)):
-        return 0.0
-    supply, demand = difference[sources], -difference[sinks]
-    total = supply.sum()
-    # Imported here: POT looks for every array library there is, which costs most of a second.
-    from ot.lp import emd2
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        try:
-            value = emd2(
-                supply / total,
-                demand / demand.sum(),
-                np.ascontiguousarray(cost[np.ix_(sources, sinks)]),
-                numItermax=10_000_000,
-            )
-        except UserWarning as warning:
-            raise DistributionError(f"the transport solver did not reach the optimum: {warning}") from warning
-    return float(value) * float(total)
+def _differences(p: FloatArray, q: FloatArray) -> FloatArray:
+    """Differences of distributions, rows, each over its sum; all 0 where they are no more than rounding."""
+    differences: FloatArray = p / p.sum(axis=-1, keepdims=True) - q / q.sum(axis=-1, keepdims=True)
+    differences[np.abs(differences) <= _NOISE] = 0.0
+    sizes = np.abs(differences).sum(axis=-1)
+    for i in np.flatnonzero((sizes > 0) & (sizes < _CLOSE)):
+        ones, others = list(map(Fraction, p[i].tolist())), list(map(Fraction, q[i].tolist()))
+        p_sum, q_sum = sum(ones), sum(others)
+        differences[i] = [float(a / p_sum - b / q_sum) for a, b in zip(ones, others, strict=True)]
+    return differences

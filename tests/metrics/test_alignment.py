@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -330,22 +328,3 @@ def test_mass_that_does_not_sum_to_1_is_counted_as_shares(measure: object) -> No
     for factor in (1e-12, 1 / 3, 1, 7, 1e12):
         assert measure(factor * p, q, grid=GRID) == pytest.approx(expected, rel=1e-12)
         assert measure(p, factor * q, grid=GRID) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_solver_that_gives_up_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    import ot.lp
-
-    def solver_warning(warning: Warning) -> Callable[..., float]:
-        def solve(*_: object, **__: object) -> float:
-            warnings.warn(warning, stacklevel=1)
-            return 0.5
-
-        return solve
-
-    monkeypatch.setattr(ot.lp, "emd2", solver_warning(UserWarning("numItermax reached before optimality")))
-    with pytest.raises(DistributionError, match="did not reach the optimum: numItermax"):
-        wasserstein(["A1"], ["A2"])
-    # What else a library may have to say is no matter of the user's.
-    monkeypatch.setattr(ot.lp, "emd2", solver_warning(DeprecationWarning("soon")))
-    assert wasserstein(["A1"], ["A2"]) == 0.5

@@ -1,0 +1,132 @@
+"""Exact transport of many differences between distributions, with the solver called bare.
+
+A difference holds surplus (above 0) and lack (below 0) over the cells and sums to 0. What has a closed form gets it,
+what occurs more than once is solved once, and the rest goes to the network simplex of the Python Optimal Transport
+library, without the checks that `ot.emd2` repeats for each pair and that take several times as long as the solver.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from spotball_core.errors import DistributionError
+from spotball_core.grid import FloatArray, IntArray
+
+_MAX_PIVOTS = 10_000_000
+_LARGE = 600
+"""Threads share problems of at least as many sources times sinks. The solver lets go of the interpreter's lock while it
+works, but what it needs for smaller ones is less than handing the lock over takes: two threads were slower than one."""
+
+_CHUNK, _SHARED_CHUNK = 1024, 16
+"""Problems taken at a time: by one thread alone, and by each of several, which shall end together."""
+
+
+def transport(differences: FloatArray, cost: FloatArray, threads: int | None = None) -> FloatArray:
+    """Least cost of moving each difference's surplus to where it lacks.
+
+    Args:
+        differences: shape (n, n_cells), finite, each row summing to 0 but for rounding.
+        cost: shape (n_cells, n_cells), finite, nowhere negative.
+        threads: how many share the large problems, 1 or more; one a processor if left out. The result is the same.
+
+    Returns:
+        Shape (n,); 0 where nothing is to be moved.
+
+    Raises:
+        DistributionError: where the solver does not reach the optimum.
+
+    Examples:
+        >>> cost = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
+        >>> transport(np.array([[0.5, 0.5, -0.5, -0.5], [0, 0, 0, 0]]), cost)
+        array([2., 0.])
+    """
+    rows, places = _distinct(differences)
+    from_cells, to_cells = (rows > 0).sum(axis=-1), (rows < 0).sum(axis=-1)
+    values = np.zeros(len(rows))
+    moves = (from_cells > 0) & (to_cells > 0)
+    for signed, lone in ((rows, moves & (from_cells == 1)), (-rows, moves & (to_cells == 1))):
+        values[lone] = _from_one_cell(signed[lone], cost)
+    several, large = (from_cells > 1) & (to_cells > 1), from_cells * to_cells >= _LARGE
+    for chosen, sharing in ((several & ~large, 1), (several & large, threads or _processors())):
+        if chosen.any():
+            values[chosen] = _solve(rows[chosen], cost, sharing)
+    return values[places]
+
+
+def transport_on_a_line(differences: FloatArray, step: float) -> FloatArray:
+    """As `transport`, for cells in a row with `step` between neighbors: what passes each border, times the step."""
+    passing: FloatArray = np.abs(differences.cumsum(axis=-1)[..., :-1]).sum(axis=-1)
+    return passing * step
+
+
+def _distinct(differences: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Rows without repetition, and for each row its place among them."""
+    # Compared as bytes, which is far faster than number by number.
+    keys = np.ascontiguousarray(differences).view(f"V{differences.shape[1] * differences.itemsize}").reshape(-1)
+    _, first, places = np.unique(keys, return_index=True, return_inverse=True)
+    return differences[first], places
+
+
+def _from_one_cell(rows: FloatArray, cost: FloatArray) -> FloatArray:
+    """Cost where one cell has all surplus: every lack is met from there, so there is but one plan."""
+    demand = np.maximum(-rows, 0.0)
+    demand *= rows.max(axis=-1, keepdims=True) / demand.sum(axis=-1, keepdims=True)
+    value: FloatArray = (demand * cost[rows.argmax(axis=-1)]).sum(axis=-1)
+    return value
+
+
+def _solve(rows: FloatArray, cost: FloatArray, threads: int) -> FloatArray:
+    """Cost of rows that have several cells on both sides, by the compiled solver."""
+    # Imported here: POT looks for every array library there is, which costs most of a second.
+    from ot.lp.emd_wrap import check_result, emd_c
+
+    size = _CHUNK if threads == 1 else _SHARED_CHUNK
+
+    def solve(start: int) -> tuple[FloatArray, set[int]]:
+        chunk = rows[start : start + size]
+        values: FloatArray = np.empty(len(chunk))
+        codes: set[int] = set()
+        sides = zip(_shares(chunk), _shares(-chunk), strict=True)
+        for i, ((sources, supply), (sinks, demand)) in enumerate(sides):
+            _, values[i], _, _, code = emd_c(supply, demand, cost.take(sources, 0).take(sinks, 1), _MAX_PIVOTS, 1)
+            codes.add(code)
+        values *= np.maximum(chunk, 0.0).sum(axis=-1)
+        return values, codes
+
+    starts = range(0, len(rows), size)
+    if threads == 1:
+        solved = [solve(start) for start in starts]
+    else:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(threads) as pool:
+            solved = list(pool.map(solve, starts))
+    for code in set().union(*(codes for _, codes in solved)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            problem = check_result(code)
+        if problem is not None:
+            raise DistributionError(f"the transport solver did not reach the optimum: {problem}")
+    return np.concatenate([values for values, _ in solved])
+
+
+def _shares(rows: FloatArray) -> Iterator[tuple[IntArray, FloatArray]]:
+    """For each row, the cells above 0 and what share of all that is above 0 each has; no row is without."""
+    at, cells = np.nonzero(rows > 0)
+    masses = rows[at, cells]
+    starts = np.searchsorted(at, np.arange(len(rows)))
+    shares = masses / np.add.reduceat(masses, starts)[at]
+    for start, end in pairwise([*starts.tolist(), len(at)]):
+        yield cells[start:end], shares[start:end]
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,274 @@
+"""Transport in batches: the plain way, `ot.emd2` on one whole pair at a time, finds the same whatever the batch."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import ot
+import ot.lp.emd_wrap
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotball_core import wasserstein
+from spotball_core.errors import DistributionError, OptionError
+from spotball_core.grid import Grid
+from spotball_core.metrics import transport as module
+from spotball_core.metrics.transport import transport, transport_on_a_line
+
+from .strategies import Array, grids, masses
+
+STANDARD = Grid.standard()
+
+
+def plain(p: Array, q: Array, grid: Grid) -> Array:
+    """One `ot.emd2` a pair, on all cells, with all its checks; NaN where a side is empty."""
+    p, q = np.broadcast_arrays(p, q)
+    out = np.full(p.shape[:-1], math.nan)
+    for index in np.ndindex(out.shape):
+        one, other = p[index], q[index]
+        if one.any() and other.any():
+            out[index] = ot.emd2(one / one.sum(), other / other.sum(), grid.distances, numItermax=10_000_000)
+    return out
+
+
+def close(expected: Array, grid: Grid) -> Any:
+    # What p and q share to within their own rounding is known no better than that.
+    return pytest.approx(expected, rel=1e-9, abs=1e-14 * grid.diagonal, nan_ok=True)
+
+
+def counting(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The sizes of the problems that the compiled solver gets from here on."""
+    solve: Callable[..., Any] = ot.lp.emd_wrap.emd_c
+    sizes: list[tuple[int, int]] = []
+
+    def counted(supply: Array, demand: Array, *rest: Any) -> Any:
+        sizes.append((len(supply), len(demand)))
+        return solve(supply, demand, *rest)
+
+    monkeypatch.setattr(ot.lp.emd_wrap, "emd_c", counted)
+    return sizes
+
+
+def answers(n: int, seed: int, grid: Grid = STANDARD) -> tuple[Array, Array]:
+    """Counts of 150 answers against 20, over 5 to 25 cells each."""
+    rng = np.random.default_rng(seed)
+
+    def draw(n_answers: int) -> Array:
+        chosen = rng.random((n, grid.n_cells)).argsort(axis=1) < rng.integers(5, 26, (n, 1))
+        weights = rng.random((n, grid.n_cells)) ** 3 * chosen
+        return rng.multinomial(n_answers, weights / weights.sum(axis=1, keepdims=True)).astype(float)
+
+    return draw(150), draw(20)
+
+
+def everywhere(n: int) -> tuple[Array, Array]:
+    """Shares on all 60 cells, half of them more than the other side's: 30 by 30 cells to be solved."""
+    rng = np.random.default_rng(5)
+    p, q = rng.uniform(1, 2, (n, 60)), rng.uniform(1, 2, (n, 60))
+    p[:, ::2] += 5
+    q[:, 1::2] += 5
+    return p, q
+
+
+# The plain way -----------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> tuple[Grid, Array, Array]:
+    """Batches of shapes that broadcast, of few distributions so that pairs come up again, some of them empty."""
+    grid = draw(grids(5, 5))
+    shapes = st.sampled_from(
+        [((), ()), ((4,), (4,)), ((3, 1), (4,)), ((2, 3), ()), ((), (3, 1)), ((0,), ()), ((1,), (5,))]
+    )
+    known = draw(st.lists(masses(grid.n_cells), min_size=1, max_size=4))
+    known.append(np.zeros(grid.n_cells))
+
+    def fill(shape: tuple[int, ...]) -> Array:
+        size = math.prod(shape)
+        chosen = draw(st.lists(st.integers(0, len(known) - 1), min_size=size, max_size=size))
+        factors = draw(st.lists(st.sampled_from([1, 3, 1e-6]), min_size=size, max_size=size))
+        rows = [known[i] * factor for i, factor in zip(chosen, factors, strict=True)]
+        return np.array(rows).reshape(*shape, grid.n_cells)
+
+    p_shape, q_shape = draw(shapes)
+    return grid, fill(p_shape), fill(q_shape)
+
+
+@settings(max_examples=200, deadline=None)
+@given(batch=batches(), threads=st.sampled_from([None, 1, 2]))
+def test_batches_against_the_plain_way(batch: tuple[Grid, Array, Array], threads: int | None) -> None:
+    grid, p, q = batch
+    expected = plain(p, q, grid)
+    found = wasserstein(p, q, grid=grid, threads=threads)
+    assert np.shape(found) == expected.shape
+    assert found == close(expected, grid)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), shares=st.booleans())
+def test_batches_of_answers_against_the_plain_way(seed: int, shares: bool) -> None:
+    p, q = answers(20, seed)
+    if shares:
+        q = np.random.default_rng(seed).dirichlet(np.full(60, 0.5), 20)
+    assert wasserstein(p, q) == close(plain(p, q, STANDARD), STANDARD)
+
+
+@pytest.mark.parametrize("grid", [Grid(12, 20, 640, 360), Grid(24, 40, 640, 360)], ids=str)
+def test_large_grids_against_the_plain_way(grid: Grid) -> None:
+    rng = np.random.default_rng(0)
+    p, q = answers(4, 0, grid)
+    p[0], q[0] = rng.dirichlet(np.ones(grid.n_cells), 2)
+    p[1], q[1] = rng.integers(0, 3, (2, grid.n_cells))
+    q[2] = 1
+    assert wasserstein(p, q, grid=grid) == close(plain(p, q, grid), grid)
+
+
+@pytest.mark.parametrize("scale", [1e-15, 1e-12, 1e-9, 1e-6])
+def test_masses_of_very_different_size_against_the_plain_way(scale: float) -> None:
+    p, q = answers(30, 1)
+    p[:, ::2] *= scale
+    q[:, 1::3] *= scale
+    p[:, 0] += scale
+    assert wasserstein(p, q) == close(plain(p, q, STANDARD), STANDARD)
+
+
+@given(cells=st.integers(1, 12), data=st.data())
+def test_a_line_against_the_plain_way(cells: int, data: st.DataObject) -> None:
+    p, q = data.draw(masses(cells)), data.draw(masses(cells))
+    for grid in (Grid(1, cells, 100, 7), Grid(cells, 1, 7, 100)):
+        assert wasserstein(p, q, grid=grid) == close(plain(p, q, grid), grid)
+
+
+# By hand -----------------------------------------------------------------------------------------------------------
+
+
+def test_transport_by_hand() -> None:
+    # Cells at 0, 1, 3 and 7: a quarter goes from 0 to 1, a quarter from 3 to 7, and back; one cell to all others.
+    at = np.array([0.0, 1, 3, 7])
+    cost = np.abs(at[:, None] - at)
+    differences = np.array(
+        [
+            [0.25, -0.25, 0.25, -0.25],
+            [-0.25, 0.25, -0.25, 0.25],
+            [0.75, -0.25, -0.25, -0.25],
+            [-0.75, 0.25, 0.25, 0.25],
+            [0, 0, 0.5, -0.5],
+            [0, -0.0, 0, 0],
+            [0, 1e-18, 0, 0],
+            [0, 0, -1e-18, -1e-18],
+        ]
+    )
+    expected = [(1 + 4) / 4, (1 + 4) / 4, (1 + 3 + 7) / 4, (1 + 3 + 7) / 4, 4 / 2, 0, 0, 0]
+    assert transport(differences, cost) == pytest.approx(expected, rel=1e-15)
+    assert transport(differences[:0], cost).shape == (0,)
+
+
+def test_a_line_by_hand() -> None:
+    # Over the borders pass 1/4, 0 and 1/4; then 1/2, 1 and 1/2.
+    differences = np.array([[0.25, -0.25, 0.25, -0.25], [0.5, 0.5, -0.5, -0.5]])
+    assert transport_on_a_line(differences, 10).tolist() == [5, 20]
+
+
+# What is solved, and how often -------------------------------------------------------------------------------------
+
+
+def test_what_comes_up_again_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    p, q = answers(3, 2)
+    expected = [wasserstein(one, other) for one, other in zip(p, q, strict=True)]
+    solved = counting(monkeypatch)
+    order = [0, 1, 2, 1, 1, 0, 2, 2]
+    assert wasserstein(p[order], q[order]).tolist() == [expected[i] for i in order]
+    assert len(solved) == 3
+    # However the mass is counted; and where nothing differs, nothing is solved.
+    assert wasserstein(np.array([p[0], 4 * p[0], p[0]]), np.array([q[0], q[0], 4 * p[0]])).tolist() == [
+        *[expected[0]] * 2,
+        0,
+    ]
+    assert len(solved) == 4
+
+
+def test_the_solver_sees_only_what_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved = counting(monkeypatch)
+    p, q = np.zeros((2, 60))
+    p[[0, 1, 2, 10, 20]], q[[0, 30, 31, 10, 20]] = [4, 2, 1, 1, 2], [4, 3, 1, 1, 1]
+    assert wasserstein(p, q) == close(plain(p, q, STANDARD), STANDARD)
+    assert solved == [(3, 2)]
+
+
+@pytest.mark.parametrize(
+    ("grid", "p", "q"),
+    [
+        (STANDARD, np.eye(60)[7], np.ones(60)),
+        (STANDARD, np.ones(60), np.eye(60)[7]),
+        (STANDARD, np.eye(60)[7], np.eye(60)[59]),
+        (STANDARD, np.arange(60), np.arange(60) / 7),
+        (STANDARD, np.arange(60), np.arange(60) + 5.0 * np.eye(60)[3]),
+        (Grid(1, 9, 90, 10), np.arange(9), np.arange(9)[::-1]),
+        (Grid(9, 1, 10, 90), np.arange(9), np.arange(9)[::-1]),
+        (Grid(1, 1, 10, 90), np.ones(1), np.ones(1)),
+    ],
+    ids=["one source", "one sink", "one of each", "equal", "all but one lose", "a row", "a column", "1 x 1"],
+)
+def test_closed_forms_need_no_solver(grid: Grid, p: Array, q: Array, monkeypatch: pytest.MonkeyPatch) -> None:
+    solved = counting(monkeypatch)
+    assert wasserstein(p, q, grid=grid) == pytest.approx(float(plain(p, q, grid)), rel=1e-12, abs=1e-12)
+    # `ot.emd2` has its own name for the solver, so that what it solved is not counted here.
+    assert solved == []
+
+
+# Threads -----------------------------------------------------------------------------------------------------------
+
+
+def test_threads_and_batches_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Some on all cells, which are large enough for threads, several chunks of them, and some of answers.
+    p, q = (
+        np.concatenate(sides) for sides in zip(everywhere(3 * module._SHARED_CHUNK + 5), answers(9, 3), strict=True)
+    )
+    alone = [float(wasserstein(one, other)) for one, other in zip(p, q, strict=True)]
+    for threads in (None, 1, 2, 5):
+        assert wasserstein(p, q, threads=threads).tolist() == alone
+    assert wasserstein(p[::-1], q[::-1], threads=2).tolist() == alone[::-1]
+    monkeypatch.setattr(module, "_CHUNK", 2)
+    assert wasserstein(p, q, threads=1).tolist() == alone
+
+
+@pytest.mark.parametrize(
+    ("threads", "expected"), [(1, {"here"}), (2, {"here", "elsewhere"}), (3, {"here", "elsewhere"})]
+)
+def test_threads_share_what_is_large(threads: int, expected: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    solve: Callable[..., Any] = ot.lp.emd_wrap.emd_c
+    seen: dict[str, set[bool]] = {}
+
+    def watched(supply: Array, demand: Array, *rest: Any) -> Any:
+        where = "here" if threading.current_thread() is threading.main_thread() else "elsewhere"
+        seen.setdefault(where, set()).add(len(supply) * len(demand) >= module._LARGE)
+        return solve(supply, demand, *rest)
+
+    monkeypatch.setattr(ot.lp.emd_wrap, "emd_c", watched)
+    p, q = (np.concatenate(sides) for sides in zip(everywhere(40), answers(9, 3), strict=True))
+    wasserstein(p, q, threads=threads)
+    assert seen.keys() == expected
+    if threads > 1:
+        assert seen == {"here": {False}, "elsewhere": {True}}
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_no_threads(threads: int) -> None:
+    with pytest.raises(OptionError, match=f"threads is {threads}, expected at least 1"):
+        wasserstein(["A1"], ["A2"], threads=threads)
+
+
+# A solver that gives up --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_solver_that_gives_up_is_an_error(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    p, q = everywhere(40)
+    monkeypatch.setattr(module, "_MAX_PIVOTS", 1)
+    with pytest.raises(DistributionError, match="did not reach the optimum: numItermax reached"):
+        wasserstein(p, q, threads=threads)

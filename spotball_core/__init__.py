@@ -117,7 +117,14 @@ if TYPE_CHECKING:
     from spotball_core.schema import (
         Signature as Signature,
     )
+    from spotball_core.replication.check import replicate as replicate
+    from spotball_core.scoring import Scoring as Scoring
+    from spotball_core.scoring import load as load
     from spotball_core.scoring import score as score
+    from spotball_core.stats.ceiling import noise_ceiling as noise_ceiling
+    from spotball_core.stats.mixture import explain as explain
+    from spotball_core.stats.paired import compare as compare
+    from spotball_core.stats.thresholds import threshold_surface as threshold_surface
     from spotball_core.synthetic import synthetic_scenes as synthetic_scenes
 
 
@@ -168,7 +175,12 @@ _HOMES = {
         "ScoreReport",
         "Signature",
     ),
-    "scoring": ("score",),
+    "replication.check": ("replicate",),
+    "scoring": ("Scoring", "load", "score"),
+    "stats.ceiling": ("noise_ceiling",),
+    "stats.mixture": ("explain",),
+    "stats.paired": ("compare",),
+    "stats.thresholds": ("threshold_surface",),
     "synthetic": ("synthetic_scenes",),
 }
 _HOME_OF = {name: f"spotball_core.{module}" for module, names in _HOMES.items() for name in names}

@@ -36,6 +36,7 @@ class SceneArrays:
     """Scenes as arrays with the scene on the first axis, in the order given."""
 
     def __init__(self, scenes: Sequence[Scene], *, tau: float, theta: float) -> None:
+        self.scenes = tuple(scenes)
         self.keys = [scene.key for scene in scenes]
         self.sports = [scene.sport for scene in scenes]
         self.control = np.array([scene.control for scene in scenes], dtype=bool)
@@ -49,7 +50,6 @@ class SceneArrays:
         for i, scene in enumerate(scenes):
             self.near[i], self.has_players[i] = strategy.near_player_mask(scene.boxes, scene.layout, tau=tau)
             self.overlap[i], _ = strategy.overlap_mask(scene.boxes, scene.layout, theta=theta)
-        self._text = sorted(scene.model_dump_json(exclude={"path"}) for scene in scenes)
 
     @property
     def grid_name(self) -> str:
@@ -60,7 +60,8 @@ class SceneArrays:
 
     def digest(self) -> str:
         """SHA-256 over all that scoring uses of the scenes, in whatever order they came."""
-        return hashlib.sha256("\n".join(self._text).encode()).hexdigest()
+        text = sorted(scene.model_dump_json(exclude={"path"}) for scene in self.scenes)
+        return hashlib.sha256("\n".join(text).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -510,7 +510,7 @@ class TestBadInput:
             (GPT, "2.jpg,2", "2.jpg,twice", ":4: iteration: found 'twice', expected a whole number"),
             (GPT, "2.jpg,2", "x2.jpg,2", ":4: image: found 'x2.jpg', expected a name"),
             (GPT, ",cell", ",answer", ":1: cell: found the columns image, iteration, reasoning, answer"),
-            (GPT, "2.jpg,2", '2.jpg,"2', ": file: found"),
+            (GPT, "2.jpg,2", '2.jpg,"2', ":4: line: found a quote out of place"),
             (BOXES, "soccer,", "hockey,", ":2: sport: found 'hockey', expected one of soccer, basketball, bb"),
             (BOXES, "soccer,", "basketball,", ":2: image: found '/content/drive/MyDrive/spotball_eval/soccer/2.jpg'"),
             (BOXES, "10.0,20.0", "ten,20.0", ":2: x1: found 'ten', expected a number of pixels"),
@@ -534,7 +534,7 @@ class TestBadInput:
 
     def test_what_is_no_text(self, folder: Path) -> None:
         (folder / GPT).write_bytes(b"image,iteration,cell\n1.jpg,1,\xff\xfe\n")
-        with pytest.raises(InputError, match=re.escape(f"{folder / GPT}: file: found invalid utf-8")):
+        with pytest.raises(InputError, match=re.escape(f"{folder / GPT}:2: line: found byte 0xff, which is not UTF-8")):
             import_release(folder)
 
     def test_more_fields_than_the_header_has(self, folder: Path) -> None:

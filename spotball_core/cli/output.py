@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from spotball_core.errors import OptionError
+
 
 class Format(StrEnum):
     """Forms a result is written in."""
@@ -28,8 +30,13 @@ _BY_ENDING = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown}
 
 
 def format_for(format: Format | None, out: Path | None) -> Format:
-    """The form asked for, or the one that the file's ending means, or a table."""
-    return format or (_BY_ENDING.get(out.suffix, Format.table) if out else Format.table)
+    """The form asked for, or what the file's ending means, or a table; OptionError for an ending of no form."""
+    if format or out is None:
+        return format or Format.table
+    if out.suffix not in _BY_ENDING and out.suffix not in ("", ".txt"):
+        known = ", ".join(_BY_ENDING)
+        raise OptionError(f"--out: the ending {out.suffix} says no form; give one of {known}, or --format")
+    return _BY_ENDING.get(out.suffix, Format.table)
 
 
 def deliver(text: str, out: Path | None, tell: Callable[[str], None]) -> None:

@@ -125,14 +125,15 @@ def import_release(folder: str | Path) -> Release:
     Raises:
         InputError: if there is no ground truth, or a file is broken; with what is wrong in all of them.
     """
-    reader = ReleaseReader(_data_folder(Path(folder)))
+    reader = ReleaseReader(data_folder(Path(folder)))
     reader.read_images()
     reader.read_players()
     reader.read_responses()
     return Release(*reader.finished())
 
 
-def _data_folder(folder: Path) -> Path:
+def data_folder(folder: Path) -> Path:
+    """The `data` folder of a release, given that or the release's folder; InputError if there is no folder."""
     if not folder.is_dir():
         found = "a file" if folder.exists() else "nothing there"
         raise broken(folder, "folder", found, "the release's folder, or its data folder")

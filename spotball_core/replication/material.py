@@ -14,7 +14,7 @@ import polars as pl
 from spotball_core.counts import KEYS, Counts
 from spotball_core.estimates import Estimator
 from spotball_core.grid import FloatArray
-from spotball_core.io.release import Release, import_release
+from spotball_core.io.release import Release, data_folder, import_release
 from spotball_core.io.release_tables import GRID
 from spotball_core.io.responses import read_counts
 from spotball_core.metrics.registry import METRICS
@@ -91,7 +91,7 @@ class Material:
         """
         folder, catalog = Path(folder), published()
         release = import_release(folder)
-        data = folder / "data" if (folder / "data").is_dir() else folder
+        data = data_folder(folder)
         return cls(data, release, catalog, read_release_figures(data, catalog))
 
     # Figures -------------------------------------------------------------------------------------------------

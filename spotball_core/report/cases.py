@@ -14,7 +14,6 @@ from spotball_core.metrics.inputs import share, where_known
 from spotball_core.metrics.registry import METRICS
 from spotball_core.metrics.strategy import PAPER_WINDOW, normalized_entropy, window_mask
 from spotball_core.report.maps import window_words
-from spotball_core.schema.policy import ScorePolicy
 from spotball_core.scoring import Group, Scoring
 
 HALF = 0.5
@@ -36,11 +35,12 @@ class Mode:
     rule: str
 
 
-def modes(policy: ScorePolicy) -> tuple[Mode, ...]:
-    """The ways to fail that are told apart, as they are defined under a policy."""
+def modes(scoring: Scoring) -> tuple[Mode, ...]:
+    """The ways to fail that are told apart, as a scoring's policy and grid define them."""
+    policy = scoring.policy
     half, right = f"{HALF:.0%}", f"{RIGHT_SHARE:.0%}"
     near = f"within {100 * policy.tau:g}% of the image's diagonal of a player"
-    return (
+    known = (
         Mode(
             "far",
             f"Far from {policy.reference}, near a player",
@@ -60,6 +60,7 @@ def modes(policy: ScorePolicy) -> tuple[Mode, ...]:
             f"and less than {right} of them name a cell the ball is in",
         ),
     )
+    return known if _window_mask(scoring) is not None else (known[0], known[2])
 
 
 @dataclass(frozen=True, slots=True)

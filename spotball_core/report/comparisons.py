@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from spotball_core.metrics.registry import METRICS, Metric
 from spotball_core.report.numbers import interval, number, unit_of
-from spotball_core.report.tables import _fitting
+from spotball_core.report.tables import columns_that_fit
 from spotball_core.stats.comparison import Comparison, Contrast, Difference
 from spotball_core.stats.wording import ALPHA, say_p, title_of
 
@@ -39,7 +39,7 @@ def print_table(comparison: Comparison, console: Console) -> None:
     for contrast in comparison.contrasts:
         title, heads, rows = _section(comparison, contrast)
         widths = _widths(heads, rows, console.width)
-        for part, columns in enumerate(_fitting(widths, 1, console.width)):
+        for part, columns in enumerate(columns_that_fit(widths, 1, console.width)):
             table = Table(title=None if part else title, title_justify="left", title_style="bold", header_style="")
             table.box = SIMPLE_HEAD
             for i in columns:

@@ -146,7 +146,7 @@ def gallery(
         if case.scene not in data:
             path = found(analysis.scenes[case.scene], folders)
             data[case.scene] = as_data(path) if path else None
-    known = modes(analysis.scoring.policy)
+    known = modes(analysis.scoring)
     pictures = {scene: f"picture-{scene}" for scene, content in data.items() if content}
     albums = tuple(
         _album(f"album-{place}", key, some[key], picks[key], analysis, known, pictures)

@@ -42,7 +42,7 @@ def images(analysis: Analysis, folders: Sequence[Path]) -> Section:
             "where the scenes say; name its folder with `--image-folder`."
         )
         lead.append(bare)
-    known = modes(analysis.scoring.policy)
+    known = modes(analysis.scoring)
     tables = (_counts(analysis, found, known),)
     return Section("gallery", title, tuple(lead), tables=tables, gallery=shown)
 

@@ -39,7 +39,7 @@ def print_table(report: ScoreReport, console: Console) -> None:
 
     for title, n_names, heads, rows in _sections(report):
         widths = [_width(head, [row[i] for row in rows]) for i, head in enumerate(heads)]
-        for number, columns in enumerate(_fitting(widths, n_names, console.width)):
+        for number, columns in enumerate(columns_that_fit(widths, n_names, console.width)):
             table = Table(title=None if number else title, title_justify="left", title_style="bold", header_style="")
             table.box = SIMPLE_HEAD
             for i in columns:
@@ -59,7 +59,7 @@ def _width(head: str, cells: list[str]) -> int:
     return max(len(part) for part in (*head.split(), *(line for cell in cells for line in cell.split("\n"))))
 
 
-def _fitting(widths: list[int], n_names: int, width: int) -> Iterator[list[int]]:
+def columns_that_fit(widths: list[int], n_names: int, width: int) -> Iterator[list[int]]:
     """The columns of each table: the names, and as many numbers as fit, one at least."""
     names = list(range(n_names))
     here: list[int] = []

@@ -57,7 +57,7 @@ class Signature(Record):
 
     Attributes:
         version: of spotball-core.
-        data: SHA-256 over the scored scenes and counts, whatever files they came in and in whatever order.
+        data: SHA-256 over all scenes and counts that were given, whatever files they came in and in whatever order.
         grid: rows x cols @ width x height; "mixed" sizes where images differ.
         n_images: images scored, over all sports, each once.
         dropped: how much was left out, by reason.

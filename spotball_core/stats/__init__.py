@@ -1,1 +1,1 @@
-"""Statistics over per-image figures: intervals now."""
+"""Statistics over per-image figures: intervals, comparisons, the noise ceiling, mixtures, thresholds."""

@@ -13,7 +13,6 @@ from spotball_core.metrics.inputs import ratio
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import MetricValue
 from spotball_core.scoring import Group, Scoring
-from spotball_core.stats import sides
 from spotball_core.stats.bootstrap import percentile_interval, resample_weights
 from spotball_core.stats.em import fit_weights
 
@@ -135,7 +134,7 @@ def _parts(scoring: Scoring, group: Group, places: IntArray) -> tuple[dict[str, 
 
     The uniform part comes first.
     """
-    scenes = sides.scenes_of(scoring)
+    scenes = scoring.arrays.scenes
     parts = {name: baseline_distributions(baseline, scenes)[places] for name, baseline in BASELINE_OF.items()}
     reference = scoring.reference_mass(places.tolist())
     if reference is not None and group.respondent != scoring.policy.reference:

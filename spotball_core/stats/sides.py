@@ -14,7 +14,6 @@ import numpy as np
 from spotball_core.counts import Counts, dense
 from spotball_core.errors import OptionError
 from spotball_core.grid import FloatArray
-from spotball_core.schema.scene import Scene
 from spotball_core.scoring import Group, Scoring
 
 if TYPE_CHECKING:
@@ -112,9 +111,3 @@ def _places(rows: pl.DataFrame, scenes: Sequence[int]) -> pl.Series:
 
     places = dict(zip(scenes, range(len(scenes)), strict=True))
     return rows["_scene"].replace_strict(places, default=None, return_dtype=pl.Int64)
-
-
-def scenes_of(scoring: Scoring) -> list[Scene]:
-    """What is scored, in the order of the scoring's arrays; without the paths of image files."""
-    by_key = {scene.key: scene for scene in map(Scene.model_validate_json, scoring.arrays._text)}
-    return [by_key[key] for key in scoring.arrays.keys]

@@ -12,7 +12,6 @@ from spotball_core.grid import BoolArray, FloatArray
 from spotball_core.metrics.inputs import ratio
 from spotball_core.metrics.strategy import player_distances, player_shares
 from spotball_core.scoring import Scoring
-from spotball_core.stats.sides import scenes_of
 
 TAUS = np.round(np.arange(0.04, 0.2001, 0.01), 2)
 """The paper's grid of tau, in image diagonals."""
@@ -84,7 +83,7 @@ def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: Array
         places = scoring.images(group)
         mass[places] += scoring.estimator(group).answers.mass
     near, overlap = np.zeros(len(tau)), np.zeros(len(theta))
-    for scene, answers in zip(scenes_of(scoring), mass, strict=True):
+    for scene, answers in zip(scoring.arrays.scenes, mass, strict=True):
         if not (scene.players and answers.any()):
             continue
         # Compared with the same products as the metric does, so that rounding cannot tell the two apart.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +13,8 @@ from hypothesis import strategies as st
 
 from spotball_core.report.analysis import Analysis
 from spotball_core.report.cases import Case, cases, chosen, modes, ranked
-from spotball_core.schema import ScorePolicy
 from spotball_core.scoring import Group
-from tests.report.study import ALPHA_BASE, ALPHA_COT, BETA, GRID, PEOPLE, SCENES
+from tests.report.study import ALPHA_BASE, ALPHA_COT, BETA, GRID, PEOPLE, SCENES, scoring_of
 
 FAILURES = {
     ("alpha", "base", "soccer", "1"): {"far", "sure"},
@@ -88,13 +88,15 @@ def test_distances_to_a_single_cell_are_means(found: dict[tuple[str, str, str, s
         assert found[key].distance == pytest.approx(sum(steps) / 12, rel=1e-12)
 
 
-def test_rules_in_words_follow_the_policy() -> None:
-    rules = {mode.key: mode.rule for mode in modes(ScorePolicy.standard(reference="people", tau=0.1))}
-    assert "within 10% of the image's diagonal" in rules["far"]
-    assert "as far from people as" in rules["far"]
-    assert "rows B–D, columns 3–7" in rules["center"]
-    window = ScorePolicy.standard(window=((1, 2), (2, 4)))
-    assert "rows A–B, columns 2–4" in {mode.key: mode.rule for mode in modes(window)}["center"]
+def test_rules_in_words_follow_the_policy(study: Path) -> None:
+    def rules(**choices: object) -> dict[str, str]:
+        return {mode.key: mode.rule for mode in modes(scoring_of(study, bootstrap=0, **choices)[0])}
+
+    assert "within 8% of the image's diagonal" in rules()["far"]
+    assert "within 10% of the image's diagonal" in rules(tau=0.1)["far"]
+    assert "as far from beta as" in rules(reference="beta")["far"]
+    assert "rows B–D, columns 3–7" in rules()["center"]
+    assert "rows A–B, columns 2–4" in rules(window=((1, 2), (2, 4)))["center"]
 
 
 # Which are shown ---------------------------------------------------------------------------------------------

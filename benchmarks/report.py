@@ -104,7 +104,10 @@ def main() -> None:
         subprocess.run([*command, "--reference", "human", "--out", str(out), "--quiet"], check=True)
         seconds = time.perf_counter() - start
         size = (out / "report.html").stat().st_size / 1e6
-    print(f"{n:,} synthetic responses, {N_SCENES} scenes, {1 + sum(map(len, MODELS.values()))} respondents and prompts")
+    conditions = 1 + 3 * sum(map(len, MODELS.values()))
+    print(
+        f"{n:,} synthetic responses, {N_SCENES} scenes, {conditions} conditions: people, and 12 of models in 3 sports"
+    )
     print(f"spotball report: {seconds:.1f} s (claim: below 60), a page of {size:.1f} MB")
 
 

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     )
     from spotball_core.metrics.registry import METRICS as METRICS
     from spotball_core.metrics.registry import Metric as Metric
+    from spotball_core.replication.check import replicate as replicate
     from spotball_core.schema import (
         GroundTruth as GroundTruth,
     )
@@ -117,7 +118,6 @@ if TYPE_CHECKING:
     from spotball_core.schema import (
         Signature as Signature,
     )
-    from spotball_core.replication.check import replicate as replicate
     from spotball_core.scoring import Scoring as Scoring
     from spotball_core.scoring import load as load
     from spotball_core.scoring import score as score

@@ -11,6 +11,7 @@ import numpy as np
 
 from spotball_core.errors import OptionError
 from spotball_core.report.look import Look, looks, markers
+from spotball_core.report.numbers import shortened
 from spotball_core.scoring import PARTS, Group, Scoring
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from spotball_core.schema.scene import Scene
     from spotball_core.stats.mixture import Mixture
     from spotball_core.stats.thresholds import ThresholdSurface
+
+NAME_ROOM, PROMPT_ROOM = 22, 12
+"""Characters of a respondent's name and of a prompt in a figure, at most."""
 
 RESAMPLES = 200
 """Resamples for the intervals of mixtures, at most: each is a fit of its own."""
@@ -103,6 +107,22 @@ class Analysis:
     def prompt(self, group: Group) -> str:
         """A group's prompt, where its respondent was asked with several; else nothing."""
         return (group.prompt or "") if self._asked[group.respondent] > 1 else ""
+
+    def labels(self, group: Group) -> tuple[str, str]:
+        """A group's respondent and prompt as figures write them: shortened where they are long."""
+        return self._short[group.respondent or ""], shortened(self.prompt(group), PROMPT_ROOM)
+
+    @property
+    def reference_label(self) -> str:
+        """The reference's name as figures write it."""
+        return self._short[self.reference] if self.reference else ""
+
+    @cached_property
+    def _short(self) -> dict[str, str]:
+        names = list(dict.fromkeys(group.respondent or "" for group in self.scoring.groups))
+        short = [shortened(name, NAME_ROOM) for name in names]
+        # Two that would look the same stay as they are.
+        return {name: name if short.count(one) > 1 else one for name, one in zip(names, short, strict=True)}
 
     def name(self, group: Group) -> str:
         """What a group is called beside its sport."""

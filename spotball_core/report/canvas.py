@@ -71,6 +71,8 @@ def plain_style() -> Iterator[None]:
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
+        # Names come from the data: a dollar sign in one is no formula.
+        matplotlib.rcParams["text.parse_math"] = False
         yield
 
 

@@ -92,6 +92,19 @@ def within(title: str) -> str:
     return title if title.split()[0] in ("Euclidean", "Wasserstein", "1D") else title[0].lower() + title[1:]
 
 
+def shortened(name: str, most: int) -> str:
+    """A name with its middle left out where it is longer than a figure has room for.
+
+    Examples:
+        >>> shortened("gpt-4o-mini", 16), shortened("a-very-long/model-name-2025", 16)
+        ('gpt-4o-mini', 'a-very-l…me-2025')
+    """
+    if len(name) <= most:
+        return name
+    start = most // 2
+    return f"{name[:start]}…{name[len(name) - (most - start - 1) :]}"
+
+
 def listed(items: Sequence[str]) -> str:
     """Items in a sentence.
 

@@ -36,7 +36,7 @@ def ceiling(analysis: Analysis) -> Section:
     panels, alts, points = [], [], []
     for sport, one in analysis.ceilings.items():
         dots = tuple(
-            Dot(g.respondent or "", analysis.prompt(g), analysis.color(g), analysis.marker(g), one.score[g.name])
+            Dot(*analysis.labels(g), analysis.color(g), analysis.marker(g), one.score[g.name])
             for g, _ in analysis.of_sport(sport)
             if g.name in one.score
         )
@@ -142,8 +142,7 @@ def mixture(analysis: Analysis) -> Section:
             continue
         mixes = tuple(
             Mix(
-                group.respondent or "",
-                analysis.prompt(group),
+                *analysis.labels(group),
                 analysis.color(group),
                 analysis.marker(group),
                 {part: (w.value, w.ci95) for part, w in one.weights.items() if w.value is not None},

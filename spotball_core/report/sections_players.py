@@ -78,8 +78,7 @@ def _points(analysis: Analysis, sport: str) -> tuple[Point, ...]:
         if near.value is not None and overlap.value is not None:
             looks = (analysis.color(group), analysis.marker(group))
             ends = (near.ci95, overlap.ci95)
-            name = group.respondent or ""
-            out.append(Point(name, analysis.prompt(group), *looks, near.value, overlap.value, *ends))
+            out.append(Point(*analysis.labels(group), *looks, near.value, overlap.value, *ends))
     return tuple(out)
 
 

@@ -75,7 +75,7 @@ def alignment(analysis: Analysis) -> Section:
     chance = {sport: _mean_known(uniform[analysis.places_of(sport)]) for sport in analysis.sports}
     color = analysis.looks[analysis.reference].color
     rules = {
-        sport: Rule(half.value, f"two halves of {analysis.reference}", color, half.ci95)
+        sport: Rule(half.value, f"two halves of {analysis.reference_label}", color, half.ci95)
         for sport, half in ((sport, ceiling.split_half) for sport, ceiling in analysis.ceilings.items())
         if half.value is not None
     }
@@ -195,7 +195,7 @@ def dots_section(
         under = f"{span(n_images, 'image')}, {span(n_responses, 'response')} each"
         panels.append(Panel(sport, under, dots, tuple(lines)))
         said = _finding(analysis, sport, key, best)
-        told_already = (analysis.reference, LIKE_THE_BALL)
+        told_already = (analysis.reference_label, LIKE_THE_BALL)
         read = [f"{line.name}: {quantity(line.value, unit)}" for line in lines if line.name not in told_already]
         points.append("; ".join([said, *read]) + ".")
         alts.append(f"{metric.title} of {len(dots)} respondents and prompts. {points[-1]}")
@@ -231,9 +231,7 @@ def _dots(analysis: Analysis, sport: str, key: str) -> tuple[Dot, ...]:
         if key == "accuracy" and _is_oracle(group) and most and (value or 0.0) > OFF_SCALE * most:
             value, ends, note = None, None, quantity(value or 0.0, unit) + " →"
         looks = (analysis.color(group), analysis.marker(group))
-        dots.append(
-            Dot(group.respondent or "", analysis.prompt(group), *looks, value, ends, floors.get(group.name), note)
-        )
+        dots.append(Dot(*analysis.labels(group), *looks, value, ends, floors.get(group.name), note))
     return tuple(dots)
 
 
@@ -246,10 +244,10 @@ def _reference_rule(analysis: Analysis, sport: str, key: str) -> list[Rule]:
     score = analysis.of_reference(sport)
     value = score.metrics[key] if score else None
     drawn = {dot.respondent: dot.value for dot in _dots(analysis, sport, key)}
-    if value is None or value.value is None or drawn.get(str(analysis.reference)) is None:
+    label = analysis.reference_label
+    if value is None or value.value is None or drawn.get(label) is None:
         return []
-    reference = str(analysis.reference)
-    return [Rule(value.value, reference, analysis.looks[reference].color, value.ci95)]
+    return [Rule(value.value, label, analysis.looks[str(analysis.reference)].color, value.ci95)]
 
 
 def _finding(analysis: Analysis, sport: str, key: str, best: str) -> str:

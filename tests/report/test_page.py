@@ -9,11 +9,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from spotball_core.grid import Grid
 from spotball_core.metrics.registry import METRICS
 from spotball_core.report.analysis import analyze
 from spotball_core.report.build import all_sections, write_report
 from spotball_core.report.page import render
-from spotball_core.schema import MetricValue, ScorePolicy
+from spotball_core.schema import MetricValue, Scene, ScorePolicy
 from spotball_core.scoring import Scoring, load
 from tests.report.conftest import Written
 from tests.report.markup import Element, parsed
@@ -303,8 +304,51 @@ def test_without_players_and_participants_too(tmp_path: Path) -> None:
     assert "nearest-player left out" in page.all("section", id="mixture")[0].text.lower()
 
 
+def test_long_names_are_shortened_in_figures_and_whole_in_tables(study: Path) -> None:
+    long = "somebody/a-model-with-a-very-long-name-2025-01-01"
+    told = responses().with_columns(pl.col("respondent").replace({"alpha": long, "beta": long.replace("very", "much")}))
+    counts, known = load(told, scenes(), participants=True)
+    analysis = analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=0)), known)
+    # The two would look the same: then they stay as they are.
+    assert {analysis.labels(group)[0] for group, _ in analysis.scored} == {"human", long, long.replace("very", "much")}
+    told = told.filter(pl.col("respondent") != long.replace("very", "much"))
+    counts, known = load(told, scenes(), participants=True)
+    analysis = analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=0)), known)
+    labels = {analysis.labels(group)[0] for group, _ in analysis.scored}
+    assert len(labels) == 2
+    (label,) = labels - {"human"}
+    start, end = label.split("…")
+    assert len(label) == 22
+    assert long.startswith(start)
+    assert long.endswith(end)
+    (table,) = all_sections(analysis)[0].tables
+    assert long in [row[0].text for row in table.groups[0].rows]
+
+
+def test_another_grid_has_no_center_window(tmp_path: Path) -> None:
+    grids = (Grid(4, 8, 1280, 720), Grid(4, 8, 640, 360))
+    known = [
+        Scene(sport="padel", image=str(number), grid=grid, ball_cells=["A1"], players=[[0, 0, 50, 50]])
+        for number, grid in enumerate(grids)
+    ]
+    rows_ = [
+        {"sport": "padel", "image": str(number), "respondent": name, "kind": kind, "cell": cell, "sample": 1}
+        for number in range(2)
+        for name, kind, cell in (("human", "human", "B2"), ("me", "model", "C8"))
+    ]
+    counts, known_ = load(pl.DataFrame(rows_), known, participants=True)
+    write_report(
+        Scoring(counts, known_, ScorePolicy.standard(reference="human", bootstrap=0)), known_, tmp_path / "out"
+    )
+    page = parsed((tmp_path / "out/report.html").read_text())
+    assert "Center ratio has no value here" in page.all("section", id="center")[0].text
+    (gallery,) = page.all("section", id="gallery")
+    assert not gallery.all("input", id="show-center")
+    assert len(gallery.all("article")) == 2
+
+
 def test_names_from_the_data_are_text_and_nothing_else(tmp_path: Path) -> None:
-    bad = '<script>alert("1")</script>&\'`x`'
+    bad = "<script>$x$&\"'`y`"
     told = responses().with_columns(pl.col("respondent").replace("alpha", bad), pl.col("prompt").replace("cot", "<b>"))
     known = [scene.model_copy(update={"sport": f"<i>{scene.sport}"}) for scene in scenes()]
     counts, known_ = load(told.with_columns(sport=pl.concat_str(pl.lit("<i>"), "sport")), known, participants=True)

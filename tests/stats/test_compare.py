@@ -73,11 +73,11 @@ def test_swapping_a_and_b_flips_the_sign_and_keeps_p(three: Scoring) -> None:
 
 
 def test_the_same_seed_gives_the_same_and_another_another(three: Scoring) -> None:
-    again = Scoring(three.counts, list(sides.scenes_of(three)), three.policy)
+    again = Scoring(three.counts, list(three.arrays.scenes), three.policy)
     one = compare(three, "human", "m/cot", permutations=200)
     assert compare(again, "human", "m/cot", permutations=200) == one
     policy = three.policy.model_copy(update={"seed": 1})
-    other = compare(Scoring(three.counts, sides.scenes_of(three), policy), "human", "m/cot", permutations=200)
+    other = compare(Scoring(three.counts, three.arrays.scenes, policy), "human", "m/cot", permutations=200)
     first, second = (found.contrasts[0].metrics["euclidean_error"] for found in (one, other))
     assert first.difference == second.difference
     assert first.ci95 != second.ci95
@@ -360,7 +360,7 @@ def test_a_respondent_alone_is_all_its_prompts(three: Scoring) -> None:
     assert (found.prompts_a, found.prompts_b) == (("base",), ("base", "cot"))
     assert found.warnings[0] == "m is its prompts base, cot together; name one as m/base"
     pooled = Scoring(
-        three.counts, sides.scenes_of(three), three.policy.model_copy(update={"by": ("sport", "respondent")})
+        three.counts, three.arrays.scenes, three.policy.model_copy(update={"by": ("sport", "respondent")})
     )
     assert compare(pooled, "human", "m", permutations=50).contrasts == found.contrasts
 
@@ -390,7 +390,7 @@ def test_names_that_do_not_work(three: Scoring, a: str, b: str, message: str) ->
 def test_options_that_do_not_work(three: Scoring) -> None:
     with pytest.raises(OptionError, match="permutations"):
         compare(three, "m/base", "m/cot", permutations=0)
-    by_prompt = Scoring(three.counts, sides.scenes_of(three), ScorePolicy.standard(by=("prompt",)))
+    by_prompt = Scoring(three.counts, three.arrays.scenes, ScorePolicy.standard(by=("prompt",)))
     with pytest.raises(OptionError, match="not told apart by respondent"):
         compare(by_prompt, "m", "human")
     rng = np.random.default_rng(15)

@@ -23,7 +23,7 @@ CORNER = [[0, 0, 60, 55]]
 
 SCENES = (
     ("soccer", "1", ["D5"], CORNER, False),
-    ("soccer", "2", ["A10"], CORNER, False),
+    ("soccer", "2", ["A10"], [*CORNER, [500, 0, 570, 50]], False),  # the second is near A10, but not on it
     ("soccer", "3", ["D5", "D6"], CORNER, False),
     ("soccer", "4", ["F10"], None, False),
     ("soccer", "9", ["D5"], CORNER, True),

@@ -140,6 +140,14 @@ def test_shown_are_the_farthest_and_some_of_each_failure(some: list[Case], shown
             assert all(other.distance <= case.distance for other in left)
 
 
+def test_failures_come_before_farther_images_only_as_often_as_asked() -> None:
+    some = [replace(PROTOTYPE, scene=scene, distance=10.0 - scene) for scene in range(5)]
+    some[2:] = [replace(case, failures=frozenset({"far"})) for case in some[2:]]
+    assert [case.scene for case in chosen(some, 3, 1)] == [0, 1, 2]
+    assert [case.scene for case in chosen(some, 3, 2)] == [0, 2, 3]
+    assert [case.scene for case in chosen(some, 2, 0)] == [0, 1]
+
+
 def test_order_of_the_hand_made_study(analysis: Analysis) -> None:
     soccer = [case for case in cases(analysis.scoring, analysis.explained) if case.group.sport == "soccer"]
     alpha = [case for case in soccer if case.group.respondent == "alpha"]

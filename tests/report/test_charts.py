@@ -58,7 +58,7 @@ def dots(seed: int) -> tuple[Dot, ...]:
     out = [Dot("human", "", "#d55e00", "D", 0.19, (0.15, 0.24))]
     for respondent, color in RESPONDENTS.items():
         for prompt, marker in PROMPTS.items():
-            value = float(rng.uniform(0.02, 0.2))
+            value = float(rng.uniform(0.02, 0.2)) * (1 + seed)
             out.append(Dot(respondent, prompt, color, marker, value, (0.8 * value, 1.3 * value), tick=0.5 * value))
     return tuple(out)
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         SpotballError as SpotballError,
     )
     from spotball_core.grid import Grid as Grid
+    from spotball_core.groups import Scoring as Scoring
     from spotball_core.io.dataset import Dataset as Dataset
     from spotball_core.io.dataset import read_dataset as read_dataset
     from spotball_core.io.release import import_release as import_release
@@ -118,7 +119,6 @@ if TYPE_CHECKING:
     from spotball_core.schema import (
         Signature as Signature,
     )
-    from spotball_core.scoring import Scoring as Scoring
     from spotball_core.scoring import load as load
     from spotball_core.scoring import score as score
     from spotball_core.stats.ceiling import noise_ceiling as noise_ceiling
@@ -176,7 +176,8 @@ _HOMES = {
         "Signature",
     ),
     "replication.check": ("replicate",),
-    "scoring": ("Scoring", "load", "score"),
+    "groups": ("Scoring",),
+    "scoring": ("load", "score"),
     "stats.ceiling": ("noise_ceiling",),
     "stats.mixture": ("explain",),
     "stats.paired": ("compare",),

@@ -49,9 +49,10 @@ def compare(
 
     Example: `spotball compare data --a human --b gemini/cot --reference human`
     """
+    from spotball_core.groups import Scoring
     from spotball_core.report import comparisons
     from spotball_core.schema.policy import ScorePolicy
-    from spotball_core.scoring import Scoring, load
+    from spotball_core.scoring import load
     from spotball_core.stats import paired
     from spotball_core.stats.sides import only
 

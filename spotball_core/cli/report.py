@@ -44,9 +44,10 @@ def report(
 
     Example: `spotball report data --reference human --out report`
     """
+    from spotball_core.groups import Scoring
     from spotball_core.report.build import PAGE, write_report
     from spotball_core.schema.policy import ScorePolicy
-    from spotball_core.scoring import Scoring, load
+    from spotball_core.scoring import load
 
     tell = teller(quiet)
     counts, known = load([str(path) for path in paths], scenes, participants=True)

@@ -85,7 +85,7 @@ def score(
 
 
 def _parts(by: str) -> tuple[Literal["sport", "respondent", "prompt"], ...]:
-    from spotball_core.scoring import PARTS
+    from spotball_core.groups import PARTS
 
     named = [part.strip() for part in by.split(",") if part.strip()]
     if unknown := [part for part in named if part not in PARTS]:

@@ -14,6 +14,7 @@ import polars as pl
 from spotball_core.counts import KEYS, Counts
 from spotball_core.estimates import Estimator
 from spotball_core.grid import FloatArray
+from spotball_core.groups import Scoring
 from spotball_core.io.release import Release, data_folder, import_release
 from spotball_core.io.release_tables import GRID
 from spotball_core.io.responses import read_counts
@@ -32,7 +33,6 @@ from spotball_core.replication.release_files import read_release_figures
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import MetricValue
 from spotball_core.schema.scene import Scene
-from spotball_core.scoring import Scoring
 
 Way = Literal["paper", "standard"]
 

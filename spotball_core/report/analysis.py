@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spotball_core.errors import OptionError
+from spotball_core.groups import PARTS, Group, Scoring
 from spotball_core.report.look import Look, looks, markers
 from spotball_core.report.numbers import shortened
-from spotball_core.scoring import PARTS, Group, Scoring
 
 if TYPE_CHECKING:
     from spotball_core.schema.report import Ceiling, GroupScore, ScoreReport

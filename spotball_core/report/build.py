@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from spotball_core.errors import MissingExtraError, OptionError
+from spotball_core.groups import Scoring
 from spotball_core.io.files import replacing_folder
 from spotball_core.report import sections_gallery, sections_people, sections_players, sections_scores, sections_tables
 from spotball_core.report.analysis import Analysis, analyze
@@ -17,7 +18,6 @@ from spotball_core.report.page import GENERATOR, render
 from spotball_core.report.page_parts import Picture, Section
 from spotball_core.schema.report import ScoreReport
 from spotball_core.schema.scene import Scene
-from spotball_core.scoring import Scoring
 
 PAGE, NUMBERS, FIGURES = "report.html", "report.json", "figures"
 MAPS = "guess-maps"

@@ -9,12 +9,12 @@ import numpy as np
 
 from spotball_core.errors import OptionError
 from spotball_core.grid import BoolArray, FloatArray
+from spotball_core.groups import Group, Scoring
 from spotball_core.metrics.alignment import wasserstein
 from spotball_core.metrics.inputs import share, where_known
 from spotball_core.metrics.registry import METRICS
 from spotball_core.metrics.strategy import PAPER_WINDOW, normalized_entropy, window_mask
 from spotball_core.report.maps import window_words
-from spotball_core.scoring import Group, Scoring
 
 HALF = 0.5
 """A respondent is near a player, or near the center, on an image where at least this share of its guesses is."""

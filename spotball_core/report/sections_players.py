@@ -18,9 +18,9 @@ from spotball_core.report.sections_tables import by_sport, cell, head, names
 from spotball_core.stats.bootstrap import percentile_interval, resample_weights
 
 if TYPE_CHECKING:
+    from spotball_core.groups import Group
     from spotball_core.report.page_parts import Cell
     from spotball_core.schema.report import GroupScore
-    from spotball_core.scoring import Group
 
 NO_PLAYERS = "None of the scored images has player boxes."
 KEYS = ("near_player_rate", "overlap_rate")

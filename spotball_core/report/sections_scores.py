@@ -18,8 +18,8 @@ from spotball_core.report.page_parts import Cell, Picture, Rows, Section, Table
 from spotball_core.report.sections_tables import caption, cell, has_values, head, names
 
 if TYPE_CHECKING:
+    from spotball_core.groups import Group
     from spotball_core.schema.report import GroupScore
-    from spotball_core.scoring import Group
 
 OFF_SCALE = 2.0
 """The oracle's accuracy is written, not drawn, where it is this many times what anybody else reaches."""

@@ -12,8 +12,8 @@ from spotball_core.report.page_parts import Cell, Rows, Section, Table
 from spotball_core.report.tables import FAMILIES
 
 if TYPE_CHECKING:
+    from spotball_core.groups import Group
     from spotball_core.schema.report import GroupScore
-    from spotball_core.scoring import Group
 
 HEADLINE = ("accuracy", "euclidean_error", "wasserstein")
 

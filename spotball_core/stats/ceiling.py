@@ -8,10 +8,10 @@ from spotball_core.baselines import generator_for
 from spotball_core.errors import OptionError
 from spotball_core.estimates import SceneArrays
 from spotball_core.grid import BoolArray, FloatArray
+from spotball_core.groups import Scoring
 from spotball_core.metrics.alignment import Unit, wasserstein
 from spotball_core.metrics.inputs import ratio
 from spotball_core.schema.report import Ceiling, MetricValue
-from spotball_core.scoring import Scoring
 from spotball_core.stats import sides
 from spotball_core.stats.bootstrap import percentile_interval, resample_weights
 

@@ -10,10 +10,10 @@ import numpy as np
 from spotball_core.baselines import generator_for
 from spotball_core.estimates import Answers, Estimator
 from spotball_core.grid import FloatArray, IntArray
+from spotball_core.groups import Group, Scoring
 from spotball_core.metrics.inputs import ratio
 from spotball_core.metrics.registry import METRICS, Metric
 from spotball_core.schema.policy import ScorePolicy
-from spotball_core.scoring import Group, Scoring
 from spotball_core.stats import sides
 from spotball_core.stats.bootstrap import resample_weights
 from spotball_core.stats.pairs import COUNTED, Pair, pair_of, thinned, thinned_pair_of

@@ -9,10 +9,10 @@ import numpy as np
 from spotball_core.baselines import baseline_distributions, generator_for
 from spotball_core.errors import OptionError
 from spotball_core.grid import FloatArray, IntArray
+from spotball_core.groups import Group, Scoring
 from spotball_core.metrics.inputs import ratio
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import MetricValue
-from spotball_core.scoring import Group, Scoring
 from spotball_core.stats.bootstrap import percentile_interval, resample_weights
 from spotball_core.stats.em import fit_weights
 

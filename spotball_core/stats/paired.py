@@ -13,9 +13,9 @@ import numpy as np
 
 from spotball_core.errors import OptionError
 from spotball_core.grid import FloatArray
+from spotball_core.groups import Group, Scoring
 from spotball_core.metrics.registry import METRICS, Metric
 from spotball_core.schema.report import MetricValue
-from spotball_core.scoring import Group, Scoring
 from spotball_core.stats import sides
 from spotball_core.stats.bootstrap import percentile_interval
 from spotball_core.stats.comparison import Comparison, Contrast

@@ -14,7 +14,7 @@ import numpy as np
 from spotball_core.counts import Counts, dense
 from spotball_core.errors import OptionError
 from spotball_core.grid import FloatArray
-from spotball_core.scoring import Group, Scoring
+from spotball_core.groups import Group, Scoring
 
 if TYPE_CHECKING:
     import polars as pl

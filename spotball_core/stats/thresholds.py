@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from spotball_core.errors import OptionError
 from spotball_core.grid import BoolArray, FloatArray
+from spotball_core.groups import Scoring
 from spotball_core.metrics.inputs import ratio
 from spotball_core.metrics.strategy import player_distances, player_shares
-from spotball_core.scoring import Scoring
 
 TAUS = np.round(np.arange(0.04, 0.2001, 0.01), 2)
 """The paper's grid of tau, in image diagonals."""

@@ -9,11 +9,12 @@ import pytest
 from matplotlib import rcParams
 
 from spotball_core.errors import OptionError
+from spotball_core.groups import Scoring
 from spotball_core.report import build
 from spotball_core.report.build import check_replaceable, write_report
 from spotball_core.report.pictures import WIDTH, as_data, found
 from spotball_core.schema import ScorePolicy, ScoreReport
-from spotball_core.scoring import Scoring, load
+from spotball_core.scoring import load
 from tests.report.conftest import Written
 from tests.report.study import GRID, responses, scenes, scoring_of
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spotball_core.groups import Group
 from spotball_core.report.analysis import Analysis
 from spotball_core.report.cases import Case, cases, chosen, modes, ranked
-from spotball_core.scoring import Group
 from tests.report.study import ALPHA_BASE, ALPHA_COT, BETA, GRID, PEOPLE, SCENES, scoring_of
 
 FAILURES = {

@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 
 from spotball_core.grid import Grid
+from spotball_core.groups import Scoring
 from spotball_core.metrics.registry import METRICS
 from spotball_core.report.analysis import analyze
 from spotball_core.report.build import all_sections, write_report
 from spotball_core.report.page import render
 from spotball_core.schema import MetricValue, Scene, ScorePolicy
-from spotball_core.scoring import Scoring, load
+from spotball_core.scoring import load
 from tests.report.conftest import Written
 from tests.report.markup import Element, parsed
 from tests.report.study import responses, scenes, scoring_of

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from spotball_core.groups import Scoring
 from spotball_core.report import sections_people, sections_players
 from spotball_core.report.analysis import Analysis, analyze
 from spotball_core.report.build import all_sections
@@ -15,7 +16,7 @@ from spotball_core.report.charts_mixture import MixtureChart
 from spotball_core.report.charts_proximity import ProximityChart
 from spotball_core.report.maps import map_row
 from spotball_core.schema import ScorePolicy
-from spotball_core.scoring import Scoring, load
+from spotball_core.scoring import load
 from tests.report.study import GRID, responses, scenes
 
 

@@ -10,8 +10,8 @@ import polars as pl
 
 from spotball_core.counts import Counts
 from spotball_core.grid import FloatArray, Grid
+from spotball_core.groups import Scoring
 from spotball_core.schema import Scene, ScorePolicy
-from spotball_core.scoring import Scoring
 
 GRID = Grid.standard()
 

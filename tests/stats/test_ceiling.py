@@ -8,9 +8,10 @@ import pytest
 from spotball_core.baselines import generator_for
 from spotball_core.errors import OptionError
 from spotball_core.grid import FloatArray
+from spotball_core.groups import Scoring
 from spotball_core.metrics import wasserstein
 from spotball_core.schema import Scene, ScorePolicy
-from spotball_core.scoring import Scoring, load
+from spotball_core.scoring import load
 from spotball_core.stats.ceiling import Ceiling, noise_ceiling
 from tests.stats.build import counts_of, drawn, scene, scenes, scoring_of, varied_scenes
 

@@ -9,9 +9,10 @@ from scipy import stats as scipy_stats
 from spotball_core.errors import OptionError
 from spotball_core.estimates import Estimator
 from spotball_core.grid import FloatArray
+from spotball_core.groups import Scoring
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema import ScorePolicy
-from spotball_core.scoring import Scoring, load
+from spotball_core.scoring import load
 from spotball_core.stats import sides
 from spotball_core.stats.bootstrap import percentile_interval, resample_weights
 from spotball_core.stats.comparison import Comparison, Difference
@@ -359,9 +360,7 @@ def test_a_respondent_alone_is_all_its_prompts(three: Scoring) -> None:
     found = compare(three, "human", "m", permutations=50)
     assert (found.prompts_a, found.prompts_b) == (("base",), ("base", "cot"))
     assert found.warnings[0] == "m is its prompts base, cot together; name one as m/base"
-    pooled = Scoring(
-        three.counts, three.arrays.scenes, three.policy.model_copy(update={"by": ("sport", "respondent")})
-    )
+    pooled = Scoring(three.counts, three.arrays.scenes, three.policy.model_copy(update={"by": ("sport", "respondent")}))
     assert compare(pooled, "human", "m", permutations=50).contrasts == found.contrasts
 
 

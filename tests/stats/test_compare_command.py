@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spotball_core.groups import Scoring
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
 from spotball_core.metrics.registry import METRICS
 from spotball_core.report import comparisons
-from spotball_core.scoring import Scoring
 from spotball_core.stats.comparison import Comparison
 from spotball_core.stats.paired import compare
 from tests.stats.build import GRID, drawn, scoring_of, varied_scenes

@@ -8,8 +8,9 @@ import pytest
 from spotball_core.baselines import baseline_distributions
 from spotball_core.errors import OptionError
 from spotball_core.grid import FloatArray
+from spotball_core.groups import Scoring
 from spotball_core.schema import Scene, ScorePolicy
-from spotball_core.scoring import Scoring, load
+from spotball_core.scoring import load
 from spotball_core.stats.mixture import BASELINE_OF, Mixture, _parts, explain
 from tests.stats.build import counts_of, drawn, scene, scoring_of, varied_scenes
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from spotball_core.errors import OptionError
+from spotball_core.groups import Scoring
 from spotball_core.schema import Scene, ScorePolicy
-from spotball_core.scoring import Scoring, load
+from spotball_core.scoring import load
 from spotball_core.stats.thresholds import TAUS, THETAS, threshold_surface
 from tests.stats.build import counts_of, drawn, scene, scenes, scoring_of, varied_scenes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -31,7 +32,12 @@ def report(
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all that is drawn.")] = 0,
     image_folder: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where the scenes' images are. Default: the datasets, and beside --scenes."),
+        typer.Option(
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="Where the scenes' images are. Default: the datasets, and beside --scenes.",
+        ),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -56,7 +62,14 @@ def report(
     folders = [path for path in paths if path.is_dir()] + ([scenes.parent] if scenes else [])
     if image_folder:
         folders = [image_folder]
-    written = write_report(Scoring(counts, known, choices), known, out, image_folders=folders, tell=tell)
+    scoring = Scoring(counts, known, choices)
+    if sys.stderr.isatty() and not quiet:
+        from rich.console import Console
+
+        with Console(stderr=True).status("reading") as status:
+            written = write_report(scoring, known, out, image_folders=folders, tell=status.update)
+    else:
+        written = write_report(scoring, known, out, image_folders=folders, tell=tell)
     for warning in written.warnings:
         tell(f"warning: {warning}")
     tell(f"wrote {out / PAGE}")

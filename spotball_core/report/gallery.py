@@ -27,6 +27,9 @@ OF_EACH = 2
 MOST = 240
 """Cards on a page, at most."""
 
+LISTED = 60
+"""Images that fail in one way that are named, at most."""
+
 _DENSEST = 0.75
 """Opacity of the cell that the reference named most."""
 
@@ -84,7 +87,15 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The images on which a respondent fails in one way, under one prompt: of how many, and links to those shown."""
+    """The images on which a respondent fails in one way, under one prompt.
+
+    Attributes:
+        mode: the way.
+        prompt: where the respondent was asked with several; else empty.
+        n: how many there are.
+        of: of how many.
+        images: the farthest of them, each with the name of its card where it has one.
+    """
 
     mode: Mode
     prompt: str
@@ -198,7 +209,7 @@ def _album(
         for number_ in dict.fromkeys(case.group.number for case in mine):
             group = [case for case in mine if case.group.number == number_]
             fails = ranked([case for case in group if mode.key in case.failures])
-            images = tuple((analysis.scenes[c.scene].image, links.get((number_, c.scene))) for c in fails)
+            images = tuple((analysis.scenes[c.scene].image, links.get((number_, c.scene))) for c in fails[:LISTED])
             finds.append(Found(mode, analysis.prompt(group[0].group), len(fails), len(group), images))
     n_images = len({case.scene for case in mine})
     return Album(name, f"{key[0]}, {key[1]}", n_images, cards, tuple(finds))

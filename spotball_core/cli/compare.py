@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from spotball_core.cli.console import teller
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Bootstrap, Debug, Paths, PolicyName, Quiet, ScenesFile, Seed
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 
 
 def compare(
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (then --scenes).")
-    ],
+    paths: Paths,
     a: Annotated[str, typer.Option("--a", metavar="NAME", help="A respondent, or respondent/prompt: gemini/cot.")],
     b: Annotated[str, typer.Option("--b", metavar="NAME", help="Another. Differences are a - b.")],
-    scenes: Annotated[Path | None, typer.Option(metavar="FILE", help="The scenes that were answered to.")] = None,
+    scenes: ScenesFile = None,
     reference: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whom both are measured against, usually human.")
     ] = None,
@@ -28,14 +25,12 @@ def compare(
             help="Images that the reference answered as well, or all that both did. Default: with a reference, shared."
         ),
     ] = None,
-    policy: Annotated[
-        Literal["standard", "paper"], typer.Option(help="The choices that change numbers; paper: as published.")
-    ] = "standard",
+    policy: PolicyName = "standard",
     permutations: Annotated[
         int, typer.Option(min=1, metavar="N", help="Ways to swap the two; all, where there are no more.")
     ] = 10_000,
-    bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Resamples for the intervals; 0 for none.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of resamples and permutations.")] = 0,
+    bootstrap: Bootstrap = 1000,
+    seed: Seed = 0,
     format: FormatOption = None,
     out: Out = None,
     quiet: Quiet = False,

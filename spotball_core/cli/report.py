@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from spotball_core.cli.console import teller
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import (
+    Bootstrap,
+    Debug,
+    ImageChoice,
+    Paths,
+    PolicyName,
+    Quiet,
+    Reference,
+    ScenesFile,
+    Seed,
+)
 
 
 def report(
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (then --scenes).")
-    ],
+    paths: Paths,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write.")],
-    scenes: Annotated[Path | None, typer.Option(metavar="FILE", help="The scenes that were answered to.")] = None,
-    reference: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Compare others with this respondent, usually human.")
-    ] = None,
-    images: Annotated[
-        Literal["shared", "all"] | None,
-        typer.Option(help="Images all groups answered, or each group's own. Default: shared with a reference."),
-    ] = None,
-    policy: Annotated[
-        Literal["standard", "paper"], typer.Option(help="The choices that change numbers; paper: as published.")
-    ] = "standard",
-    bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Resamples for the intervals; 0 for none.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all that is drawn.")] = 0,
+    scenes: ScenesFile = None,
+    reference: Reference = None,
+    images: ImageChoice = None,
+    policy: PolicyName = "standard",
+    bootstrap: Bootstrap = 1000,
+    seed: Seed = 0,
     image_folder: Annotated[
         Path | None,
         typer.Option(

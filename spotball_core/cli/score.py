@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from spotball_core.cli.console import teller
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import (
+    Bootstrap,
+    Debug,
+    ImageChoice,
+    Paths,
+    PolicyName,
+    Quiet,
+    Reference,
+    ScenesFile,
+    Seed,
+)
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 from spotball_core.errors import OptionError
 
 
 def score(
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (then --scenes).")
-    ],
-    scenes: Annotated[Path | None, typer.Option(metavar="FILE", help="The scenes that were answered to.")] = None,
-    reference: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Compare others with this respondent, usually human.")
-    ] = None,
-    images: Annotated[
-        Literal["shared", "all"] | None,
-        typer.Option(help="Images all groups answered, or each group's own. Default: shared with a reference."),
-    ] = None,
-    policy: Annotated[
-        Literal["standard", "paper"], typer.Option(help="The choices that change numbers; paper: as published.")
-    ] = "standard",
+    paths: Paths,
+    scenes: ScenesFile = None,
+    reference: Reference = None,
+    images: ImageChoice = None,
+    policy: PolicyName = "standard",
     by: Annotated[str, typer.Option(metavar="PARTS", help="What makes a group.")] = "sport,respondent,prompt",
     wasserstein_unit: Annotated[
         Literal["px", "cell", "diagonal"], typer.Option(help="Pixels, cells, or shares of the image's diagonal.")
@@ -35,8 +35,8 @@ def score(
     cluster: Annotated[
         Literal["image", "participant"], typer.Option(help="What the bootstrap draws, where there are participants.")
     ] = "image",
-    bootstrap: Annotated[int, typer.Option(min=0, metavar="N", help="Resamples for the intervals; 0 for none.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the resamples.")] = 0,
+    bootstrap: Bootstrap = 1000,
+    seed: Seed = 0,
     ceiling: Annotated[
         bool, typer.Option("--ceiling", help="Add how close anyone can get: people against people.")
     ] = False,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -248,6 +249,10 @@ class Scoring:
         places = rows["_scene"].replace_strict(dict(zip(scenes, range(len(scenes)), strict=True)), default=None)
         return dense(rows, places, len(scenes), self.counts.n_cells)
 
+    @cached_property
+    def _data(self) -> str:
+        return hashlib.sha256((self.counts.digest() + self.arrays.digest()).encode()).hexdigest()
+
     def signature(self) -> Signature:
         """Where the numbers come from."""
         from spotball_core import __version__
@@ -261,10 +266,9 @@ class Scoring:
             "images without player boxes": sum(not self.arrays.has_players[scene] for scene in used),
             "images without ground truth": sum(not self.arrays.has_truth[scene] for scene in used),
         }
-        data = hashlib.sha256((self.counts.digest() + self.arrays.digest()).encode()).hexdigest()
         return Signature(
             version=str(__version__),
-            data=data,
+            data=self._data,
             grid=self.arrays.grid_name,
             policy=self.policy,
             n_images=len(used),

@@ -15,6 +15,7 @@ TOLERANCE = 1e-6
 """Fits end where the log likelihood is within this of its maximum, in nats an answer."""
 
 _MOST_CYCLES = 10_000
+_BLOCK = 25
 _LEAST_SHARE = 0.01
 """An extrapolated weight keeps at least this share of what it was: EM cannot bring back what is 0."""
 
@@ -65,6 +66,11 @@ def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tu
         OptionError: where an outcome that was seen has no probability in any allowed part, or the maximum is not
             reached.
     """
+    # A block of fits stays in the processor's cache, and below the size at which matrix products start threads.
+    if len(counts) > _BLOCK:
+        cuts = range(0, len(counts), _BLOCK)
+        fits = [fit_weights(counts[at : at + _BLOCK], parts, allowed[at : at + _BLOCK]) for at in cuts]
+        return np.concatenate([weights for weights, _ in fits]), np.concatenate([likelihood for _, likelihood in fits])
     weights = allowed / allowed.sum(axis=-1, keepdims=True)
     if ((counts > 0) & (weights @ parts.T <= 0)).any():
         raise OptionError("an answer has no probability in any part of the mixture")

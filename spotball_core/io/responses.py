@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from spotball_core.counts import KEYS, Counts
 from spotball_core.errors import SHOWN_PROBLEMS, GridError, InputError, OptionError, Problem
 from spotball_core.grid import Grid
@@ -165,7 +167,9 @@ class _Reader:
             .group_by(given)
             .agg(n=pl.len(), _record=pl.col("_record").min())
         )
-        plans = {"named": named, "repeated": self._repeated()}
+        plans = {"named": named}
+        if "sample" in self.columns:
+            plans["sampled"] = self._sampled()
         if has_points:
             points = self._identified(self.rows.filter(is_point))
             points = points.with_columns(cell=self._point(), _problem=self._problem(points))
@@ -195,8 +199,9 @@ class _Reader:
                 good, bad = spread(frame, self.grid, self._find)
                 parts.append(good)
                 faults.append(bad.select("_source", "_record", "field", "found", "expected"))
-        wrong = any(part["_problem"].is_not_null().any() for part in parts) or not frames["repeated"].is_empty()
-        if wrong or any(len(fault) for fault in faults):
+        wrong = any(part["_problem"].is_not_null().any() for part in parts) or any(len(fault) for fault in faults)
+        orderly = "sampled" not in frames or self._is_orderly(frames["sampled"])
+        if wrong or (not orderly and not self._repeated().is_empty()):
             raise self._explained(faults)
         parts = [
             part.select("_source", *self.keys, pl.col("cell").cast(pl.Int64), pl.col("n").cast(pl.Float64))
@@ -351,15 +356,60 @@ class _Reader:
 
         return rows.filter(pl.col("sample").is_not_null()).with_columns(_sample=_number("sample"))
 
-    def _repeated(self) -> pl.LazyFrame:
+    def _sampled(self) -> pl.LazyFrame:
+        """How many samples each respondent gave to each image, their least and largest number, and their hashes' sum.
+
+        Keys are as they are spelt: one pass over the rows groups them into few.
+        """
+        import polars as pl
+
+        spelt = ("_source", *KEYS, "participant")
+        number = pl.col("_sample")
+        return (
+            self._numbered(self.rows)
+            .group_by([column for column in spelt if column in self.columns])
+            .agg(
+                n=pl.len(),
+                low=number.min(),
+                high=number.max(),
+                hashes=number.hash().sum(),
+                odd=_not_whole("sample", least=1).any(),
+            )
+        )
+
+    def _is_orderly(self, sampled: pl.DataFrame) -> bool:
+        """Whether each respondent's samples of an image are low, low + 1, ..., high, each once.
+
+        As many numbers as from low to high, whose hashes sum to those of low to high, are these numbers, but for a
+        chance of one in 2^64. Others need not be wrong: gaps are allowed, and only `_repeated` can tell.
+        """
+        import polars as pl
+
+        if sampled["odd"].any():
+            return False
+        keys = [key for key in self._sample_keys() if key != "_sample"]
+        named = self._named(sampled.lazy()).group_by(keys)
+        groups = named.agg(pl.col("n", "hashes").sum(), pl.col("low").min(), pl.col("high").max()).collect()
+        if (groups["high"] - groups["low"] + 1 != groups["n"]).any():
+            return False
+        if groups.is_empty():
+            return True
+        start = groups["low"].min()
+        if groups["high"].max() - start >= 10 * groups["n"].sum():  # type: ignore[operator]
+            return False  # numbers so far apart would need a long list of hashes
+        span = pl.Series(range(int(start), int(groups["high"].max()) + 1), dtype=pl.Float64).hash()  # type: ignore[arg-type]
+        running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(span.to_numpy(), dtype=np.uint64)])
+        low = (groups["low"] - start).to_numpy().astype(np.int64)
+        expected = running[low + groups["n"].to_numpy().astype(np.int64)] - running[low]
+        return bool((groups["hashes"].to_numpy().astype(np.uint64) == expected).all())
+
+    def _repeated(self) -> pl.DataFrame:
         """Samples that are there more than once, and samples that are no number."""
         import polars as pl
 
-        if "sample" not in self.columns:
-            return pl.LazyFrame({"n": []}, schema={"n": pl.UInt32})
         samples = self._named(self._numbered(self.rows)).group_by(self._sample_keys())
         counted = samples.agg(n=pl.len(), odd=_not_whole("sample", least=1).any())
-        return counted.filter((pl.col("n") > 1) | pl.col("odd"))
+        return counted.filter((pl.col("n") > 1) | pl.col("odd")).collect(engine="streaming")
 
     def _explained(self, faults: list[pl.DataFrame]) -> InputError:
         """Read again, row by row, to say where each problem is."""

@@ -1,7 +1,7 @@
 """Reading responses, ours and other people's, to counts.
 
-Polars reads and groups, lazily and in one pass; what is looked at in Python is the few distinct spellings that are
-left. A file with anything wrong is read a second time, to say where.
+Polars reads and groups, lazily: one pass to counts, one to see that no sample is there twice. What is looked at in Python
+is the few distinct spellings that are left. A file with anything wrong is read a second time, to say where.
 """
 
 from __future__ import annotations
@@ -170,20 +170,22 @@ class _Reader:
         plans = {"named": named}
         if "sample" in self.columns:
             plans["sampled"] = self._sampled()
+        if has_points or any(map(self._spreads, self.sources)):
+            plans["forms"] = self.rows.select(point=is_point.any(), spread=pl.col("_spread").any())
+        frames = self._collected(plans)
+        # Most files that could hold points or distributions, as all JSON Lines could, hold none.
+        has_points, has_spread = frames.pop("forms").row(0) if "forms" in frames else (False, False)
+        more: dict[str, pl.LazyFrame] = {}
         if has_points:
             points = self._identified(self.rows.filter(is_point))
             points = points.with_columns(cell=self._point(), _problem=self._problem(points))
-            plans["points"] = points.group_by("_source", *self.keys, "cell", "_problem").agg(n=pl.len())
+            more["points"] = points.group_by("_source", *self.keys, "cell", "_problem").agg(n=pl.len())
         for index, source in enumerate(self.sources):
-            if self._spreads(source):
+            if has_spread and self._spreads(source):
                 spread_rows = source.frame.filter(pl.col("probabilities").is_not_null())
                 spread_rows = spread_rows.with_columns(_source=pl.lit(index, pl.UInt32), _spread=pl.lit(True))
-                plans[f"spread {index}"] = self._identified(spread_rows)
-        try:
-            frames = dict(zip(plans, pl.collect_all(list(plans.values()), engine="streaming"), strict=True))
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            # Polars panics over some damaged Parquet files, which is no Exception.
-            raise self._unreadable(error) from error
+                more[f"spread {index}"] = self._identified(spread_rows)
+        frames |= self._collected(more)
 
         groups = self._identified(frames["named"].lazy())
         groups_frame = groups.with_columns(_problem=self._problem(groups)).collect()
@@ -214,6 +216,16 @@ class _Reader:
         if len(table.select("respondent", "kind").unique()) > table["respondent"].n_unique():
             raise self._explained([])
         return table.drop("_source")
+
+    def _collected(self, plans: dict[str, pl.LazyFrame]) -> dict[str, pl.DataFrame]:
+        import polars as pl
+
+        try:
+            # One after the other: together they would share one reading of the file, held in memory.
+            return {name: plan.collect(engine="streaming") for name, plan in plans.items()}
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            # Polars panics over some damaged Parquet files, which is no Exception.
+            raise self._unreadable(error) from error
 
     # What a row means ----------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Reading responses, ours and other people's, to counts.
 
-Polars reads and groups, lazily: one pass to counts, one to see that no sample is there twice. What is looked at in Python
-is the few distinct spellings that are left. A file with anything wrong is read a second time, to say where.
+Polars reads and groups, lazily: one pass to counts, one to see that no sample is there twice. What is looked at in
+Python is the few distinct spellings that are left. A file with anything wrong is read again, to say where.
 """
 
 from __future__ import annotations

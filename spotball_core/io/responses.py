@@ -6,18 +6,17 @@ Python is the few distinct spellings that are left. A file with anything wrong i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from spotball_core.counts import KEYS, Counts
 from spotball_core.errors import SHOWN_PROBLEMS, GridError, InputError, OptionError, Problem
 from spotball_core.grid import Grid
+from spotball_core.io import samples
 from spotball_core.io.distributions import spread
-from spotball_core.io.sources import as_text, line_numbers, open_source, plain, unreadable
+from spotball_core.io.numbers import not_finite, not_whole, number
+from spotball_core.io.sources import Source, line_numbers, plain, sources_of, unreadable
 from spotball_core.schema.response import PredictionDistribution, Response
 from spotball_core.schema.scene import Scene
 
@@ -52,7 +51,7 @@ def read_counts(
         OptionError: if the scenes' grids differ in rows or columns.
     """
     grid = common_grid(scenes)
-    table = _Reader(_sources(responses), scenes, grid, participants).table()
+    table = _Reader(sources_of(responses), scenes, grid, participants).table()
     return Counts.of(table, rows=grid.rows, cols=grid.cols)
 
 
@@ -73,59 +72,10 @@ def common_grid(scenes: Sequence[Scene]) -> Grid:
     return next(scene.layout for scene in scenes)
 
 
-@dataclass(frozen=True)
-class _Source:
-    name: str
-    path: Path | None
-    frame: pl.LazyFrame
-
-
-def _sources(responses: object) -> list[_Source]:
-    import polars as pl
-
-    if isinstance(responses, (str, Path)):
-        responses = [responses]
-    if isinstance(responses, pl.DataFrame):
-        return [_Source("frame", None, as_text(responses.lazy().drop("_record", strict=False), "frame"))]
-    if not isinstance(responses, Iterable):
-        raise OptionError(f"responses are {type(responses).__name__}, expected paths, a frame or records")
-    items = list(responses)
-    if not items:
-        raise OptionError("no responses were given")
-    if all(isinstance(item, (str, Path)) for item in items):
-        paths = [Path(item) for item in items]
-        _check_each_once(paths)
-        return [_Source(str(path), path, open_source(path)) for path in paths]
-    if all(isinstance(item, (Response, PredictionDistribution)) for item in items):
-        return [_Source("records", None, as_text(_frame_of(items).lazy(), "records"))]
-    raise OptionError("responses are a mixture, expected paths alone or records alone")
-
-
-def _check_each_once(paths: Sequence[Path]) -> None:
-    files = [path.resolve() for path in paths]
-    twice = [path for i, path in enumerate(paths) if files[i] in files[:i]]
-    if twice:
-        raise InputError([Problem(str(path), None, "file", "the same file again", "each file once") for path in twice])
-
-
-def _frame_of(records: list[Response | PredictionDistribution]) -> pl.DataFrame:
-    import json
-
-    import polars as pl
-
-    rows = [record.model_dump(exclude={"reasoning"}) for record in records]
-    for row in rows:
-        if "probabilities" in row:
-            row["probabilities"] = json.dumps(row["probabilities"])
-    fields = (*KEYS, "sample", "participant", "cell", "probabilities")
-    columns = {field: [row.get(field) for row in rows] for field in fields}
-    return pl.DataFrame(columns, schema_overrides={field: pl.String for field in fields if field != "sample"})
-
-
 class _Reader:
     """One reading of some sources. `table` gives the counts, or raises InputError with all that is wrong."""
 
-    def __init__(self, sources: list[_Source], scenes: Sequence[Scene], grid: Grid, participants: bool) -> None:
+    def __init__(self, sources: list[Source], scenes: Sequence[Scene], grid: Grid, participants: bool) -> None:
         import polars as pl
 
         self.sources, self.grid = sources, grid
@@ -169,7 +119,7 @@ class _Reader:
         )
         plans = {"named": named}
         if "sample" in self.columns:
-            plans["sampled"] = self._sampled()
+            plans["samples"] = samples.summed(self.rows, self.columns)
         if has_points or any(map(self._spreads, self.sources)):
             plans["forms"] = self.rows.select(point=is_point.any(), spread=pl.col("_spread").any())
         frames = self._collected(plans)
@@ -202,8 +152,7 @@ class _Reader:
                 parts.append(good)
                 faults.append(bad.select("_source", "_record", "field", "found", "expected"))
         wrong = any(part["_problem"].is_not_null().any() for part in parts) or any(len(fault) for fault in faults)
-        orderly = "sampled" not in frames or self._is_orderly(frames["sampled"])
-        if wrong or (not orderly and not self._repeated().is_empty()):
+        if wrong or ("samples" in frames and self._repeats(frames["samples"])):
             raise self._explained(faults)
         parts = [
             part.select("_source", *self.keys, pl.col("cell").cast(pl.Int64), pl.col("n").cast(pl.Float64))
@@ -277,7 +226,7 @@ class _Reader:
         check(unknown, "image", pl.format("{} of {}", quoted, sport), self._known_images())
         check(~pl.col("kind").is_in(KINDS), "kind", pl.format("'{}'", pl.col("kind")), " or ".join(KINDS))
         if "sample" in columns:
-            check(_not_whole("sample", least=1), "sample", pl.format("'{}'", pl.col("sample")), "a whole number from 1")
+            check(not_whole("sample", least=1), "sample", pl.format("'{}'", pl.col("sample")), "a whole number from 1")
         forms = {"cell": ["cell"], "x and y": ["x", "y"], "row and col": ["row", "col"], "probabilities": ["_spread"]}
         given = {name: [c for c in parts if c in columns] for name, parts in forms.items()}
         says = [
@@ -293,7 +242,7 @@ class _Reader:
         for one, other in (("row", "col"), ("col", "row"), ("x", "y"), ("y", "x")):
             if one in columns and other in columns:
                 check(pl.col(one).is_null() & pl.col(other).is_not_null(), one, f"nothing beside {other}", "both")
-                wrong = _not_whole(one) if one in ("row", "col") else _not_finite(one)
+                wrong = not_whole(one) if one in ("row", "col") else not_finite(one)
                 kind = "a whole number" if one in ("row", "col") else "a number of pixels"
                 check(wrong, one, pl.format("'{}'", pl.col(one)), kind)
         return pl.coalesce(checks)
@@ -316,7 +265,7 @@ class _Reader:
             ("x", "_width", "_cell_width", self.grid.cols, 1),
             ("y", "_height", "_cell_height", self.grid.rows, self.grid.cols),
         ):
-            value = _number(name)
+            value = number(name)
             # The edges as NumPy's linspace rounds them, which `Grid.indices_at` compares with. The step comes ready:
             # Polars would divide by multiplying with the reciprocal, which rounds otherwise.
             place = sum((value >= pl.col(step) * k).cast(pl.Int64) for k in range(1, count))
@@ -332,7 +281,7 @@ class _Reader:
             known = self._find(groups["cell"].unique()).select(cell="label", _index="cell")
             named = groups.join(known, on="cell", how="left", maintain_order="left")
         if "row" in groups.columns:
-            row, col = _number("row"), _number("col")
+            row, col = number("row"), number("col")
             inside = row.is_between(1, self.grid.rows) & col.is_between(1, self.grid.cols)
             index = pl.when(inside).then((row - 1) * self.grid.cols + col - 1).cast(pl.Int64)
             named = named.with_columns(_index=pl.coalesce("_index", index))
@@ -352,76 +301,17 @@ class _Reader:
             {"label": known, "cell": [index(label) for label in known]}, schema={"label": pl.String, "cell": pl.Int64}
         )
 
-    def _spreads(self, source: _Source) -> bool:
+    def _spreads(self, source: Source) -> bool:
         return "probabilities" in source.frame.collect_schema()
 
     # What is wrong -------------------------------------------------------------------------------------------
 
-    def _sample_keys(self) -> list[str]:
-        """What makes a sample one of its own, among the columns of `_numbered`."""
-        participant = ["participant"] if "participant" in self.columns else []
-        return ["respondent", "prompt", "sport", "image", "_sample", *participant]
-
-    def _numbered(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Rows that have a sample, with its number: `1` and `1.0` are one."""
-        import polars as pl
-
-        return rows.filter(pl.col("sample").is_not_null()).with_columns(_sample=_number("sample"))
-
-    def _sampled(self) -> pl.LazyFrame:
-        """How many samples each respondent gave to each image, their least and largest number, and their hashes' sum.
-
-        Keys are as they are spelt: one pass over the rows groups them into few.
-        """
-        import polars as pl
-
-        spelt = ("_source", *KEYS, "participant")
-        number = pl.col("_sample")
-        return (
-            self._numbered(self.rows)
-            .group_by([column for column in spelt if column in self.columns])
-            .agg(
-                n=pl.len(),
-                low=number.min(),
-                high=number.max(),
-                hashes=number.hash().sum(),
-                odd=_not_whole("sample", least=1).any(),
-            )
-        )
-
-    def _is_orderly(self, sampled: pl.DataFrame) -> bool:
-        """Whether each respondent's samples of an image are low, low + 1, ..., high, each once.
-
-        As many numbers as from low to high, whose hashes sum to those of low to high, are these numbers, but for a
-        chance of one in 2^64. Others need not be wrong: gaps are allowed, and only `_repeated` can tell.
-        """
-        import polars as pl
-
-        if sampled["odd"].any():
+    def _repeats(self, sums: pl.DataFrame) -> bool:
+        """Whether any sample is there twice, or is no number."""
+        keys = [key for key in samples.identity(self.columns) if key != samples.NUMBER]
+        if samples.are_in_order(self._named(sums.lazy()), keys):
             return False
-        keys = [key for key in self._sample_keys() if key != "_sample"]
-        named = self._named(sampled.lazy()).group_by(keys)
-        groups = named.agg(pl.col("n", "hashes").sum(), pl.col("low").min(), pl.col("high").max()).collect()
-        if (groups["high"] - groups["low"] + 1 != groups["n"]).any():
-            return False
-        if groups.is_empty():
-            return True
-        start = groups["low"].min()
-        if groups["high"].max() - start >= 10 * groups["n"].sum():  # type: ignore[operator]
-            return False  # numbers so far apart would need a long list of hashes
-        span = pl.Series(range(int(start), int(groups["high"].max()) + 1), dtype=pl.Float64).hash()  # type: ignore[arg-type]
-        running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(span.to_numpy(), dtype=np.uint64)])
-        low = (groups["low"] - start).to_numpy().astype(np.int64)
-        expected = running[low + groups["n"].to_numpy().astype(np.int64)] - running[low]
-        return bool((groups["hashes"].to_numpy().astype(np.uint64) == expected).all())
-
-    def _repeated(self) -> pl.DataFrame:
-        """Samples that are there more than once, and samples that are no number."""
-        import polars as pl
-
-        samples = self._named(self._numbered(self.rows)).group_by(self._sample_keys())
-        counted = samples.agg(n=pl.len(), odd=_not_whole("sample", least=1).any())
-        return counted.filter((pl.col("n") > 1) | pl.col("odd")).collect(engine="streaming")
+        return not samples.repeated(self._named(samples.numbered(self.rows)), self.columns).is_empty()
 
     def _explained(self, faults: list[pl.DataFrame]) -> InputError:
         """Read again, row by row, to say where each problem is."""
@@ -434,10 +324,10 @@ class _Reader:
         tables = [told.select("_source", "_record", **texts).collect(), *faults]
         ordered = rows.sort("_source", "_record")
         if "sample" in self.columns:
-            by = self._sample_keys()
-            again = self._numbered(ordered).with_columns(_before=pl.int_range(pl.len()).over(by))
+            by = samples.identity(self.columns)
+            again = samples.numbered(ordered).with_columns(_before=pl.int_range(pl.len()).over(by))
             name = pl.format("sample {} of {}, {}/{}, a second time", "sample", "respondent", "sport", "image")
-            keys = ", ".join(by).replace("_sample", "sample")
+            keys = ", ".join(by).replace(samples.NUMBER, "sample")
             what = {"field": pl.lit("sample"), "found": name, "expected": pl.lit(f"each ({keys}) once")}
             tables.append(again.filter(pl.col("_before") > 0).select("_source", "_record", **what).collect())
         kinds = ordered.filter(pl.col("kind").is_in(KINDS)).with_columns(
@@ -485,25 +375,3 @@ def _looked_up(column: str, table: pl.DataFrame) -> pl.Expr:
     import polars as pl
 
     return pl.col(column).replace_strict(table[:, 0], table[:, 1], default=None, return_dtype=pl.String)
-
-
-def _number(column: str) -> pl.Expr:
-    import polars as pl
-
-    return pl.col(column).cast(pl.Float64, strict=False)
-
-
-def _not_finite(column: str) -> pl.Expr:
-    import polars as pl
-
-    return pl.col(column).is_not_null() & ~_number(column).is_finite().fill_null(False)
-
-
-def _not_whole(column: str, least: int | None = None) -> pl.Expr:
-    import polars as pl
-
-    number = _number(column)
-    whole = number.is_finite() & (number == number.floor())
-    if least is not None:
-        whole = whole & (number >= least)
-    return pl.col(column).is_not_null() & ~whole.fill_null(False)

@@ -6,15 +6,18 @@ import codecs
 import glob
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from spotball_core.errors import SHOWN_PROBLEMS, InputError, Problem
+from spotball_core.counts import KEYS
+from spotball_core.errors import SHOWN_PROBLEMS, InputError, OptionError, Problem
 from spotball_core.io.csv_records import read_layout, record_lines
 from spotball_core.io.frames import COLUMNS
+from spotball_core.schema.response import PredictionDistribution, Response
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,6 +34,69 @@ ENDINGS = (*JSON_LINES, ".csv", ".parquet")
 _PEEK = 100
 _HEAD = 4096
 _JSON_BLANKS = b" \t\r\n"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Responses that were given together: a file, a frame, or records.
+
+    Attributes:
+        name: what an error calls it.
+        path: the file, if it is one.
+        frame: its columns of `READ`, as text.
+    """
+
+    name: str
+    path: Path | None
+    frame: pl.LazyFrame
+
+
+def sources_of(responses: object) -> list[Source]:
+    """The sources among whatever `read_counts` takes.
+
+    Raises:
+        InputError: for files that cannot be opened, or one given twice.
+        OptionError: for what is neither paths, nor a frame, nor records.
+    """
+    import polars as pl
+
+    if isinstance(responses, (str, Path)):
+        responses = [responses]
+    if isinstance(responses, pl.DataFrame):
+        return [Source("frame", None, as_text(responses.lazy().drop("_record", strict=False), "frame"))]
+    if not isinstance(responses, Iterable):
+        raise OptionError(f"responses are {type(responses).__name__}, expected paths, a frame or records")
+    items = list(responses)
+    if not items:
+        raise OptionError("no responses were given")
+    if all(isinstance(item, (str, Path)) for item in items):
+        paths = [Path(item) for item in items]
+        _check_each_once(paths)
+        return [Source(str(path), path, open_source(path)) for path in paths]
+    if all(isinstance(item, (Response, PredictionDistribution)) for item in items):
+        return [Source("records", None, as_text(_frame_of(items).lazy(), "records"))]
+    raise OptionError("responses are a mixture, expected paths alone or records alone")
+
+
+def _check_each_once(paths: Sequence[Path]) -> None:
+    files = [path.resolve() for path in paths]
+    twice = [path for i, path in enumerate(paths) if files[i] in files[:i]]
+    if twice:
+        raise InputError([Problem(str(path), None, "file", "the same file again", "each file once") for path in twice])
+
+
+def _frame_of(records: list[Response | PredictionDistribution]) -> pl.DataFrame:
+    import json
+
+    import polars as pl
+
+    rows = [record.model_dump(exclude={"reasoning"}) for record in records]
+    for row in rows:
+        if "probabilities" in row:
+            row["probabilities"] = json.dumps(row["probabilities"])
+    fields = (*KEYS, "sample", "participant", "cell", "probabilities")
+    columns = {field: [row.get(field) for row in rows] for field in fields}
+    return pl.DataFrame(columns, schema_overrides={field: pl.String for field in fields if field != "sample"})
 
 
 def open_source(path: Path) -> pl.LazyFrame:

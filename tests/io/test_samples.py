@@ -10,22 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotball_core import InputError
-from spotball_core.io import responses
+from spotball_core.io import samples
 from spotball_core.io.responses import read_counts
 from tests.builders import scenes, write_csv
 
 KNOWN = scenes("1", "2")
 
-numbers = st.lists(st.tuples(st.sampled_from("12"), st.integers(1, 6)), min_size=1, max_size=14)
+drawn = st.lists(st.tuples(st.sampled_from("12"), st.integers(1, 6)), min_size=1, max_size=14)
 
 
-@given(numbers)
+@given(drawn)
 def test_exactly_the_repeated_are_refused(
-    tmp_path_factory: pytest.TempPathFactory, samples: list[tuple[str, int]]
+    tmp_path_factory: pytest.TempPathFactory, given_samples: list[tuple[str, int]]
 ) -> None:
-    rows = [{"image": image, "sample": sample, "cell": "C2"} for image, sample in samples]
+    rows = [{"image": image, "sample": sample, "cell": "C2"} for image, sample in given_samples]
     path = write_csv(tmp_path_factory.mktemp("samples") / "m.csv", rows)
-    again = sum(n - 1 for n in Counter(samples).values())
+    again = sum(n - 1 for n in Counter(given_samples).values())
     if not again:
         assert read_counts(path, KNOWN).table["n"].sum() == len(rows)
         return
@@ -35,7 +35,7 @@ def test_exactly_the_repeated_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("samples", "looked_at"),
+    ("numbers", "looked_at"),
     [
         ([1, 2, 3], False),
         ([3, 1, 2], False),
@@ -46,13 +46,13 @@ def test_exactly_the_repeated_are_refused(
     ],
 )
 def test_only_samples_with_gaps_are_looked_at_one_by_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, samples: list[int], looked_at: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbers: list[int], looked_at: bool
 ) -> None:
     looked = []
-    whole = responses._Reader._repeated
-    monkeypatch.setattr(responses._Reader, "_repeated", lambda self: looked.append(self) or whole(self))
-    rows = [{"image": "1", "sample": sample, "cell": "C2"} for sample in samples]
-    rows += [{"image": "2", "sample": 1, "cell": "C2"}] if len(samples) > 1 else []
+    whole = samples.repeated
+    monkeypatch.setattr(samples, "repeated", lambda *rows: looked.append(rows) or whole(*rows))
+    rows = [{"image": "1", "sample": sample, "cell": "C2"} for sample in numbers]
+    rows += [{"image": "2", "sample": 1, "cell": "C2"}] if len(numbers) > 1 else []
     assert read_counts(write_csv(tmp_path / "m.csv", rows), KNOWN).table["n"].sum() == len(rows)
     assert bool(looked) is looked_at
 

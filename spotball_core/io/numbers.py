@@ -1,0 +1,33 @@
+"""Numbers in columns of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def number(column: str) -> pl.Expr:
+    """A column's numbers; null where there is none."""
+    import polars as pl
+
+    return pl.col(column).cast(pl.Float64, strict=False)
+
+
+def not_finite(column: str) -> pl.Expr:
+    """Whether a column says something that is no finite number."""
+    import polars as pl
+
+    return pl.col(column).is_not_null() & ~number(column).is_finite().fill_null(False)
+
+
+def not_whole(column: str, least: int | None = None) -> pl.Expr:
+    """Whether a column says something that is no whole number (of at least `least`)."""
+    import polars as pl
+
+    value = number(column)
+    whole = value.is_finite() & (value == value.floor())
+    if least is not None:
+        whole = whole & (value >= least)
+    return pl.col(column).is_not_null() & ~whole.fill_null(False)

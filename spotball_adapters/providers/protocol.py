@@ -98,7 +98,8 @@ class Answer:
     """What came of one request.
 
     Attributes:
-        replies: one for each sample asked for, in their order.
+        replies: for the samples asked for, in their order; at least one. A server that gives fewer than it is asked for
+            leaves the last ones out; the provider then lowers its `max_samples`, and they are to be asked for again.
         model: the model's version as the provider reports it; None if it does not.
         input_tokens: of the whole request; None where the provider does not count.
         output_tokens: of all replies together; None where the provider does not count.
@@ -116,7 +117,8 @@ class Provider(Protocol):
     Attributes:
         name: as `--provider` names it.
         model: as `--model` names it.
-        max_samples: how many samples one request can ask for.
+        max_samples: how many samples one request can ask for. It may fall while a run goes on: what a server can do
+            shows in what it answers.
     """
 
     name: str

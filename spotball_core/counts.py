@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 KEYS = ("sport", "image", "respondent", "kind", "prompt")
 """What a count belongs to; `participant` comes last where people are told apart."""
 
+PARTS = 2**53
+"""Into how many parts an answer given as probabilities divides. Sums of floats would depend on how they are grouped;
+of whole parts they do not, and floats from 0 to 1 hold each number of parts exactly."""
+
+LIMIT = 2**53
+"""Fewer answers than this can be counted: floats hold each such number exactly."""
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -32,16 +39,17 @@ class Counts:
         rows: rows of the grid.
         cols: columns of the grid.
         table: one row for each (sport, image, respondent, kind, prompt, [participant,] cell) that was answered:
-            the keys as text, `cell` the cell's index or null for unparsed answers, `n` the number of answers. An
-            answer given as a distribution counts as one, in parts. Sorted by its keys, each key once.
+            the keys as text, `cell` the cell's index or null for unparsed answers, `n` the number of whole answers,
+            `parts` how many `PARTS` there are beside them, of answers given as probabilities. Sorted by its keys, each
+            key once.
 
     Examples:
         >>> import polars as pl
         >>> rows = pl.DataFrame({"sport": "soccer", "image": "163", "respondent": "me", "kind": "human",
-        ...                      "prompt": "base", "cell": [34, None, 34], "n": [1.0, 1.0, 2.0]})
+        ...                      "prompt": "base", "cell": [34, None, 34], "n": [1.0, 1.0, 2.5]})
         >>> counts = Counts.of(rows, rows=6, cols=10)
         >>> counts.table["n"].to_list(), (counts + counts).table["n"].to_list()
-        ([1.0, 3.0], [2.0, 6.0])
+        ([1, 3], [2, 7])
     """
 
     rows: int
@@ -52,9 +60,15 @@ class Counts:
     def of(cls, table: pl.DataFrame, *, rows: int, cols: int) -> Counts:
         """Counts from rows that may repeat a key, in any order.
 
+        Args:
+            table: with the columns of `Counts.table`. `n` may have a fraction, which is rounded to parts; `parts` may
+                be left out.
+            rows: rows of the grid.
+            cols: columns of the grid.
+
         Raises:
             OptionError: for missing columns or keys, a kind that there is not, cells outside the grid, or counts that
-                are missing, negative or not finite.
+                are missing, negative, not finite, or of 2**53 answers and more.
         """
         import polars as pl
 
@@ -68,6 +82,7 @@ class Counts:
                 *(pl.col(key).cast(pl.String) for key in keys),
                 pl.col("cell").cast(pl.Int64),
                 pl.col("n").cast(pl.Float64),
+                (pl.col("parts") if "parts" in table.columns else pl.lit(0)).cast(pl.Int64).alias("parts"),
             )
         except pl.exceptions.PolarsError as error:
             raise OptionError(f"counts have cells or numbers that are none: {str(error).splitlines()[0]}") from error
@@ -75,13 +90,28 @@ class Counts:
             raise OptionError(f"counts need a {nameless[0]} in each row")
         if strange := sorted(set(table["kind"].unique()) - set(get_args(Kind))):
             raise OptionError(f"counts are of the kind {strange[0]!r}, expected {', '.join(get_args(Kind))}")
-        cells, n = table["cell"].drop_nulls(), table["n"]
+        cells, n, parts = table["cell"].drop_nulls(), table["n"], table["parts"]
         if len(cells) and not 0 <= int(cells.min()) <= int(cells.max()) < rows * cols:  # type: ignore[arg-type]
             raise OptionError(f"counts name cells outside the grid of {rows} x {cols}")
-        if n.null_count() or not n.is_finite().all() or (n < 0).any():
+        if any(one.null_count() or not one.is_finite().all() or (one < 0).any() for one in (n, parts)):
             raise OptionError("counts are missing, negative or not finite")
-        # Each sorted before it is summed: parts of answers are floats, whose sum must not depend on the rows' order.
-        table = table.group_by(*keys, "cell").agg(pl.col("n").sort().sum()).filter(pl.col("n") > 0).sort(*keys, "cell")
+        if answers(table).sum() >= LIMIT:
+            raise OptionError("counts of 2**53 answers and more cannot be added exactly")
+        whole = pl.col("n").floor()
+        table = (
+            table.with_columns(
+                n=whole.cast(pl.Int64),
+                parts=pl.col("parts").cast(pl.Int128) + ((pl.col("n") - whole) * PARTS).floor().cast(pl.Int64),
+            )
+            .group_by(*keys, "cell")
+            .agg(pl.col("n", "parts").sum())
+            .with_columns(
+                n=pl.col("n") + (pl.col("parts") // PARTS).cast(pl.Int64),
+                parts=(pl.col("parts") % PARTS).cast(pl.Int64),
+            )
+            .filter((pl.col("n") > 0) | (pl.col("parts") > 0))
+            .sort(*keys, "cell")
+        )
         return cls(rows, cols, table)
 
     def __eq__(self, other: object) -> bool:
@@ -113,6 +143,11 @@ class Counts:
         return cls.of(pl.concat(part.table for part in parts), rows=rows, cols=cols)
 
     @property
+    def n_answers(self) -> float:
+        """How many answers were counted."""
+        return float(answers(self.table).sum())
+
+    @property
     def n_cells(self) -> int:
         """How many cells the grid has."""
         return self.rows * self.cols
@@ -135,15 +170,21 @@ class Counts:
         for column in KEYS:
             state.update("".join(f"{text}\x1f" for text in table[column]).encode() + b"\x1e")
         state.update(table["cell"].fill_null(-1).to_numpy().astype("<i8").tobytes())
-        state.update(table["n"].to_numpy().astype("<f8").tobytes())
+        for column in ("n", "parts"):
+            state.update(table[column].to_numpy().astype("<i8").tobytes())
         return state.hexdigest()
+
+
+def answers(rows: pl.DataFrame) -> FloatArray:
+    """Number of answers in each row of a counts table, parts included; shape (n_rows,)."""
+    return rows["n"].to_numpy() + rows["parts"].to_numpy() / PARTS
 
 
 def dense(rows: pl.DataFrame, places: pl.Series, n_places: int, n_cells: int) -> tuple[FloatArray, FloatArray]:
     """Rows of a counts table as arrays.
 
     Args:
-        rows: with `cell` and `n`.
+        rows: with `cell`, `n` and `parts`.
         places: the place of each row on the arrays' first axis; rows without one are left out.
         n_places: length of that axis.
         n_cells: cells of the grid.
@@ -155,6 +196,6 @@ def dense(rows: pl.DataFrame, places: pl.Series, n_places: int, n_cells: int) ->
     cell = rows["cell"].fill_null(n_cells).to_numpy()
     kept = place >= 0
     flat = place[kept].astype(np.int64) * (n_cells + 1) + cell[kept]
-    sums = np.bincount(flat, weights=rows["n"].to_numpy()[kept], minlength=n_places * (n_cells + 1))
+    sums = np.bincount(flat, weights=answers(rows)[kept], minlength=n_places * (n_cells + 1))
     table = sums.astype(float).reshape(n_places, n_cells + 1)
     return table[:, :-1], table[:, -1]

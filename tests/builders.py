@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from spotball_core.counts import Counts
+from spotball_core.counts import Counts, answers
 from spotball_core.schema import Scene
 
 Row = Mapping[str, Any]
@@ -79,6 +79,5 @@ def dataset(folder: Path, known: Iterable[Scene], **files: Sequence[Row]) -> Pat
 
 def as_dict(counts: Counts) -> dict[Key, float]:
     """Counts by (sport, image, respondent, kind, prompt, cell), the cell None for unparsed answers."""
-    columns = ("sport", "image", "respondent", "kind", "prompt", "cell", "n")
-    rows = counts.table.select(columns).rows()
-    return {row[:-1]: row[-1] for row in rows}
+    keys = counts.table.select("sport", "image", "respondent", "kind", "prompt", "cell").rows()
+    return dict(zip(keys, answers(counts.table).tolist(), strict=True))

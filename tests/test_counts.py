@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
 import random
-from collections import Counter
+from collections import Counter, defaultdict
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,11 +16,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotball_core.counts import KEYS, Counts, dense
+from spotball_core.counts import KEYS, PARTS, Counts, dense
 from spotball_core.errors import OptionError
 
 ROW = {"sport": "soccer", "image": "1", "respondent": "me", "kind": "model", "prompt": "base", "cell": 3, "n": 1.0}
 SCHEMA = {**dict.fromkeys(KEYS, pl.String), "participant": pl.String, "cell": pl.Int64, "n": pl.Float64}
+
+
+def exact(counts: Counts) -> Fraction:
+    """How many answers there are in all, without any rounding."""
+    return sum((n + Fraction(parts, PARTS) for n, parts in counts.table.select("n", "parts").rows()), Fraction())
+
 
 ROWS = st.lists(
     st.fixed_dictionaries(
@@ -50,7 +60,7 @@ class TestOf:
         expected: Counter[tuple[object, ...]] = Counter()
         for row in rows:
             expected[tuple(row[key] for key in (*KEYS, "participant", "cell"))] += row["n"]
-        found = {row[:-1]: row[-1] for row in count(rows, participants=True).table.rows()}
+        found = {row[:-2]: row[-2] for row in count(rows, participants=True).table.rows()}
         assert found == {key: n for key, n in expected.items() if n}
 
     @given(ROWS, st.randoms(use_true_random=False))
@@ -62,21 +72,22 @@ class TestOf:
     def test_nor_for_parts_of_answers_to_the_last_bit(self, parts: list[float], rng: random.Random) -> None:
         one = count([{**ROW, "n": n} for n in parts])
         assert one == count([{**ROW, "n": n} for n in rng.sample(parts, len(parts))])
-        assert one.table["n"].sum() == pytest.approx(sum(parts))
+        # Exact fractions are the oracle: each is rounded down to whole parts once.
+        assert exact(one) == sum(Fraction(math.floor(Fraction(n) * PARTS), PARTS) for n in parts)
 
     def test_the_table_is_sorted_and_has_each_key_once(self) -> None:
         rows = [ROW, {**ROW, "sport": "basketball"}, {**ROW, "cell": None}, ROW, {**ROW, "n": 0.0, "cell": 5}]
         made = count(rows).table
-        assert made.columns == [*KEYS, "cell", "n"]
-        assert made.select("sport", "cell", "n").rows() == [
-            ("basketball", 3, 1.0),
-            ("soccer", None, 1.0),
-            ("soccer", 3, 2.0),
+        assert made.columns == [*KEYS, "cell", "n", "parts"]
+        assert made.select("sport", "cell", "n", "parts").rows() == [
+            ("basketball", 3, 1, 0),
+            ("soccer", None, 1, 0),
+            ("soccer", 3, 2, 0),
         ]
 
     def test_ids_of_any_type_become_text(self) -> None:
         rows = pl.DataFrame([{**ROW, "image": 7, "n": 2}])
-        assert Counts.of(rows, rows=6, cols=10).table.row(0) == ("soccer", "7", "me", "model", "base", 3, 2.0)
+        assert Counts.of(rows, rows=6, cols=10).table.row(0) == ("soccer", "7", "me", "model", "base", 3, 2, 0)
 
     @pytest.mark.parametrize(
         ("change", "message"),
@@ -87,13 +98,17 @@ class TestOf:
             ({"n": float("nan")}, "not finite"),
             ({"n": float("inf")}, "not finite"),
             ({"n": None}, "missing"),
+            ({"parts": -1}, "negative"),
+            ({"parts": None}, "missing"),
+            ({"n": 2.0**53}, r"2\*\*53 answers and more"),
+            ({"n": 2.0**53 - 2, "parts": PARTS}, r"2\*\*53 answers and more"),
             ({"kind": "alien"}, "the kind 'alien', expected human, model, baseline"),
             *[({key: None}, f"need a {key} in each row") for key in KEYS],
         ],
     )
     def test_what_is_no_count(self, change: dict[str, Any], message: str) -> None:
         with pytest.raises(OptionError, match=message):
-            count([ROW, {**ROW, **change}])
+            Counts.of(pl.DataFrame([{**ROW, "parts": 0}, {**ROW, "parts": 0, **change}]), rows=6, cols=10)
 
     @pytest.mark.parametrize("change", [{"n": "many"}, {"cell": "D5"}])
     def test_text_for_numbers(self, change: dict[str, Any]) -> None:
@@ -114,6 +129,30 @@ class TestAdding:
         assert Counts.merge(counts) == together
         assert counts[0] + counts[1] + counts[2] == together
         assert Counts.merge(counts[::-1]).digest() == together.digest()
+
+    @settings(max_examples=30)
+    @given(
+        st.lists(st.tuples(st.sampled_from([None, 0, 1, 59]), st.floats(0, 3), st.integers(0, 4)), min_size=1),
+        st.randoms(use_true_random=False),
+    )
+    def test_any_shards_in_any_order_to_the_last_bit(
+        self, answers: list[tuple[int | None, float, int]], rng: random.Random
+    ) -> None:
+        rows = [{**ROW, "cell": cell, "n": n} for cell, n, _ in answers]
+        shards: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+        for row, (_, _, shard) in zip(rows, answers, strict=True):
+            shards[shard].append(row)
+        parts = [count(shard) for shard in rng.sample(list(shards.values()), len(shards))]
+        whole = count(rows)
+        assert Counts.merge(parts) == functools.reduce(operator.add, parts) == whole
+        assert Counts.merge(parts).digest() == whole.digest()
+        assert exact(whole) == sum(Fraction(math.floor(Fraction(row["n"]) * PARTS), PARTS) for row in rows)
+
+    def test_parts_carry_over_to_whole_answers(self) -> None:
+        third = {**ROW, "n": 0, "parts": PARTS // 3}
+        made = Counts.of(pl.DataFrame([third] * 5000), rows=6, cols=10)
+        assert made.table.select("n", "parts").row(0) == divmod(5000 * (PARTS // 3), PARTS)
+        assert made.n_answers == pytest.approx(5000 / 3, rel=1e-15)
 
     def test_what_does_not_add(self) -> None:
         one = count([ROW])
@@ -144,9 +183,16 @@ class TestEquality:
         assert one.digest() != other.digest()
         assert one != "counts"
 
-    @pytest.mark.parametrize("key", ["sport", "image", "respondent", "kind", "prompt", "cell", "n"])
-    def test_every_column_counts(self, key: str) -> None:
-        other = {"kind": "human", "cell": None, "n": 2.0}.get(key, "other")
+    @pytest.mark.parametrize(
+        ("key", "other"),
+        [
+            *((key, "human" if key == "kind" else "other") for key in KEYS),
+            ("cell", None),
+            ("n", 2.0),
+            ("n", 1 + 2**-52),
+        ],
+    )
+    def test_every_column_counts(self, key: str, other: object) -> None:
         assert count([{**ROW, key: other}]).digest() != count([ROW]).digest()
 
     @pytest.mark.parametrize(

@@ -35,4 +35,4 @@ def count(
 
     counts, _ = load([str(path) for path in paths], scenes, participants=participants)
     write_counts(counts, out)
-    teller(quiet)(f"wrote {out}: {counts.table['n'].sum():,.0f} responses in {len(counts.table):,} counts")
+    teller(quiet)(f"wrote {out}: {counts.n_answers:,.0f} responses in {len(counts.table):,} counts")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from spotball_core.counts import PARTS
 from spotball_core.grid import Grid
 from spotball_core.schema.response import SUM_TOLERANCE
 
@@ -28,8 +29,8 @@ def spread(
         find: from labels to a frame with the columns `label` and `cell`, null where the grid has no such cell.
 
     Returns:
-        The usable rows, repeated for each cell, with `cell` and its part `n` of the answer, which sum to 1 over a row;
-        and the unusable ones, with `field`, `found` and `expected`.
+        The usable rows, repeated for each cell, with `cell` and its part `n` of the answer, a multiple of 1 / `PARTS`,
+        which sum to 1 over a row exactly; and the unusable ones, with `field`, `found` and `expected`.
     """
     import polars as pl
 
@@ -86,12 +87,20 @@ def spread(
     ]
     fault = pl.concat(faults).unique("_row", keep="first", maintain_order=True)
     bad = rows.join(fault, on="_row").drop("_row", "probabilities")
-    good = (
-        parts.join(fault, on="_row", how="anti")
-        .join(sums, on="_row")
-        .select("_row", "cell", n=pl.col("p") / pl.col("total"))
-    )
+    good = _divided(parts.filter(pl.col("p") > 0).join(fault, on="_row", how="anti").join(sums, on="_row"))
     return rows.drop("probabilities", "cell", strict=False).join(good, on="_row").drop("_row"), bad
+
+
+def _divided(rows: pl.DataFrame) -> pl.DataFrame:
+    """Each `_row` divided into whole parts in proportion to `p`; what rounding leaves goes to its likeliest cell."""
+    import polars as pl
+
+    rows = rows.sort("_row", "cell").with_columns(_parts=(pl.col("p") / pl.col("total") * PARTS).floor().cast(pl.Int64))
+    likeliest = rows.group_by("_row").agg(
+        cell=pl.col("cell").get(pl.col("p").arg_max()), _left=PARTS - pl.col("_parts").sum()
+    )
+    parts = pl.col("_parts") + pl.col("_left").fill_null(0)
+    return rows.join(likeliest, on=["_row", "cell"], how="left").select("_row", "cell", n=parts / PARTS)
 
 
 def _fault(rows: pl.DataFrame, found: pl.Expr, expected: str) -> pl.DataFrame:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotball_core import Counts, InputError, OptionError, score
+from spotball_core.counts import PARTS
 from spotball_core.io.counts_file import merged, read_counts_file, write_counts
 from spotball_core.io.responses import read_counts
 from tests.builders import dataset, scenes, write_jsonl
@@ -22,17 +23,22 @@ PEOPLE = [
 ]
 MODEL = [{"image": image, "respondent": "gpt", "cell": cell} for image in ("1", "2") for cell in ("C2", "F10", "F10")]
 
-answers = st.lists(st.tuples(st.sampled_from("12"), st.sampled_from(["C2", "d5", "F10", "nowhere"])), min_size=2)
+named = st.fixed_dictionaries({"cell": st.sampled_from(["C2", "d5", "F10", "nowhere"])})
+weights = st.dictionaries(st.sampled_from(["C2", "D5", "E7", "F10"]), st.floats(1e-9, 1), min_size=1)
+likely = weights.map(lambda given: {"probabilities": {label: w / sum(given.values()) for label, w in given.items()}})
+answers = st.lists(st.tuples(st.sampled_from("12"), named | likely), min_size=2)
 
 
+@settings(max_examples=30)
 @given(answers, st.data())
 def test_shards_score_as_the_whole_to_the_last_bit(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, dict[str, object]]], data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("shards")
     split = data.draw(st.integers(1, len(rows) - 1))
-    records = [{"image": image, "respondent": "m", "cell": cell} for image, cell in rows]
-    for name, part in (("a", records[:split]), ("b", records[split:]), ("all", records)):
+    records = [{"image": image, "respondent": "m", **answer} for image, answer in rows]
+    shuffled = data.draw(st.permutations(records))
+    for name, part in (("a", shuffled[:split]), ("b", shuffled[split:]), ("all", records)):
         write_jsonl(folder / f"{name}.jsonl", part)
     for name in ("a", "b"):
         write_counts(read_counts(folder / f"{name}.jsonl", KNOWN), folder / f"{name}.counts")
@@ -40,12 +46,21 @@ def test_shards_score_as_the_whole_to_the_last_bit(
     half = score([folder / "a.counts", folder / "b.jsonl"], KNOWN, bootstrap=20)
     whole = score(folder / "all.jsonl", KNOWN, bootstrap=20)
     assert apart == half == whole
+    assert apart.model_dump_json() == whole.model_dump_json()
 
 
 def test_round_trip_with_participants(tmp_path: Path) -> None:
     counts = read_counts(write_jsonl(tmp_path / "p.jsonl", PEOPLE), KNOWN, participants=True)
     write_counts(counts, tmp_path / "p.counts")
     assert read_counts_file(tmp_path / "p.counts") == counts
+
+
+def test_other_engines_leave_parts_out_and_may_give_fractions(tmp_path: Path) -> None:
+    keys = {"sport": "soccer", "image": "1", "respondent": "m", "kind": "model", "prompt": "base"}
+    rows = [{**keys, "cell": 12, "n": 2.25}, {**keys, "cell": 12, "n": 0.5}, {**keys, "cell": None, "n": 1.0}]
+    pl.DataFrame(rows).with_columns(grid_rows=6, grid_cols=10).write_parquet(tmp_path / "x.counts")
+    table = read_counts_file(tmp_path / "x.counts").table
+    assert table.select("cell", "n", "parts").rows() == [(None, 1, 0), (12, 2, PARTS * 3 // 4)]
 
 
 def test_people_stay_apart_beside_models_that_have_none(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The `spotball` command: its subcommands, and what the user sees when something goes wrong.
 
 Subcommands, ours and other packages', are found by the entry point group `spotball.commands`: a name, and a function
-or a Typer app.
+or a Typer app. One is imported when it is asked for, and all are for the list of them.
 """
 
 from __future__ import annotations
@@ -10,20 +10,73 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from spotball_core.errors import SpotballError
+from spotball_core.errors import OptionError, SpotballError
 
 COMMANDS = "spotball.commands"
 
+
+class _Commands(TyperGroup):
+    """The commands that packages name, by when they are wanted."""
+
+    # Any: what Typer's contexts and commands derive from changes between its releases.
+    def list_commands(self, ctx: Any) -> list[str]:
+        names = []
+        for name in sorted(_entries()):
+            try:
+                self.get_command(ctx, name)
+            except OptionError as error:
+                # One package's broken command must not take the others away.
+                print(f"warning: {error}", file=sys.stderr)
+            else:
+                names.append(name)
+        return names
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in _entries():
+            # "Did you mean" looks among the commands that are there.
+            self.list_commands(ctx)
+        elif cmd_name not in self.commands:
+            self.commands[cmd_name] = _loaded(_entries()[cmd_name])
+        return self.commands.get(cmd_name)
+
+
+@cache
+def _entries() -> dict[str, EntryPoint]:
+    """The entry point of each command."""
+    return {entry.name: entry for entry in entry_points(group=COMMANDS)}
+
+
+def _loaded(entry: EntryPoint) -> Any:
+    """A command as Typer makes it; OptionError where that fails, whatever it is that breaks."""
+    holder = typer.Typer(rich_markup_mode=None)
+    try:
+        named: typer.Typer | Callable[..., object] = entry.load()
+        if isinstance(named, typer.Typer):
+            holder.add_typer(named, name=entry.name)
+        else:
+            holder.command(entry.name)(named)
+        command = typer.main.get_group(holder).commands[entry.name]
+    except (Exception, SystemExit) as error:
+        raise OptionError(f"the command {entry.name} cannot be loaded: {type(error).__name__}: {error}") from error
+    # Otherwise the list of commands would cut it to what fits beside the name.
+    command.short_help = command.short_help or (command.help or "").split("\n\n")[0].replace("\n", " ")
+    return command
+
+
 app = typer.Typer(
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    # Plain help starts twice as fast as Rich's boxes, and leaves options the width that these take.
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -48,37 +101,8 @@ def spotball(
     """
 
 
-def _add_commands() -> None:
-    for entry in sorted(entry_points(group=COMMANDS), key=lambda entry: entry.name):
-        try:
-            command = _loaded(entry)
-        except (Exception, SystemExit) as error:
-            # One package's broken command must not take the others away.
-            what = f"{type(error).__name__}: {error}"
-            print(f"warning: the command {entry.name} cannot be loaded: {what}", file=sys.stderr)
-            continue
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=entry.name)
-        else:
-            app.command(entry.name)(command)
-
-
-def _loaded(entry: EntryPoint) -> typer.Typer | Callable[..., object]:
-    command: typer.Typer | Callable[..., object] = entry.load()
-    if entry.dist is None or entry.dist.name != "spotball-core":
-        # Typer looks at a command's options only when it runs; one that it cannot read would stop them all.
-        trial = typer.Typer()
-        if isinstance(command, typer.Typer):
-            trial.add_typer(command, name=entry.name)
-        else:
-            trial.command(entry.name)(command)
-        typer.main.get_command(trial)
-    return command
-
-
 def main() -> None:
     """Run the command; an error that the user can mend is one message and exit status 2."""
-    _add_commands()
     try:
         app()
     except SpotballError as error:

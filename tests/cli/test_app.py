@@ -31,8 +31,14 @@ class TestHelp:
         assert done.stderr == ""
         assert {"score", "import-release", "baselines"} <= set(NAMES)
         for name in NAMES:
-            assert re.search(rf"^\W*{name}\b", done.stdout, re.MULTILINE)
+            assert re.search(rf"^  {name} ", done.stdout, re.MULTILINE)
         assert "spotball demo" in done.stdout
+
+    def test_the_list_says_all_that_each_first_paragraph_says(self) -> None:
+        listed = " ".join(spotball("--help").stdout.split())
+        for entry in entry_points(group="spotball.commands"):
+            first = (entry.load().__doc__ or "").strip().split("\n\n")[0]
+            assert f"{entry.name} {' '.join(first.split())}" in listed
 
     @pytest.mark.parametrize("name", NAMES)
     def test_of_each_command_has_an_example(self, name: str) -> None:
@@ -81,6 +87,11 @@ class TestErrors:
         assert "Usage: " in done.stderr
         assert "Traceback" not in done.stderr
         assert not ESCAPE.search(done.stderr)
+
+    def test_what_was_meant_is_suggested(self) -> None:
+        done = spotball("scor")
+        assert done.returncode == 2
+        assert "No such command 'scor'. Did you mean 'score'?" in done.stderr
 
     def test_a_user_error_is_one_message(self, tmp_path: Path) -> None:
         done = spotball("score", tmp_path / "no.csv", "--scenes", tmp_path / "no.jsonl")
@@ -189,19 +200,37 @@ class TestOtherPackages:
         assert "hello" in listed
         assert "score" in listed
 
-    def test_broken_ones_only_warn(self, plugged: Path) -> None:
+    @pytest.fixture
+    def with_broken_ones(self, plugged: Path) -> Path:
         with (plugged / "other_package-1.0.dist-info" / "entry_points.txt").open("a") as file:
             file.writelines(f"{name} = {target}\n" for name, (target, _) in BROKEN.items())
-        done = spotball("hello", env={"PYTHONPATH": str(plugged)})
-        assert (done.returncode, done.stdout) == (0, "hello you\n")
+        return plugged
+
+    def test_the_list_goes_without_broken_ones(self, with_broken_ones: Path) -> None:
+        done = spotball("--help", env={"PYTHONPATH": str(with_broken_ones)})
+        assert done.returncode == 0
+        listed = done.stdout.split("Commands:")[1]
+        assert "hello" in listed
+        assert "score" in listed
         warnings = done.stderr.splitlines()
         assert len(warnings) == len(BROKEN)
         for name, (_, why) in BROKEN.items():
+            assert name not in listed
             assert any(line.startswith(f"warning: the command {name} cannot be loaded: {why}") for line in warnings)
+
+    def test_commands_go_without_broken_ones(self, with_broken_ones: Path) -> None:
+        done = spotball("hello", env={"PYTHONPATH": str(with_broken_ones)})
+        assert (done.returncode, done.stdout, done.stderr) == (0, "hello you\n", "")
+
+    @pytest.mark.parametrize("name", BROKEN)
+    def test_a_broken_one_is_unusable(self, name: str, with_broken_ones: Path) -> None:
+        done = spotball(name, env={"PYTHONPATH": str(with_broken_ones)})
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"error: the command {name} cannot be loaded: {BROKEN[name][1]}")
 
 
 def test_help_on_a_terminal_of_80_columns() -> None:
     status, text = on_terminal("score", "--help")
     assert status == 0
-    assert ESCAPE.search(text)
-    assert max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in text.splitlines()) <= 80
+    assert "Score predictions" in text
+    assert max(map(len, text.splitlines())) <= 80

@@ -149,7 +149,7 @@ def test_what_cannot_be_used_is_status_2(run: Callable[..., Done], words: tuple[
 
 def test_help_ends_with_an_example(run: Callable[..., Done]) -> None:
     out = run("--help").stdout
-    assert "Example: spotball compare data --a human --b gemini/cot --reference human" in out
+    assert "Example: `spotball compare data --a human --b gemini/cot --reference human`" in out
 
 
 # Tables ----------------------------------------------------------------------------------------------------------

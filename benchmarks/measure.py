@@ -6,8 +6,9 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +48,17 @@ def in_turn(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, 
     return times
 
 
+# A process starts with its parent's memory, and its peak is at least that: so the parent is one that holds little.
+_WAITER = """
+import json, os, sys, time
+start = time.perf_counter()
+child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(child, 0)
+with open(int(sys.argv[1]), "w") as told:
+    json.dump([time.perf_counter() - start, os.waitstatus_to_exitcode(status), usage.ru_maxrss], told)
+"""
+
+
 @dataclass(frozen=True)
 class Usage:
     """What a process took."""
@@ -56,33 +68,42 @@ class Usage:
     """Peak resident memory, of the process itself."""
 
 
-def process(command: Sequence[str], *, env: Mapping[str, str] | None = None) -> Usage:
+def process(command: Sequence[str], *, env: Mapping[str, str] | None = None, accept: Collection[int] = (0,)) -> Usage:
     """Run a process to its end and say what it took.
 
     Raises:
-        CalledProcessError: if it fails; what it printed is shown.
+        CalledProcessError: if it ends with a status other than those accepted; what it printed is shown.
     """
-    start = time.perf_counter()
-    child = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env and {**os.environ, **env}
+    reading, writing = os.pipe()
+    waiter = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _WAITER, str(writing), *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=env and {**os.environ, **env},
+        pass_fds=(writing,),
     )
-    assert child.stdout is not None
-    said = child.stdout.read()
-    _, status, usage = os.wait4(child.pid, 0)
-    seconds = time.perf_counter() - start
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
+    os.close(writing)
+    assert waiter.stdout is not None
+    said = waiter.stdout.read()
+    status = waiter.wait()
+    seconds = kilobytes = 0.0
+    if started := not status:
+        with os.fdopen(reading) as told:
+            seconds, status, kilobytes = json.load(told)
+    if not started or status not in accept:
         print(said.decode(errors="replace"))
-        raise subprocess.CalledProcessError(child.returncode, command)
-    return Usage(seconds, usage.ru_maxrss / 1024)
+        raise subprocess.CalledProcessError(status, command)
+    return Usage(seconds, kilobytes / 1024)
 
 
-def processes_in_turn(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, Usage]:
+def processes_in_turn(
+    commands: Mapping[str, Sequence[str]], rounds: int, *, accept: Collection[int] = (0,)
+) -> dict[str, Usage]:
     """Each command's median time and median peak memory, over rounds in which all take turns."""
     taken: dict[str, list[Usage]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
-            taken[name].append(process(command))
+            taken[name].append(process(command, accept=accept))
     return {
         name: Usage(statistics.median(u.seconds for u in each), statistics.median(u.megabytes for u in each))
         for name, each in taken.items()

@@ -1,20 +1,137 @@
-"""Run every benchmark beside this file, one after the other."""
+"""Run the benchmarks beside this file, one after the other, and say what moved since figures were last kept.
+
+A benchmark is a file whose docstring starts with "Claim:". Those that take `--plot FILE` are asked for their plot. A
+run of all writes docs/benchmarks.md; `--keep` makes its figures those that later runs are compared with.
+"""
 
 from __future__ import annotations
 
+import argparse
+import ast
+import json
+import os
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from measure import FIGURES
+from page import write_page
+from results import Figure, Result, Setting, here_and_now, show
 
-def main() -> None:
-    """Print each benchmark's claim and figures."""
-    here = Path(__file__).parent
-    for path in sorted(here.glob("*.py")):
-        if path.name != Path(__file__).name:
-            print(f"\n{path.name}", flush=True)
-            subprocess.run([sys.executable, str(path)], check=True)
+HERE = Path(__file__).parent
+KEPT = HERE / "kept.json"
+DOCS = HERE.parent / "docs"
+PLOTS = Path("assets/benchmarks")
+"""Below the documentation's folder."""
+
+CORES = 2
+"""All claims are about so many."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A file with one claim."""
+
+    path: Path
+    text: str
+
+    @property
+    def name(self) -> str:
+        """What it is called in figures and on the command line."""
+        return self.path.stem
+
+    @property
+    def plot(self) -> Path | None:
+        """Where its plot goes, below the documentation's folder; None if it draws none."""
+        return PLOTS / f"{self.name}.svg" if '"--plot"' in self.path.read_text(encoding="utf-8") else None
+
+
+def benchmarks(folder: Path = HERE) -> dict[str, Benchmark]:
+    """The folder's benchmarks by name."""
+    found = {}
+    for path in sorted(folder.glob("*.py")):
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        if text.startswith("Claim:"):
+            found[path.stem] = Benchmark(path, text)
+    return found
+
+
+def run(benchmark: Benchmark, docs: Path = DOCS) -> Result:
+    """Run one benchmark and take its figures; one that fails has those that it came to."""
+    command = [sys.executable, str(benchmark.path)]
+    if benchmark.plot:
+        (docs / benchmark.plot).parent.mkdir(parents=True, exist_ok=True)
+        command += ["--plot", str(docs / benchmark.plot)]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "figures.jsonl"
+        file.touch()
+        start = time.perf_counter()
+        done = subprocess.run(command, check=False, env={**os.environ, FIGURES: str(file)})
+        seconds = time.perf_counter() - start
+        figures = tuple(Figure(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines())
+    names = [figure.name for figure in figures]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ValueError(f"{benchmark.name} gives figures of the same name: {', '.join(sorted(twice))}")
+    return Result(benchmark.name, benchmark.text, seconds, figures, here_and_now(), done.returncode == 0)
+
+
+def read_kept(file: Path = KEPT) -> dict[str, Result]:
+    """The figures that were last kept, by benchmark."""
+    if not file.exists():
+        return {}
+    records = json.loads(file.read_text(encoding="utf-8"))
+    return {
+        record["name"]: Result(
+            **record
+            | {
+                "figures": tuple(Figure(**figure) for figure in record["figures"]),
+                "setting": Setting(**record["setting"]),
+            }
+        )
+        for record in records
+    }
+
+
+def write_kept(kept: Mapping[str, Result], new: Iterable[Result], file: Path = KEPT) -> None:
+    """Keep new results beside those of other benchmarks; what failed replaces nothing."""
+    together = {**kept, **{result.name: result for result in new if result.finished}}
+    records = [asdict(together[name]) for name in sorted(together)]
+    file.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    """Print claims and figures as they come, then what moved; 1 if a benchmark failed."""
+    known = benchmarks()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these of {', '.join(known)}")
+    parser.add_argument("--keep", action="store_true", help="later runs are compared with the figures of this one")
+    options = parser.parse_args()
+    if strangers := set(options.names) - set(known):
+        parser.error(f"there is no {', '.join(sorted(strangers))}, only {', '.join(known)}")
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
+
+    kept = read_kept()
+    results = []
+    for name in options.names or known:
+        print(f"\n{name}\n{known[name].text}\n", flush=True)
+        result = run(known[name])
+        results.append(result)
+        print(f"{name} {'took' if result.finished else 'FAILED after'} {result.seconds:.0f} s", flush=True)
+    show(results, kept)
+    if not options.names:
+        plots = {name: known[name].plot for name in known}
+        write_page(DOCS / "benchmarks.md", results, kept, plots)
+        print(f"wrote {DOCS / 'benchmarks.md'}")
+    if options.keep:
+        write_kept(kept, results)
+        print(f"kept in {KEPT}")
+    return 0 if all(result.finished for result in results) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""What benchmarks came to, where, and how that compares with what was kept."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+NOISE = 0.15
+"""Figures that changed by less than this share are taken for the same: runs on one machine differ by as much."""
+
+PACKAGES = ("spotball-core", "numpy", "scipy", "polars", "POT", "pydantic", "matplotlib", "pandas")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number; `goal` and `met` as measure.figure tells them."""
+
+    name: str
+    value: float
+    unit: str
+    goal: str
+    met: bool | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where and when figures were taken."""
+
+    machine: str
+    versions: str
+    date: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """One benchmark's run."""
+
+    name: str
+    text: str
+    seconds: float
+    figures: tuple[Figure, ...]
+    setting: Setting
+    finished: bool = True
+
+
+@dataclass(frozen=True)
+class Move:
+    """A figure beside the one that was kept of it."""
+
+    now: Figure
+    before: Figure | None
+
+    @property
+    def ratio(self) -> float | None:
+        """Now over before; None where nothing was kept, or something else, or nothing to divide by."""
+        if self.before is None or self.before.unit != self.now.unit or not self.before.value:
+            return None
+        return self.now.value / self.before.value
+
+    @property
+    def word(self) -> str:
+        """What to make of it: new, better, worse, moved; nothing for what stayed within noise."""
+        if self.ratio is None:
+            return "new" if self.before is None else "moved"
+        if 1 / (1 + NOISE) <= self.ratio <= 1 + NOISE:
+            return ""
+        if not self.now.goal:
+            return "moved"
+        return "better" if (self.ratio > 1) == self.now.goal.startswith("at least") else "worse"
+
+
+def here_and_now() -> Setting:
+    """This machine, these versions, today."""
+    model = platform.processor() or platform.machine()
+    if (information := Path("/proc/cpuinfo")).exists():
+        lines = information.read_text(encoding="utf-8").splitlines()
+        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    versions = [f"Python {platform.python_version()}"]
+    for package in PACKAGES:
+        try:
+            versions.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            versions.append(f"no {package}")
+    machine = f"{model}, {cores} cores used of {os.cpu_count()}, {memory:.0f} GiB of memory, {platform.system()}"
+    return Setting(machine, ", ".join(versions), date.today().isoformat())
+
+
+def moved(result: Result, kept: Mapping[str, Result]) -> list[Move]:
+    """A result's figures, each beside the one of the same name that was kept."""
+    before = {figure.name: figure for figure in kept[result.name].figures} if result.name in kept else {}
+    return [Move(figure, before.get(figure.name)) for figure in result.figures]
+
+
+def gone(result: Result, kept: Mapping[str, Result]) -> list[str]:
+    """Names of figures that were kept and that there are no more."""
+    now = {figure.name for figure in result.figures}
+    return (
+        [figure.name for figure in kept[result.name].figures if figure.name not in now] if result.name in kept else []
+    )
+
+
+def amount(value: float, unit: str) -> str:
+    """A number with its unit, at three digits or more.
+
+    Examples:
+        >>> amount(0.0123456, "s"), amount(1234.56, "MB"), amount(12.345, "times")
+        ('0.0123 s', '1,235 MB', '12.3 times')
+    """
+    digits = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{digits} {unit}".rstrip()
+
+
+def verdict(figure: Figure) -> str:
+    """Whether a figure's goal was met; nothing for one without a goal."""
+    return "" if figure.met is None else "met" if figure.met else "MISSED"
+
+
+def summary(results: Sequence[Result]) -> list[str]:
+    """What the end of a run says: goals met, goals missed by name, and what failed."""
+    goals = [(result, figure) for result in results for figure in result.figures if figure.met is not None]
+    missed = [f"{result.name}: {figure.name}" for result, figure in goals if not figure.met]
+    said = [f"{len(goals) - len(missed)} of {len(goals)} goals met"]
+    said += [f"missed: {name}" for name in missed]
+    return said + [f"failed: {result.name}" for result in results if not result.finished]
+
+
+def show(results: Sequence[Result], kept: Mapping[str, Result]) -> None:
+    """Print all figures beside those that were kept, and the summary."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    table = Table("benchmark", "figure", "kept", "now", "ratio", "", "goal", title="Beside the figures last kept")
+    for result in results:
+        for move in moved(result, kept):
+            figure, before = move.now, move.before
+            table.add_row(
+                result.name,
+                figure.name,
+                amount(before.value, before.unit) if before else "",
+                amount(figure.value, figure.unit),
+                f"{move.ratio:.2f}" if move.ratio else "",
+                move.word,
+                f"{figure.goal}, {verdict(figure)}" if figure.goal else "",
+            )
+        for name in gone(result, kept):
+            table.add_row(result.name, name, "", "", "", "gone", "")
+    console.print(table)
+    others = {kept[result.name].setting.machine for result in results if result.name in kept}
+    for machine in sorted(others - {result.setting.machine for result in results}):
+        console.print(f"Kept figures are of another machine, whose times do not compare: {machine}", markup=False)
+    console.print("\n".join(summary(results)), markup=False)

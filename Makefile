@@ -44,11 +44,11 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --editable ".[report,docs,dev]"
+	$(PIP) install --editable ".[report,adapters,docs,dev]"
 	touch $@
 
 $(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip --disable-pip-version-check --quiet install \
-		--constraint constraints/lowest.txt --editable ".[report,dev]"
+		--constraint constraints/lowest.txt --editable ".[report,adapters,dev]"
 	touch $@

@@ -1,0 +1,170 @@
+"""`openai`: chat completions, as OpenAI and many other servers take them.
+
+With a base URL it reaches vLLM, Ollama, LM Studio, OpenRouter, Gemini's compatible endpoint and whatever else speaks
+the protocol. The key is OPENAI_API_KEY, for each of them; servers of one's own may need none.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from spotball_adapters.providers.http import RejectedError, Server, key_from, needed_key, writable
+from spotball_adapters.providers.image_tokens import openai_tokens
+from spotball_adapters.providers.protocol import (
+    Access,
+    Answer,
+    Finish,
+    Message,
+    Picture,
+    Provider,
+    Reply,
+    Request,
+    Settings,
+    TransientError,
+)
+from spotball_adapters.providers.ranges import check_ranges
+
+HOME = "https://api.openai.com/v1"
+KEY = "OPENAI_API_KEY"
+
+MAX_SAMPLES = 128
+"""The most that `n` may be."""
+
+_OPENAI = "api.openai.com"
+_OPENROUTER = "openrouter.ai"
+_GEMINI = "generativelanguage.googleapis.com"
+
+_FINISH: Mapping[str, Finish] = {"stop": "stop", "length": "length", "content_filter": "filtered"}
+# Codes of requests that a filter stopped before the model saw them.
+_FILTERS = frozenset({"content_filter", "content_policy_violation"})
+
+
+class OpenAI:
+    """One model behind an OpenAI-compatible server.
+
+    `max_samples` starts at what the protocol allows. Servers that know no `n` (Ollama, LM Studio) ignore it and give
+    one reply, or refuse it; either way the provider asks for one at a time from then on.
+
+    Raises:
+        OptionError: for an address that cannot be used.
+        PermanentError: for a missing key, where the server is OpenAI's own.
+    """
+
+    name = "openai"
+
+    def __init__(self, access: Access) -> None:
+        key = key_from(KEY) if access.base_url else needed_key(KEY, self.name)
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.model = access.model
+        self._server = Server(access, home=HOME, key=key, headers=headers)
+        self.max_samples = 8 if self._server.host == _GEMINI else MAX_SAMPLES
+
+    def check(self, settings: Settings) -> None:
+        """Refuse what is out of the protocol's range. A server may take less, and then refuses the first request."""
+        check_ranges(settings, self.name, max_temperature=2.0)
+
+    def image_tokens(self, width: int, height: int) -> int | None:
+        """By OpenAI's published rule, for its models whose rule is certain."""
+        return openai_tokens(self.model, width, height) if self._server.host == _OPENAI else None
+
+    def versions(self) -> Mapping[str, str]:
+        """The HTTP client's."""
+        return self._server.versions()
+
+    async def ask(self, request: Request) -> Answer:
+        """Ask once, for all samples of the request or as many as the server gives."""
+        n = len(request.samples)
+        try:
+            body = await self._server.post("/chat/completions", self._body(request, n))
+        except RejectedError as error:
+            if error.code in _FILTERS:
+                return Answer(
+                    (Reply("", "filtered", error.code),) * n, model=None, input_tokens=None, output_tokens=None
+                )
+            if n == 1 or not _about_n(error):
+                raise
+            self.max_samples = n = 1
+            body = await self._server.post("/chat/completions", self._body(request, n))
+        answer = self._answer(body)
+        if len(answer.replies) > n:
+            raise self._server.malformed(f"{len(answer.replies)} choices where {n} were asked for")
+        if len(answer.replies) < n:
+            self.max_samples = min(self.max_samples, len(answer.replies))
+        return answer
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._server.close()
+
+    def _body(self, request: Request, n: int) -> dict[str, Any]:
+        given = request.settings.given()
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": [_message(message, request.picture) for message in request.messages],
+        }
+        if n > 1:
+            body["n"] = n
+        if "seed" in given:
+            # Requests for other samples of one question must not draw the same replies again.
+            given["seed"] += request.samples[0] - 1
+        if "max_output_tokens" in given:
+            # OpenAI's newer models refuse the old name, and the servers of others ignore the new one.
+            own = self._server.host == _OPENAI
+            body["max_completion_tokens" if own else "max_tokens"] = given.pop("max_output_tokens")
+        if self._server.host == _OPENROUTER:
+            # Otherwise it may choose a host that drops settings without a word.
+            body["provider"] = {"require_parameters": True}
+        return body | given
+
+    def _answer(self, body: dict[str, Any]) -> Answer:
+        choices = body.get("choices")
+        if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
+            raise self._server.malformed("no choices")
+        if all(isinstance(choice.get("index"), int) for choice in choices):
+            choices = sorted(choices, key=lambda choice: choice["index"])
+        usage = body.get("usage")
+        usage = usage if isinstance(usage, dict) else {}
+        model = body.get("model")
+        return Answer(
+            tuple(self._reply(choice) for choice in choices),
+            model=model if isinstance(model, str) and model else None,
+            input_tokens=_count(usage.get("prompt_tokens")),
+            output_tokens=_count(usage.get("completion_tokens")),
+        )
+
+    def _reply(self, choice: dict[str, Any]) -> Reply:
+        message = choice.get("message")
+        if not isinstance(message, dict):
+            raise self._server.malformed("a choice without a message")
+        text, refusal = message.get("content"), message.get("refusal")
+        if not isinstance(text, str | None) or not isinstance(refusal, str | None):
+            raise self._server.malformed("a message whose content is no text")
+        said = str(choice.get("finish_reason") or "")
+        if said == "error":
+            raise TransientError(f"{self._server.host}: the model's host failed while it answered")
+        finish = "refused" if refusal else _FINISH.get(said, "other")
+        return Reply(writable(text or refusal or ""), finish, writable(said))
+
+
+def provider(access: Access) -> Provider:
+    """The entry point."""
+    return OpenAI(access)
+
+
+def _message(message: Message, picture: Picture) -> dict[str, Any]:
+    if not message.picture:
+        return {"role": message.role, "content": message.text}
+    url = f"data:{picture.media_type};base64,{base64.b64encode(picture.data).decode()}"
+    parts = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": message.text}]
+    return {"role": message.role, "content": parts}
+
+
+def _about_n(error: RejectedError) -> bool:
+    """Whether a request was refused for asking for several samples."""
+    return error.status in (400, 422) and (error.field == "n" or "candidate" in str(error).lower())
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

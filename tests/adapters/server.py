@@ -1,0 +1,338 @@
+"""A server on loopback that speaks a provider's protocol, with whatever goes wrong scripted.
+
+In a test: `with serve(OpenAIProtocol()) as server: ... server.url, server.asked`. As a process of its own, which prints
+its address: `python -m tests.adapters.server --protocol openai --port 0 --delay 0.05`; what it was asked is at `/log`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import socket
+import struct
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import h11
+
+from tests.adapters.faults import NAMED, Fault, TokenBucket
+from tests.adapters.speaks_openai import OpenAIProtocol
+from tests.adapters.speech import Asked, BadRequest, Speaks, text_of
+
+PROTOCOLS: Mapping[str, Callable[..., Speaks]] = {"openai": OpenAIProtocol}
+BASE_PATH = {"openai": "/v1"}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One request that came.
+
+    Attributes:
+        at: seconds on the monotonic clock.
+        path: with its query.
+        headers: by lower-case names.
+        body: as it came.
+        asked: what it asks; None where it was refused or met a fault before it was read.
+        status: that was answered; 0 where there was no answer.
+    """
+
+    at: float
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+    asked: Asked | None
+    status: int
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class LoopbackServer:
+    """A protocol on a port.
+
+    Replies to a question are numbered from 0 in the order in which they are given, and say so (`speech.text_of`):
+    whoever keeps each reply once has every number once.
+
+    Args:
+        speaks: the protocol.
+        delay: seconds before each answer.
+        seed: of the cells that are named.
+        limit: a rate limit, answered with 429 and `retry-after`.
+        keep: whether to keep requests; counts are kept in any case.
+    """
+
+    def __init__(
+        self,
+        speaks: Speaks,
+        *,
+        delay: float = 0.0,
+        seed: int = 0,
+        limit: TokenBucket | None = None,
+        keep: bool = True,
+        base_path: str = "/v1",
+    ) -> None:
+        self.speaks = speaks
+        self.delay = delay
+        self.seed = seed
+        self.limit = limit
+        self.keep = keep
+        self.base_path = base_path
+        self.seen: list[Seen] = []
+        self.given: Counter[str] = Counter()
+        self.statuses: Counter[int] = Counter()
+        self.connections = 0
+        self.most_at_once = 0
+        self._at_once = 0
+        self._script: deque[Fault | None] = deque()
+        self._every: tuple[int, Fault] | None = None
+        self._always: Fault | None = None
+        self._count = 0
+        self.port = 0
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    @property
+    def url(self) -> str:
+        """The base URL, as a client takes it."""
+        return f"http://127.0.0.1:{self.port}{self.base_path}"
+
+    @property
+    def asked(self) -> list[Asked]:
+        """The requests that were understood."""
+        return [one.asked for one in self.seen if one.asked is not None]
+
+    def script(self, *faults: Fault | None) -> None:
+        """What the next requests meet, one after the other; None is a right answer."""
+        self._script.extend(faults)
+
+    def always(self, fault: Fault | None) -> None:
+        """What each request meets once the script is over."""
+        self._always = fault
+
+    def every(self, n: int, fault: Fault) -> None:
+        """What each n-th request meets."""
+        self._every = (n, fault)
+
+    def log(self) -> dict[str, Any]:
+        """What came so far, in numbers: replies given by question, answers by status."""
+        return {
+            "requests": self._count,
+            "connections": self.connections,
+            "most_at_once": self.most_at_once,
+            "given": dict(self.given),
+            "statuses": {str(status): n for status, n in self.statuses.items()},
+        }
+
+    async def start(self, port: int = 0) -> asyncio.Server:
+        server = await asyncio.start_server(self._connection, "127.0.0.1", port, backlog=1024)
+        self.port = server.sockets[0].getsockname()[1]
+        return server
+
+    def hang_up(self) -> None:
+        """Close what connections are left."""
+        for writer in self._writers:
+            writer.transport.abort()
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self._writers.add(writer)
+        wire = h11.Connection(h11.SERVER)
+        try:
+            while await self._exchange(wire, reader, writer):
+                wire.start_next_cycle()
+        except (ConnectionError, h11.RemoteProtocolError, asyncio.CancelledError):
+            # The client went away, or is being killed: nothing to answer.
+            pass
+        finally:
+            self._writers.discard(writer)
+            writer.close()
+
+    async def _exchange(self, wire: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer one request; whether the connection is good for another."""
+        request = await _next(wire, reader)
+        if not isinstance(request, h11.Request):
+            return False
+        parts = []
+        while isinstance(event := await _next(wire, reader), h11.Data):
+            parts.append(bytes(event.data))
+        if not isinstance(event, h11.EndOfMessage):
+            return False
+        path = request.target.decode()
+        if path == "/log":
+            _send(wire, writer, 200, json.dumps(self.log()).encode(), {})
+        else:
+            headers = {name.decode(): value.decode("latin-1") for name, value in request.headers}
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+            try:
+                await self._answer(wire, writer, request.method.decode(), path, headers, b"".join(parts))
+            finally:
+                self._at_once -= 1
+        await writer.drain()
+        return wire.our_state is h11.DONE and wire.their_state is h11.DONE and not writer.is_closing()
+
+    async def _answer(
+        self,
+        wire: h11.Connection,
+        writer: asyncio.StreamWriter,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes,
+    ) -> None:
+        self._count += 1
+        fault = self._next_fault()
+        if self.delay:
+            await asyncio.sleep(self.delay)
+        status, answer, extra, asked = self._said(fault, method, path, headers, body)
+        cut = fault.kind if fault else ""
+        answered = cut not in ("drop", "reset", "hang")
+        self.statuses[status if answered else 0] += 1
+        if self.keep:
+            self.seen.append(Seen(time.monotonic(), path, headers, body, asked, status if answered else 0))
+        if cut == "slow" and fault:
+            await asyncio.sleep(fault.seconds)
+        if cut == "hang":
+            await asyncio.sleep(3600)
+        if cut == "reset":
+            sock = writer.get_extra_info("socket")
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        if cut in ("drop", "reset"):
+            writer.close()
+            return
+        parts = {"drop-after-headers": 0, "truncated": len(answer) // 2}
+        _send(wire, writer, status, answer, extra, only=parts.get(cut))
+
+    def _said(
+        self, fault: Fault | None, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, bytes, Mapping[str, str], Asked | None]:
+        """Status, body and headers of the answer, and what was asked where that was read."""
+        if self.limit and (wait := self.limit.wait()):
+            answer = self.speaks.error(429, "Rate limit reached", "rate_limit_exceeded", None)
+            return 429, json.dumps(answer).encode(), {"retry-after": f"{wait:.3f}"}, None
+        if fault and fault.kind == "status":
+            answer = self.speaks.error(fault.status, fault.text, fault.code, None)
+            return fault.status, json.dumps(answer).encode(), fault.headers, None
+        if fault and fault.kind == "body":
+            return fault.status, fault.text.encode(), fault.headers, None
+        if fault and fault.kind == "redirect":
+            return 307, b"", {"location": fault.text}, None
+        try:
+            asked = self.speaks.read(method, path, headers, body)
+        except BadRequest as error:
+            answer = self.speaks.error(error.status, str(error), error.code or None, error.field)
+            return error.status, json.dumps(answer).encode(), {}, None
+        question = asked.question
+        first = self.given[question]
+        self.given[question] += asked.n
+        texts = [text_of(question, first + i, self.seed) for i in range(asked.n)]
+        style = fault.style if fault else ""
+        return 200, json.dumps(self.speaks.write(asked, texts, style)).encode(), {}, asked
+
+    def _next_fault(self) -> Fault | None:
+        if self._script:
+            return self._script.popleft()
+        if self._every and self._count % self._every[0] == 0:
+            return self._every[1]
+        return self._always
+
+
+async def _next(wire: h11.Connection, reader: asyncio.StreamReader) -> object:
+    while (event := wire.next_event()) is h11.NEED_DATA:
+        wire.receive_data(await reader.read(2**18))
+    return event
+
+
+def _send(
+    wire: h11.Connection,
+    writer: asyncio.StreamWriter,
+    status: int,
+    body: bytes,
+    headers: Mapping[str, str],
+    only: int | None = None,
+) -> None:
+    """Write an answer; with `only`, that much of its body, and no more."""
+    fields = {"content-type": "application/json", "content-length": str(len(body)), **headers}
+    # To the end, or h11 would hold back the rest of it.
+    parts = [wire.send(h11.Response(status_code=status, headers=list(fields.items())))]
+    if only is None:
+        parts += [wire.send(h11.Data(data=body)), wire.send(h11.EndOfMessage())]
+    else:
+        parts.append(body[:only])
+    writer.write(b"".join(part for part in parts if part))
+    if only is not None:
+        writer.close()
+
+
+@contextlib.contextmanager
+def serve(speaks: Speaks, **options: Any) -> Iterator[LoopbackServer]:
+    """A server in a thread of its own."""
+    server = LoopbackServer(speaks, **options)
+    started = threading.Event()
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+
+    async def run() -> None:
+        listening = await server.start()
+        started.set()
+        await stop.wait()
+        listening.close()
+        server.hang_up()
+        for task in asyncio.all_tasks(loop) - {asyncio.current_task(loop)}:
+            task.cancel()
+        await asyncio.sleep(0)
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(run()), daemon=True)
+    thread.start()
+    if not started.wait(10):
+        raise TimeoutError("the server did not start")
+    try:
+        yield server
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(10)
+        loop.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--protocol", choices=sorted(PROTOCOLS), default="openai")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rate", type=float, default=0.0, help="requests a second; 0 is without limit")
+    parser.add_argument("--burst", type=int, default=10)
+    parser.add_argument("--fault", choices=sorted(NAMED))
+    parser.add_argument("--every", type=int, default=1, help="how many requests meet one fault")
+    parser.add_argument("--ignore-n", action="store_true")
+    options = parser.parse_args()
+    settings = {"ignore_n": True} if options.ignore_n else {}
+    limit = TokenBucket(options.rate, options.burst) if options.rate else None
+    server = LoopbackServer(
+        PROTOCOLS[options.protocol](**settings),
+        delay=options.delay,
+        seed=options.seed,
+        limit=limit,
+        keep=False,
+        base_path=BASE_PATH[options.protocol],
+    )
+    if options.fault:
+        server.every(options.every, NAMED[options.fault])
+
+    async def run() -> None:
+        listening = await server.start(options.port)
+        print(server.url, flush=True)
+        await listening.serve_forever()
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(run())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Chat completions, as OpenAI and its likes speak them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tests.adapters.speech import (
+    INPUT_TOKENS,
+    OUTPUT_TOKENS,
+    Asked,
+    BadRequest,
+    decoded,
+    known,
+    need,
+    number_in,
+    parsed,
+)
+
+_FIELDS = {"model", "messages", "n", "temperature", "top_p", "seed", "max_tokens", "max_completion_tokens"}
+_DATA_URL = re.compile(r"data:(image/(?:png|jpeg|webp|gif));base64,(.+)", re.DOTALL)
+
+
+class OpenAIProtocol:
+    """Chat completions.
+
+    Args:
+        keys: those that are taken; None takes any, or none at all, as a server of one's own does.
+        ignore_n: gives one choice however many are asked for, as Ollama and LM Studio do.
+        most: the most choices at a time; more is an error about `n`.
+        models: the names that are known; None knows all.
+    """
+
+    def __init__(
+        self,
+        *,
+        keys: set[str] | None = None,
+        ignore_n: bool = False,
+        most: int = 128,
+        models: set[str] | None = None,
+    ) -> None:
+        self.keys = keys
+        self.ignore_n = ignore_n
+        self.most = most
+        self.models = models
+
+    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Asked:
+        need(path == "/v1/chat/completions", f"unknown path {path}", status=404)
+        need(method == "POST", f"no {method} here", status=405)
+        need(headers.get("content-type") == "application/json", "the content type is not application/json", status=415)
+        key = headers.get("authorization", "").removeprefix("Bearer ") or None
+        if self.keys is not None and key not in self.keys:
+            # As some servers do: they repeat the key.
+            raise BadRequest(f"Incorrect API key provided: {key}", status=401, code="invalid_api_key")
+        given = parsed(body)
+        known(given, _FIELDS, "the request")
+        need(isinstance(given.get("model"), str), "model is missing", field="model")
+        if self.models is not None and given["model"] not in self.models:
+            raise BadRequest(f"The model `{given['model']}` does not exist", status=404, code="model_not_found")
+        number_in(given, "n", 1, 128, whole=True)
+        number_in(given, "temperature", 0, 2)
+        number_in(given, "top_p", 0, 1)
+        number_in(given, "seed", -(2**63), 2**63 - 1, whole=True)
+        for name in ("max_tokens", "max_completion_tokens"):
+            number_in(given, name, 1, 2**31, whole=True)
+        n = given.get("n", 1)
+        if n > self.most:
+            raise BadRequest(f"n is {n}, at most {self.most} is supported", field="n")
+        turns, pictures = _messages(given.get("messages"))
+        settings = {name: given[name] for name in given if name not in ("model", "messages", "n")}
+        return Asked(given["model"], turns, pictures, settings, 1 if self.ignore_n else n, key)
+
+    def write(self, asked: Asked, texts: list[str], style: str) -> dict[str, Any]:
+        choices = []
+        for index, text in enumerate(texts):
+            message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
+            finish: str | None = "stop"
+            if style == "refusal":
+                message |= {"content": None, "refusal": "I can't help with that."}
+            elif style == "filtered":
+                message["content"], finish = "", "content_filter"
+            elif style == "empty":
+                message["content"] = ""
+            elif style == "cut-off":
+                message["content"], finish = text[:10], "length"
+            elif style == "strange":
+                finish = "tool_calls"
+            choices.append({"index": index, "message": message, "finish_reason": finish, "logprobs": None})
+        return {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": f"{asked.model}-2025-04-14",
+            # Not in order: nothing in the protocol says that they are.
+            "choices": choices[::-1],
+            "usage": {
+                "prompt_tokens": INPUT_TOKENS,
+                "completion_tokens": OUTPUT_TOKENS * len(texts),
+                "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS * len(texts),
+            },
+        }
+
+    def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
+        return {"error": {"message": message, "type": "error", "param": field, "code": code}}
+
+
+def _messages(messages: object) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, bytes], ...]]:
+    need(isinstance(messages, list) and bool(messages), "messages is missing", field="messages")
+    assert isinstance(messages, list)
+    turns, pictures = [], []
+    for message in messages:
+        known(message, {"role", "content"}, "a message")
+        need(message.get("role") in ("system", "user", "assistant"), "an unknown role", field="messages")
+        content = message.get("content")
+        if isinstance(content, list):
+            text = ""
+            for part in content:
+                kind = part.get("type")
+                if kind == "text":
+                    known(part, {"type", "text"}, "a text part")
+                    text += part["text"]
+                else:
+                    need(kind == "image_url", f"an unknown part {kind!r}", field="messages")
+                    known(part, {"type", "image_url"}, "an image part")
+                    known(part["image_url"], {"url", "detail"}, "an image")
+                    match = _DATA_URL.fullmatch(part["image_url"].get("url", ""))
+                    if match is None:
+                        raise BadRequest("the image is no data URL")
+                    pictures.append((match[1], decoded(match[2])))
+            content = text
+        need(isinstance(content, str), "a message without content", field="messages")
+        turns.append((message["role"], content))
+    return tuple(turns), tuple(pictures)

@@ -1,0 +1,41 @@
+"""Tokens of images, against cases worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_adapters.providers.image_tokens import openai_tokens
+
+
+@pytest.mark.parametrize(
+    ("model", "width", "height", "tokens"),
+    [
+        # 20 x 12 patches (360 / 32 = 11.25) are 240; 240 * 1.62 = 388.8.
+        ("gpt-4.1-mini", 640, 360, 389),
+        ("gpt-4.1-mini-2025-04-14", 640, 360, 389),
+        # 240 * 2.46 = 590.4; 240 * 1.72 = 412.8.
+        ("gpt-4.1-nano", 640, 360, 591),
+        ("o4-mini", 640, 360, 413),
+        # The guide's first example: 32 x 32 patches are 1024; 1024 * 1.62 = 1658.88.
+        ("gpt-4.1-mini", 1024, 1024, 1659),
+        # Its second: 1800 x 2400 takes 57 x 75 patches, made smaller until 33 x 44 = 1452 are left; * 1.62 = 2352.24.
+        ("gpt-4.1-mini", 1800, 2400, 2353),
+        ("gpt-4.1-mini", 1, 1, 2),
+        ("gpt-4o", 640, 360, None),
+        ("gpt-4.1", 640, 360, None),
+        ("gpt-4.1-minimal", 640, 360, None),
+        ("gpt-4.1-mini-audio", 640, 360, None),
+        ("Qwen/Qwen2.5-VL-7B-Instruct", 640, 360, None),
+    ],
+)
+def test_openai(model: str, width: int, height: int, tokens: int | None) -> None:
+    assert openai_tokens(model, width, height) == tokens
+
+
+@given(width=st.integers(1, 6000), height=st.integers(1, 6000))
+def test_no_image_costs_more_than_1536_patches(width: int, height: int) -> None:
+    tokens = openai_tokens("gpt-4.1-mini", width, height)
+    assert tokens is not None
+    assert 0 < tokens <= 2489  # 1536 * 1.62 = 2488.32

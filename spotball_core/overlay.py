@@ -8,6 +8,7 @@ not even that fits, the image is first enlarged by a whole number.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -28,13 +29,25 @@ STYLE = 1
 LARGEST = 8000
 """Pixels along a side of what is drawn, at most."""
 
-_SMALLEST, _SHARE = 10, 0.21
-"""Size of the labels in cells: at least in pixels, and as a share of the cell's shorter side."""
+_WANTED = 13
+"""Size of the labels in an image 360 pixels high; larger in a higher one, which is made smaller before a model sees it."""
 
-_MARGIN_TYPE = 9
-"""Size of the labels on the margin in an image that is not enlarged, at least, in pixels."""
+_SHARE = 0.21
+"""The same as a share of the cell's shorter side; the labels of large cells are as large as this."""
 
-_LIGHT, _DARK, _LINE = (255, 255, 255), (0, 0, 0), 150
+_ACROSS, _DOWN = 0.65, 0.4
+"""How much of a cell its label covers in width and height, at most, where it is smaller than wanted."""
+
+_IN_CELLS, _ON_MARGIN = 10, 9
+"""Smallest type that reads, in pixels: over an image, and beside it."""
+
+_APART = 3
+"""Pixels between two names on the margin, at least."""
+
+_LIGHT, _DARK = (255, 255, 255), (0, 0, 0)
+_STRONG, _FAINT = 150, 70
+"""Opacity of the lines, of 255: all between labeled cells; between others every fifth, to count by, and the rest."""
+
 _PAPER, _INK = (24, 24, 24), (255, 255, 255)
 
 
@@ -71,17 +84,21 @@ def layout(grid: Grid) -> Layout:
         2
     """
     width, height = round(grid.width), round(grid.height)
-    size = max(_SMALLEST, round(_SHARE * min(grid.cell_width, grid.cell_height)))
-    wide, high = _room(f"{_widest_row(grid)}{grid.cols}", size)
-    found = None
-    if wide <= 0.7 * grid.cell_width and high <= 0.5 * grid.cell_height:
+    wanted = max(_WANTED, round(_WANTED * height / 360))
+    row = _widest([row_name(i + 1) for i in range(grid.rows)])
+    col = _widest([str(i + 1) for i in range(grid.cols)])
+    size = max(
+        min(wanted, _fitting(row + col, _ACROSS * grid.cell_width, _DOWN * grid.cell_height)),
+        round(_SHARE * min(grid.cell_width, grid.cell_height)),
+    )
+    if size >= _IN_CELLS:
         found = Layout(1, size, (0, 0), (width, height))
     else:
-        wide, high = _room(str(grid.cols), _MARGIN_TYPE)
-        scale = math.ceil(max((wide + 3) / grid.cell_width, (high + 3) / grid.cell_height, 1))
-        side = _room(_widest_row(grid), _MARGIN_TYPE)[0] + 8
-        margin = (side, high + 8)
-        found = Layout(scale, _MARGIN_TYPE, margin, (width * scale + 2 * margin[0], height * scale + 2 * margin[1]))
+        size = max(_ON_MARGIN, min(wanted, _fitting(col, grid.cell_width - _APART, grid.cell_height - _APART)))
+        wide, high = _room(col, size)
+        scale = max(1, math.ceil((wide + _APART) / grid.cell_width), math.ceil((high + _APART) / grid.cell_height))
+        margin = (_room(row, size)[0] + size, high + size)
+        found = Layout(scale, size, margin, (width * scale + 2 * margin[0], height * scale + 2 * margin[1]))
     if max(found.size) > LARGEST:
         raise GridError(f"{grid} would have to be drawn {found.size[0]} x {found.size[1]} pixels large, over {LARGEST}")
     return found
@@ -110,8 +127,10 @@ def gridded(image: Image, grid: Grid) -> Image:
         drawn = drawn.resize((width, height), Images.Resampling.BICUBIC)
     xs = [round(i * width / grid.cols) for i in range(grid.cols + 1)]
     ys = [round(i * height / grid.rows) for i in range(grid.rows + 1)]
-    _lines(ImageDraw.Draw(drawn, "RGBA"), xs, ys, max(1, round(min(width, height) / 480)))
-    if plan.margin == (0, 0):
+    labeled = plan.margin == (0, 0)
+    thick = max(1, round(min(width, height) / 480))
+    _lines(ImageDraw.Draw(drawn, "RGBA"), xs, ys, thick, every=1 if labeled else 5)
+    if labeled:
         _labels(ImageDraw.Draw(drawn), grid, xs, ys, plan.type)
         return drawn
     framed = Images.new("RGB", plan.size, _PAPER)
@@ -120,15 +139,17 @@ def gridded(image: Image, grid: Grid) -> Image:
     return framed
 
 
-def _lines(draw: ImageDraw, xs: list[int], ys: list[int], thick: int) -> None:
+def _lines(draw: ImageDraw, xs: list[int], ys: list[int], thick: int, *, every: int) -> None:
     """Between the cells: a dark line and a light one side by side, so that one of them shows on any ground."""
     width, height = xs[-1], ys[-1]
-    for x in xs[1:-1]:
-        draw.rectangle((x - thick, 0, x - 1, height), (*_DARK, _LINE))
-        draw.rectangle((x, 0, x + thick - 1, height), (*_LIGHT, _LINE))
-    for y in ys[1:-1]:
-        draw.rectangle((0, y - thick, width, y - 1), (*_DARK, _LINE))
-        draw.rectangle((0, y, width, y + thick - 1), (*_LIGHT, _LINE))
+    for i, x in enumerate(xs[1:-1], start=1):
+        opacity = _FAINT if i % every else _STRONG
+        draw.rectangle((x - thick, 0, x - 1, height), (*_DARK, opacity))
+        draw.rectangle((x, 0, x + thick - 1, height), (*_LIGHT, opacity))
+    for i, y in enumerate(ys[1:-1], start=1):
+        opacity = _FAINT if i % every else _STRONG
+        draw.rectangle((0, y - thick, width, y - 1), (*_DARK, opacity))
+        draw.rectangle((0, y, width, y + thick - 1), (*_LIGHT, opacity))
 
 
 def _labels(draw: ImageDraw, grid: Grid, xs: list[int], ys: list[int], size: int) -> None:
@@ -155,8 +176,14 @@ def _names(draw: ImageDraw, grid: Grid, xs: list[int], ys: list[int], plan: Layo
             draw.text((x, y), str(col + 1), _INK, font, anchor="mm")
 
 
-def _widest_row(grid: Grid) -> str:
-    return "W" * len(row_name(grid.rows))
+def _widest(names: Sequence[str]) -> str:
+    return max(names, key=_font(100).getlength)
+
+
+def _fitting(text: str, width: float, height: float) -> int:
+    """The largest size, from 1, at which a text is no larger than this; all in pixels."""
+    wide, high = _room(text, 100)
+    return max(1, math.floor(100 * min(width / wide, height / high)))
 
 
 def _room(text: str, size: int) -> tuple[int, int]:

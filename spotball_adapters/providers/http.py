@@ -205,6 +205,16 @@ def writable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def count(value: object) -> int | None:
+    """A number of tokens, as usage gives it; None for anything else.
+
+    Examples:
+        >>> count(7), count(None), count("7")
+        (7, None, None)
+    """
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
 def said_by(error: Exception) -> str:
     """An error's kind and what it says, if anything."""
     said = str(error)

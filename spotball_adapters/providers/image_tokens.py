@@ -43,6 +43,34 @@ def openai_tokens(model: str, width: int, height: int) -> int | None:
     return math.ceil(patches * rate)
 
 
+def anthropic_tokens(width: int, height: int) -> int | None:
+    """Tokens of an image for Claude: about one for each 750 pixels (Anthropic, guide "Vision").
+
+    None for images with a side of more than 1568 pixels or more than 1600 tokens: older models make them smaller first,
+    newer ones do not.
+
+    Examples:
+        >>> anthropic_tokens(640, 360)
+        308
+    """
+    tokens = math.ceil(width * height / 750)
+    return tokens if max(width, height) <= 1568 and tokens <= 1600 else None
+
+
+def gemini_tokens(model: str, width: int, height: int) -> int | None:
+    """Tokens of an image for Gemini 2: 258 where no side has more than 384 pixels (Google, guide "Understand tokens").
+
+    None for larger ones, which are cut into tiles by two published rules that do not agree: 640 x 360 pixels are one
+    tile by one of them and six by the other.
+
+    Examples:
+        >>> gemini_tokens("gemini-2.0-flash-001", 384, 216)
+        258
+        >>> gemini_tokens("gemini-2.0-flash-001", 640, 360)
+    """
+    return 258 if model.startswith("gemini-2.") and max(width, height) <= 384 else None
+
+
 def _is(model: str, name: str) -> bool:
     """Whether a model is the named one, or a dated version of it."""
     return model == name or (model.startswith(f"{name}-") and model[len(name) + 1 :][:4].isdigit())

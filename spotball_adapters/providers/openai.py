@@ -10,7 +10,7 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from spotball_adapters.providers.http import RejectedError, Server, key_from, needed_key, writable
+from spotball_adapters.providers.http import RejectedError, Server, count, key_from, needed_key, writable
 from spotball_adapters.providers.image_tokens import openai_tokens
 from spotball_adapters.providers.protocol import (
     Access,
@@ -130,8 +130,8 @@ class OpenAI:
         return Answer(
             tuple(self._reply(choice) for choice in choices),
             model=model if isinstance(model, str) and model else None,
-            input_tokens=_count(usage.get("prompt_tokens")),
-            output_tokens=_count(usage.get("completion_tokens")),
+            input_tokens=count(usage.get("prompt_tokens")),
+            output_tokens=count(usage.get("completion_tokens")),
         )
 
     def _reply(self, choice: dict[str, Any]) -> Reply:
@@ -164,7 +164,3 @@ def _message(message: Message, picture: Picture) -> dict[str, Any]:
 def _about_n(error: RejectedError) -> bool:
     """Whether a request was refused for asking for several samples."""
     return error.status in (400, 422) and (error.field == "n" or "candidate" in str(error).lower())
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

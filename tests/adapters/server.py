@@ -22,11 +22,12 @@ from typing import Any
 import h11
 
 from tests.adapters.faults import NAMED, Fault, TokenBucket
+from tests.adapters.speaks_anthropic import AnthropicProtocol
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.adapters.speech import Asked, BadRequest, Speaks, text_of
 
-PROTOCOLS: Mapping[str, Callable[..., Speaks]] = {"openai": OpenAIProtocol}
-BASE_PATH = {"openai": "/v1"}
+PROTOCOLS: Mapping[str, Callable[..., Speaks]] = {"anthropic": AnthropicProtocol, "openai": OpenAIProtocol}
+BASE_PATH = {"anthropic": "", "openai": "/v1"}
 
 
 @dataclass(frozen=True)

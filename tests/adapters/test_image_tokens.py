@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotball_adapters.providers.image_tokens import openai_tokens
+from spotball_adapters.providers.image_tokens import anthropic_tokens, gemini_tokens, openai_tokens
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,33 @@ from spotball_adapters.providers.image_tokens import openai_tokens
 )
 def test_openai(model: str, width: int, height: int, tokens: int | None) -> None:
     assert openai_tokens(model, width, height) == tokens
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "tokens"),
+    [
+        (640, 360, 308),  # 230400 / 750 = 307.2
+        (1000, 1000, 1334),  # the guide's own example
+        (1092, 1092, 1590),  # 1192464 / 750 = 1589.95, likewise
+        (1100, 1100, None),  # 1613.3
+        (1569, 100, None),
+    ],
+)
+def test_anthropic(width: int, height: int, tokens: int | None) -> None:
+    assert anthropic_tokens(width, height) == tokens
+
+
+@pytest.mark.parametrize(
+    ("model", "width", "height", "tokens"),
+    [
+        ("gemini-2.0-flash-001", 384, 384, 258),
+        ("gemini-2.5-flash", 100, 50, 258),
+        ("gemini-2.0-flash-001", 385, 100, None),
+        ("gemini-3-flash", 100, 50, None),
+    ],
+)
+def test_gemini(model: str, width: int, height: int, tokens: int | None) -> None:
+    assert gemini_tokens(model, width, height) == tokens
 
 
 @given(width=st.integers(1, 6000), height=st.integers(1, 6000))

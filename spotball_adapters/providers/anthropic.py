@@ -1,0 +1,124 @@
+"""`anthropic`: the Messages API. The key is ANTHROPIC_API_KEY."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from spotball_adapters.providers.http import Server, count, needed_key, writable
+from spotball_adapters.providers.image_tokens import anthropic_tokens
+from spotball_adapters.providers.protocol import (
+    Access,
+    Answer,
+    Finish,
+    Message,
+    Picture,
+    Provider,
+    Reply,
+    Request,
+    Settings,
+)
+from spotball_adapters.providers.ranges import check_ranges, refuse
+
+HOME = "https://api.anthropic.com"
+KEY = "ANTHROPIC_API_KEY"
+VERSION = "2023-06-01"
+"""Of the API, as its header names it."""
+
+MAX_OUTPUT_TOKENS = 4096
+"""Sent where no other is given, since the API has no default: as much as each of its models can say."""
+
+_FINISH: Mapping[str, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refused",
+}
+_INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+class Anthropic:
+    """One Claude model. The API gives one reply a request, and takes no seed.
+
+    Raises:
+        OptionError: for an address that cannot be used.
+        PermanentError: for a missing key.
+    """
+
+    name = "anthropic"
+
+    def __init__(self, access: Access) -> None:
+        key = needed_key(KEY, self.name)
+        self.model = access.model
+        self.max_samples = 1
+        self._server = Server(access, home=HOME, key=key, headers={"x-api-key": key, "anthropic-version": VERSION})
+
+    def check(self, settings: Settings) -> None:
+        """Refuse a seed, which the API does not have, and what is out of range."""
+        refuse(settings, "seed", why="the Messages API of anthropic has no seed")
+        check_ranges(settings, self.name, max_temperature=1.0)
+
+    def image_tokens(self, width: int, height: int) -> int | None:
+        """By Anthropic's published rule, for images that it does not make smaller."""
+        return anthropic_tokens(width, height)
+
+    def versions(self) -> Mapping[str, str]:
+        """The HTTP client's and the API's."""
+        return {**self._server.versions(), "anthropic-version": VERSION}
+
+    async def ask(self, request: Request) -> Answer:
+        """Ask once, for one sample."""
+        body = await self._server.post("/v1/messages", self._body(request))
+        text = self._text(body.get("content"))
+        said = str(body.get("stop_reason") or "")
+        usage = body.get("usage")
+        usage = usage if isinstance(usage, dict) else {}
+        inputs = [tokens for name in _INPUT if (tokens := count(usage.get(name))) is not None]
+        model = body.get("model")
+        return Answer(
+            (Reply(writable(text), _FINISH.get(said, "other"), writable(said)),),
+            model=model if isinstance(model, str) and model else None,
+            input_tokens=sum(inputs) if inputs else None,
+            output_tokens=count(usage.get("output_tokens")),
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._server.close()
+
+    def _text(self, blocks: object) -> str:
+        if not isinstance(blocks, list):
+            raise self._server.malformed("no content")
+        texts = []
+        for block in blocks:
+            if isinstance(block, dict) and block.get("type") == "text":
+                if not isinstance(text := block.get("text"), str):
+                    raise self._server.malformed("a block of text without text")
+                texts.append(text)
+        return "".join(texts)
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        given = request.settings.given()
+        body: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": given.pop("max_output_tokens", MAX_OUTPUT_TOKENS),
+            "messages": [_message(turn, request.picture) for turn in request.messages if turn.role != "system"],
+        }
+        if system := "\n\n".join(turn.text for turn in request.messages if turn.role == "system"):
+            body["system"] = system
+        return body | given
+
+
+def provider(access: Access) -> Provider:
+    """The entry point."""
+    return Anthropic(access)
+
+
+def _message(message: Message, picture: Picture) -> dict[str, Any]:
+    if not message.picture:
+        return {"role": message.role, "content": message.text}
+    source = {"type": "base64", "media_type": picture.media_type, "data": base64.b64encode(picture.data).decode()}
+    blocks = [{"type": "image", "source": source}, {"type": "text", "text": message.text}]
+    return {"role": message.role, "content": blocks}

@@ -1,0 +1,115 @@
+"""The Messages API, as Anthropic speaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.adapters.speech import (
+    INPUT_TOKENS,
+    OUTPUT_TOKENS,
+    Asked,
+    BadRequest,
+    decoded,
+    known,
+    need,
+    number_in,
+    parsed,
+)
+
+_FIELDS = {"model", "messages", "max_tokens", "system", "temperature", "top_p", "top_k", "stop_sequences"}
+_MEDIA = {"image/png", "image/jpeg", "image/webp", "image/gif"}
+
+
+class AnthropicProtocol:
+    """Messages; `keys` are those that are taken."""
+
+    def __init__(self, *, keys: set[str] | None = None) -> None:
+        self.keys = keys
+
+    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Asked:
+        need(path == "/v1/messages", f"unknown path {path}", status=404)
+        need(method == "POST", f"no {method} here", status=405)
+        need(headers.get("content-type") == "application/json", "the content type is not application/json")
+        need(headers.get("anthropic-version") == "2023-06-01", "anthropic-version: header is required")
+        key = headers.get("x-api-key")
+        if not key or (self.keys is not None and key not in self.keys):
+            raise BadRequest(f"invalid x-api-key: {key}", status=401, code="authentication_error")
+        given = parsed(body)
+        known(given, _FIELDS, "the request")
+        need(isinstance(given.get("model"), str), "model: Field required")
+        need("max_tokens" in given, "max_tokens: Field required")
+        number_in(given, "max_tokens", 1, 200_000, whole=True)
+        number_in(given, "temperature", 0, 1)
+        number_in(given, "top_p", 0, 1)
+        turns, pictures = _messages(given.get("messages"))
+        if "system" in given:
+            need(isinstance(given["system"], str), "system: no text")
+            turns = (("system", given["system"]), *turns)
+        settings = {name: given[name] for name in given if name not in ("model", "messages", "system")}
+        return Asked(given["model"], turns, pictures, settings, 1, key)
+
+    def write(self, asked: Asked, texts: list[str], style: str) -> dict[str, Any]:
+        (text,) = texts
+        # In two blocks, with one between that is no text: what is said is all of the text.
+        content: list[dict[str, Any]] = [
+            {"type": "text", "text": text[:5]},
+            {"type": "thinking", "thinking": "Cell: F10", "signature": ""},
+            {"type": "text", "text": text[5:]},
+        ]
+        stop = "end_turn"
+        if style == "refusal":
+            content, stop = [], "refusal"
+        elif style == "empty":
+            content = []
+        elif style == "cut-off":
+            content, stop = [{"type": "text", "text": text[:10]}], "max_tokens"
+        elif style == "strange":
+            stop = "pause_turn"
+        return {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": f"{asked.model}-20250514",
+            "content": content,
+            "stop_reason": stop,
+            "stop_sequence": None,
+            "usage": {
+                "input_tokens": INPUT_TOKENS - 100,
+                "cache_creation_input_tokens": 0,
+                "cache_read_input_tokens": 100,
+                "output_tokens": OUTPUT_TOKENS,
+            },
+        }
+
+    def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
+        kinds = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error", 529: "overloaded_error"}
+        kind = code or kinds.get(status, "api_error" if status >= 500 else "invalid_request_error")
+        return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
+
+
+def _messages(messages: object) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, bytes], ...]]:
+    need(isinstance(messages, list) and bool(messages), "messages: Field required")
+    assert isinstance(messages, list)
+    turns, pictures = [], []
+    for message in messages:
+        known(message, {"role", "content"}, "a message")
+        need(message.get("role") in ("user", "assistant"), "messages: unexpected role")
+        content = message.get("content")
+        if isinstance(content, list):
+            text = ""
+            for block in content:
+                if block.get("type") == "text":
+                    known(block, {"type", "text"}, "a text block")
+                    text += block["text"]
+                else:
+                    need(block.get("type") == "image", "messages: unexpected block")
+                    known(block, {"type", "source"}, "an image block")
+                    known(block["source"], {"type", "media_type", "data"}, "a source")
+                    need(block["source"].get("type") == "base64", "messages: unexpected source")
+                    need(block["source"].get("media_type") in _MEDIA, "messages: unexpected media type")
+                    pictures.append((block["source"]["media_type"], decoded(block["source"]["data"])))
+            content = text
+        need(isinstance(content, str) and bool(content), "messages: text content blocks must be non-empty")
+        turns.append((message["role"], content))
+    return tuple(turns), tuple(pictures)

@@ -75,23 +75,23 @@ def process(command: Sequence[str], *, env: Mapping[str, str] | None = None, acc
         CalledProcessError: if it ends with a status other than those accepted; what it printed is shown.
     """
     reading, writing = os.pipe()
-    waiter = subprocess.Popen(
+    done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _WAITER, str(writing), *command],
+        check=False,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=env and {**os.environ, **env},
         pass_fds=(writing,),
     )
     os.close(writing)
-    assert waiter.stdout is not None
-    said = waiter.stdout.read()
-    status = waiter.wait()
+    with os.fdopen(reading) as pipe:
+        told = pipe.read()
+    status = done.returncode
     seconds = kilobytes = 0.0
-    if started := not status:
-        with os.fdopen(reading) as told:
-            seconds, status, kilobytes = json.load(told)
-    if not started or status not in accept:
-        print(said.decode(errors="replace"))
+    if told:
+        seconds, status, kilobytes = json.loads(told)
+    if not told or status not in accept:
+        print(done.stdout.decode(errors="replace"))
         raise subprocess.CalledProcessError(status, command)
     return Usage(seconds, kilobytes / 1024)
 

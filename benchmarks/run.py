@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from page import write_page
 from results import Figure, Result, Setting, here_and_now, show
 
 HERE = Path(__file__).parent
-KEPT = HERE / "kept.json"
+KEPT = "kept.json"
 DOCS = HERE.parent / "docs"
 PLOTS = Path("assets/benchmarks")
 """Below the documentation's folder."""
@@ -74,12 +74,14 @@ def run(benchmark: Benchmark, docs: Path = DOCS) -> Result:
         seconds = time.perf_counter() - start
         figures = tuple(Figure(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines())
     names = [figure.name for figure in figures]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise ValueError(f"{benchmark.name} gives figures of the same name: {', '.join(sorted(twice))}")
-    return Result(benchmark.name, benchmark.text, seconds, figures, here_and_now(), done.returncode == 0)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        print(f"{benchmark.name} gives several figures one name: {', '.join(twice)}", file=sys.stderr)
+    finished = done.returncode == 0 and not twice
+    return Result(benchmark.name, benchmark.text, seconds, figures, here_and_now(), finished)
 
 
-def read_kept(file: Path = KEPT) -> dict[str, Result]:
+def read_kept(file: Path) -> dict[str, Result]:
     """The figures that were last kept, by benchmark."""
     if not file.exists():
         return {}
@@ -96,42 +98,42 @@ def read_kept(file: Path = KEPT) -> dict[str, Result]:
     }
 
 
-def write_kept(kept: Mapping[str, Result], new: Iterable[Result], file: Path = KEPT) -> None:
+def write_kept(kept: Mapping[str, Result], new: Iterable[Result], file: Path) -> None:
     """Keep new results beside those of other benchmarks; what failed replaces nothing."""
     together = {**kept, **{result.name: result for result in new if result.finished}}
     records = [asdict(together[name]) for name in sorted(together)]
     file.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None, *, folder: Path = HERE, docs: Path = DOCS) -> int:
     """Print claims and figures as they come, then what moved; 1 if a benchmark failed."""
-    known = benchmarks()
+    known = benchmarks(folder)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these of {', '.join(known)}")
     parser.add_argument("--keep", action="store_true", help="later runs are compared with the figures of this one")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if strangers := set(options.names) - set(known):
         parser.error(f"there is no {', '.join(sorted(strangers))}, only {', '.join(known)}")
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
 
-    kept = read_kept()
+    kept = read_kept(folder / KEPT)
     results = []
     for name in options.names or known:
         print(f"\n{name}\n{known[name].text}\n", flush=True)
-        result = run(known[name])
+        result = run(known[name], docs)
         results.append(result)
         print(f"{name} {'took' if result.finished else 'FAILED after'} {result.seconds:.0f} s", flush=True)
     show(results, kept)
     if not options.names:
-        plots = {name: known[name].plot for name in known}
-        write_page(DOCS / "benchmarks.md", results, kept, plots)
-        print(f"wrote {DOCS / 'benchmarks.md'}")
+        page = docs / "benchmarks.md"
+        write_page(page, results, kept, {name: benchmark.plot for name, benchmark in known.items()})
+        print(f"wrote {page}")
     if options.keep:
-        write_kept(kept, results)
-        print(f"kept in {KEPT}")
+        write_kept(kept, results, folder / KEPT)
+        print(f"kept in {folder / KEPT}")
     return 0 if all(result.finished for result in results) else 1
 
 
 if __name__ == "__main__":
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     sys.exit(main())

@@ -1,0 +1,176 @@
+"""Where the time of whole commands goes, and the floor below which it cannot: written to docs/assets/profile.json.
+
+Each command runs on synthetic data of the full release's size in a process of its own. A timer looks at its main thread
+every 5 ms and gives the time since the last look to what runs: the innermost place on the stack that `PLACES` knows.
+What worker threads do is time of what waits for them.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+
+ROOT = Path(__file__).parents[1]
+OUT = ROOT / "docs/assets/profile.json"
+ROUNDS = 3
+EVERY = 0.005
+
+PLACES = {
+    "imports": ("<frozen importlib",),
+    "optimal transport": ("/metrics/transport.py",),
+    "mixtures": ("/stats/em.py", "/stats/mixture.py"),
+    "noise ceiling": ("/stats/ceiling.py",),
+    "resampling": ("/stats/bootstrap.py", "/estimates.py:_drawn"),
+    "threshold fit": ("/stats/thresholds.py", "/replication/thresholds.py"),
+    "drawing": ("/matplotlib/", "/report/canvas.py", "/report/charts", "/report/figures.py", "/report/maps.py"),
+    "page and pictures": ("/report/page", "/report/inline.py", "/report/gallery.py", "/report/pictures.py"),
+    "tables": ("/report/tables.py", "/rich/"),
+    "reading": ("/spotball_core/io/", "/spotball_core/counts.py", "/scoring.py:load", "/replication/release_files.py"),
+}
+"""Parts of files' names, and functions in them, by what they are about; the first that fits the innermost frame."""
+
+REST = "metrics and the rest"
+AROUND = "interpreter"
+
+READ = "import polars, sys; polars.scan_ndjson(f'{sys.argv[1]}/responses*.jsonl').collect()"
+FLOORS = {
+    "an interpreter that does nothing": "pass",
+    "import numpy, polars, pydantic, typer": "import numpy, polars, pydantic, typer",
+    "import ot": "import ot",
+    "import matplotlib.figure, jinja2": "import matplotlib.figure, jinja2",
+    "Polars reads the responses that score reads": READ,
+}
+"""Statements in a fresh interpreter, which is given the study's folder."""
+
+
+def place_of(frame: FrameType | None) -> str:
+    """What a stack is about."""
+    while frame is not None:
+        code = frame.f_code
+        here = f"{code.co_filename}:{code.co_name}"
+        for place, marks in PLACES.items():
+            if any(mark in here for mark in marks):
+                return place
+        frame = frame.f_back
+    return REST
+
+
+def watched(file: Path, arguments: list[str]) -> None:
+    """Run the command in this process and write how many seconds each place took."""
+    seconds: dict[str, float] = defaultdict(float)
+    last = time.perf_counter()
+
+    def look(_: int, frame: FrameType | None) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        seconds[place_of(frame)] += now - last
+        last = now
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, EVERY, EVERY)
+    sys.argv = ["spotball", *arguments]
+    try:
+        from spotball_core.cli.app import main
+
+        main()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        file.write_text(json.dumps(seconds), encoding="utf-8")
+
+
+def profiles(commands: dict[str, list[str]], folder: Path) -> list[dict[str, object]]:
+    """Each command's seconds by place, means of runs that take turns, and its peak memory."""
+    from measure import process
+
+    seconds: dict[str, dict[str, float]] = {name: defaultdict(float) for name in commands}
+    megabytes = dict.fromkeys(commands, 0.0)
+    for _ in range(ROUNDS):
+        for name, arguments in commands.items():
+            file = folder / "seconds.json"
+            used = process([sys.executable, __file__, str(file), *arguments], accept=(0, 1))
+            found = json.loads(file.read_text(encoding="utf-8"))
+            for place, each in {**found, AROUND: used.seconds - sum(found.values())}.items():
+                seconds[name][place] += each / ROUNDS
+            megabytes[name] = max(megabytes[name], used.megabytes)
+    return [
+        {
+            "command": name,
+            "seconds": sum(places.values()),
+            "megabytes": megabytes[name],
+            "places": dict(sorted(places.items(), key=lambda item: -item[1])),
+        }
+        for name, places in seconds.items()
+    ]
+
+
+def solver_alone(folder: Path) -> tuple[int, float]:
+    """How many pairs `spotball score` transports, and how long POT's solver takes for what they differ in."""
+    import numpy as np
+    from measure import in_turn
+    from ot.lp.emd_wrap import emd_c
+
+    from spotball_core import ScorePolicy
+    from spotball_core.groups import Scoring
+    from spotball_core.scoring import load
+
+    counts, scenes = load(folder, None, participants=False)
+    scoring = Scoring(counts, scenes, ScorePolicy.standard(reference="human"))
+    problems = []
+    for group in scoring.groups:
+        answers = scoring.estimator(group).answers
+        if answers.is_reference or answers.reference is None:
+            continue
+        distances = scoring.arrays.grids[0].distances
+        for p, q in zip(answers.mass, answers.reference, strict=True):
+            left = p / p.sum() - q / q.sum()
+            more, less = np.flatnonzero(left > 0), np.flatnonzero(left < 0)
+            cost = np.ascontiguousarray(distances[np.ix_(more, less)])
+            problems.append((left[more], -left[less] * (left[more].sum() / -left[less].sum()), cost))
+    solve = {"solver": lambda: [emd_c(p, q, cost, 10_000_000, 1) for p, q, cost in problems]}
+    return len(problems), in_turn(solve, ROUNDS)["solver"]
+
+
+def main() -> None:
+    """Profile all commands and write the file."""
+    from measure import processes_in_turn
+    from release import write_release
+    from results import here_and_now
+    from study import write_study
+
+    from spotball_core import synthetic_scenes
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        study, release = folder / "study", folder / "release"
+        write_study(study)
+        write_release(release, synthetic_scenes(156))
+        commands = {
+            "score": ["score", str(study), "--reference", "human", "--format", "json", "--quiet"],
+            "replicate": ["replicate", str(release), "--format", "json", "--quiet"],
+            "report": ["report", str(study), "--reference", "human", "--out", str(folder / "report"), "--quiet"],
+        }
+        found = profiles(commands, folder)
+        statements = {name: [sys.executable, "-c", code, str(study)] for name, code in FLOORS.items()}
+        floors = {name: used.seconds for name, used in processes_in_turn(statements, ROUNDS).items()}
+        pairs, seconds = solver_alone(study)
+    floors[f"POT's solver alone, on the {pairs:,} pairs that score compares"] = seconds
+    record = {"setting": asdict(here_and_now()), "commands": found, "floors": floors}
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    OUT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    for command in found:
+        print(f"{command['command']}: {command['seconds']:.1f} s", command["places"])
+    print(floors)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        watched(Path(sys.argv[1]), sys.argv[2:])
+    else:
+        main()

@@ -1,0 +1,43 @@
+"""What benchmarks measure with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from measure import in_turn, process, processes_in_turn
+
+
+def test_ways_take_turns() -> None:
+    called: list[str] = []
+    times = in_turn({"a": lambda: called.append("a"), "b": lambda: called.append("b")}, 3)
+    assert called == ["a", "b"] * 3
+    assert set(times) == {"a", "b"}
+    assert all(seconds >= 0 for seconds in times.values())
+
+
+def test_a_process_has_its_own_peak_and_not_its_parents() -> None:
+    held = np.ones(30_000_000)
+    small = process([sys.executable, "-c", "pass"])
+    large = process([sys.executable, "-c", "b = bytearray(100_000_000)"])
+    assert small.megabytes < held.nbytes / 2**20 / 2
+    assert large.megabytes > 95
+    assert small.seconds > 0
+
+
+def test_statuses(capsys: pytest.CaptureFixture[str]) -> None:
+    failing = [sys.executable, "-c", "raise SystemExit('what it said')"]
+    process(failing, accept=(0, 1))
+    with pytest.raises(subprocess.CalledProcessError):
+        process(failing)
+    assert "what it said" in capsys.readouterr().out
+    with pytest.raises(subprocess.CalledProcessError):
+        process(["no-such-command"], accept=(0, 1))
+
+
+def test_what_a_process_is_given() -> None:
+    process([sys.executable, "-c", "import os; assert os.environ['MADE_UP'] == '1'"], env={"MADE_UP": "1"})
+    used = processes_in_turn({"one": [sys.executable, "-c", "pass"]}, 2)
+    assert used["one"].megabytes > 0

@@ -1,0 +1,81 @@
+"""How figures compare with those that were kept."""
+
+from __future__ import annotations
+
+import pytest
+from results import NOISE, Move, amount, gone, here_and_now, moved, show, summary
+
+from tests.benchmarks.made_up import figure, result
+
+
+@pytest.mark.parametrize(
+    ("goal", "before", "now", "word"),
+    [
+        ("below 60", 10.0, 20.0, "worse"),
+        ("below 60", 20.0, 10.0, "better"),
+        ("at least 6", 10.0, 20.0, "better"),
+        ("at least 6", 20.0, 10.0, "worse"),
+        ("", 10.0, 20.0, "moved"),
+        ("below 60", 10.0, 9.99 * (1 + NOISE), ""),
+        ("below 60", 10.0, 10.01 * (1 + NOISE), "worse"),
+        ("at least 6", 9.99 * (1 + NOISE), 10.0, ""),
+        ("below 60", 0.0, 10.0, "moved"),
+    ],
+)
+def test_what_became_of_a_figure(goal: str, before: float, now: float, word: str) -> None:
+    assert Move(figure("time", now, goal=goal), figure("time", before, goal=goal)).word == word
+
+
+def test_a_figure_that_was_not_kept_is_new() -> None:
+    assert Move(figure("time", 1.0), None).word == "new"
+
+
+def test_another_unit_is_not_divided_by() -> None:
+    move = Move(figure("time", 1.0, unit="s"), figure("time", 1000.0, unit="ms"))
+    assert move.ratio is None
+    assert move.word == "moved"
+
+
+def test_figures_are_found_by_their_names() -> None:
+    kept = {"one": result("one", figure("b", 2.0), figure("a", 1.0), figure("c", 3.0))}
+    now = result("one", figure("a", 10.0), figure("b", 20.0), figure("d", 40.0))
+    assert [(move.now.name, move.before and move.before.value) for move in moved(now, kept)] == [
+        ("a", 1.0),
+        ("b", 2.0),
+        ("d", None),
+    ]
+    assert gone(now, kept) == ["c"]
+    assert gone(result("other"), kept) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [(0.0123456, "s", "0.0123 s"), (1234.56, "MB", "1,235 MB"), (12.345, "times", "12.3 times"), (0.5, "", "0.5")],
+)
+def test_amounts(value: float, unit: str, text: str) -> None:
+    assert amount(value, unit) == text
+
+
+def test_the_summary_names_what_was_missed_and_what_failed() -> None:
+    results = [
+        result("one", figure("a", 1, goal="below 2", met=True), figure("b", 3, goal="below 2", met=False)),
+        result("two", figure("free", 1), finished=False),
+    ]
+    assert summary(results) == ["1 of 2 goals met", "missed: one: b", "failed: two"]
+
+
+def test_what_is_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    kept = {"one": result("one", figure("time", 10.0, goal="below 60", met=True), figure("old", 1.0))}
+    show([result("one", figure("time", 90.0, goal="below 60", met=False))], kept)
+    said = capsys.readouterr().out
+    for part in ("10 s", "90 s", "9.00", "worse", "below 60, MISSED", "gone", "missed: one: time"):
+        assert part in said
+
+
+def test_the_setting_names_what_numbers_depend_on() -> None:
+    setting = here_and_now()
+    assert "cores" in setting.machine
+    assert "GiB" in setting.machine
+    assert "Python 3." in setting.versions
+    assert "numpy " in setting.versions

@@ -1,0 +1,109 @@
+"""Benchmarks are found, run in processes of their own, kept, and put on a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import run as runner
+
+from tests.benchmarks.made_up import figure, result
+from tests.conftest import ROOT
+
+GOOD = '''"""Claim: a made-up benchmark is fast.
+
+It measures nothing.
+"""
+from measure import figure
+figure("made-up time", 3.0, "s", below=2, note="a|b")
+figure("made-up ratio", 7.0, "times", at_least=5)
+'''
+BAD = '"""Claim: it works."""\nfrom measure import figure\nfigure("first", 1.0, "s")\nraise SystemExit("it broke")\n'
+TWICE = '"""Claim: names are unique."""\nfrom measure import figure\nfigure("a", 1.0, "s")\nfigure("a", 2.0, "s")\n'
+DRAWS = '''"""Claim: it draws."""
+import sys
+from pathlib import Path
+assert sys.argv[1] == "--plot"
+Path(sys.argv[2]).write_text("<svg/>")
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "benchmarks"))
+    (tmp_path / "docs").mkdir()
+    for name, text in (("good", GOOD), ("bad", BAD), ("twice", TWICE), ("draws", DRAWS), ("helper", '"""Helps."""\n')):
+        (tmp_path / f"{name}.py").write_text(text)
+    return tmp_path
+
+
+def test_a_benchmark_is_what_claims(folder: Path) -> None:
+    assert list(runner.benchmarks(folder)) == ["bad", "draws", "good", "twice"]
+
+
+def test_the_benchmarks_of_the_project_claim_and_its_helpers_do_not() -> None:
+    found = set(runner.benchmarks())
+    assert {"intervals", "replicate", "report", "wasserstein_growth", "wasserstein_pairs"} <= found
+    assert found.isdisjoint({"run", "measure", "results", "page", "study", "release"})
+
+
+def test_one_run(folder: Path) -> None:
+    good = runner.run(runner.benchmarks(folder)["good"], folder / "docs")
+    assert good.finished
+    assert [(one.name, one.value, one.unit, one.goal, one.met) for one in good.figures] == [
+        ("made-up time", 3.0, "s", "below 2", False),
+        ("made-up ratio", 7.0, "times", "at least 5", True),
+    ]
+    assert good.seconds > 0
+
+
+@pytest.mark.parametrize("name", ["bad", "twice"])
+def test_what_fails_has_the_figures_that_it_came_to(name: str, folder: Path) -> None:
+    failed = runner.run(runner.benchmarks(folder)[name], folder / "docs")
+    assert not failed.finished
+    assert failed.figures
+
+
+def test_all_run_although_one_fails_and_the_page_says_so(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert runner.main([], folder=folder, docs=folder / "docs") == 1
+    page = (folder / "docs/benchmarks.md").read_text()
+    assert "`benchmarks/good.py` claims: a made-up benchmark is fast." in page
+    assert "It measures nothing." in page
+    assert "| made-up time | 3 s | below 2 | **MISSED** |" in page
+    assert "| made-up ratio | 7 times | at least 5 | met |" in page
+    assert "a\\|b" in page
+    assert "FAILED" in page.split("## Bad")[1].split("## ")[0]
+    assert "failed: bad" in page
+    assert "missed: good: made-up time" in page
+    assert "(assets/benchmarks/draws.svg)" in page
+    assert (folder / "docs/assets/benchmarks/draws.svg").exists()
+    assert "failed: bad" in capfd.readouterr().out
+    assert not (folder / "kept.json").exists()
+
+
+def test_kept_figures_are_compared_with(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert runner.main(["good", "--keep"], folder=folder, docs=folder / "docs") == 0
+    assert not (folder / "docs/benchmarks.md").exists()
+    (folder / "good.py").write_text(GOOD.replace("3.0", "30.0"))
+    capfd.readouterr()
+    assert runner.main(["good"], folder=folder, docs=folder / "docs") == 0
+    assert "worse" in capfd.readouterr().out
+    assert runner.read_kept(folder / "kept.json")["good"].figures[0].value == 3.0
+
+
+def test_what_is_kept_comes_back_and_failures_replace_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "kept.json"
+    assert runner.read_kept(file) == {}
+    one, two = result("one", figure("a", 1.0, goal="below 2", met=True)), result("two", figure("b", 2.0))
+    runner.write_kept({}, [one, two], file)
+    assert runner.read_kept(file) == {"one": one, "two": two}
+    later = result("two", figure("b", 3.0))
+    runner.write_kept(runner.read_kept(file), [result("one", finished=False), later], file)
+    assert runner.read_kept(file) == {"one": one, "two": later}
+
+
+def test_a_name_that_there_is_not(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        runner.main(["nothing"], folder=folder)
+    assert stopped.value.code == 2
+    assert "there is no nothing" in capsys.readouterr().err

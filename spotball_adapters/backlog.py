@@ -1,0 +1,68 @@
+"""What workers take up next, and when there is nothing left for any of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spotball_adapters.plan import Ask, Chain
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """The last step of one sample, with the answers to the questions before it."""
+
+    ask: Ask
+    answers: tuple[str, ...]
+
+
+Item = Chain | Final
+
+
+class Backlog:
+    """First what completes a sample, then the plan in its order, then what had to be put off.
+
+    Only what workers have in hand is held in memory, and of the plan nothing.
+    """
+
+    def __init__(self, chains: Iterator[Chain]) -> None:
+        self._chains = chains
+        self._first: deque[Item] = deque()
+        self._last: deque[Item] = deque()
+        self._in_hand = 0
+        self._changed = asyncio.Event()
+
+    async def take(self) -> Item | None:
+        """The next item; None once there is none and nobody has one in hand from which more could come."""
+        while True:
+            if (item := self._next()) is not None:
+                self._in_hand += 1
+                return item
+            if not self._in_hand:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+
+    def finish(self) -> None:
+        """An item that was taken is done with."""
+        self._in_hand -= 1
+        self._changed.set()
+
+    def put_first(self, item: Item) -> None:
+        """Add an item to take before all others."""
+        self._first.append(item)
+        self._changed.set()
+
+    def put_last(self, item: Item) -> None:
+        """Add an item to take when the plan is through."""
+        self._last.append(item)
+        self._changed.set()
+
+    def _next(self) -> Item | None:
+        if self._first:
+            return self._first.popleft()
+        if (chain := next(self._chains, None)) is not None:
+            return chain
+        return self._last.popleft() if self._last else None

@@ -1,0 +1,110 @@
+"""What is still to ask, and in what order: any part of a run, from its start, is spread evenly over the images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from spotball_adapters.prompts import Prompt
+from spotball_core.errors import OptionError
+from spotball_core.schema.scene import Scene
+
+Done = Mapping[tuple[str, str, str, int], int]
+"""What is stored: for each (sport, image, prompt, step) a number whose bit `n` says whether sample `n` is there.
+
+Steps count the questions of a prompt from 0; the step after its last question asks for the cell.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A step of a prompt, asked about an image for some samples."""
+
+    scene: Scene
+    prompt: Prompt
+    step: int
+    samples: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Samples of a prompt for an image that lack their cell; what their questions lack is asked first."""
+
+    scene: Scene
+    prompt: Prompt
+    samples: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All samples of some prompts for some images, less what is stored.
+
+    Attributes:
+        scenes: the images, in the order to ask about them.
+        prompts: each with the number of its samples.
+        done: what is stored.
+
+    Raises:
+        OptionError: for no prompt, a prompt that is there twice, or less than one sample.
+    """
+
+    scenes: tuple[Scene, ...]
+    prompts: tuple[tuple[Prompt, int], ...]
+    done: Done
+
+    def __post_init__(self) -> None:
+        names = [prompt.name for prompt, _ in self.prompts]
+        if not names:
+            raise OptionError("no prompt was named")
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise OptionError(f"the prompt {', '.join(twice)} is there twice")
+        if few := [f"{samples} of {prompt.name}" for prompt, samples in self.prompts if samples < 1]:
+            raise OptionError(f"samples: {', '.join(few)}, expected at least 1")
+
+    def chains(self, at_once: int) -> Iterator[Chain]:
+        """What is left, `at_once` samples of an image at a time: first of every prompt and image, then the next.
+
+        Samples are numbered from 1. Nothing is worked out before it is wanted.
+        """
+        rounds = -(-max(samples for _, samples in self.prompts) // at_once)
+        for number in range(rounds):
+            for prompt, samples in self.prompts:
+                for scene in self.scenes:
+                    step, each = len(prompt.questions), range(1, samples + 1)
+                    untouched = not self.done.get((*scene.key, prompt.name, step))
+                    left = each if untouched else self.missing(scene, prompt, step, each)
+                    if chunk := left[number * at_once : (number + 1) * at_once]:
+                        yield Chain(scene, prompt, tuple(chunk))
+
+    def asks(self, at_once: int) -> Iterator[Ask]:
+        """The requests that are left if none fails and each is answered in full."""
+        for chain in self.chains(at_once):
+            for step in range(len(chain.prompt.questions)):
+                if missing := self.missing(chain.scene, chain.prompt, step, chain.samples):
+                    yield Ask(chain.scene, chain.prompt, step, missing)
+            step = len(chain.prompt.questions)
+            # With questions, each sample's conversation is its own.
+            together = 1 if step else at_once
+            for start in range(0, len(chain.samples), together):
+                yield Ask(chain.scene, chain.prompt, step, chain.samples[start : start + together])
+
+    def missing(self, scene: Scene, prompt: Prompt, step: int, samples: Iterable[int]) -> tuple[int, ...]:
+        """Those of the samples that are not stored."""
+        stored = self.done.get((*scene.key, prompt.name, step), 0)
+        return tuple(sample for sample in samples if not stored >> sample & 1)
+
+
+def limited(scenes: Sequence[Scene], limit: int | None) -> tuple[Scene, ...]:
+    """The first images of each sport, sports in turn, `limit` in all; every image if it is None.
+
+    Examples:
+        >>> from spotball_core.synthetic import synthetic_scenes
+        >>> [scene.image for scene in limited(synthetic_scenes(9), 4)]
+        ['1', '1', '1', '2']
+    """
+    by_sport: dict[str, list[Scene]] = {}
+    for scene in scenes:
+        by_sport.setdefault(scene.sport, []).append(scene)
+    in_turn = [scene for turn in zip_longest(*by_sport.values()) for scene in turn if scene is not None]
+    return tuple(in_turn[:limit])

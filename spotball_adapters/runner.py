@@ -1,0 +1,336 @@
+"""Asking: so many requests at a time, again where that may help, and every reply handed to the store as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spotball_adapters.backlog import Backlog, Final, Item
+from spotball_adapters.limits import Gate
+from spotball_adapters.picture import Pictures
+from spotball_adapters.plan import Ask, Chain, Plan
+from spotball_adapters.prompts import Prompt
+from spotball_adapters.providers.protocol import (
+    Answer,
+    Message,
+    Picture,
+    Provider,
+    Reply,
+    Request,
+    Settings,
+    TransientError,
+)
+from spotball_adapters.store import Store, now
+from spotball_adapters.writer import Record, Writer, storable
+from spotball_core.errors import MissingExtraError, SpotballError
+from spotball_core.schema.scene import Scene
+
+try:
+    import stamina
+except ImportError as error:
+    raise MissingExtraError("Asking models", "adapters") from error
+
+STORM = 10
+"""So many requests in a row that failed on every attempt end a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to ask; nothing here changes an answer.
+
+    Attributes:
+        concurrency: requests at a time.
+        requests_per_minute: at most; None for as many as come.
+        tokens_per_minute: at most, input and output together; None for as many as come.
+        max_requests: requests after which to stop, failed ones among them.
+        max_tokens: tokens after which to stop; what is under way is finished.
+        attempts: how often a request is tried.
+        first_wait: seconds before the second attempt, doubled before each further one, and a random part of a second.
+        longest_wait: seconds between attempts, at most.
+        longest_pause: seconds; a server that wants a longer one ends the run.
+        grace: seconds that requests under way are given when a run is to stop.
+    """
+
+    concurrency: int = 8
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    attempts: int = 12
+    first_wait: float = 0.5
+    longest_wait: float = 60.0
+    longest_pause: float = 3600.0
+    grace: float = 30.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """How far a run is. Replies count once they are stored.
+
+    Attributes:
+        total: replies that were missing when it started.
+        done: of these, stored since.
+        lost: that came, and could not be stored.
+        requests: sent, failed ones among them.
+        faults: of these, failed.
+        input_tokens: as the provider counts them.
+        output_tokens: as the provider counts them.
+        last_fault: what the last one said.
+    """
+
+    total: int
+    done: int = 0
+    lost: int = 0
+    requests: int = 0
+    faults: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    last_fault: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
+
+
+class StormError(SpotballError):
+    """Nothing that was asked was answered for too long."""
+
+
+class _HaltedError(Exception):
+    """The run is to stop, and a request was not sent."""
+
+
+class Runner:
+    """One start of a run, from what is missing to the end.
+
+    Args:
+        pictures: of the images; None for providers that look at none.
+        session: the number under which the store knows this start.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        plan: Plan,
+        pictures: Pictures | None,
+        store: Store,
+        session: int,
+        settings: Settings,
+        options: Options,
+    ) -> None:
+        self._provider, self._plan, self._pictures = provider, plan, pictures
+        self._store, self._session = store, session
+        self._settings, self._options = settings, options
+        self.tally = Tally(total=sum(len(ask.samples) for ask in plan.asks(provider.max_samples)))
+        self.why: str | None = None
+        """Why it stopped before the end, in a few words."""
+        self.error: BaseException | None = None
+        """The error that stopped it, if one did."""
+        self._failed_in_row = self._replies_counted = 0
+        self._gate = Gate(requests_per_minute=options.requests_per_minute, tokens_per_minute=options.tokens_per_minute)
+        self._backlog = Backlog(plan.chains(provider.max_samples))
+        # A disk that is slower than the answers come must not fill the memory with them.
+        self._unstored = asyncio.Semaphore(4 * options.concurrency)
+        self._digests: dict[tuple[str, str], str] = {}
+        self._asking: set[asyncio.Task[None]] = set()
+        self._workers: list[asyncio.Task[None]] = []
+
+    async def run(self) -> Tally:
+        """Ask all that is missing, or until something stops it; returns once all that came is stored."""
+        loop = asyncio.get_running_loop()
+
+        def stored(records: Sequence[Record], failure: BaseException | None) -> None:
+            loop.call_soon_threadsafe(self._after_storing, records, failure)
+
+        self._writer = Writer(self._store.path, self._session, stored)
+        try:
+            if self.why is None:
+                self._workers = [asyncio.create_task(self._work()) for _ in range(self._options.concurrency)]
+                await asyncio.wait(self._workers)
+        finally:
+            for worker in self._workers:
+                worker.cancel()
+            await asyncio.to_thread(self._writer.close)
+        return self.tally
+
+    def stop(self, why: str, error: BaseException | None = None) -> None:
+        """Send nothing more; requests under way have the options' grace to be answered. A second stop ends these."""
+        first = self.why is None
+        if first:
+            self.why, self.error = why, error
+            asyncio.get_running_loop().call_later(self._options.grace, self._cancel, self._workers)
+        if first or error is None:
+            self._cancel([worker for worker in self._workers if not first or worker not in self._asking])
+
+    def _cancel(self, workers: Sequence[asyncio.Task[None]]) -> None:
+        for worker in workers:
+            worker.cancel()
+
+    async def _work(self) -> None:
+        while self.why is None and (item := await self._backlog.take()) is not None:
+            try:
+                await self._do(item)
+            except _HaltedError:
+                return
+            except Exception as error:
+                # Permanent faults, and whatever else: going on would only repeat it.
+                self.stop("a fault that every further request would meet", error)
+                return
+            finally:
+                self._backlog.finish()
+
+    async def _do(self, item: Item) -> None:
+        if isinstance(item, Final):
+            ask = item.ask
+            await self._ask(ask, ask.prompt.final(ask.scene.sport, item.answers))
+            return
+        scene, prompt = item.scene, item.prompt
+        at_once = self._provider.max_samples
+        samples, rest = item.samples[:at_once], item.samples[at_once:]
+        if rest:
+            # The provider can do fewer at once than it seemed when the plan was made.
+            self._backlog.put_last(Chain(scene, prompt, rest))
+        if prompt.questions:
+            answers = await self._answers(scene, prompt, samples)
+            for sample, given in answers.items():
+                self._backlog.put_first(Final(Ask(scene, prompt, len(prompt.questions), (sample,)), given))
+            return
+        replies = await self._ask(Ask(scene, prompt, 0, samples), prompt.final(scene.sport))
+        if 0 < len(replies) < len(samples):
+            self._backlog.put_last(Chain(scene, prompt, samples[len(replies) :]))
+
+    async def _answers(self, scene: Scene, prompt: Prompt, samples: Sequence[int]) -> dict[int, tuple[str, ...]]:
+        """The answers to a prompt's questions, stored ones and new ones, for the samples that have all."""
+        steps = range(len(prompt.questions))
+        texts: dict[tuple[int, int], str] = {}
+        if any(self._plan.done.get((*scene.key, prompt.name, step)) for step in steps):
+            texts = self._store.texts(*scene.key, prompt.name, samples)
+        for step in steps:
+            missing = tuple(sample for sample in samples if (step, sample) not in texts)
+            while missing:
+                asked = missing[: self._provider.max_samples]
+                replies = await self._ask(Ask(scene, prompt, step, asked), prompt.question(step))
+                if not replies:
+                    # Given up: the next start asks what is missing here.
+                    return {}
+                for sample, reply in zip(asked, replies, strict=False):
+                    texts[step, sample] = storable(reply.text)
+                missing = missing[len(replies) :]
+        return {sample: tuple(texts[step, sample] for step in steps) for sample in samples}
+
+    async def _ask(self, ask: Ask, messages: tuple[Message, ...]) -> tuple[Reply, ...]:
+        """The replies, which are then on their way to the store; none if every attempt failed."""
+        picture = self._picture(ask.scene)
+        request = Request(ask.scene, picture, messages, self._settings, ask.samples)
+        shown = self._digest(ask.scene, picture) if any(message.picture for message in messages) else None
+        await self._unstored.acquire()
+        options = self._options
+        try:
+            async for attempt in stamina.retry_context(
+                on=self._may_pass,
+                attempts=options.attempts,
+                timeout=None,
+                wait_initial=options.first_wait,
+                wait_max=options.longest_wait,
+            ):
+                with attempt:
+                    answer, latency = await self._send(request)
+        except BaseException as error:
+            self._unstored.release()
+            if isinstance(error, TransientError):
+                self._give_up(error)
+                return ()
+            raise
+        self._failed_in_row = 0
+        self._writer.put(Record(ask, answer, now(), latency, attempt.num, shown))
+        self._count_tokens(answer)
+        return answer.replies
+
+    async def _send(self, request: Request) -> tuple[Answer, float]:
+        """One attempt: the answer and the seconds it took."""
+        expected = self._expected_tokens(request)
+        await self._gate.enter(expected)
+        if self.why is None and self.tally.requests == self._options.max_requests:
+            self.stop(f"{self.tally.requests:,} requests were made, as --max-requests says")
+        if self.why is not None:
+            raise _HaltedError
+        self.tally.requests += 1
+        worker = asyncio.current_task()
+        assert worker is not None
+        self._asking.add(worker)
+        start = time.perf_counter()
+        try:
+            answer = await self._provider.ask(request)
+        except TransientError as error:
+            self.tally.faults += 1
+            self.tally.last_fault = str(error)
+            self._heed(error)
+            raise
+        finally:
+            self._asking.discard(worker)
+        if answer.input_tokens is not None:
+            self._gate.correct(answer.input_tokens + (answer.output_tokens or 0) - expected)
+        return answer, time.perf_counter() - start
+
+    def _may_pass(self, error: Exception) -> bool:
+        return isinstance(error, TransientError) and self.why is None
+
+    def _heed(self, error: TransientError) -> None:
+        if error.retry_after is None:
+            return
+        if error.retry_after > self._options.longest_pause:
+            self.stop(f"the server asks to wait {error.retry_after:,.0f} s", error)
+        else:
+            self._gate.pause(error.retry_after)
+
+    def _give_up(self, error: TransientError) -> None:
+        if self.why is not None:
+            return
+        self._failed_in_row += 1
+        if self._failed_in_row == STORM:
+            said = f"{STORM} requests in a row failed {self._options.attempts} times each, the last with: {error}"
+            self.stop("too many faults", StormError(said))
+
+    def _expected_tokens(self, request: Request) -> float:
+        """From what replies took so far; before any came, from the request."""
+        if self._options.tokens_per_minute is None:
+            return 0
+        if self.tally.tokens:
+            return self.tally.tokens / self._replies_counted * len(request.samples)
+        image = self._provider.image_tokens(request.picture.width, request.picture.height) or 0
+        return sum((image if message.picture else 0) + len(message.text) / 4 for message in request.messages)
+
+    def _count_tokens(self, answer: Answer) -> None:
+        tally, most = self.tally, self._options.max_tokens
+        if answer.input_tokens is not None:
+            self._replies_counted += len(answer.replies)
+        tally.input_tokens += answer.input_tokens or 0
+        tally.output_tokens += answer.output_tokens or 0
+        if most is not None and tally.tokens >= most and self.why is None:
+            self.stop(f"{tally.tokens:,} tokens were used, --max-tokens is {most:,}")
+
+    def _picture(self, scene: Scene) -> Picture:
+        return self._pictures.of(scene) if self._pictures else Picture(b"", "", scene.width, scene.height)
+
+    def _digest(self, scene: Scene, picture: Picture) -> str | None:
+        if self._pictures is None:
+            return None
+        if scene.key not in self._digests:
+            self._digests[scene.key] = hashlib.sha256(picture.data).hexdigest()
+        return self._digests[scene.key]
+
+    def _after_storing(self, records: Sequence[Record], failure: BaseException | None) -> None:
+        replies = 0
+        for record in records:
+            self._unstored.release()
+            replies += len(record.answer.replies)
+        if failure is None:
+            self.tally.done += replies
+        else:
+            self.tally.lost += replies
+            self.stop("replies cannot be stored", failure)
+            self._cancel(self._workers)

@@ -1,0 +1,255 @@
+"""A run on disk: every reply as it came, in RUN/run.sqlite, which is the truth from which all else is made.
+
+A reply is there once its transaction is, which outlives a kill and a power cut (write-ahead log, synchronous=FULL).
+The key (sport, image, prompt, step, sample) makes a second one impossible. One process at a time has a run, by a lock
+that the system lets go of when the process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from spotball_adapters.store_schema import SCHEMA_VERSION, create
+from spotball_core.errors import MissingExtraError, OptionError, SpotballError
+
+STORE, LOCK, SCENES = "run.sqlite", "run.lock", "scenes.jsonl"
+
+Identity = Mapping[str, Any]
+"""What makes answers belong together, by name: provider, model, settings, prompts, data. JSON values."""
+
+Settled = tuple[str, str, str, int]
+"""(sport, image, prompt, sample)."""
+
+
+class StoreError(SpotballError):
+    """A store that cannot be read or written."""
+
+
+class Store:
+    """A run's store, held by this process; a context manager that lets go of it.
+
+    Raises:
+        OptionError: if the folder holds something else, or another process has the run.
+        StoreError: if the store cannot be opened or is of a later version.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / STORE
+        _check_folder(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(folder)
+        try:
+            self._connection = connect(self.path)
+            with faults_told(self.path):
+                create(self._connection)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._connection.close()
+        self._lock.release()
+
+    def claim(self, identity: Identity) -> None:
+        """Say what the run is, or see that it is the same as before; what it was not asked before may be new.
+
+        Raises:
+            OptionError: naming each difference.
+        """
+        with faults_told(self.path), self._connection:
+            known = self.identity()
+            differing = [
+                f"{name}: {_shown(known[name])} -> {_shown(value)}"
+                for name, value in identity.items()
+                if name in known and known[name] != value
+            ]
+            if differing:
+                raise OptionError(
+                    f"{self.folder} holds answers given under other settings, which are not mixed:\n  "
+                    + "\n  ".join(differing)
+                    + "\nTake another folder with --out, or the same settings."
+                )
+            rows = [(name, json.dumps(value)) for name, value in identity.items()]
+            self._connection.executemany("INSERT OR IGNORE INTO run VALUES (?, ?)", rows)
+
+    def identity(self) -> dict[str, Any]:
+        """What the run is; empty before it was said."""
+        with faults_told(self.path):
+            return {name: json.loads(value) for name, value in self._connection.execute("SELECT name, value FROM run")}
+
+    def start_session(self, options: Mapping[str, Any], packages: Mapping[str, str]) -> int:
+        """Note that somebody starts to ask; returns the session's number."""
+        row = (now(), platform.node(), os.getpid(), json.dumps(options), json.dumps(packages))
+        with faults_told(self.path), self._connection:
+            cursor = self._connection.execute(
+                "INSERT INTO sessions (started, host, pid, options, packages) VALUES (?, ?, ?, ?, ?)", row
+            )
+            assert cursor.lastrowid is not None
+            return cursor.lastrowid
+
+    def end_session(self, session: int, why: str) -> None:
+        """Note how it ended."""
+        with faults_told(self.path), self._connection:
+            self._connection.execute(
+                "UPDATE sessions SET ended = ?, outcome = ? WHERE session = ?", (now(), why, session)
+            )
+
+    def done(self) -> dict[tuple[str, str, str, int], int]:
+        """What is stored, as `plan.Done` has it."""
+        return stored(self._connection, self.path)
+
+    def texts(self, sport: str, image: str, prompt: str, samples: Iterable[int]) -> dict[tuple[int, int], str]:
+        """What was replied to a prompt about an image, by (step, sample)."""
+        wanted = list(samples)
+        marks = ", ".join("?" * len(wanted))
+        query = (
+            "SELECT step, sample, text FROM replies "
+            f"WHERE sport = ? AND image = ? AND prompt = ? AND sample IN ({marks})"
+        )
+        with faults_told(self.path):
+            rows = self._connection.execute(query, (sport, image, prompt, *wanted))
+            return {(step, sample): text for step, sample, text in rows}
+
+    def finals(self, prompt: str, step: int) -> Iterator[tuple[str, str, int, str, str]]:
+        """Replies to a step of a prompt: sport, image, sample, text, finish; in the order of images' names."""
+        query = (
+            "SELECT sport, image, sample, text, finish FROM replies WHERE prompt = ? AND step = ? "
+            "ORDER BY sport, image, sample"
+        )
+        with faults_told(self.path):
+            yield from self._connection.execute(query, (prompt, step))
+
+    def parsed(self) -> dict[Settled, tuple[str | None, str | None]]:
+        """The cell and the problem that were last read from each sample's reply."""
+        query = "SELECT sport, image, prompt, sample, cell, problem FROM parsed"
+        with faults_told(self.path):
+            return {row[:4]: row[4:] for row in self._connection.execute(query)}
+
+    def keep_parsed(self, found: Mapping[Settled, tuple[str | None, str | None]]) -> None:
+        """Keep what was read from replies in place of what was."""
+        with faults_told(self.path), self._connection:
+            rows = [(*key, *read) for key, read in found.items()]
+            self._connection.executemany("INSERT OR REPLACE INTO parsed VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def tokens(self) -> tuple[int, int, int]:
+        """Requests answered, and the input and output tokens they took, of all sessions."""
+        query = "SELECT count(*), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0) FROM requests"
+        with faults_told(self.path):
+            row: tuple[int, int, int] = self._connection.execute(query).fetchone()
+            return row
+
+
+def peek(folder: Path) -> dict[tuple[str, str, str, int], int]:
+    """What a run has stored, looked at without taking it; nothing if there is no run."""
+    path = folder / STORE
+    _check_folder(folder)
+    if not path.exists():
+        return {}
+    with faults_told(path), closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        return stored(connection, path) if version_of(connection) else {}
+
+
+def stored(connection: sqlite3.Connection, path: Path) -> dict[tuple[str, str, str, int], int]:
+    """What is stored, as `plan.Done` has it."""
+    done: dict[tuple[str, str, str, int], int] = {}
+    with faults_told(path):
+        for *key, sample in connection.execute("SELECT sport, image, prompt, step, sample FROM replies"):
+            place = (key[0], key[1], key[2], key[3])
+            done[place] = done.get(place, 0) | 1 << sample
+    return done
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection to a store, made if it is missing.
+
+    Raises:
+        StoreError: if it cannot be opened, or a later version of the package made it.
+    """
+    with faults_told(path):
+        connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            if (version := version_of(connection)) > SCHEMA_VERSION:
+                raise StoreError(
+                    f"{path}: made by a later version of spotball-core (schema {version}, known is {SCHEMA_VERSION})"
+                )
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """The schema's version; 0 of a store in which nothing was made yet."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+@contextmanager
+def faults_told(path: Path) -> Iterator[None]:
+    """Faults of SQLite as StoreError, with what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        said = str(error)
+        advice = ""
+        if "full" in said or "disk" in said:
+            advice = ". Make room on the disk and run again: what was stored is safe, and is not asked again"
+        raise StoreError(f"{path}: {said}{advice}") from error
+
+
+def now() -> str:
+    """The time, as ISO 8601 in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise OptionError(f"{folder} is a file; --out names a folder")
+    if folder.is_dir() and not (folder / STORE).exists() and {path.name for path in folder.iterdir()} - {LOCK, SCENES}:
+        raise OptionError(f"{folder} is not empty and holds no run; name another folder with --out")
+
+
+def _locked(folder: Path) -> Any:
+    try:
+        from filelock import FileLock, Timeout
+    except ImportError as error:
+        raise MissingExtraError("running", "adapters") from error
+
+    lock = FileLock(folder / LOCK, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise OptionError(f"{folder} is in use by {_holder(folder / STORE)}; one process at a time has a run") from None
+    return lock
+
+
+def _holder(path: Path) -> str:
+    """Who started last, as far as it can be told."""
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            row = connection.execute("SELECT pid, host, started FROM sessions ORDER BY session DESC").fetchone()
+    except sqlite3.Error:
+        # It has only just begun, and has made nothing yet.
+        row = None
+    return f"process {row[0]} on {row[1]}, since {row[2]}" if row else "another process"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
+    return "not set" if value is None else str(value)

@@ -1,0 +1,126 @@
+"""What is left to ask, and in what order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_adapters.plan import Plan, limited
+from spotball_core.errors import OptionError
+from spotball_core.schema.scene import Scene
+from tests.adapters.tiny import BASE, CHAIN
+from tests.builders import scene
+
+THREE = (scene("1"), scene("2"), scene("1", "basketball"))
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> tuple[Plan, int]:
+    """A plan of which anything may be stored, and how many samples go at once."""
+    sizes = draw(st.integers(1, 7)), draw(st.integers(1, 7))
+    done = {}
+    for one in THREE:
+        for prompt, steps in ((BASE, 1), (CHAIN, 3)):
+            for step in range(steps):
+                done[(*one.key, prompt.name, step)] = draw(st.integers(0, 2**8 - 1)) & ~1
+    prompts = draw(st.sampled_from([((BASE, sizes[0]),), ((CHAIN, sizes[1]),), ((BASE, sizes[0]), (CHAIN, sizes[1]))]))
+    return Plan(THREE, prompts, done), draw(st.integers(1, 9))
+
+
+@given(plans())
+def test_all_that_is_missing_is_asked_once_and_nothing_that_is_stored(drawn: tuple[Plan, int]) -> None:
+    plan, at_once = drawn
+    asked = Counter(
+        (*ask.scene.key, ask.prompt.name, ask.step, sample) for ask in plan.asks(at_once) for sample in ask.samples
+    )
+    missing = set()
+    for one in THREE:
+        for prompt, samples in plan.prompts:
+            final = len(prompt.questions)
+            for sample in range(1, samples + 1):
+
+                def stored(step: int, name: str = prompt.name, key: tuple[str, str] = one.key, n: int = sample) -> bool:
+                    return bool(plan.done[(*key, name, step)] & (1 << n))
+
+                # A sample whose cell is there needs none of its questions any more.
+                if not stored(final):
+                    missing |= {(*one.key, prompt.name, s, sample) for s in range(final + 1) if not stored(s)}
+    assert set(asked) == missing
+    assert set(asked.values()) <= {1}
+    assert all(len(ask.samples) <= at_once for ask in plan.asks(at_once))
+
+
+def test_what_is_asked_at_any_time_is_spread_over_images_and_prompts() -> None:
+    plan = Plan(THREE, ((BASE, 4), (CHAIN, 2)), {})
+    chains = [(chain.prompt.name, *chain.scene.key, chain.samples) for chain in plan.chains(1)]
+    each = [("soccer", "1"), ("soccer", "2"), ("basketball", "1")]
+    assert chains == [
+        (name, *key, (sample,))
+        for sample, names in ((1, ("base", "chain")), (2, ("base", "chain")), (3, ("base",)), (4, ("base",)))
+        for name in names
+        for key in each
+    ]
+
+
+def test_several_samples_go_together_but_last_steps_of_chains_do_not() -> None:
+    plan = Plan(THREE[:1], ((BASE, 5), (CHAIN, 3)), {})
+    assert [(ask.prompt.name, ask.step, ask.samples) for ask in plan.asks(3)] == [
+        ("base", 0, (1, 2, 3)),
+        ("chain", 0, (1, 2, 3)),
+        ("chain", 1, (1, 2, 3)),
+        ("chain", 2, (1,)),
+        ("chain", 2, (2,)),
+        ("chain", 2, (3,)),
+        ("base", 0, (4, 5)),
+    ]
+
+
+def test_gaps_are_filled() -> None:
+    done = {("soccer", "1", "base", 0): 0b11010}
+    plan = Plan(THREE[:1], ((BASE, 6),), done)
+    assert [chain.samples for chain in plan.chains(2)] == [(2, 5), (6,)]
+
+
+def test_the_plan_is_worked_out_as_it_is_wanted() -> None:
+    class Counting(dict[tuple[str, str, str, int], int]):
+        looked = 0
+
+        def get(self, *args: Any) -> Any:
+            self.looked += 1
+            return super().get(*args)
+
+    done = Counting()
+    chains = Plan(tuple(scene(str(number)) for number in range(100)), ((BASE, 50),), done).chains(1)
+    assert [chain.scene.image for chain in islice(chains, 3)] == ["0", "1", "2"]
+    assert done.looked == 3
+
+
+@pytest.mark.parametrize(
+    ("prompts", "message"),
+    [
+        ((), "no prompt was named"),
+        (((BASE, 1), (BASE, 2)), "the prompt base is there twice"),
+        (((BASE, 1), (CHAIN, 0)), "0 of chain, expected at least 1"),
+    ],
+)
+def test_what_is_no_plan(prompts: tuple, message: str) -> None:  # type: ignore[type-arg]
+    with pytest.raises(OptionError, match=message):
+        Plan(THREE, prompts, {})
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (None, ["soccer/1", "basketball/1", "soccer/2", "soccer/3"]),
+        (2, ["soccer/1", "basketball/1"]),
+        (9, ["soccer/1", "basketball/1", "soccer/2", "soccer/3"]),
+    ],
+)
+def test_sports_in_turn(limit: int | None, expected: list[str]) -> None:
+    scenes: list[Scene] = [scene("1"), scene("2"), scene("3"), scene("1", "basketball")]
+    assert ["/".join(one.key) for one in limited(scenes, limit)] == expected

@@ -1,0 +1,203 @@
+"""The store: what is the same run, who has it, and what is in it."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from spotball_adapters.plan import Ask
+from spotball_adapters.providers.protocol import Answer, Reply
+from spotball_adapters.store import STORE, Store, StoreError, peek
+from spotball_adapters.store_schema import TABLES
+from spotball_adapters.writer import Record, Writer
+from spotball_core.errors import OptionError
+from tests.adapters.tiny import BASE, CHAIN
+from tests.builders import scene
+
+IDENTITY = {"provider": "tiny", "temperature": 0.6, "base_url": None, "prompt base": {"version": "1", "digest": "ab"}}
+
+
+def write(store: Store, *records: Record) -> list[BaseException | None]:
+    """Store records; what was told of each batch."""
+    told: list[BaseException | None] = []
+    writer = Writer(store.path, store.start_session({}, {}), lambda batch, failure: told.append(failure))
+    for record in records:
+        writer.put(record)
+    writer.close()
+    return told
+
+
+def record(*texts: str, samples: tuple[int, ...] = (1, 2, 3), step: int = 0, image: str = "1") -> Record:
+    ask = Ask(scene(image), CHAIN, step, samples)
+    replies = tuple(Reply(text, "stop", "end_turn") for text in texts)
+    return Record(ask, Answer(replies, "tiny-1", 100, 7), "2030-01-01T00:00:00.000+00:00", 0.25, 2, "abcd")
+
+
+class TestIdentity:
+    def test_the_same_again(self, tmp_path: Path) -> None:
+        for _ in range(2):
+            with Store(tmp_path / "run") as store:
+                store.claim(IDENTITY)
+                assert store.identity() == IDENTITY
+
+    def test_each_difference_is_named_and_nothing_is_changed(self, tmp_path: Path) -> None:
+        with Store(tmp_path) as store:
+            store.claim(IDENTITY)
+            other = {**IDENTITY, "temperature": 0.8, "base_url": "http://x/v1", "new": 1}
+            other["prompt base"] = {"version": "2", "digest": "cd"}
+            with pytest.raises(OptionError) as error:
+                store.claim(other)
+            assert store.identity() == IDENTITY
+        said = str(error.value)
+        assert "temperature: 0.6 -> 0.8\n" in said
+        assert "base_url: not set -> http://x/v1\n" in said
+        assert "prompt base: version 1, digest ab -> version 2, digest cd\n" in said
+        assert "provider" not in said
+
+    def test_another_prompt_may_join(self, tmp_path: Path) -> None:
+        with Store(tmp_path) as store:
+            store.claim(IDENTITY)
+            store.claim({**IDENTITY, "prompt cue": {"version": "1", "digest": "ef"}})
+            assert set(store.identity()) == {*IDENTITY, "prompt cue"}
+
+    def test_a_store_of_a_later_version_is_refused(self, tmp_path: Path) -> None:
+        with sqlite3.connect(tmp_path / STORE) as connection:
+            connection.execute("PRAGMA user_version = 99")
+        with pytest.raises(StoreError, match=r"later version of spotball-core \(schema 99, known is 1\)"):
+            Store(tmp_path)
+
+    def test_what_is_no_store_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / STORE).write_text("mine, and long enough not to be taken for an empty one " * 9)
+        with pytest.raises(StoreError, match="not a database"):
+            Store(tmp_path)
+
+    @pytest.mark.parametrize("of", [Store, peek])
+    def test_a_folder_that_holds_something_else_is_refused(self, tmp_path: Path, of: object) -> None:
+        (tmp_path / "notes.txt").write_text("mine")
+        with pytest.raises(OptionError, match="holds no run"):
+            of(tmp_path)  # type: ignore[operator]
+        with pytest.raises(OptionError, match="is a file"):
+            of(tmp_path / "notes.txt")  # type: ignore[operator]
+        assert {path.name for path in tmp_path.iterdir()} == {"notes.txt"}
+
+
+class TestOneAtATime:
+    def test_another_process_hears_who_has_it(self, tmp_path: Path) -> None:
+        code = (
+            "import sys; from pathlib import Path; from spotball_adapters.store import Store\n"
+            "with Store(Path(sys.argv[1])) as store:\n"
+            "    store.start_session({}, {}); print('open', flush=True); sys.stdin.read()"
+        )
+        command = [sys.executable, "-c", code, str(tmp_path)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            assert child.stdout.readline() == "open\n"
+            with pytest.raises(OptionError, match=rf"is in use by process {child.pid} on .+, since 20"):
+                Store(tmp_path)
+            child.kill()
+        # The system lets go of what a killed process had.
+        with Store(tmp_path):
+            pass
+
+    def test_it_is_let_go_of_when_it_cannot_be_opened(self, tmp_path: Path) -> None:
+        (tmp_path / STORE).write_text("no store at all, and long enough not to be taken for an empty one " * 9)
+        for _ in range(2):
+            with pytest.raises(StoreError, match="not a database"):
+                Store(tmp_path)
+
+
+class TestReplies:
+    def test_they_come_back_as_they_were(self, tmp_path: Path) -> None:
+        texts = ("D5\x00\nwith a NUL", "", "D5 \U0001f44d 'quoted' \u2028")
+        with Store(tmp_path) as store:
+            assert write(store, record(*texts), record("D5", "D6", samples=(4, 9), step=2)) == [None]
+            assert store.texts("soccer", "1", "chain", range(1, 9)) == {
+                (0, 1): texts[0],
+                (0, 2): texts[1],
+                (0, 3): texts[2],
+                (2, 4): "D5",
+            }
+            assert list(store.finals("chain", 2)) == [
+                ("soccer", "1", 4, "D5", "stop"),
+                ("soccer", "1", 9, "D6", "stop"),
+            ]
+            assert store.done() == {("soccer", "1", "chain", 0): 0b1110, ("soccer", "1", "chain", 2): 1 << 4 | 1 << 9}
+            assert store.tokens() == (2, 200, 14)
+            assert peek(tmp_path) == store.done()
+
+    def test_halves_of_pairs_are_stored_as_what_can_be(self, tmp_path: Path) -> None:
+        with Store(tmp_path) as store:
+            assert write(store, record("D5 \ud800", "\ud83d\udc4d")) == [None]
+            assert store.texts("soccer", "1", "chain", [1, 2]) == {(0, 1): "D5 \ufffd", (0, 2): "\U0001f44d"}
+
+    def test_fewer_replies_are_for_the_first_samples(self, tmp_path: Path) -> None:
+        with Store(tmp_path) as store:
+            write(store, record("D5", samples=(2, 3, 4)))
+            assert store.done() == {("soccer", "1", "chain", 0): 1 << 2}
+
+    def test_a_reply_is_there_once_and_after_a_failure_nothing_more_is_stored(self, tmp_path: Path) -> None:
+        with Store(tmp_path) as store:
+            write(store, record("first", samples=(1,)))
+            told = write(store, record("new", "again", samples=(7, 1)), record("later", samples=(8,)))
+            assert all("UNIQUE" in str(failure) for failure in told)
+            assert store.texts("soccer", "1", "chain", [1, 7, 8]) == {(0, 1): "first"}
+            assert store.tokens()[0] == 1
+
+    def test_what_it_is_told_comes_from_a_thread_of_its_own(self, tmp_path: Path) -> None:
+        threads = set()
+        with Store(tmp_path) as store:
+            session = store.start_session({}, {})
+            writer = Writer(store.path, session, lambda batch, failure: threads.add(threading.current_thread()))
+            writer.put(record("D5"))
+            writer.close()
+        assert len(threads) == 1
+        assert threading.main_thread() not in threads
+
+    def test_peeking_makes_nothing(self, tmp_path: Path) -> None:
+        assert peek(tmp_path / "run") == {}
+        assert not (tmp_path / "run").exists()
+
+
+def test_a_session_is_kept(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        first = store.start_session({"concurrency": 8}, {"httpx": "1.0"})
+        store.end_session(first, "finished")
+        assert store.start_session({}, {}) == first + 1
+    with sqlite3.connect(tmp_path / STORE) as connection:
+        rows = connection.execute(
+            "SELECT session, outcome, options, packages, ended > started FROM sessions"
+        ).fetchall()
+    assert rows[0] == (1, "finished", '{"concurrency": 8}', '{"httpx": "1.0"}', rows[0][4])
+    assert rows[1][1:] == (None, "{}", "{}", None)
+
+
+def test_what_was_read_from_replies_is_replaced(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        key = ("soccer", "1", "base", 1)
+        store.keep_parsed({key: (None, "no cell"), ("soccer", "1", "base", 2): ("D5", None)})
+        store.keep_parsed({key: ("D6", None)})
+        assert store.parsed() == {key: ("D6", None), ("soccer", "1", "base", 2): ("D5", None)}
+
+
+def test_the_documented_tables_are_those_that_are_made(tmp_path: Path) -> None:
+    with Store(tmp_path):
+        pass
+    with sqlite3.connect(tmp_path / STORE) as connection:
+        for name, table in TABLES.items():
+            made = connection.execute(f"PRAGMA table_info({name})").fetchall()
+            assert [column[1] for column in made] == [column.name for column in table.columns]
+            assert [column[1] for column in made if column[5]] == list(table.key)
+            assert all(column.meaning for column in table.columns)
+
+
+def test_prompts_are_told_apart(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        base = Record(Ask(scene("1"), BASE, 0, (1,)), record("x").answer, "now", 0.1, 1, None)
+        write(store, base, record("y", samples=(1,)))
+        assert store.texts("soccer", "1", "base", [1]) == {(0, 1): "x"}
+        assert len(store.done()) == 2

@@ -6,8 +6,9 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from spotball_adapters.providers.http import Server, count, needed_key, writable
+from spotball_adapters.providers.http import Server
 from spotball_adapters.providers.image_tokens import anthropic_tokens
+from spotball_adapters.providers.keys import needed_key
 from spotball_adapters.providers.protocol import (
     Access,
     Answer,
@@ -20,6 +21,7 @@ from spotball_adapters.providers.protocol import (
     Settings,
 )
 from spotball_adapters.providers.ranges import check_ranges, refuse
+from spotball_adapters.providers.said import count, writable
 
 HOME = "https://api.anthropic.com"
 KEY = "ANTHROPIC_API_KEY"

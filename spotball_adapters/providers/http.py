@@ -7,26 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
-import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
+from spotball_adapters.providers.keys import hidden
 from spotball_adapters.providers.protocol import Access, PermanentError, TransientError
+from spotball_adapters.providers.said import error_of, retry_after, said_by, shortened
 from spotball_core.errors import MissingExtraError, OptionError
 
 try:
     import httpx
 except ImportError as error:
     raise MissingExtraError("Asking a model over HTTP", "adapters") from error
-
-SAID = 300
-"""Characters of a server's message that an error repeats."""
-
-HIDDEN = "[key]"
-"""What stands in an error where the key stood."""
 
 _PASSING = frozenset({408, 409, 425, 429})
 # Codes of errors that come with a status of passing ones, and do not pass: no money is left.
@@ -147,124 +139,3 @@ def checked_url(url: str) -> httpx.URL:
         # Without repeating it: what is there may be a secret.
         raise OptionError("the base URL holds a user, a query or a fragment; keys come from the environment alone")
     return parsed
-
-
-def key_from(variable: str) -> str | None:
-    """A key from the environment; None where it is not set or empty.
-
-    Raises:
-        PermanentError: for one that cannot stand in a header.
-    """
-    key = os.environ.get(variable, "").strip()
-    # A library that finds such a header out would repeat it in its error.
-    if not all("!" <= character <= "~" for character in key):
-        raise PermanentError(f"{variable} holds a character that no key has")
-    return key or None
-
-
-def needed_key(variable: str, provider: str) -> str:
-    """A key from the environment.
-
-    Raises:
-        PermanentError: for none, or one that cannot stand in a header.
-    """
-    key = key_from(variable)
-    if key is None:
-        raise PermanentError(f"{provider} needs a key: set the environment variable {variable}")
-    return key
-
-
-def hidden(text: str, key: str | None) -> str:
-    """The text with the key taken out.
-
-    Examples:
-        >>> hidden("no such key: sk-123", "sk-123")
-        'no such key: [key]'
-    """
-    return text.replace(key, HIDDEN) if key else text
-
-
-def shortened(text: str, most: int = SAID) -> str:
-    """One line of printable characters, cut off at a length.
-
-    Examples:
-        >>> shortened("too  many\\n\\x1b[31mrequests", 12)
-        'too many [31...'
-    """
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= most else f"{line[:most]}..."
-
-
-def writable(text: str) -> str:
-    """The text with halves of characters replaced: JSON can say them, no file can hold them.
-
-    Examples:
-        >>> writable("Cell: D4 \\ud83d") == "Cell: D4 \\ufffd"
-        True
-    """
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def count(value: object) -> int | None:
-    """A number of tokens, as usage gives it; None for anything else.
-
-    Examples:
-        >>> count(7), count(None), count("7")
-        (7, None, None)
-    """
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def said_by(error: Exception) -> str:
-    """An error's kind and what it says, if anything."""
-    said = str(error)
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
-
-
-def error_of(body: Any) -> tuple[str, str, str]:
-    """Message, code and field of a server's error, each empty where it is not there.
-
-    Servers that speak one protocol do not agree on their errors: an object, its text alone, a list of one, or `detail`.
-
-    Examples:
-        >>> error_of({"error": {"message": "No such model", "code": "model_not_found", "param": None}})
-        ('No such model', 'model_not_found', '')
-        >>> error_of({"error": "No such model"})
-        ('No such model', '', '')
-    """
-    if isinstance(body, list) and body:
-        body = body[0]
-    if not isinstance(body, dict):
-        return "", "", ""
-    error = body.get("error", body)
-    if isinstance(error, str):
-        return error, "", ""
-    if not isinstance(error, dict):
-        return "", "", ""
-    message = error.get("message") or error.get("detail") or ""
-    code = next((error[name] for name in ("code", "type", "status") if isinstance(error.get(name), str)), "")
-    field = error.get("param")
-    return str(message), code, field if isinstance(field, str) else ""
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from `retry-after-ms`, or `retry-after` in seconds or as a date; None where neither can be read.
-
-    Examples:
-        >>> retry_after({"retry-after": "7"}), retry_after({"retry-after-ms": "250"}), retry_after({})
-        (7.0, 0.25, None)
-    """
-    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-        try:
-            seconds = float(headers[name]) / unit
-        except (KeyError, ValueError):
-            continue
-        if math.isfinite(seconds):
-            return max(seconds, 0.0)
-    try:
-        until = parsedate_to_datetime(headers["retry-after"])
-        # By the server's own clock, where it tells the time: ours may be off.
-        now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
-        return max((until - now).total_seconds(), 0.0)
-    except (KeyError, ValueError, TypeError):
-        return None

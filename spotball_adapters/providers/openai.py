@@ -10,8 +10,9 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from spotball_adapters.providers.http import RejectedError, Server, count, key_from, needed_key, writable
+from spotball_adapters.providers.http import RejectedError, Server
 from spotball_adapters.providers.image_tokens import openai_tokens
+from spotball_adapters.providers.keys import key_from, needed_key
 from spotball_adapters.providers.protocol import (
     Access,
     Answer,
@@ -25,6 +26,7 @@ from spotball_adapters.providers.protocol import (
     TransientError,
 )
 from spotball_adapters.providers.ranges import check_ranges
+from spotball_adapters.providers.said import count, writable
 
 HOME = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"

@@ -23,11 +23,16 @@ import h11
 
 from tests.adapters.faults import NAMED, Fault, TokenBucket
 from tests.adapters.speaks_anthropic import AnthropicProtocol
+from tests.adapters.speaks_gemini import GeminiProtocol
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.adapters.speech import Asked, BadRequest, Speaks, text_of
 
-PROTOCOLS: Mapping[str, Callable[..., Speaks]] = {"anthropic": AnthropicProtocol, "openai": OpenAIProtocol}
-BASE_PATH = {"anthropic": "", "openai": "/v1"}
+PROTOCOLS: Mapping[str, Callable[..., Speaks]] = {
+    "anthropic": AnthropicProtocol,
+    "gemini": GeminiProtocol,
+    "openai": OpenAIProtocol,
+}
+BASE_PATH = {"anthropic": "", "gemini": "", "openai": "/v1"}
 
 
 @dataclass(frozen=True)
@@ -285,8 +290,10 @@ def serve(speaks: Speaks, **options: Any) -> Iterator[LoopbackServer]:
         await stop.wait()
         listening.close()
         server.hang_up()
-        for task in asyncio.all_tasks(loop) - {asyncio.current_task(loop)}:
+        connections = asyncio.all_tasks(loop) - {asyncio.current_task(loop)}
+        for task in connections:
             task.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
         await asyncio.sleep(0)
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(run()), daemon=True)

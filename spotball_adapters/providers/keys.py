@@ -1,0 +1,45 @@
+"""Keys: from the environment alone, and in no text that anybody sees."""
+
+from __future__ import annotations
+
+import os
+
+from spotball_adapters.providers.protocol import PermanentError
+
+HIDDEN = "[key]"
+"""What stands in a text where the key stood."""
+
+
+def key_from(variable: str) -> str | None:
+    """A key from the environment; None where it is not set or empty.
+
+    Raises:
+        PermanentError: for one that cannot stand in a header.
+    """
+    key = os.environ.get(variable, "").strip()
+    # A library that finds such a header out would repeat it in its error.
+    if not all("!" <= character <= "~" for character in key):
+        raise PermanentError(f"{variable} holds a character that no key has")
+    return key or None
+
+
+def needed_key(variable: str, provider: str) -> str:
+    """A key from the environment.
+
+    Raises:
+        PermanentError: for none, or one that cannot stand in a header.
+    """
+    key = key_from(variable)
+    if key is None:
+        raise PermanentError(f"{provider} needs a key: set the environment variable {variable}")
+    return key
+
+
+def hidden(text: str, key: str | None) -> str:
+    """The text with the key taken out.
+
+    Examples:
+        >>> hidden("no such key: sk-123", "sk-123")
+        'no such key: [key]'
+    """
+    return text.replace(key, HIDDEN) if key else text

@@ -1,0 +1,98 @@
+"""What servers say, made fit to be shown and kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+SAID = 300
+"""Characters of a server's message that an error repeats."""
+
+
+def shortened(text: str, most: int = SAID) -> str:
+    """One line of printable characters, cut off at a length.
+
+    Examples:
+        >>> shortened("too  many\\n\\x1b[31mrequests", 12)
+        'too many [31...'
+    """
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= most else f"{line[:most]}..."
+
+
+def writable(text: str) -> str:
+    """The text with halves of characters replaced: JSON can say them, no file can hold them.
+
+    Examples:
+        >>> writable("Cell: D4 \\ud83d") == "Cell: D4 \\ufffd"
+        True
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def count(value: object) -> int | None:
+    """A number of tokens, as usage gives it; None for anything else.
+
+    Examples:
+        >>> count(7), count(None), count("7")
+        (7, None, None)
+    """
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def said_by(error: Exception) -> str:
+    """An error's kind and what it says, if anything."""
+    said = str(error)
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def error_of(body: Any) -> tuple[str, str, str]:
+    """Message, code and field of a server's error, each empty where it is not there.
+
+    Servers that speak one protocol do not agree on their errors: an object, its text alone, a list of one, or `detail`.
+
+    Examples:
+        >>> error_of({"error": {"message": "No such model", "code": "model_not_found", "param": None}})
+        ('No such model', 'model_not_found', '')
+        >>> error_of({"error": "No such model"})
+        ('No such model', '', '')
+    """
+    if isinstance(body, list) and body:
+        body = body[0]
+    if not isinstance(body, dict):
+        return "", "", ""
+    error = body.get("error", body)
+    if isinstance(error, str):
+        return error, "", ""
+    if not isinstance(error, dict):
+        return "", "", ""
+    message = error.get("message") or error.get("detail") or ""
+    code = next((error[name] for name in ("code", "type", "status") if isinstance(error.get(name), str)), "")
+    field = error.get("param")
+    return str(message), code, field if isinstance(field, str) else ""
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, from `retry-after-ms`, or `retry-after` in seconds or as a date; None where neither can be read.
+
+    Examples:
+        >>> retry_after({"retry-after": "7"}), retry_after({"retry-after-ms": "250"}), retry_after({})
+        (7.0, 0.25, None)
+    """
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers[name]) / unit
+        except (KeyError, ValueError):
+            continue
+        if math.isfinite(seconds):
+            return max(seconds, 0.0)
+    try:
+        until = parsedate_to_datetime(headers["retry-after"])
+        # By the server's own clock, where it tells the time: ours may be off.
+        now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
+        return max((until - now).total_seconds(), 0.0)
+    except (KeyError, ValueError, TypeError):
+        return None

@@ -1,0 +1,125 @@
+"""Gemini's REST API, as its SDK calls it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from tests.adapters.speech import (
+    INPUT_TOKENS,
+    OUTPUT_TOKENS,
+    Asked,
+    BadRequest,
+    decoded,
+    known,
+    need,
+    number_in,
+    parsed,
+)
+
+_PATH = re.compile(r"/v1beta/models/([\w.-]+):generateContent")
+_MEDIA = {"image/png", "image/jpeg", "image/webp"}
+# Numbers in the protocol's definition: the SDK asks for these instead of the names.
+STOP, MAX_TOKENS, SAFETY, RECITATION, UNHEARD_OF = 1, 2, 3, 4, 99
+BLOCKED_FOR_SAFETY = 1
+
+
+class GeminiProtocol:
+    """generateContent.
+
+    Args:
+        keys: those that are taken.
+        most: the most candidates; more is an error that does not name a field.
+        give: the most candidates that are given, whatever is asked for.
+    """
+
+    def __init__(self, *, keys: set[str] | None = None, most: int = 8, give: int = 8) -> None:
+        self.keys = keys
+        self.most = most
+        self.give = give
+
+    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Asked:
+        parts = urlsplit(path)
+        match = _PATH.fullmatch(parts.path)
+        need(match is not None, f"unknown path {parts.path}", status=404)
+        assert match is not None
+        need(method == "POST", f"no {method} here", status=405)
+        need(parse_qs(parts.query) == {"$alt": ["json;enum-encoding=int"]}, f"unexpected query {parts.query}")
+        need(headers.get("content-type") == "application/json", "the content type is not application/json")
+        key = headers.get("x-goog-api-key")
+        if not key or (self.keys is not None and key not in self.keys):
+            raise BadRequest(f"API key not valid: {key}. Please pass a valid API key.", code="INVALID_ARGUMENT")
+        given = parsed(body)
+        known(given, {"contents", "generationConfig", "systemInstruction"}, "the request")
+        settings = given.get("generationConfig", {})
+        known(settings, {"candidateCount", "temperature", "topP", "maxOutputTokens"}, "generationConfig")
+        number_in(settings, "temperature", 0, 2)
+        number_in(settings, "topP", 0, 1)
+        number_in(settings, "maxOutputTokens", 1, 2**31, whole=True)
+        number_in(settings, "candidateCount", 1, 8, whole=True)
+        n = settings.get("candidateCount", 1)
+        if n > self.most:
+            raise BadRequest("Multiple candidates is not enabled for this model", code="INVALID_ARGUMENT")
+        turns, pictures = _contents(given.get("contents"))
+        if "systemInstruction" in given:
+            known(given["systemInstruction"], {"parts", "role"}, "systemInstruction")
+            turns = (("system", _texts(given["systemInstruction"]["parts"])[0]), *turns)
+        kept = {name: value for name, value in settings.items() if name != "candidateCount"}
+        return Asked(match[1], turns, pictures, kept, min(n, self.give), key)
+
+    def write(self, asked: Asked, texts: list[str], style: str) -> dict[str, Any]:
+        usage = {
+            "promptTokenCount": INPUT_TOKENS,
+            "candidatesTokenCount": OUTPUT_TOKENS * len(texts) - 5,
+            # Not in the SDK's definition; in the total all the same.
+            "thoughtsTokenCount": 5,
+            "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS * len(texts),
+        }
+        answer: dict[str, Any] = {"usageMetadata": usage, "modelVersion": f"{asked.model}-exact", "responseId": "1"}
+        if style == "blocked":
+            return answer | {"promptFeedback": {"blockReason": BLOCKED_FOR_SAFETY}}
+        finish = {"filtered": SAFETY, "refusal": RECITATION, "cut-off": MAX_TOKENS, "strange": UNHEARD_OF}
+        candidates = []
+        for index, text in enumerate(texts):
+            said = text[:10] if style == "cut-off" else text
+            # In two parts: what is said is all of them.
+            parts = [{"text": said[:5]}, {"text": said[5:]}]
+            one: dict[str, Any] = {"index": index, "finishReason": finish.get(style, STOP)}
+            if style not in ("filtered", "refusal", "empty"):
+                one["content"] = {"parts": parts, "role": "model"}
+            candidates.append(one)
+        return answer | {"candidates": candidates[::-1]}
+
+    def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
+        error: dict[str, Any] = {"code": status, "message": message, "status": code or "UNKNOWN"}
+        if status == 429:
+            error["details"] = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}]
+        return {"error": error}
+
+
+def _contents(contents: object) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, bytes], ...]]:
+    need(isinstance(contents, list) and bool(contents), "contents is not specified")
+    assert isinstance(contents, list)
+    turns, pictures = [], []
+    for content in contents:
+        known(content, {"role", "parts"}, "contents")
+        need(content.get("role") in ("user", "model"), "Please use a valid role: user, model.")
+        text, found = _texts(content.get("parts"))
+        turns.append(("assistant" if content["role"] == "model" else "user", text))
+        pictures += found
+    return tuple(turns), tuple(pictures)
+
+
+def _texts(parts: Any) -> tuple[str, list[tuple[str, bytes]]]:
+    text = ""
+    pictures = []
+    for part in parts:
+        known(part, {"text", "inlineData"}, "a part")
+        if "inlineData" in part:
+            known(part["inlineData"], {"mimeType", "data"}, "inlineData")
+            need(part["inlineData"].get("mimeType") in _MEDIA, "Unsupported MIME type")
+            pictures.append((part["inlineData"]["mimeType"], decoded(part["inlineData"]["data"])))
+        text += part.get("text", "")
+    return text, pictures

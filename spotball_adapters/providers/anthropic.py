@@ -8,7 +8,7 @@ from typing import Any
 
 from spotball_adapters.providers.http import Server
 from spotball_adapters.providers.image_tokens import anthropic_tokens
-from spotball_adapters.providers.keys import needed_key
+from spotball_adapters.providers.keys import key_from, missing
 from spotball_adapters.providers.protocol import (
     Access,
     Answer,
@@ -46,16 +46,18 @@ class Anthropic:
 
     Raises:
         OptionError: for an address that cannot be used.
-        PermanentError: for a missing key.
+        PermanentError: for a key that no header can hold.
     """
 
     name = "anthropic"
 
     def __init__(self, access: Access) -> None:
-        key = needed_key(KEY, self.name)
+        key = key_from(KEY)
         self.model = access.model
         self.max_samples = 1
-        self._server = Server(access, home=HOME, key=key, headers={"x-api-key": key, "anthropic-version": VERSION})
+        self._keyless = key is None
+        headers = {"x-api-key": key or "", "anthropic-version": VERSION}
+        self._server = Server(access, home=HOME, key=key, headers=headers)
 
     def check(self, settings: Settings) -> None:
         """Refuse a seed, which the API does not have, and what is out of range."""
@@ -72,6 +74,8 @@ class Anthropic:
 
     async def ask(self, request: Request) -> Answer:
         """Ask once, for one sample."""
+        if self._keyless:
+            raise missing(KEY, self.name)
         body = await self._server.post("/v1/messages", self._body(request))
         text = self._text(body.get("content"))
         said = str(body.get("stop_reason") or "")

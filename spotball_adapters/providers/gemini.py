@@ -11,11 +11,13 @@ import contextlib
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from spotball_adapters.providers.http import checked_url
 from spotball_adapters.providers.image_tokens import gemini_tokens
-from spotball_adapters.providers.keys import hidden, needed_key
+from spotball_adapters.providers.keys import hidden, key_from, missing
 from spotball_adapters.providers.protocol import (
     Access,
     Answer,
@@ -66,18 +68,21 @@ class Gemini:
 
     Raises:
         OptionError: for an address that cannot be used.
-        PermanentError: for a missing key.
+        PermanentError: for a key that no header can hold.
         MissingExtraError: without the SDK.
     """
 
     name = "gemini"
 
     def __init__(self, access: Access) -> None:
-        self._key = needed_key(KEY, self.name)
+        if not _installed():
+            raise MissingExtraError("Gemini", "adapters")
+        self._key = key_from(KEY)
         self.model = access.model
         self.max_samples = MAX_SAMPLES
-        self._timeout = access.timeout
-        self._client = _client(access, self._key)
+        self._access = access
+        self._endpoint = str(checked_url(access.base_url)).rstrip("/") if access.base_url else None
+        self._made: Any = None
 
     def check(self, settings: Settings) -> None:
         """Refuse a seed, which the SDK does not have, and what is out of range."""
@@ -90,8 +95,6 @@ class Gemini:
 
     def versions(self) -> Mapping[str, str]:
         """The SDK's."""
-        from importlib.metadata import version
-
         return {name: version(name) for name in ("google-generativeai", "google-ai-generativelanguage")}
 
     async def ask(self, request: Request) -> Answer:
@@ -125,9 +128,20 @@ class Gemini:
 
     async def close(self) -> None:
         """Close the connections."""
-        self._client.transport.close()
+        if self._made is not None:
+            self._made.transport.close()
+
+    @property
+    def _client(self) -> Any:
+        """The SDK's client, made when it is first needed: to load it takes seconds."""
+        if self._key is None:
+            raise missing(KEY, self.name)
+        if self._made is None:
+            self._made = _client(self._key, self._endpoint, self._access.concurrency)
+        return self._made
 
     async def _generate(self, request: Request, n: int) -> GenerateContentResponse:
+        client = self._client
         from google.api_core.exceptions import GoogleAPICallError
         from google.auth.exceptions import GoogleAuthError
         from google.generativeai import GenerativeModel
@@ -137,18 +151,18 @@ class Gemini:
         system = "\n\n".join(turn.text for turn in request.messages if turn.role == "system")
         model = GenerativeModel(self.model, system_instruction=system or None)
         # The SDK has one client for the whole process; this model is to use ours.
-        model._client = self._client
+        model._client = client
         given = {**request.settings.given(), **({"candidate_count": n} if n > 1 else {})}
         contents = [_content(turn, request.picture) for turn in request.messages if turn.role != "system"]
         # The runner asks again, not the SDK.
-        options = {"retry": None, "timeout": self._timeout}
+        options = {"retry": None, "timeout": self._access.timeout}
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._access.timeout):
                 response = await _in_thread(
                     lambda: model.generate_content(contents, generation_config=given, request_options=options)
                 )
         except TimeoutError:
-            raise TransientError(f"gemini: no answer within {self._timeout:g} s") from None
+            raise TransientError(f"gemini: no answer within {self._access.timeout:g} s") from None
         except GoogleAPICallError as error:
             # None with its cause: that holds the request, and the request the key.
             raise self._failure(error) from None
@@ -175,7 +189,15 @@ def provider(access: Access) -> Provider:
     return Gemini(access)
 
 
-def _client(access: Access, key: str) -> Any:
+def _installed() -> bool:
+    """Whether the SDK is there, without loading it."""
+    try:
+        return find_spec("google.generativeai") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _client(key: str, endpoint: str | None, connections: int) -> Any:
     """A client of our own: over REST, as many connections as requests at a time, and none to where a redirect leads."""
     with warnings.catch_warnings():
         # That the SDK's support has ended is said in the documentation, once.
@@ -184,19 +206,15 @@ def _client(access: Access, key: str) -> Any:
             "You are using a Python version",
         ):
             warnings.filterwarnings("ignore", message=said, category=FutureWarning)
-        try:
-            import google.generativeai  # noqa: F401
-            from google.ai.generativelanguage import GenerativeServiceClient
-            from google.api_core.client_options import ClientOptions
-            from requests.adapters import HTTPAdapter
-        except ImportError as error:
-            raise MissingExtraError("Gemini", "adapters") from error
-    endpoint = str(checked_url(access.base_url)).rstrip("/") if access.base_url else None
+        import google.generativeai  # noqa: F401
+        from google.ai.generativelanguage import GenerativeServiceClient
+        from google.api_core.client_options import ClientOptions
+        from requests.adapters import HTTPAdapter
     options = ClientOptions(api_key=key, api_endpoint=endpoint)
     client = GenerativeServiceClient(transport="rest", client_options=options)
     session = client.transport._session
     for scheme in ("https://", "http://"):
-        session.mount(scheme, HTTPAdapter(pool_maxsize=access.concurrency, max_retries=0))
+        session.mount(scheme, HTTPAdapter(pool_maxsize=connections, max_retries=0))
     session.max_redirects = 0
     # It would ask again with the same key.
     session._refresh_status_codes = ()

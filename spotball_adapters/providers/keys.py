@@ -23,16 +23,9 @@ def key_from(variable: str) -> str | None:
     return key or None
 
 
-def needed_key(variable: str, provider: str) -> str:
-    """A key from the environment.
-
-    Raises:
-        PermanentError: for none, or one that cannot stand in a header.
-    """
-    key = key_from(variable)
-    if key is None:
-        raise PermanentError(f"{provider} needs a key: set the environment variable {variable}")
-    return key
+def missing(variable: str, provider: str) -> PermanentError:
+    """The error for a key that is not set. It is raised when somebody asks: a dry run needs no key."""
+    return PermanentError(f"{provider} needs a key: set the environment variable {variable}")
 
 
 def hidden(text: str, key: str | None) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from spotball_adapters.providers.http import RejectedError, Server
 from spotball_adapters.providers.image_tokens import openai_tokens
-from spotball_adapters.providers.keys import key_from, needed_key
+from spotball_adapters.providers.keys import key_from, missing
 from spotball_adapters.providers.protocol import (
     Access,
     Answer,
@@ -51,13 +51,14 @@ class OpenAI:
 
     Raises:
         OptionError: for an address that cannot be used.
-        PermanentError: for a missing key, where the server is OpenAI's own.
+        PermanentError: for a key that no header can hold.
     """
 
     name = "openai"
 
     def __init__(self, access: Access) -> None:
-        key = key_from(KEY) if access.base_url else needed_key(KEY, self.name)
+        key = key_from(KEY)
+        self._keyless = key is None and not access.base_url
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.model = access.model
         self._server = Server(access, home=HOME, key=key, headers=headers)
@@ -77,6 +78,8 @@ class OpenAI:
 
     async def ask(self, request: Request) -> Answer:
         """Ask once, for all samples of the request or as many as the server gives."""
+        if self._keyless:
+            raise missing(KEY, self.name)
         n = len(request.samples)
         try:
             body = await self._server.post("/chat/completions", self._body(request, n))

@@ -149,7 +149,7 @@ class TestKeysAndSettings:
     def test_a_key_is_needed(self, monkeypatch: pytest.MonkeyPatch, url: str | None) -> None:
         monkeypatch.delenv(KEY)
         with pytest.raises(PermanentError, match="anthropic needs a key: set the environment variable ANTHROPIC_API_K"):
-            Anthropic(access(url))
+            answer(Anthropic(access(url)), request())
 
     @pytest.mark.parametrize(
         ("settings", "message"),

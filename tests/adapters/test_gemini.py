@@ -253,7 +253,7 @@ class TestKeysAndSettings:
     def test_a_key_is_needed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(KEY)
         with pytest.raises(PermanentError, match="gemini needs a key: set the environment variable GEMINI_API_KEY"):
-            Gemini(access(model=MODEL))
+            answer(Gemini(access(model=MODEL)), request())
 
     @pytest.mark.parametrize(
         ("settings", "message"),
@@ -282,14 +282,17 @@ class TestKeysAndSettings:
 
 
 def test_the_sdk_is_loaded_when_it_is_used_and_says_nothing() -> None:
-    program = f"""
-import sys, os
-os.environ[{KEY!r}] = "k"
+    program = """
+import sys
 from spotball_adapters.providers.gemini import Gemini
-from spotball_adapters.providers.protocol import Access
-assert not {{"google.generativeai", "google.api_core", "grpc", "requests"}} & sys.modules.keys()
-Gemini(Access("gemini-2.0-flash-001"))
+from tests.adapters.asking import access, answer, request
+
+provider = Gemini(access(sys.argv[1], model="gemini-2.0-flash-001"))
+assert not {"google.generativeai", "google.api_core", "grpc", "requests"} & sys.modules.keys()
+answer(provider, request())
 assert "google.generativeai" in sys.modules
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    with serve(GeminiProtocol(), base_path="") as server:
+        command = [sys.executable, "-c", program, server.url]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

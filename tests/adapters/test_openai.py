@@ -382,7 +382,7 @@ class TestKeysAndAddresses:
 
     def test_openai_itself_does(self) -> None:
         with pytest.raises(PermanentError, match="openai needs a key: set the environment variable OPENAI_API_KEY"):
-            OpenAI(access())
+            answer(OpenAI(access()), request())
 
     def test_a_key_that_no_header_holds(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(KEY, "sk-a\nb")

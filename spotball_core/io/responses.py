@@ -1,12 +1,13 @@
 """Reading responses, ours and other people's, to counts.
 
-Polars reads and groups, lazily: one pass to counts, one to see that no sample is there twice. What is looked at in
-Python is the few distinct spellings that are left. A file with anything wrong is read again, to say where.
+Polars reads and groups, lazily, in one pass that also tells whether samples are in order. Points, distributions and
+samples out of order are read once more, by themselves. What is looked at in Python is the few distinct spellings that
+are left. A file with anything wrong is read again, to say where.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from spotball_core.grid import Grid
 from spotball_core.io import samples
 from spotball_core.io.distributions import spread
 from spotball_core.io.numbers import not_finite, not_whole, number
+from spotball_core.io.one_pass import grouped, is_point
 from spotball_core.io.sources import Source, line_numbers, plain, sources_of, unreadable
 from spotball_core.schema.response import PredictionDistribution, Response
 from spotball_core.schema.scene import Scene
@@ -79,16 +81,7 @@ class _Reader:
         import polars as pl
 
         self.sources, self.grid = sources, grid
-        self.rows = pl.concat(
-            [
-                source.frame.with_columns(
-                    _source=pl.lit(index, pl.UInt32),
-                    _spread=pl.col("probabilities").is_not_null() if self._spreads(source) else pl.lit(False),
-                ).drop("probabilities", strict=False)
-                for index, source in enumerate(sources)
-            ],
-            how="diagonal",
-        )
+        self.rows = self._rows_of(range(len(sources)))
         self.columns = self.rows.collect_schema().names()
         self.keys = [*KEYS, *(["participant"] if participants else [])]
         self.scenes = pl.LazyFrame(
@@ -109,50 +102,36 @@ class _Reader:
     def table(self) -> pl.DataFrame:
         import polars as pl
 
-        has_points = "x" in self.columns
-        given = [c for c in ("_source", *self.keys, "cell", "row", "col") if c in self.columns]
-        is_point = pl.any_horizontal(pl.col("x", "y").is_not_null()) if has_points else pl.lit(False)
-        named = (
-            self.rows.filter(~pl.col("_spread") & ~is_point)
-            .group_by(given)
-            .agg(n=pl.len(), _record=pl.col("_record").min())
-        )
-        plans = {"named": named}
-        if "sample" in self.columns:
-            plans["samples"] = samples.summed(self.rows, self.columns)
-        if has_points or any(map(self._spreads, self.sources)):
-            plans["forms"] = self.rows.select(point=is_point.any(), spread=pl.col("_spread").any())
-        frames = self._collected(plans)
-        # Most files that could hold points or distributions, as all JSON Lines could, hold none.
-        has_points, has_spread = frames.pop("forms").row(0) if "forms" in frames else (False, False)
-        more: dict[str, pl.LazyFrame] = {}
-        if has_points:
-            points = self._identified(self.rows.filter(is_point))
+        # One source after the other: together, parts of all would be held in memory.
+        groups = [self._collected(grouped(source.frame, self.keys)) for source in self.sources]
+        of = [frame.with_columns(_source=pl.lit(index, pl.UInt32)) for index, frame in enumerate(groups)]
+        said = pl.concat(of, how="diagonal_relaxed")
+        frames: dict[str, pl.DataFrame] = {}
+        with_points, with_spread = (said.filter(form)["_source"].unique().sort() for form in ("point", "spread"))
+        if len(with_points):
+            points = self._identified(self._rows_of(with_points).filter(is_point(self.columns)))
             points = points.with_columns(cell=self._point(), _problem=self._problem(points))
-            more["points"] = points.group_by("_source", *self.keys, "cell", "_problem").agg(n=pl.len())
-        for index, source in enumerate(self.sources):
-            if has_spread and self._spreads(source):
-                spread_rows = source.frame.filter(pl.col("probabilities").is_not_null())
-                spread_rows = spread_rows.with_columns(_source=pl.lit(index, pl.UInt32), _spread=pl.lit(True))
-                more[f"spread {index}"] = self._identified(spread_rows)
-        frames |= self._collected(more)
+            points = points.group_by("_source", *self.keys, "cell", "_problem").agg(n=pl.len())
+            frames["points"] = self._collected(points)
+        for index in with_spread:
+            spread_rows = self.sources[index].frame.filter(pl.col("probabilities").is_not_null())
+            spread_rows = spread_rows.with_columns(_source=pl.lit(index, pl.UInt32), _spread=pl.lit(True))
+            frames[f"spread {index}"] = self._collected(self._identified(spread_rows))
 
-        groups = self._identified(frames["named"].lazy())
-        groups_frame = groups.with_columns(_problem=self._problem(groups)).collect()
-        groups_frame = groups_frame.with_columns(self._named_cell(groups_frame).alias("cell"))
-        parts = [groups_frame]
-        if has_points:
-            parts.append(frames["points"])
-        faults = []
+        named = self._identified(said.lazy().with_columns(pl.col("n") - pl.col("apart")).filter(pl.col("n") > 0))
+        cells = named.with_columns(_problem=self._problem(named)).collect()
+        parts, faults = [cells.with_columns(cell=self._named_cell(cells))], []
         for name, frame in frames.items():
-            if name.startswith("spread"):
+            if name == "points":
+                parts.append(frame)
+            else:
                 lazy = frame.lazy()
                 frame = lazy.with_columns(_problem=self._problem(lazy)).collect()
                 good, bad = spread(frame, self.grid, self._find)
                 parts.append(good)
                 faults.append(bad.select("_source", "_record", "field", "found", "expected"))
         wrong = any(part["_problem"].is_not_null().any() for part in parts) or any(len(fault) for fault in faults)
-        if wrong or ("samples" in frames and self._repeats(frames["samples"])):
+        if wrong or ("sample" in self.columns and self._repeats(said)):
             raise self._explained(faults)
         parts = [
             part.select("_source", *self.keys, pl.col("cell").cast(pl.Int64), pl.col("n").cast(pl.Float64))
@@ -166,12 +145,25 @@ class _Reader:
             raise self._explained([])
         return table.drop("_source")
 
-    def _collected(self, plans: dict[str, pl.LazyFrame]) -> dict[str, pl.DataFrame]:
+    def _rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
+        """The rows of some sources, with the source's index as `_source`, and as `_spread` whether one is a
+        distribution."""
+        import polars as pl
+
+        frames = []
+        for index in indices:
+            frame = self.sources[index].frame
+            spreads = "probabilities" in frame.collect_schema()
+            spread = pl.col("probabilities").is_not_null() if spreads else pl.lit(False)
+            frame = frame.with_columns(_source=pl.lit(index, pl.UInt32), _spread=spread)
+            frames.append(frame.drop("probabilities", strict=False))
+        return pl.concat(frames, how="diagonal_relaxed")
+
+    def _collected(self, plan: pl.LazyFrame) -> pl.DataFrame:
         import polars as pl
 
         try:
-            # One after the other: together they would share one reading of the file, held in memory.
-            return {name: plan.collect(engine="streaming") for name, plan in plans.items()}
+            return plan.collect(engine="streaming")
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             # Polars panics over some damaged Parquet files, which is no Exception.
             raise self._unreadable(error) from error
@@ -301,17 +293,17 @@ class _Reader:
             {"label": known, "cell": [index(label) for label in known]}, schema={"label": pl.String, "cell": pl.Int64}
         )
 
-    def _spreads(self, source: Source) -> bool:
-        return "probabilities" in source.frame.collect_schema()
-
     # What is wrong -------------------------------------------------------------------------------------------
 
-    def _repeats(self, sums: pl.DataFrame) -> bool:
+    def _repeats(self, said: pl.DataFrame) -> bool:
         """Whether any sample is there twice, or is no number."""
-        keys = [key for key in samples.identity(self.columns) if key != samples.NUMBER]
-        if samples.are_in_order(self._named(sums.lazy()), keys):
+        named = self._named(said.lazy()).collect()
+        keys = [key for key in samples.identity(self.columns) if key in named.columns]
+        unsure = samples.out_of_order(named, keys)
+        if unsure.is_empty():
             return False
-        return not samples.repeated(self._named(samples.numbered(self.rows)), self.columns).is_empty()
+        sources = named.join(unsure, on=keys, how="semi", nulls_equal=True)["_source"].unique(maintain_order=True)
+        return not samples.repeated(self._named(samples.numbered(self._rows_of(sources)))).is_empty()
 
     def _explained(self, faults: list[pl.DataFrame]) -> InputError:
         """Read again, row by row, to say where each problem is."""

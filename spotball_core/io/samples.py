@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spotball_core.counts import KEYS
 from spotball_core.io.numbers import not_whole, number
 
 if TYPE_CHECKING:
@@ -15,10 +14,13 @@ if TYPE_CHECKING:
 NUMBER = "_sample"
 """The column that `numbered` adds: the sample's number."""
 
+GIVEN = ("respondent", "prompt", "sport", "image")
+"""Who answered what: with its number, and the participant, what makes a sample one of its own."""
+
 
 def identity(columns: list[str]) -> list[str]:
     """What makes a sample one of its own, among the columns of `numbered`."""
-    return ["respondent", "prompt", "sport", "image", NUMBER, *(c for c in ("participant",) if c in columns)]
+    return [*GIVEN, NUMBER, *(c for c in ("participant",) if c in columns)]
 
 
 def numbered(rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -28,61 +30,78 @@ def numbered(rows: pl.LazyFrame) -> pl.LazyFrame:
     return rows.filter(pl.col("sample").is_not_null()).with_columns(number("sample").alias(NUMBER))
 
 
-def summed(rows: pl.LazyFrame, columns: list[str]) -> pl.LazyFrame:
-    """How many samples each respondent gave to each image, their least and largest number, and their hashes' sum.
-
-    Keys are as they are spelt: one pass over the rows groups them into few.
-    """
-    import polars as pl
-
-    value = pl.col(NUMBER)
-    return (
-        numbered(rows)
-        .group_by([column for column in ("_source", *KEYS, "participant") if column in columns])
-        .agg(
-            n=pl.len(),
-            low=value.min(),
-            high=value.max(),
-            hashes=value.hash().sum(),
-            odd=not_whole("sample", least=1).any(),
-        )
-    )
-
-
-def are_in_order(sums: pl.LazyFrame, keys: list[str]) -> bool:
-    """Whether each respondent's samples of an image are low, low + 1, ..., high, each once.
-
-    As many numbers as from low to high, whose hashes sum to those of low to high, are these numbers, but for a chance
-    of one in 2^64. Others need not be wrong: gaps are allowed, and only `repeated` can tell.
+def sums(columns: list[str], by: list[str]) -> dict[str, pl.Expr]:
+    """What the groups of a pass over rows need to carry for `out_of_order`.
 
     Args:
-        sums: of `summed`, with keys filled in.
-        keys: those keys.
+        columns: of the rows.
+        by: what they are grouped by. Participants who are not told apart by it are only noticed: they may be as many
+            as there are rows.
     """
     import polars as pl
 
-    groups = (
-        sums.group_by(keys)
-        .agg(pl.col("n", "hashes").sum(), pl.col("low").min(), pl.col("high").max(), pl.col("odd").any())
-        .collect()
-    )
-    if groups.is_empty():
-        return True
-    if groups["odd"].any() or (groups["high"] - groups["low"] + 1 != groups["n"]).any():
-        return False
-    n = groups["n"].to_numpy().astype(np.int64)
-    start, end = float(groups["low"].to_numpy().min()), float(groups["high"].to_numpy().max())
-    if end - start >= 10 * n.sum():
-        return False  # numbers so far apart would need a long list of hashes
-    hashes = pl.Series(np.arange(start, end + 1)).hash().to_numpy()
-    running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
-    low = (groups["low"].to_numpy() - start).astype(np.int64)
-    return bool((groups["hashes"].to_numpy().astype(np.uint64) == running[low + n] - running[low]).all())
+    value = number("sample")
+    people = pl.col("participant").str.strip_chars() != "" if "participant" in columns else pl.lit(False)
+    return {
+        "samples": pl.col("sample").count(),
+        "low": value.min(),
+        "high": value.max(),
+        "hashes": pl.when(value.is_not_null()).then(value.hash()).sum(),
+        "people": pl.lit(False) if "participant" in by else people.any(),
+    }
 
 
-def repeated(rows: pl.LazyFrame, columns: list[str]) -> pl.DataFrame:
-    """Samples that are there more than once, and samples that are no number, of rows with keys filled in."""
+def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """The groups with samples that are not known to be low, low + 1, ..., high, each once.
+
+    As many numbers as from low to high, whose hashes sum to those of low to high, are these numbers, but for a chance
+    of one in 2^64. Others need not be wrong: gaps are allowed, and participants may have a sample 1 each. Only
+    `repeated` can tell.
+
+    Args:
+        groups: with the columns of `sums`, and keys filled in.
+        keys: those keys.
+
+    Returns:
+        The keys of such groups.
+    """
     import polars as pl
 
-    samples = rows.group_by(identity(columns)).agg(n=pl.len(), odd=not_whole("sample", least=1).any())
+    whole = (
+        groups.filter(pl.col("samples") > 0)
+        .group_by(keys)
+        .agg(pl.col("samples", "hashes").sum(), pl.col("low").min(), pl.col("high").max(), pl.col("people").any())
+    )
+    low, high = pl.col("low"), pl.col("high")
+    spaced = (high - low + 1 == pl.col("samples")) & (low >= 1) & (low == low.floor())
+    dense = whole.filter(~pl.col("people") & spaced.fill_null(False))
+    if dense.is_empty():
+        return whole.select(keys)
+    n = dense["samples"].to_numpy().astype(np.int64)
+    start, end = float(dense["low"].to_numpy().min()), float(dense["high"].to_numpy().max())
+    if end - start >= 10 * n.sum():
+        return whole.select(keys)  # numbers so far apart would need a long list of hashes
+    hashes = pl.Series(np.arange(start, end + 1)).hash().to_numpy()
+    running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
+    first = (dense["low"].to_numpy() - start).astype(np.int64)
+    ordered = dense["hashes"].to_numpy().astype(np.uint64) == running[first + n] - running[first]
+    return whole.join(dense.filter(pl.Series(ordered)), on=keys, how="anti", nulls_equal=True).select(keys)
+
+
+def repeated(rows: pl.LazyFrame) -> pl.DataFrame:
+    """Samples that are there more than once, and samples that are no number, of rows with keys filled in.
+
+    What is there twice has one hash twice: eight bytes a row tell which few rows to compare.
+    """
+    import polars as pl
+
+    keys = identity(rows.collect_schema().names())
+    rows = rows.with_columns(_hash=pl.struct(keys).hash(), _odd=not_whole("sample", least=1))
+    marks = rows.select("_hash", "_odd").collect(engine="streaming")
+    hashes = np.sort(marks["_hash"].to_numpy())
+    twice = pl.Series(np.unique(hashes[1:][hashes[1:] == hashes[:-1]]))
+    suspects = rows.filter(pl.col("_hash").is_in(twice.implode()) | pl.col("_odd"))
+    if twice.is_empty() and not marks["_odd"].any():
+        suspects = suspects.clear()
+    samples = suspects.group_by(keys).agg(n=pl.len(), odd=pl.col("_odd").any())
     return samples.filter((pl.col("n") > 1) | pl.col("odd")).collect(engine="streaming")

@@ -28,6 +28,9 @@ ANSWERS = ("cell", "x", "y", "row", "col", "probabilities")
 READ = (*COLUMNS[:7], *ANSWERS)
 """Columns that change a number. Others, such as `reasoning`, are passed over."""
 
+NUMBERS = ("sample", "x", "y", "row", "col")
+"""Columns of numbers: read as they are where they are given as such."""
+
 JSON_LINES = (".jsonl", ".ndjson")
 ENDINGS = (*JSON_LINES, ".csv", ".parquet")
 
@@ -43,7 +46,7 @@ class Source:
     Attributes:
         name: what an error calls it.
         path: the file, if it is one.
-        frame: its columns of `READ`, as text.
+        frame: its columns of `READ`, as text, or as numbers where they are.
     """
 
     name: str
@@ -71,16 +74,24 @@ def sources_of(responses: object) -> list[Source]:
         raise OptionError("no responses were given")
     if all(isinstance(item, (str, Path)) for item in items):
         paths = [Path(item) for item in items]
-        _check_each_once(paths)
+        check_each_once(paths)
         return [Source(str(path), path, open_source(path)) for path in paths]
+    if all(isinstance(item, Source) for item in items):
+        return items
     if all(isinstance(item, (Response, PredictionDistribution)) for item in items):
         return [Source("records", None, as_text(_frame_of(items).lazy(), "records"))]
     raise OptionError("responses are a mixture, expected paths alone or records alone")
 
 
-def _check_each_once(paths: Sequence[Path]) -> None:
-    files = [path.resolve() for path in paths]
-    twice = [path for i, path in enumerate(paths) if files[i] in files[:i]]
+def check_each_once(paths: Sequence[Path]) -> None:
+    """Raise InputError if a file is there twice, whatever it is called."""
+    seen: set[Path] = set()
+    twice = []
+    for path in paths:
+        file = path.resolve()
+        if file in seen:
+            twice.append(path)
+        seen.add(file)
     if twice:
         raise InputError([Problem(str(path), None, "file", "the same file again", "each file once") for path in twice])
 
@@ -100,7 +111,7 @@ def _frame_of(records: list[Response | PredictionDistribution]) -> pl.DataFrame:
 
 
 def open_source(path: Path) -> pl.LazyFrame:
-    """A file's columns of `READ` as it has them, as text, with the record's number from 0 as `_record`.
+    """A file's columns of `READ` as it has them, as `as_text` does, with the record's number from 0 as `_record`.
 
     Raises:
         InputError: if there is no such file, its ending is not known, its records are not whole, or its columns
@@ -145,7 +156,7 @@ def _scan(path: Path) -> pl.LazyFrame:
 
 
 def as_text(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
-    """The columns of `READ` that a frame has, as text (distributions as they are), and its `_record` numbers."""
+    """The columns of `READ` that a frame has, as text (numbers and distributions as they are), and its `_record`."""
     import polars as pl
 
     schema = frame.collect_schema()
@@ -160,6 +171,8 @@ def as_text(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
             return pl.when(pl.col(column).is_not_null()).then(pl.col(column).struct.json_encode())
         if column == "probabilities" and dtype.is_nested():
             return pl.col(column).cast(pl.List(pl.Float64))
+        if column in NUMBERS and (dtype.is_integer() or dtype == pl.Float64):
+            return pl.col(column)
         return pl.col(column).cast(pl.String)
 
     return frame.select("_record", *(text(column).alias(column) for column in READ if column in schema))

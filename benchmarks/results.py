@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -12,6 +13,9 @@ from pathlib import Path
 
 NOISE = 0.15
 """Figures that changed by less than this share are taken for the same: runs on one machine differ by as much."""
+
+QUIET = 0.25
+"""Other work on less than this share of the cores disturbs little."""
 
 PACKAGES = ("spotball-core", "numpy", "scipy", "polars", "POT", "pydantic", "matplotlib", "pandas")
 
@@ -35,6 +39,16 @@ class Setting:
     machine: str
     versions: str
     date: str
+    cores: int
+    load: float
+    """How many cores other work used in the second before the first measurement."""
+
+    @property
+    def busy(self) -> str:
+        """A warning where other work took a share of the cores; nothing on a quiet machine."""
+        if self.load < QUIET * self.cores:
+            return ""
+        return f"the machine was busy: other work used {self.load:.1f} cores before anything was measured"
 
 
 @dataclass(frozen=True)
@@ -81,7 +95,7 @@ def here_and_now() -> Setting:
     if (information := Path("/proc/cpuinfo")).exists():
         lines = information.read_text(encoding="utf-8").splitlines()
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     versions = [f"Python {platform.python_version()}"]
     for package in PACKAGES:
@@ -90,7 +104,22 @@ def here_and_now() -> Setting:
         except PackageNotFoundError:
             versions.append(f"no {package}")
     machine = f"{model}, {cores} cores used of {os.cpu_count()}, {memory:.0f} GiB of memory, {platform.system()}"
-    return Setting(machine, ", ".join(versions), date.today().isoformat())
+    return Setting(machine, ", ".join(versions), date.today().isoformat(), cores, cores_in_use())
+
+
+def cores_in_use(seconds: float = 1.0) -> float:
+    """How many cores work now, this process sleeping; where the system does not tell, its load over a minute."""
+    ticks = Path("/proc/stat")
+    if not ticks.exists():
+        return os.getloadavg()[0]
+
+    def worked() -> float:
+        user, nice, system, _, _, interrupts, soft, *_ = map(int, ticks.read_text(encoding="utf-8").split()[1:9])
+        return (user + nice + system + interrupts + soft) / os.sysconf("SC_CLK_TCK")
+
+    before, start = worked(), time.perf_counter()
+    time.sleep(seconds)
+    return (worked() - before) / (time.perf_counter() - start)
 
 
 def moved(result: Result, kept: Mapping[str, Result]) -> list[Move]:
@@ -124,12 +153,13 @@ def verdict(figure: Figure) -> str:
 
 
 def summary(results: Sequence[Result]) -> list[str]:
-    """What the end of a run says: goals met, goals missed by name, and what failed."""
+    """What the end of a run says: goals met, goals missed by name, what failed, and if the machine was busy."""
     goals = [(result, figure) for result in results for figure in result.figures if figure.met is not None]
     missed = [f"{result.name}: {figure.name}" for result, figure in goals if not figure.met]
     said = [f"{len(goals) - len(missed)} of {len(goals)} goals met"]
     said += [f"missed: {name}" for name in missed]
-    return said + [f"failed: {result.name}" for result in results if not result.finished]
+    said += [f"failed: {result.name}" for result in results if not result.finished]
+    return said + list(dict.fromkeys(result.setting.busy for result in results if result.setting.busy))
 
 
 def show(results: Sequence[Result], kept: Mapping[str, Result]) -> None:

@@ -60,7 +60,7 @@ def benchmarks(folder: Path = HERE) -> dict[str, Benchmark]:
     return found
 
 
-def run(benchmark: Benchmark, docs: Path = DOCS) -> Result:
+def run(benchmark: Benchmark, setting: Setting, docs: Path = DOCS) -> Result:
     """Run one benchmark and take its figures; one that fails has those that it came to."""
     command = [sys.executable, str(benchmark.path)]
     if benchmark.plot:
@@ -78,7 +78,7 @@ def run(benchmark: Benchmark, docs: Path = DOCS) -> Result:
     if twice:
         print(f"{benchmark.name} gives several figures one name: {', '.join(twice)}", file=sys.stderr)
     finished = done.returncode == 0 and not twice
-    return Result(benchmark.name, benchmark.text, seconds, figures, here_and_now(), finished)
+    return Result(benchmark.name, benchmark.text, seconds, figures, setting, finished)
 
 
 def read_kept(file: Path) -> dict[str, Result]:
@@ -116,10 +116,11 @@ def main(arguments: Sequence[str] | None = None, *, folder: Path = HERE, docs: P
         parser.error(f"there is no {', '.join(sorted(strangers))}, only {', '.join(known)}")
 
     kept = read_kept(folder / KEPT)
+    setting = here_and_now()
     results = []
     for name in options.names or known:
         print(f"\n{name}\n{known[name].text}\n", flush=True)
-        result = run(known[name], docs)
+        result = run(known[name], setting, docs)
         results.append(result)
         print(f"{name} {'took' if result.finished else 'FAILED after'} {result.seconds:.0f} s", flush=True)
     show(results, kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from results import Figure, Result, Setting
 
-SETTING = Setting("a made-up machine", "Python 0.0", "1900-01-01")
+SETTING = Setting("a made-up machine", "Python 0.0", "1900-01-01", 2, 0.1)
 
 
 def figure(name: str, value: float, *, unit: str = "s", goal: str = "", met: bool | None = None) -> Figure:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-from results import NOISE, Move, amount, gone, here_and_now, moved, show, summary
+import os
+from dataclasses import replace
 
-from tests.benchmarks.made_up import figure, result
+import pytest
+from results import NOISE, Move, amount, cores_in_use, gone, here_and_now, moved, show, summary
+
+from tests.benchmarks.made_up import SETTING, figure, result
 
 
 @pytest.mark.parametrize(
@@ -64,6 +67,14 @@ def test_the_summary_names_what_was_missed_and_what_failed() -> None:
     assert summary(results) == ["1 of 2 goals met", "missed: one: b", "failed: two"]
 
 
+def test_a_busy_machine_is_told_once() -> None:
+    busy = replace(SETTING, cores=2, load=3.0)
+    results = [replace(result(name), setting=busy) for name in ("one", "two")]
+    (said,) = (line for line in summary(results) if "busy" in line)
+    assert "other work used 3.0 cores" in said
+    assert not any("busy" in line for line in summary([result("quiet")]))
+
+
 def test_what_is_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     kept = {"one": result("one", figure("time", 10.0, goal="below 60", met=True), figure("old", 1.0))}
@@ -71,6 +82,11 @@ def test_what_is_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
     said = capsys.readouterr().out
     for part in ("10 s", "90 s", "9.00", "worse", "below 60, MISSED", "gone", "missed: one: time"):
         assert part in said
+
+
+def test_cores_at_work_are_counted() -> None:
+    used = cores_in_use(0.2)
+    assert 0 <= used <= 2 * (os.cpu_count() or 1)
 
 
 def test_the_setting_names_what_numbers_depend_on() -> None:

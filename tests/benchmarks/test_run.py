@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import run as runner
 
-from tests.benchmarks.made_up import figure, result
+from tests.benchmarks.made_up import SETTING, figure, result
 from tests.conftest import ROOT
 
 GOOD = '''"""Claim: a made-up benchmark is fast.
@@ -48,7 +48,7 @@ def test_the_benchmarks_of_the_project_claim_and_its_helpers_do_not() -> None:
 
 
 def test_one_run(folder: Path) -> None:
-    good = runner.run(runner.benchmarks(folder)["good"], folder / "docs")
+    good = runner.run(runner.benchmarks(folder)["good"], SETTING, folder / "docs")
     assert good.finished
     assert [(one.name, one.value, one.unit, one.goal, one.met) for one in good.figures] == [
         ("made-up time", 3.0, "s", "below 2", False),
@@ -59,7 +59,7 @@ def test_one_run(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["bad", "twice"])
 def test_what_fails_has_the_figures_that_it_came_to(name: str, folder: Path) -> None:
-    failed = runner.run(runner.benchmarks(folder)[name], folder / "docs")
+    failed = runner.run(runner.benchmarks(folder)[name], SETTING, folder / "docs")
     assert not failed.finished
     assert failed.figures
 

@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray, Grid
+from spotball_core.grid import BoolArray, FloatArray, Grid
 from spotball_core.metrics.inputs import Guesses, check_cells, grid_for, mass_of, ratio, unwrap
-from spotball_core.metrics.transport import transport, transport_on_a_line
+from spotball_core.metrics.transport import MOST_WHOLE, step_of, transport, transport_on_a_line
 
 Unit = Literal["px", "cell", "diagonal"]
 
@@ -38,8 +38,9 @@ def wasserstein(
     $$W(P, Q) = \min_{\gamma \ge 0} \sum_{j,k} \gamma_{jk} D_{jk}
     \quad \text{s.t. } \sum_k \gamma_{jk} = P_j,\ \sum_j \gamma_{jk} = Q_k$$
 
-    Both sides are normalized to sum to 1; unparsed answers are left out. The transport is solved exactly by the
-    network simplex of the Python Optimal Transport library.
+    Both sides are normalized to sum to 1; unparsed answers are left out. The transport is solved exactly: by the
+    network simplex of the Python Optimal Transport library, or, for counts, by shortest paths in whole numbers, which
+    agree to the last bit.
 
     Args:
         guesses: mass over the cells, shape (..., n_cells), or one image's labels.
@@ -68,13 +69,20 @@ def wasserstein(
     p, q = _pair(guesses, reference, grid)
     flat_p, flat_q = p.reshape(-1, grid.n_cells), q.reshape(-1, grid.n_cells)
     known = np.flatnonzero(flat_p.any(axis=-1) & flat_q.any(axis=-1))
-    differences = _differences(flat_p[known], flat_q[known])
-    out = np.full(len(flat_p), np.nan)
+    flat_p, flat_q = flat_p[known], flat_q[known]
+    values = np.empty(len(known))
     if min(grid.rows, grid.cols) == 1:
-        out[known] = transport_on_a_line(differences, cost[0, 1] if grid.n_cells > 1 else 0.0)
+        values[:] = transport_on_a_line(_differences(flat_p, flat_q), cost[0, 1] if grid.n_cells > 1 else 0.0)
     else:
-        out[known] = transport(differences, cost, threads)
-    return unwrap(out.reshape(p.shape[:-1]))
+        whole = _are_counts(flat_p, flat_q) & (step_of(cost) is not None)
+        if whole.any():
+            differences, parts = _differences_of_counts(flat_p[whole], flat_q[whole])
+            values[whole] = transport(differences, cost, threads, whole=True) / parts
+        if not whole.all():
+            values[~whole] = transport(_differences(flat_p[~whole], flat_q[~whole]), cost, threads)
+    out = np.full(p.shape[:-1], np.nan)
+    out.reshape(-1)[known] = values
+    return unwrap(out)
 
 
 def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = None) -> FloatArray:
@@ -126,6 +134,26 @@ def _pair(guesses: Guesses, reference: Guesses, grid: Grid) -> tuple[FloatArray,
     check_cells(p, q)
     p, q = np.broadcast_arrays(p, q)
     return p, q
+
+
+def _are_counts(p: FloatArray, q: FloatArray) -> BoolArray:
+    """Which pairs are whole numbers, and few enough for `transport` to solve them as such."""
+    p_sum, q_sum = p.sum(axis=-1), q.sum(axis=-1)
+    whole: BoolArray = (
+        (p == np.floor(p)).all(axis=-1) & (q == np.floor(q)).all(axis=-1) & (np.maximum(p_sum, q_sum) <= MOST_WHOLE)
+    )
+    whole[whole] = np.lcm(p_sum[whole].astype(np.int64), q_sum[whole].astype(np.int64)) <= MOST_WHOLE
+    return whole
+
+
+def _differences_of_counts(p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Differences of distributions given in counts, in whole numbers, and how many of these make up all of one."""
+    p_sum, q_sum = p.sum(axis=-1), q.sum(axis=-1)
+    total = np.lcm(p_sum.astype(np.int64), q_sum.astype(np.int64)).astype(float)
+    differences: FloatArray = p * (total / p_sum)[:, None] - q * (total / q_sum)[:, None]
+    # In lowest terms, so that what is the same but for how it was counted is solved once.
+    shared = np.maximum(np.gcd.reduce(differences.astype(np.int64), axis=-1), 1)
+    return differences / shared[:, None], total / shared
 
 
 def _differences(p: FloatArray, q: FloatArray) -> FloatArray:

@@ -1,0 +1,190 @@
+"""Transport in whole numbers: the compiled solver and a linear programme find the very same numbers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import ot.lp
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from spotball_core import wasserstein
+from spotball_core.grid import Grid
+from spotball_core.metrics import transport as module
+from spotball_core.metrics.alignment import cost_matrix
+from spotball_core.metrics.transport import step_of, transport
+from spotball_core.metrics.transport_whole import least_costs
+
+from .strategies import Array, counts, grids
+
+STANDARD = Grid.standard()
+
+
+def by_emd(rows: Array, costs: Array) -> list[int]:
+    """One `ot.lp.emd` a row, its plan's cost summed in whole numbers."""
+    found = []
+    for row in rows:
+        sources, sinks = np.flatnonzero(row > 0), np.flatnonzero(row < 0)
+        cost = costs[np.ix_(sources, sinks)]
+        plan = ot.lp.emd(row[sources].astype(float), -row[sinks].astype(float), cost.astype(float))
+        assert (plan == np.floor(plan)).all()
+        found.append(int((plan.astype(np.int64) * cost).sum()))
+    return found
+
+
+def by_linprog(row: Array, costs: Array) -> float:
+    sources, sinks = np.flatnonzero(row > 0), np.flatnonzero(row < 0)
+    leaving = scipy.sparse.kron(scipy.sparse.eye(len(sources)), np.ones((1, len(sinks))))
+    arriving = scipy.sparse.kron(np.ones((1, len(sources))), scipy.sparse.eye(len(sinks)))
+    result = linprog(
+        costs[np.ix_(sources, sinks)].ravel(),
+        A_eq=scipy.sparse.vstack([leaving, arriving]).tocsr(),
+        b_eq=np.concatenate([row[sources], -row[sinks]]),
+        method="highs-ds",
+    )
+    assert result.status == 0, result.message
+    return float(result.fun)
+
+
+def rows_of(n: int, n_cells: int, most: int, draw: np.random.Generator) -> Array:
+    """Whole numbers up to `most` either way, many of them 0, that sum to 0; none all 0."""
+    rows = draw.integers(-most, most, (n, n_cells), endpoint=True) * (draw.random((n, n_cells)) < draw.random((n, 1)))
+    rows[np.arange(n), draw.integers(n_cells, size=n)] -= rows.sum(axis=1)
+    none = ~rows.any(axis=1)
+    rows[none, 0], rows[none, 1] = 1, -1
+    return rows
+
+
+COSTS = {
+    "distances": lambda n, draw: np.rint(np.hypot(*(draw.random((2, n, 1)) - draw.random((2, 1, n)))) * 1e6),
+    "a grid's": lambda n, draw: np.rint(
+        Grid(3, n // 3, 640, 360).distances / step_of(Grid(3, n // 3, 640, 360).distances)
+    ),
+    "ties": lambda n, draw: draw.integers(0, 4, (n, n)),
+    "all equal": lambda n, draw: np.full((n, n), 7),
+    "all 0": lambda n, draw: np.zeros((n, n)),
+    "of any size": lambda n, draw: np.rint(2 ** (41 * draw.random((n, n)))),
+}
+
+
+@pytest.mark.parametrize("kind", COSTS)
+@pytest.mark.parametrize(("n_cells", "most"), [(3, 1), (6, 3), (12, 1), (24, 40), (60, 2), (60, 3000)])
+def test_against_the_compiled_solver(kind: str, n_cells: int, most: int) -> None:
+    draw = np.random.default_rng([n_cells, most])
+    rows = rows_of(100, n_cells, most, draw)
+    costs = np.asarray(COSTS[kind](n_cells, draw)).astype(np.int64)
+    assert least_costs(rows, costs).tolist() == by_emd(rows, costs)
+
+
+@pytest.mark.parametrize("kind", ["distances", "ties", "all 0"])
+@pytest.mark.parametrize(("n_cells", "most"), [(4, 1), (12, 3), (24, 40)])
+def test_against_a_linear_programme(kind: str, n_cells: int, most: int) -> None:
+    draw = np.random.default_rng([n_cells, most, 1])
+    rows = rows_of(25, n_cells, most, draw)
+    costs = np.asarray(COSTS[kind](n_cells, draw)).astype(np.int64)
+    assert least_costs(rows, costs) == pytest.approx([by_linprog(row, costs) for row in rows], rel=1e-9)
+
+
+def test_by_hand() -> None:
+    # The cheapest first move, B to C for 1, is taken back: A to C and B to D cost 2 + 3, B to C and A to D 1 + 9.
+    costs = np.array([[0, 9, 2, 9], [9, 0, 1, 3], [9, 9, 0, 9], [9, 9, 9, 0]])
+    assert least_costs(np.array([[1, 1, -1, -1], [0, 5, -5, 0], [2, 0, 0, -2]]), costs).tolist() == [5, 5, 18]
+    assert least_costs(np.zeros((0, 4), dtype=np.int64), costs).tolist() == []
+
+
+def test_what_it_is_given_stays() -> None:
+    rows, costs = rows_of(5, 12, 9, np.random.default_rng(0)), np.arange(144).reshape(12, 12)
+    before = rows.copy(), costs.copy()
+    least_costs(rows, costs)
+    assert (rows == before[0]).all()
+    assert (costs == before[1]).all()
+
+
+# Both ways of one distance -----------------------------------------------------------------------------------------
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), unit=st.sampled_from(["px", "cell", "diagonal"]))
+def test_who_solves_does_not_change_a_bit(data: st.DataObject, unit: str) -> None:
+    grid = data.draw(grids(5, 5))
+    pairs = data.draw(st.lists(st.tuples(counts(grid.n_cells, 40), counts(grid.n_cells, 300)), min_size=1, max_size=5))
+    p, q = (np.array(side) for side in zip(*pairs, strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_is_light", lambda *sizes: False)
+        expected = wasserstein(p, q, grid=grid, unit=unit)
+        patch.setattr(module, "_is_light", lambda *sizes: True)
+        assert wasserstein(p, q, grid=grid, unit=unit).tolist() == expected.tolist()
+        alone = [float(wasserstein(one, other, grid=grid, unit=unit)) for one, other in pairs]
+    assert alone == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    "answers", [(150, 20), (149, 47), (1009, 1013)], ids=["even", "odd", "as many as there may be"]
+)
+def test_answers_on_the_papers_grid(answers: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0)
+    p, q = (draw.multinomial(n, draw.dirichlet(np.full(60, 0.3), 50)).astype(float) for n in answers)
+    monkeypatch.setattr(module, "_is_light", lambda *sizes: False)
+    expected = wasserstein(p, q)
+    monkeypatch.setattr(module, "_is_light", lambda *sizes: True)
+    assert wasserstein(p, q).tolist() == expected.tolist()
+    plain = [ot.emd2(one / one.sum(), other / other.sum(), STANDARD.distances) for one, other in zip(p, q, strict=True)]
+    assert expected == pytest.approx(plain, rel=1e-11)
+
+
+def test_what_is_too_much_to_count_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "least_costs", lambda *given: pytest.fail("solved in whole numbers"))
+    monkeypatch.setattr(module, "_is_light", lambda *sizes: True)
+    draw = np.random.default_rng(1)
+    p, q = (
+        draw.multinomial(1009, np.full(6, 1 / 6)).astype(float),
+        draw.multinomial(1049, np.full(6, 1 / 6)).astype(float),
+    )
+    for grid, ones, others in (
+        (Grid(2, 3, 90, 60), p, q),
+        (Grid(2, 3, 90, 60), p / 2, q),
+        (Grid(2, 3, 90, 60), 1e300 * p, q),
+        (Grid(2, 3, 90, 60e5), p % 7, q % 7),
+    ):
+        plain = ot.emd2(ones / ones.sum(), others / others.sum(), grid.distances)
+        assert wasserstein(ones, others, grid=grid) == pytest.approx(plain, rel=1e-9)
+
+
+@pytest.mark.parametrize("grid", [STANDARD, Grid(12, 20, 640, 360), Grid(2, 2, 0.37, 0.1)], ids=str)
+@pytest.mark.parametrize("unit", ["px", "cell", "diagonal"])
+def test_a_step_is_small_and_a_power_of_two(grid: Grid, unit: str) -> None:
+    cost = cost_matrix(grid, unit)
+    step = step_of(cost)
+    assert step is not None
+    assert np.frexp(step)[0] == 0.5
+    assert step / 2 < 1e-10 * cost[cost > 0].min()
+    assert grid.n_cells * (cost.max() / step) <= 2**48
+
+
+# Who solves --------------------------------------------------------------------------------------------------------
+
+
+def test_the_library_is_loaded_once_it_is_worth_it() -> None:
+    code = (
+        "import sys, numpy as np; from spotball_core import wasserstein\n"
+        "draw = np.random.default_rng(0)\n"
+        "def loaded(n):\n"
+        "    wasserstein(*draw.integers(0, 3, (2, n, 60)).astype(float)); return 'ot' in sys.modules\n"
+        "few = [loaded(3) for _ in range(10)]\n"
+        "print(any(few), loaded(3000) if sys.argv[1] == 'many' else any(loaded(20) for _ in range(300)))\n"
+    )
+    for then in ("many", "again and again"):
+        done = subprocess.run([sys.executable, "-c", code, then], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["False", "True"]
+
+
+def test_shares_are_the_librarys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_is_light", lambda *sizes: pytest.fail("taken for whole numbers"))
+    cost = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
+    # Over the borders pass 1/4, 1/2 and 0.4.
+    assert transport(np.array([[0.25, 0.25, -0.1, -0.4]]), cost) == pytest.approx([1.15])

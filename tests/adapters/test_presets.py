@@ -1,0 +1,51 @@
+"""The paper's settings."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+import pytest
+
+from spotball_adapters.prompts import BUILT_IN
+from spotball_adapters.providers.presets import PRESETS
+from spotball_adapters.providers.protocol import ENTRY_POINTS, Settings
+from spotball_core.replication.published import published
+
+
+def test_models_and_samples_are_those_that_were_published() -> None:
+    published_counts = {
+        (item.respondent, item.prompt): int(item.value or 0)
+        for item in published().printed
+        if item.quantity == "answers an image" and item.sport == "soccer"
+    }
+    ours = {
+        (name, prompt): n
+        for name, preset in PRESETS.items()
+        for prompt, n in zip(preset.prompts, preset.samples, strict=True)
+    }
+    assert ours == published_counts
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_each_is_asked_as_the_paper_says(name: str) -> None:
+    preset = PRESETS[name]
+    assert preset.settings == Settings(temperature=0.6)
+    assert dict(zip(preset.prompts, preset.samples, strict=True)) == {"base": 50, "cue": 50, "cot": 20}
+    assert preset.prompts == BUILT_IN
+
+
+def test_their_models() -> None:
+    assert {name: (preset.provider, preset.model) for name, preset in PRESETS.items()} == {
+        "gemini": ("gemini", "gemini-2.0-flash-001"),
+        "gpt": ("openai", "gpt-4.1-mini"),
+        "llama": ("transformers", "meta-llama/Llama-3.2-11B-Vision-Instruct"),
+        "qwen": ("transformers", "Qwen/Qwen2.5-VL-7B-Instruct"),
+    }
+    assert {PRESETS[name].provider for name in ("gemini", "gpt")} <= entry_points(group=ENTRY_POINTS).names
+
+
+def test_as_options() -> None:
+    assert " ".join(PRESETS["gemini"].options) == (
+        "--provider gemini --model gemini-2.0-flash-001 --prompt base,cue,cot --samples 50,50,20 "
+        "--respondent gemini --temperature 0.6"
+    )

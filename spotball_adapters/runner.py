@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from spotball_adapters.backlog import Backlog, Final, Item
@@ -109,6 +108,7 @@ class Runner:
 
     Args:
         pictures: of the images; None for providers that look at none.
+        digests: of each picture's bytes, by image; to be kept with what was said about it.
         session: the number under which the store knows this start.
     """
 
@@ -117,12 +117,13 @@ class Runner:
         provider: Provider,
         plan: Plan,
         pictures: Pictures | None,
+        digests: Mapping[tuple[str, str], str],
         store: Store,
         session: int,
         settings: Settings,
         options: Options,
     ) -> None:
-        self._provider, self._plan, self._pictures = provider, plan, pictures
+        self._provider, self._plan, self._pictures, self._digests = provider, plan, pictures, digests
         self._store, self._session = store, session
         self._settings, self._options = settings, options
         self.tally = Tally(total=sum(len(ask.samples) for ask in plan.asks(provider.max_samples)))
@@ -135,7 +136,6 @@ class Runner:
         self._backlog = Backlog(plan.chains(provider.max_samples))
         # A disk that is slower than the answers come must not fill the memory with them.
         self._unstored = asyncio.Semaphore(4 * options.concurrency)
-        self._digests: dict[tuple[str, str], str] = {}
         self._asking: set[asyncio.Task[None]] = set()
         self._workers: list[asyncio.Task[None]] = []
 
@@ -224,9 +224,8 @@ class Runner:
 
     async def _ask(self, ask: Ask, messages: tuple[Message, ...]) -> tuple[Reply, ...]:
         """The replies, which are then on their way to the store; none if every attempt failed."""
-        picture = self._picture(ask.scene)
-        request = Request(ask.scene, picture, messages, self._settings, ask.samples)
-        shown = self._digest(ask.scene, picture) if any(message.picture for message in messages) else None
+        request = Request(ask.scene, self._picture(ask.scene), messages, self._settings, ask.samples)
+        shown = self._digests.get(ask.scene.key) if any(message.picture for message in messages) else None
         await self._unstored.acquire()
         options = self._options
         try:
@@ -283,7 +282,7 @@ class Runner:
         if error.retry_after is None:
             return
         if error.retry_after > self._options.longest_pause:
-            self.stop(f"the server asks to wait {error.retry_after:,.0f} s", error)
+            self.stop(f"the server asks to wait {error.retry_after:,.0f} s: {error}")
         else:
             self._gate.pause(error.retry_after)
 
@@ -292,7 +291,7 @@ class Runner:
             return
         self._failed_in_row += 1
         if self._failed_in_row == STORM:
-            said = f"{STORM} requests in a row failed {self._options.attempts} times each, the last with: {error}"
+            said = f"{STORM} requests in a row failed on every attempt, the last with: {error}"
             self.stop("too many faults", StormError(said))
 
     def _expected_tokens(self, request: Request) -> float:
@@ -315,13 +314,6 @@ class Runner:
 
     def _picture(self, scene: Scene) -> Picture:
         return self._pictures.of(scene) if self._pictures else Picture(b"", "", scene.width, scene.height)
-
-    def _digest(self, scene: Scene, picture: Picture) -> str | None:
-        if self._pictures is None:
-            return None
-        if scene.key not in self._digests:
-            self._digests[scene.key] = hashlib.sha256(picture.data).hexdigest()
-        return self._digests[scene.key]
 
     def _after_storing(self, records: Sequence[Record], failure: BaseException | None) -> None:
         replies = 0

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.store_schema import SCHEMA_VERSION, create
 from spotball_core.errors import MissingExtraError, OptionError, SpotballError
 
@@ -123,7 +124,7 @@ class Store:
             rows = self._connection.execute(query, (sport, image, prompt, *wanted))
             return {(step, sample): text for step, sample, text in rows}
 
-    def finals(self, prompt: str, step: int) -> Iterator[tuple[str, str, int, str, str]]:
+    def finals(self, prompt: str, step: int) -> Iterator[tuple[str, str, int, str, Finish]]:
         """Replies to a step of a prompt: sport, image, sample, text, finish; in the order of images' names."""
         query = (
             "SELECT sport, image, sample, text, finish FROM replies WHERE prompt = ? AND step = ? "
@@ -143,6 +144,17 @@ class Store:
         with faults_told(self.path), self._connection:
             rows = [(*key, *read) for key, read in found.items()]
             self._connection.executemany("INSERT OR REPLACE INTO parsed VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def pictures(self) -> dict[tuple[str, str], set[str]]:
+        """The digests of the pictures that were shown of each image."""
+        query = (
+            "SELECT DISTINCT sport, image, picture FROM requests JOIN replies USING (request) WHERE picture NOT NULL"
+        )
+        shown: dict[tuple[str, str], set[str]] = {}
+        with faults_told(self.path):
+            for sport, image, digest in self._connection.execute(query):
+                shown.setdefault((sport, image), set()).add(digest)
+        return shown
 
     def tokens(self) -> tuple[int, int, int]:
         """Requests answered, and the input and output tokens they took, of all sessions."""

@@ -74,4 +74,4 @@ def runner_of(
     store = Store(folder)
     session = store.start_session({}, {})
     plan = Plan(scenes, prompts, store.done())
-    return store, Runner(provider, plan, None, store, session, Settings(), options)
+    return store, Runner(provider, plan, None, {}, store, session, Settings(), options)

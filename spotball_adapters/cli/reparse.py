@@ -1,0 +1,76 @@
+"""`spotball reparse`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet
+from spotball_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from spotball_adapters.responses import Reading
+
+SHOWN = 20
+"""Changes that are shown one by one."""
+
+FileFormat = Annotated[Literal["jsonl", "parquet"], typer.Option(help="Form of the file of responses.")]
+
+
+def reparse(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    format: FileFormat = "jsonl",
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Read the stored replies of a run again, show what changed, and write its responses anew. Nobody is asked.
+
+    For a run that was killed before it wrote its responses, and for replies that a newer version reads better.
+
+    Example: `spotball reparse run-gpt`
+    """
+    from spotball_adapters.launch import export
+    from spotball_adapters.store import SCENES, STORE, Store
+    from spotball_core.io.scenes import read_scenes
+
+    if not (run / STORE).is_file():
+        raise OptionError(f"{run} holds no run: there is no {STORE}")
+    with Store(run) as store:
+        reading, path = export(store, read_scenes(run / SCENES), run, format)
+    for line in changed(reading):
+        typer.echo(line)
+    tell = teller(quiet)
+    tell(summary(reading))
+    if path:
+        tell(f"wrote {path}")
+
+
+def summary(reading: Reading) -> str:
+    """How many replies have a cell, and why the others have none.
+
+    Examples:
+        >>> import polars as pl
+        >>> from spotball_adapters.responses import Reading
+        >>> summary(Reading(pl.DataFrame({"cell": ["D5", None, None]}), {"empty": 1, "refused": 1}, (), 3))
+        '3 samples: 1 with a cell, 2 unparsed (empty 1, refused 1)'
+    """
+    unparsed = sum(reading.problems.values())
+    reasons = ", ".join(f"{problem} {n:,}" for problem, n in reading.problems.items())
+    n = len(reading.rows)
+    return f"{n:,} samples: {n - unparsed:,} with a cell, {unparsed:,} unparsed{f' ({reasons})' if reasons else ''}"
+
+
+def changed(reading: Reading) -> list[str]:
+    """What is read otherwise than last time, line by line."""
+    lines = [
+        f"{change.sport}/{change.image} {change.prompt} {change.sample}: {change.before} -> {change.after}"
+        for change in reading.changes[:SHOWN]
+    ]
+    if len(reading.changes) > SHOWN:
+        lines.append(f"... and {len(reading.changes) - SHOWN:,} more")
+    n = len(reading.changes)
+    new = f", {reading.new:,} for the first time" if reading.new else ""
+    return [*lines, f"{n:,} of {len(reading.rows):,} samples read otherwise than before{new}"]

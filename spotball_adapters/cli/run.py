@@ -1,0 +1,209 @@
+"""`spotball run`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spotball_adapters.cli.reparse import FileFormat, summary
+from spotball_core.cli.console import progress, teller
+from spotball_core.cli.options import Debug, Quiet
+from spotball_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from spotball_adapters.launch import Ended, Job
+    from spotball_adapters.prompts import Prompt
+    from spotball_adapters.providers.protocol import Settings
+    from spotball_core.schema.scene import Scene
+
+DEFAULT_PROMPTS = "base,cue,cot"
+
+SAMPLES, CHAIN_SAMPLES = 50, 20
+"""Samples of a prompt, and of one that asks questions first: those of the paper."""
+
+
+def run(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with scenes.jsonl and images.")],
+    provider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="How to reach the model: openai, anthropic, ...")
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model, by the provider's name for it.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="One of the paper's models, asked as it was: gemini, gpt, llama, qwen."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="RUN", help="Folder of the run. Default: run-RESPONDENT.")
+    ] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="By commas: base, cue, cot, files of your own. Default: these three."),
+    ] = None,
+    samples: Annotated[
+        str | None,
+        typer.Option(metavar="N,...", help="One number, or one a prompt. Default: 50; 20 where questions come first."),
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(metavar="URL", help="The server, if not the provider's own.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="Default of this and the next: the provider's.")] = None,
+    top_p: Annotated[float | None, typer.Option(help="Nucleus sampling.")] = None,
+    max_output_tokens: Annotated[int | None, typer.Option(metavar="N", help="Longest reply.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of the sampling, where there is one.")] = None,
+    respondent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name in the responses. Default: the model's, or the preset's.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the first N images, sports in turn.")
+    ] = None,
+    controls: Annotated[
+        bool, typer.Option("--controls", help="Ask about images in which the ball is visible.")
+    ] = False,
+    concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Requests at a time.")] = 8,
+    requests_per_minute: Annotated[float | None, typer.Option(min=0.001, metavar="N", help="At most.")] = None,
+    tokens_per_minute: Annotated[float | None, typer.Option(min=1, metavar="N", help="At most, in and out.")] = None,
+    max_requests: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Stop after so many, failed ones among them.")
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop once so many are used.")] = None,
+    attempts: Annotated[int, typer.Option(min=1, metavar="N", help="How often a request is tried.")] = 12,
+    timeout: Annotated[float, typer.Option(min=0.001, metavar="SECONDS", help="For one request.")] = 120.0,
+    format: FileFormat = "jsonl",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be sent and its cost; send nothing.")
+    ] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Ask a model about every image of a dataset, as often as the benchmark wants, and keep every reply.
+
+    RUN gets run.sqlite with each reply as it came, responses.jsonl with its cell, the pictures as they were shown and
+    the scenes: it is a dataset that `spotball score` reads. Run the same again and it goes on where it was, whatever
+    ended it. More samples, prompts and images may join; other settings are refused. Keys come from the environment
+    alone. Exit status 1 if anything is left to ask.
+
+    Example: `spotball run data --provider openai --model gpt-4.1 --limit 3 --dry-run`
+    """
+    from spotball_adapters.dry_run import describe
+    from spotball_adapters.launch import Job, launch
+    from spotball_adapters.plan import limited
+    from spotball_adapters.providers.find import find
+    from spotball_adapters.providers.protocol import Access, Settings
+    from spotball_adapters.runner import Options
+    from spotball_adapters.store import peek
+    from spotball_core.io.dataset import SCENES
+    from spotball_core.io.scenes import read_scenes
+
+    scenes = read_scenes(dataset / SCENES)
+    asked = limited([scene for scene in scenes if controls or not scene.control], limit)
+    if not asked:
+        raise OptionError(f"{dataset}: all images are controls, which are asked about with --controls")
+    settings = Settings(temperature=temperature, top_p=top_p, max_output_tokens=max_output_tokens, seed=seed)
+    named = _named(preset, provider, model, prompt, samples, respondent, settings)
+    access = Access(named.model, base_url=base_url, scenes=scenes, concurrency=concurrency, timeout=timeout)
+    found = find(named.provider, access)
+    found.check(named.settings)
+    job = Job(dataset, scenes, asked, named.prompts, found, base_url, named.settings, named.respondent)
+    out = out or Path(f"run-{re.sub(r'[^A-Za-z0-9._-]+', '-', job.respondent)}")
+    if dry_run:
+        typer.echo(describe(job, job.plan(peek(out))), nl=False)
+        return
+    options = Options(
+        concurrency=concurrency,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
+        max_requests=max_requests,
+        max_tokens=max_tokens,
+        attempts=attempts,
+    )
+
+    def drawing(known: Iterable[Scene]) -> Iterable[Scene]:
+        return progress(known, "pictures drawn", total=len(asked), quiet=quiet)
+
+    ended = launch(job, out, options, format=format, progress=drawing, quiet=quiet)
+    _finish(ended, job, out, quiet=quiet)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """What a preset and the options that go before it come to."""
+
+    provider: str
+    model: str
+    prompts: tuple[tuple[Prompt, int], ...]
+    respondent: str
+    settings: Settings
+
+
+def _named(
+    preset: str | None,
+    provider: str | None,
+    model: str | None,
+    prompt: str | None,
+    samples: str | None,
+    respondent: str | None,
+    settings: Settings,
+) -> _Named:
+    from spotball_adapters.providers.presets import PRESETS
+    from spotball_adapters.providers.protocol import Settings
+
+    if preset is not None:
+        if preset not in PRESETS:
+            raise OptionError(f"--preset: there is no {preset!r}; there are {', '.join(PRESETS)}")
+        known = PRESETS[preset]
+        if provider is None and model is None:
+            respondent = respondent or known.respondent
+        if prompt is None:
+            samples = samples or ",".join(map(str, known.samples))
+        provider, model, prompt = provider or known.provider, model or known.model, prompt or ",".join(known.prompts)
+        together: dict[str, Any] = known.settings.given() | settings.given()
+        settings = Settings(**together)
+    if provider is None or model is None:
+        raise OptionError("name a --provider and a --model, or a --preset")
+    return _Named(provider, model, _prompts(prompt or DEFAULT_PROMPTS, samples), respondent or model, settings)
+
+
+def _prompts(named: str, samples: str | None) -> tuple[tuple[Prompt, int], ...]:
+    """Each prompt with the number of its samples."""
+    from spotball_adapters.prompts import load_prompt
+
+    prompts = [load_prompt(part.strip()) for part in named.split(",") if part.strip()]
+    if samples is None:
+        return tuple((prompt, CHAIN_SAMPLES if prompt.questions else SAMPLES) for prompt in prompts)
+    try:
+        numbers = [int(part) for part in samples.split(",")]
+    except ValueError:
+        raise OptionError(f"--samples: {samples!r}, expected whole numbers with commas between them") from None
+    if len(numbers) == 1:
+        numbers *= len(prompts)
+    if len(numbers) != len(prompts):
+        raise OptionError(f"--samples: {len(numbers)} numbers for {len(prompts)} prompts, expected one or one for each")
+    return tuple(zip(prompts, numbers, strict=True))
+
+
+def _finish(ended: Ended, job: Job, out: Path, *, quiet: bool) -> None:
+    """Say how it ended, and end the command accordingly."""
+    from spotball_adapters.launch import INTERRUPTED
+    from spotball_adapters.runner import StormError
+
+    tell, tally = teller(quiet), ended.tally
+    tokens = f"{tally.input_tokens:,} tokens in, {tally.output_tokens:,} out"
+    tell(f"asked: {tally.requests:,} requests, {tally.faults:,} of which failed; {tokens}")
+    if ended.path:
+        tell(f"{ended.path}: {summary(ended.reading)}")
+    left = tally.total - tally.done
+    if left and (ended.error is None or isinstance(ended.error, StormError)):
+        why = ended.error or ended.why or f"failed on every attempt; the last fault: {tally.last_fault}"
+        # Not for --quiet to hide: it is what is wrong.
+        typer.echo(f"{left:,} of {tally.total:,} replies are left to ask: {why}", err=True)
+        tell("The same command goes on where this one ended.")
+    elif ended.error:
+        tell(f"{left:,} of {tally.total:,} replies are left to ask; the same command goes on where this one ended.")
+        raise ended.error
+    if ended.why == INTERRUPTED:
+        raise typer.Exit(130)
+    if left:
+        raise typer.Exit(1)

@@ -1,0 +1,108 @@
+"""Datasets to ask about, `spotball run` as a process, and what a run's folder holds."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from PIL import Image
+
+from spotball_adapters.store import STORE
+from spotball_core.cli.app import main
+from spotball_core.io.scenes import write_scenes
+from tests.builders import scene
+
+KEY = "sk-planted-0123456789"
+MODEL = "test-model"
+ENV = {"OPENAI_API_KEY": KEY}
+
+Done = subprocess.CompletedProcess[str]
+Sample = tuple[str, str, str, int, int]
+"""(sport, image, prompt, step, sample)."""
+
+STEPS = {"base": 1, "cue": 1, "cot": 4}
+
+
+def dataset(folder: Path, *, images: int = 3, controls: int = 0) -> Path:
+    """Scenes of two sports in turn, each with a picture of its own color; the last ones are controls."""
+    known = []
+    for number in range(images):
+        sport, name = ("soccer", "volleyball")[number % 2], str(number // 2 + 1)
+        path = Path("images", sport, f"{name}.png")
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (640, 360), (number % 256, number // 256, 99)).save(folder / path)
+        known.append(scene(name, sport, path=str(path), control=number >= images - controls))
+    write_scenes(known, folder / "scenes.jsonl")
+    return folder
+
+
+def command(data: Path, out: Path, url: str, *options: str | Path) -> list[str]:
+    start = [sys.executable, "-m", "spotball_core", "run", str(data), "--provider", "openai", "--model", MODEL]
+    return [*start, "--base-url", url, "--out", str(out), *map(str, options)]
+
+
+def run(data: Path, out: Path, url: str, *options: str | Path) -> Done:
+    """`spotball run` to its end."""
+    return here(*command(data, out, url, *options)[3:])
+
+
+def here(*arguments: str) -> Done:
+    """The command as a process would run it, in this one: starting Python would take most of the time."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    argv, environment = mock.patch.object(sys, "argv", ["spotball", *arguments]), mock.patch.dict(os.environ, ENV)
+    status = 0
+    with argv, environment, contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+        try:
+            main()
+        except SystemExit as exit:
+            status = int(exit.code or 0)
+    return subprocess.CompletedProcess(arguments, status, stdout.getvalue(), stderr.getvalue())
+
+
+def run_process(data: Path, out: Path, url: str, *options: str | Path) -> Done:
+    """The same as a process of its own."""
+    line = command(data, out, url, *options)
+    return subprocess.run(line, capture_output=True, text=True, check=False, env={**os.environ, **ENV})
+
+
+def query(out: Path, sql: str) -> list[Any]:
+    connection = sqlite3.connect(out / STORE)
+    try:
+        return connection.execute(sql).fetchall()
+    finally:
+        connection.close()
+
+
+def replies(out: Path) -> dict[Sample, str]:
+    """Each stored reply."""
+    rows = query(out, "SELECT sport, image, prompt, step, sample, text FROM replies")
+    return {row[:5]: row[5] for row in rows}
+
+
+def expected(images: int, **samples: int) -> set[Sample]:
+    """The replies of a run about so many images of `dataset`, by the samples of each prompt."""
+    return {
+        (("soccer", "volleyball")[number % 2], str(number // 2 + 1), prompt, step, sample)
+        for number in range(images)
+        for prompt, n in samples.items()
+        for step in range(STEPS[prompt])
+        for sample in range(1, n + 1)
+    }
+
+
+def rows(out: Path) -> list[dict[str, Any]]:
+    """The run's responses."""
+    return [json.loads(line) for line in (out / "responses.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def said(done: Done) -> str:
+    """All that a command said, to show where a test fails."""
+    return f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"

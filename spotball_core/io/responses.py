@@ -19,6 +19,7 @@ from spotball_core.io.distributions import spread
 from spotball_core.io.numbers import not_finite, not_whole, number
 from spotball_core.io.one_pass import grouped, is_point
 from spotball_core.io.sources import Source, line_numbers, plain, sources_of, unreadable
+from spotball_core.io.stems import check_stems
 from spotball_core.schema.response import PredictionDistribution, Response
 from spotball_core.schema.scene import Scene
 
@@ -40,7 +41,8 @@ def read_counts(
     or `row` and `col` from 1, or `probabilities` (by label, or one number a cell). `sport` may be left out where the
     image id is unique among the scenes; `respondent` is the file's name without its ending where it is left out,
     `prompt` then is `base`, `kind` `model` (for the respondent `human`: `human`). A cell that cannot be read, or is
-    outside the grid, is an unparsed response. Distributions count as one answer, in parts.
+    outside the grid, is an unparsed response. Distributions count as one answer, in parts. Files of one name that
+    answer the same image and have neither a respondent nor samples are refused.
 
     Args:
         responses: paths of JSON Lines, CSV or Parquet files; or a frame; or records.
@@ -141,6 +143,7 @@ class _Reader:
         answered = set(table["_source"].unique())
         if silent := [source.name for index, source in enumerate(self.sources) if index not in answered]:
             raise InputError([Problem(name, None, "file", "no responses", "at least one") for name in silent])
+        check_stems(said, self._named, self.sources)
         if len(table.select("respondent", "kind").unique()) > table["respondent"].n_unique():
             raise self._explained([])
         return table.drop("_source")

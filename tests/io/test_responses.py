@@ -624,6 +624,28 @@ class TestDuplicates:
         paths.append(write_csv(tmp_path / "three.csv", [row | {"respondent": "me"}]))
         assert read_counts(paths, KNOWN).table["n"].to_list() == [1.0, 1.0, 1.0]
 
+    def test_files_of_one_name_without_respondents_are_refused(self, tmp_path: Path) -> None:
+        row = {"image": "2", "cell": "D5"}
+        paths = []
+        for folder in ("one", "two"):
+            (tmp_path / folder).mkdir()
+            paths.append(write_csv(tmp_path / folder / "m.csv", [row]))
+        assert str(fails(paths)) == (
+            f"{paths[1]}: respondent: found none, as in {paths[0]}, which has the same name and answers soccer/2 too, "
+            "expected a column respondent that tells them apart, or sample numbers if they are one's"
+        )
+
+    @pytest.mark.parametrize(
+        "other",
+        [{"respondent": "n"}, {"image": "3"}, {"prompt": "cot"}, {"sample": 2}],
+        ids=["named", "another image", "another prompt", "samples"],
+    )
+    def test_files_of_one_name_that_may_be_one(self, tmp_path: Path, other: dict[str, Any]) -> None:
+        row = {"image": "2", "cell": "D5"} | ({"sample": 1} if "sample" in other else {})
+        (tmp_path / "other").mkdir()
+        paths = [write_csv(tmp_path / "m.csv", [row]), write_jsonl(tmp_path / "other" / "m.jsonl", [row | other])]
+        assert read_counts(paths, KNOWN).table["n"].sum() == 2
+
     def test_a_file_given_twice(self, tmp_path: Path) -> None:
         path = write_csv(tmp_path / "one.csv", [{"image": "2", "cell": "D5"}])
         (tmp_path / "link.csv").symlink_to(path)

@@ -1,0 +1,45 @@
+"""Files of one name in different folders: one respondent, or two?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.io import samples
+from spotball_core.io.sources import Source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def check_stems(groups: pl.DataFrame, named: Callable[[pl.LazyFrame], pl.LazyFrame], sources: Sequence[Source]) -> None:
+    """Refuse files of one name that answer the same without a respondent: nobody knows whether they are one's.
+
+    Samples tell: where both files have them, each is there once.
+
+    Args:
+        groups: of `one_pass.grouped`, with the source's index as `_source`.
+        named: fills in keys.
+        sources: all that is read.
+
+    Raises:
+        InputError: naming two such files.
+    """
+    import polars as pl
+
+    stems = [source.path.stem for source in sources if source.path]
+    if len(set(stems)) == len(stems):
+        return
+    given, sampled = pl.lit(None, pl.String), pl.lit(0)
+    if "respondent" in groups.columns:
+        given = pl.col("respondent").str.strip_chars()
+    if "samples" in groups.columns:
+        sampled = pl.col("samples").fill_null(0)
+    nameless = named(groups.lazy().filter((given.fill_null("") == "") & (pl.col("n") > sampled)))
+    files = nameless.group_by(samples.GIVEN).agg(pl.col("_source").unique().sort())
+    shared = files.filter(pl.col("_source").list.len() > 1).sort("_source", "sport", "image").head(1).collect()
+    for sport, image, (one, other, *_) in shared.select("sport", "image", "_source").iter_rows():
+        found = f"none, as in {sources[one].name}, which has the same name and answers {sport}/{image} too"
+        expected = "a column respondent that tells them apart, or sample numbers if they are one's"
+        raise InputError([Problem(sources[other].name, None, "respondent", found, expected)])

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import spotball_core
+from tests.builders import Row, dataset, scenes
 from tests.conftest import ROOT
 
 MAY_IMPORT = {
@@ -21,7 +22,10 @@ MAY_IMPORT = {
 }
 """Each package, and those of the three that it may import."""
 
-HEAVY = ("ot", "shapely", "polars", "scipy", "matplotlib", "typer", "rich", "pandas", "torch")
+HEAVY = (
+    *("numpy", "pydantic", "polars", "typer", "rich"),
+    *("ot", "scipy", "shapely", "pandas", "pyarrow", "matplotlib", "jinja2", "ray", "torch"),
+)
 
 FILES = [path for package in MAY_IMPORT for path in sorted((ROOT / package).rglob("*.py"))]
 
@@ -70,17 +74,46 @@ def test_the_walker_sees_every_kind_of_import(source: str, names: set[str]) -> N
 
 
 @pytest.mark.parametrize(
-    "statement",
+    ("statement", "loaded"),
     [
-        "import spotball_core",
-        "from spotball_core import Grid",
-        "from spotball_core import Scene, accuracy, wasserstein",
+        ("import spotball_core", []),
+        ("from spotball_core import Grid", ["numpy"]),
+        ("from spotball_core import Scene, accuracy, wasserstein", ["numpy", "pydantic"]),
     ],
 )
-def test_what_is_heavy_is_not_loaded(statement: str) -> None:
-    code = f"import sys; {statement}; print(*sorted({set(HEAVY)!r} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+def test_what_is_heavy_is_not_loaded(statement: str, loaded: list[str]) -> None:
+    assert heavy_after(statement) == loaded
+
+
+@pytest.mark.parametrize(
+    ("arguments", "loaded"),
+    [
+        (["--version"], ["typer"]),
+        (["--help"], ["typer"]),
+        (["score", "{}", "--format", "json"], ["numpy", "polars", "pydantic", "typer"]),
+        (["score", "{}"], ["numpy", "polars", "pydantic", "rich", "typer"]),
+        (["score", "{}", "--reference", "people"], ["numpy", "polars", "pydantic", "rich", "typer"]),
+    ],
+    ids=" ".join,
+)
+def test_a_command_loads_what_it_uses(arguments: list[str], loaded: list[str], tmp_path: Path) -> None:
+    def rows(respondent: str, cells: str) -> list[Row]:
+        return [{"image": i, "respondent": respondent, "cell": cell} for i in "01" for cell in cells.split()]
+
+    data = dataset(tmp_path / "set", scenes("0", "1"), me=rows("me", "A1 B2 D5"), people=rows("people", "A3 C2 D9"))
+    words = ["spotball", *(word.format(data) for word in arguments)]
+    run = f"sys.argv = {words!r}\nfrom spotball_core.cli.app import main\ntry: main()\nexcept SystemExit: pass"
+    assert heavy_after(run) == loaded
+
+
+def heavy_after(code: str) -> list[str]:
+    """What is heavy and loaded after some code ran."""
+    tell = f"print(*sorted({set(HEAVY)!r} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}\n{tell}"], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()[-1].split()
 
 
 class TestPublicNames:

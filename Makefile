@@ -13,7 +13,7 @@ demo: $(VENV)/.demo
 test: lint
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
-test-all: lint test-lowest
+test-all: lint test-lowest $(VENV)/.all
 	$(BIN)/python -m pytest -n $(JOBS)
 
 # The oldest versions that pyproject.toml allows. What they warn of in newer libraries under them is not ours to mend.
@@ -28,8 +28,10 @@ lint: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
 
+# `make bench KEEP=1` keeps the figures, for later runs to be compared with.
 bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py $(if $(KEEP),--keep)
+	$(BIN)/python benchmarks/profile_commands.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-lowest site demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -45,6 +47,11 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install --editable ".[report,adapters,docs,dev]"
+	touch $@
+
+# What only slow tests need.
+$(VENV)/.all: $(VENV)/.dev
+	$(PIP) install --editable ".[ray]"
 	touch $@
 
 $(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt

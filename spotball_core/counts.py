@@ -7,7 +7,7 @@ files add; metrics, intervals and tests never look at rows again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
@@ -29,6 +29,9 @@ of whole parts they do not, and floats from 0 to 1 hold each number of parts exa
 
 LIMIT = 2**53
 """Fewer answers than this can be counted: floats hold each such number exactly."""
+
+_ADDED_AT_ONCE = 100
+"""Few enough counts to hold, many enough to be worth sorting."""
 
 
 @dataclass(frozen=True)
@@ -124,12 +127,21 @@ class Counts:
         return Counts.merge([self, other])
 
     @classmethod
-    def merge(cls, parts: Sequence[Counts]) -> Counts:
-        """The sum of several counts.
+    def merge(cls, parts: Iterable[Counts]) -> Counts:
+        """The sum of several counts, of which few are held at a time.
 
         Raises:
             OptionError: if there are none, if their grids differ, or if only some tell participants apart.
         """
+        held: list[Counts] = []
+        for part in parts:
+            held.append(part)
+            if len(held) == _ADDED_AT_ONCE:
+                held = [cls._sum(held)]
+        return cls._sum(held)
+
+    @classmethod
+    def _sum(cls, parts: Sequence[Counts]) -> Counts:
         import polars as pl
 
         shapes = {(part.rows, part.cols) for part in parts}

@@ -6,6 +6,7 @@ Responses become counts, counts become one statistic per image and metric, and t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +21,7 @@ from spotball_core.schema.scene import Scene
 if TYPE_CHECKING:
     import polars as pl
 
+    from spotball_core.engines import Engine
     from spotball_core.schema.response import PredictionDistribution, Response
 
 from spotball_core.groups import PARTS, Part, Scoring
@@ -39,6 +41,7 @@ def score(
     bootstrap: int = 1000,
     seed: int = 0,
     ceiling: bool = False,
+    engine: Engine | None = None,
 ) -> ScoreReport:
     """Score responses: every metric for every group, with intervals and a signature.
 
@@ -55,6 +58,7 @@ def score(
         bootstrap: how many resamples; 0 for no intervals.
         seed: seed of the resamples.
         ceiling: add the noise ceiling, how close anyone can get to the reference's people.
+        engine: what counts files, as `spotball_core.engines.engine_named` gives it; by default this process.
 
     Raises:
         InputError: for files that cannot be used.
@@ -90,7 +94,8 @@ def score(
         0,
     ):
         raise OptionError("choices are given both in a ScorePolicy and as arguments")
-    counts, known = load(responses, scenes, participants=ceiling or policy.cluster == "participant")
+    apart = ceiling or policy.cluster == "participant"
+    counts, known = load(responses, scenes, participants=apart, engine=engine)
     scoring = Scoring(counts, known, policy)
     if not ceiling:
         return scoring.report()
@@ -102,7 +107,9 @@ def score(
     return report.model_copy(update={"warnings": (*report.warnings, missing)})
 
 
-def load(responses: object, scenes: object, *, participants: bool) -> tuple[Counts, Sequence[Scene]]:
+def load(
+    responses: object, scenes: object, *, participants: bool, engine: Engine | None = None
+) -> tuple[Counts, Sequence[Scene]]:
     """Counts and scenes from whatever `score` takes, told apart by participant where that is asked."""
     from spotball_core.io.dataset import read_dataset, response_files
     from spotball_core.io.responses import common_grid, read_counts
@@ -113,15 +120,17 @@ def load(responses: object, scenes: object, *, participants: bool) -> tuple[Coun
     if are_paths and (scenes is None or isinstance(scenes, (str, Path))):
         dataset = read_dataset(paths, scenes)  # type: ignore[arg-type]
         known: Sequence[Scene] = dataset.scenes
-        counts = _counted(dataset.response_files, known, participants)
+        counts = _counted(dataset.response_files, known, participants, engine)
     else:
         if scenes is None:
             raise OptionError("scenes are needed where the responses are no dataset folder")
         known = read_scenes(scenes) if isinstance(scenes, (str, Path)) else list(scenes)  # type: ignore[call-overload]
+        if engine is not None and not are_paths:
+            raise OptionError("an engine counts files, and none were given")
         if isinstance(responses, Counts):
             counts = responses
         elif are_paths:
-            counts = _counted(response_files(paths), known, participants)  # type: ignore[arg-type]
+            counts = _counted(response_files(paths), known, participants, engine)  # type: ignore[arg-type]
         else:
             counts = read_counts(responses, known, participants=participants)  # type: ignore[arg-type]
     if counts.table.is_empty():
@@ -134,12 +143,12 @@ def load(responses: object, scenes: object, *, participants: bool) -> tuple[Coun
     return counts, known
 
 
-def _counted(files: Sequence[Path], scenes: Sequence[Scene], participants: bool) -> Counts:
+def _counted(files: Sequence[Path], scenes: Sequence[Scene], participants: bool, engine: Engine | None) -> Counts:
     """The counts of files of responses and of counts together."""
     from spotball_core.io.counts_file import ENDING, merged, read_counts_file
     from spotball_core.io.responses import read_counts
 
-    parts = [read_counts_file(file) for file in files if file.suffix == ENDING]
-    if rows := [file for file in files if file.suffix != ENDING]:
-        parts.append(read_counts(rows, scenes, participants=participants))
-    return merged(parts, participants=participants)
+    rows = [file for file in files if file.suffix != ENDING]
+    read = [(engine or read_counts)(rows, scenes, participants=participants)] if rows else []
+    parts = (read_counts_file(file) for file in files if file.suffix == ENDING)
+    return merged(chain(read, parts), participants=participants)

@@ -148,6 +148,9 @@ class TestAdding:
         assert Counts.merge(parts).digest() == whole.digest()
         assert exact(whole) == sum(Fraction(math.floor(Fraction(row["n"]) * PARTS), PARTS) for row in rows)
 
+    def test_more_than_are_held_at_a_time(self) -> None:
+        assert Counts.merge(count([ROW]) for _ in range(1234)).table["n"].to_list() == [1234]
+
     def test_parts_carry_over_to_whole_answers(self) -> None:
         third = {**ROW, "n": 0, "parts": PARTS // 3}
         made = Counts.of(pl.DataFrame([third] * 5000), rows=6, cols=10)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from spotball_core.cli.console import teller
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.counting import engine_for
+from spotball_core.cli.options import Debug, EngineOption, Quiet, RayAddress
 
 
 def count(
@@ -20,6 +21,8 @@ def count(
     participants: Annotated[
         bool, typer.Option("--participants/--no-participants", help="Keep participants apart, where there are any.")
     ] = True,
+    engine: EngineOption = "local",
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -33,6 +36,7 @@ def count(
     from spotball_core.io.counts_file import write_counts
     from spotball_core.scoring import load
 
-    counts, _ = load([str(path) for path in paths], scenes, participants=participants)
+    counting = engine_for(engine, ray_address, quiet=quiet, debug=debug)
+    counts, _ = load([str(path) for path in paths], scenes, participants=participants, engine=counting)
     write_counts(counts, out)
     teller(quiet)(f"wrote {out}: {counts.n_answers:,.0f} responses in {len(counts.table):,} counts")

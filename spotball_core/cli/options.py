@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from spotball_core.engines import EngineName
+
 Paths = Annotated[
     list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (then --scenes).")
 ]
@@ -25,3 +27,11 @@ Bootstrap = Annotated[int, typer.Option(min=0, metavar="N", help="Resamples for 
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all that is drawn.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+EngineOption = Annotated[EngineName, typer.Option("--engine", help="What reads and counts: this process, or Ray Data.")]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="A running Ray cluster, all of whose machines see the files at the same paths. Default: one started here.",
+    ),
+]

@@ -7,13 +7,16 @@ from typing import Annotated, Literal
 import typer
 
 from spotball_core.cli.console import teller
+from spotball_core.cli.counting import engine_for
 from spotball_core.cli.options import (
     Bootstrap,
     Debug,
+    EngineOption,
     ImageChoice,
     Paths,
     PolicyName,
     Quiet,
+    RayAddress,
     Reference,
     ScenesFile,
     Seed,
@@ -42,6 +45,8 @@ def score(
     ] = False,
     format: FormatOption = None,
     out: Out = None,
+    engine: EngineOption = "local",
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -68,6 +73,7 @@ def score(
         bootstrap=bootstrap,
         seed=seed,
         ceiling=ceiling,
+        engine=engine_for(engine, ray_address, quiet=quiet, debug=debug),
     )
     format = format_for(format, out)
     if format is Format.json:

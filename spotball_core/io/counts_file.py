@@ -5,6 +5,7 @@ A `.counts` file is Parquet: the columns of `Counts.table`, and in each row the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from spotball_core.counts import KEYS, Counts
@@ -59,7 +60,7 @@ def read_counts_file(path: str | Path) -> Counts:
         raise broken(str(error), "counts") from error
 
 
-def merged(parts: list[Counts], *, participants: bool) -> Counts:
+def merged(parts: Iterable[Counts], *, participants: bool) -> Counts:
     """The sum of counts of which some may tell participants apart and others not.
 
     Args:
@@ -69,10 +70,9 @@ def merged(parts: list[Counts], *, participants: bool) -> Counts:
     import polars as pl
 
     if not participants:
-        return Counts.merge([part.pooled() for part in parts])
+        return Counts.merge(part.pooled() for part in parts)
     nobody = pl.lit(None, pl.String).alias("participant")
-    named = [
+    return Counts.merge(
         part if part.has_participants else Counts.of(part.table.with_columns(nobody), rows=part.rows, cols=part.cols)
         for part in parts
-    ]
-    return Counts.merge(named)
+    )

@@ -46,8 +46,8 @@ _FILTERS = frozenset({"content_filter", "content_policy_violation"})
 class OpenAI:
     """One model behind an OpenAI-compatible server.
 
-    `max_samples` starts at what the protocol allows. Servers that know no `n` (Ollama, LM Studio) ignore it and give
-    one reply, or refuse it; either way the provider asks for one at a time from then on.
+    `max_samples` starts at what the protocol allows. Servers that know no `n` ignore it and give one reply
+    (Ollama), or refuse it; either way the provider asks for one at a time from then on.
 
     Raises:
         OptionError: for an address that cannot be used.

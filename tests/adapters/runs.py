@@ -9,6 +9,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -54,10 +55,10 @@ def run(data: Path, out: Path, url: str, *options: str | Path) -> Done:
     return here(*command(data, out, url, *options)[3:])
 
 
-def here(*arguments: str) -> Done:
+def here(*arguments: str, env: Mapping[str, str] = ENV) -> Done:
     """The command as a process would run it, in this one: starting Python would take most of the time."""
     stdout, stderr = io.StringIO(), io.StringIO()
-    argv, environment = mock.patch.object(sys, "argv", ["spotball", *arguments]), mock.patch.dict(os.environ, ENV)
+    argv, environment = mock.patch.object(sys, "argv", ["spotball", *arguments]), mock.patch.dict(os.environ, env)
     status = 0
     with argv, environment, contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
         try:

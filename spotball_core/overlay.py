@@ -30,7 +30,7 @@ LARGEST = 8000
 """Pixels along a side of what is drawn, at most."""
 
 _WANTED = 13
-"""Size of the labels in an image 360 pixels high; larger in a higher one, which is made smaller before a model sees it."""
+"""Size of the labels in an image 360 pixels high, and more in a higher one: models see that made smaller."""
 
 _SHARE = 0.21
 """The same as a share of the cell's shorter side; the labels of large cells are as large as this."""

@@ -1,0 +1,188 @@
+"""Parsing: what replies answer, held by a table of them, and what must hold for any."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spotball_adapters.parsing import CELL_WORDS, PROBLEMS, Parsed, parse, plain
+from spotball_adapters.prompts import BUILT_IN, load_prompt
+from spotball_core.grid import Grid
+from tests.conftest import ROOT
+
+REPLIES = tomllib.loads((ROOT / "tests/adapters/replies.toml").read_text(encoding="utf-8"))["reply"]
+
+STANDARD = Grid.standard()
+
+
+def grid_of(reply: dict[str, Any]) -> Grid:
+    rows, cols = reply.get("grid", (6, 10))
+    return Grid(rows, cols, 640, 360)
+
+
+@pytest.mark.parametrize("reply", REPLIES, ids=[f"{i}: {reply['text'][-40:]!r}" for i, reply in enumerate(REPLIES)])
+def test_the_table_of_replies(reply: dict[str, Any]) -> None:
+    parsed = parse(reply["text"], grid_of(reply), finish=reply.get("finish", "stop"))
+    assert (parsed.cell, parsed.problem) == (reply.get("cell"), reply.get("problem"))
+    if "reasoning" in reply:
+        assert parsed.reasoning == reply["reasoning"]
+
+
+def test_the_table_is_large_and_has_every_problem() -> None:
+    assert len(REPLIES) > 200
+    assert len({reply["text"] + reply.get("finish", "") for reply in REPLIES}) == len(REPLIES)
+    assert {reply["problem"] for reply in REPLIES if "problem" in reply} == PROBLEMS.keys()
+    printed = {match[1] for reply in REPLIES if (match := re.match(r"table (\d)", reply.get("from", "")))}
+    assert printed == set("456789")
+
+
+@pytest.mark.parametrize("word", [word for words in CELL_WORDS.values() for word in words])
+@pytest.mark.parametrize("colon", [":", "：", " :", "﹕"])
+def test_a_cell_in_other_languages(word: str, colon: str) -> None:
+    for said in (word, word.upper(), word.capitalize()):
+        assert parse(f"They look left.\n{said}{colon} D4", STANDARD).cell == "D4"
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("sign", ["", "> "])
+def test_what_was_asked_is_no_answer(name: str, sign: str) -> None:
+    asked = sign + load_prompt(name).text.replace("\n", "\n" + sign)
+    assert parse(asked, STANDARD).problem == "no answer"
+    assert parse(asked.replace("<", "").replace(">", ""), STANDARD).problem == "no answer"
+    assert parse(f"{asked}\nReasoning: They look left.\nCell: D4", STANDARD).cell == "D4"
+
+
+@pytest.mark.parametrize("finish", ["length", "filtered"])
+@pytest.mark.parametrize(
+    ("label", "cols", "cell"), [("D1", 10, None), ("D1", 9, "D1"), ("D4", 39, "D4"), ("D4", 40, None)]
+)
+def test_a_number_that_may_have_been_going_on(finish: Any, label: str, cols: int, cell: str | None) -> None:
+    grid = Grid(6, cols, 640, 360)
+    assert parse(f"Cell: {label}", grid, finish=finish) == Parsed(cell, None, None if cell else "cut off")
+    assert parse(f"Cell: {label}", grid).cell == label
+    assert parse(f"Cell: {label}.", grid, finish=finish).cell == label
+
+
+def test_letters_that_may_have_been_going_on() -> None:
+    assert parse("Cell: 4A", Grid(27, 10, 640, 360), finish="length").problem == "cut off"
+    assert parse("Cell: 4A", Grid(26, 10, 640, 360), finish="length").cell == "A4"
+
+
+# What must hold for any reply --------------------------------------------------------------------------------
+
+GRIDS = st.builds(Grid, st.integers(1, 60), st.integers(1, 60), st.just(640), st.just(360))
+
+SPELLINGS = (
+    "{row}{col}",
+    "{low}{col}",
+    "{row}-{col}",
+    "{row} {col}",
+    "({row}, {col})",
+    "({low},{col})",
+    "{col}{row}",
+    "({col}, {row})",
+    "row {row}, column {col}",
+    "Row: {low}; Col: {col}",
+    "column {col}, row {row}",
+    "**{row}{col}**",
+    "`{row}{col}`",
+    "<{row}{col}>",
+    "[{row}{col}].",
+    "{row}0{col}",
+    "cell {row}{col}",
+    "$\\boxed{{{row}{col}}}$",
+)
+
+LABELS = (
+    "Cell: {}",
+    "**Cell:** {}",
+    "cell：{}",
+    "Grid cell guess: Cell: {}",
+    "- Cell: {}\n\n",
+    '{{"cell": "{}"}}',
+    "Cell:\n{}",
+)
+
+WORDS = (
+    """Cell: cell Reasoning: D4 d-4 4D (D,4) D E5 10 4 AA Z9 or - to , < > [ ] { } "cell": " ** ` ```"""
+    r""" <think> </think> | between the near С4 Ｄ４ ： \n . _ likely ' … row column"""
+)
+FRAGMENTS = st.sampled_from([*WORDS.split(), "\n", " ", "\t", "\u2028", "row D, column 4"])
+
+ANY_TEXT = st.lists(FRAGMENTS | st.text(max_size=6), max_size=25).map("".join)
+FINISHES = st.sampled_from(["stop", "length", "filtered", "refused", "other"])
+
+
+@given(GRIDS, st.data())
+def test_every_spelling_of_every_cell_is_read(grid: Grid, data: st.DataObject) -> None:
+    label = data.draw(st.sampled_from(grid.labels))
+    letters, number = re.fullmatch(r"([A-Z]+)(\d+)", label).groups()  # type: ignore[union-attr]
+    spelling = data.draw(st.sampled_from(SPELLINGS))
+    assume(len(letters) == 1 or not spelling.startswith("({low}"))  # "(aa,3)" is taken for words
+    said = spelling.format(row=letters, low=letters.lower(), col=number)
+    line = data.draw(st.sampled_from([form for form in LABELS if not (form.startswith("{{") and "\\" in said)]))
+    assert parse(f"They look left.\n{line.format(said)}", grid) == Parsed(label, "They look left.", None)
+    if "cell" not in spelling:
+        assert parse(said, grid) == Parsed(label, None, None)
+
+
+@given(ANY_TEXT | st.text(), GRIDS, FINISHES)
+def test_a_reply_never_fails_and_no_cell_is_invented(text: str, grid: Grid, finish: Any) -> None:
+    parsed = parse(text, grid, finish=finish)
+    assert (parsed.cell is None) == (parsed.problem in PROBLEMS)
+    if parsed.cell is None:
+        return
+    assert parsed.cell in grid.labels
+    letters, number = re.fullmatch(r"([A-Z]+)(\d+)", parsed.cell).groups()  # type: ignore[union-attr]
+    # Letters and number stand in the text, neither as part of something longer, with no word between but these.
+    row, col = rf"(?<![A-Z]){letters}(?![A-Z])", rf"(?<![0-9])0*{number}(?![0-9])"
+    between = r"[\W_]{0,16}(?:AND|ROW|COL|COLUMN)?[\W_]{0,16}" * 2
+    assert re.search(f"{row}{between}{col}|{col}{between}{row}", plain(text).upper())
+
+
+@given(ANY_TEXT, ANY_TEXT, st.sampled_from(STANDARD.labels))
+def test_the_last_line_counts_whatever_stands_before(before: str, after: str, label: str) -> None:
+    assume("{" not in before and "<think" not in before)
+    assert parse(f"{before}\n\nReasoning: x\nCell: {label}\n", STANDARD).cell == label
+    quiet = re.sub(r"(?i)cell|think|[{}|]", "", plain(after))
+    assert parse(f"Cell: {label}\nSo it is.\n{quiet}", STANDARD).cell == label
+
+
+@given(ANY_TEXT.filter(lambda text: not re.search(r"(?i)cell", plain(text))))
+def test_without_the_word_only_a_cell_alone_is_an_answer(text: str) -> None:
+    assume("think" not in text)
+    assert parse(f"The players are over there. {text}", STANDARD).cell is None
+
+
+UNITS = (
+    *(
+        "a",
+        "\n",
+        " ",
+        "(",
+        "4",
+        "*",
+        "|",
+        "Cell: ",
+        "Cell:\n\n",
+        "cell the ",
+        "D4 ",
+        "{",
+        '{"a":',
+        '[{"',
+        '{"cell": "D4"}\n',
+    ),
+    *("<think>", "<think></think>", "Cell: <", "```\n", "Reasoning:", "row D, ", "Cell: D4 or ", "Cell: Z9\n", "\\n"),
+)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_megabyte_of_anything_takes_its_time_and_no_more(unit: str) -> None:
+    # In time that grows with the square of the length, this would take days.
+    parsed = parse(unit * (1_000_000 // len(unit)) + "\nCell: D4", STANDARD)
+    assert parsed.cell == (None if unit == "<think>" else "D4")

@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
+# The build that the tests of local models were made with; theirs need no GPU.
+TORCH ?= torch==2.13.0
 
 .PHONY: demo test test-all test-lowest lint docs bench clean
 
@@ -51,7 +53,7 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 
 # What only slow tests need.
 $(VENV)/.all: $(VENV)/.dev
-	$(PIP) install --editable ".[ray]"
+	$(PIP) install "$(TORCH)" --editable ".[local,ray]"
 	touch $@
 
 $(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt

@@ -1,0 +1,145 @@
+"""`transformers`: a vision-language model in this process, on this machine's GPU or CPU."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.util
+import json
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from spotball_adapters.providers.protocol import Access, Answer, PermanentError, Provider, Reply, Request, Settings
+from spotball_adapters.providers.ranges import check_ranges
+from spotball_core.errors import MissingExtraError, OptionError
+
+if TYPE_CHECKING:
+    from spotball_adapters.providers.local_model import LocalModel
+
+MAX_SAMPLES = 50
+"""The most samples that the published study asked for of one image, so that each image is encoded once.
+
+Where memory does not hold that many replies at a time, they are made in smaller lots from the one encoding.
+"""
+
+MAX_OUTPUT_TOKENS = 1024
+"""How long a reply may become where the settings do not say. Models themselves say 20 tokens, or as many as fit."""
+
+_MODULES = {"torch": "torch", "transformers": "transformers", "pillow": "PIL"}
+
+
+class Transformers:
+    """One image-text-to-text model that the transformers library can load.
+
+    Requests are answered one at a time, in a thread; what more is asked meanwhile waits. The first request loads the
+    model. With a seed, a reply is drawn from the seed, the picture, the messages and the sample's number alone: samples
+    differ from each other and from image to image, and asked again they come out the same. What the settings leave out
+    is the model's own: its `generation_config.json` says whether and how it samples.
+
+    Temperature 0 takes the likeliest token each time: the reply is made once, and is that of all samples.
+
+    Raises:
+        MissingExtraError: without PyTorch, transformers or Pillow.
+        OptionError: if a base URL is given.
+    """
+
+    name = "transformers"
+
+    def __init__(self, access: Access) -> None:
+        if access.base_url is not None:
+            raise OptionError(f"{self.name} runs the model in this process: leave the base URL out")
+        if any(importlib.util.find_spec(module) is None for module in _MODULES.values()):
+            raise MissingExtraError(f"the provider {self.name}", "local")
+        self.model = access.model
+        self.max_samples = MAX_SAMPLES
+        self._width = MAX_SAMPLES
+        self._local: LocalModel | None = None
+        self._closed = threading.Event()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=self.name)
+
+    def check(self, settings: Settings) -> None:
+        """Refuse what is out of range. All settings are used."""
+        check_ranges(settings, self.name, max_temperature=100.0)
+
+    def image_tokens(self, width: int, height: int) -> int | None:
+        """None: models differ, and nobody is paid."""
+        return None
+
+    def versions(self) -> Mapping[str, str]:
+        """The libraries', and the device."""
+        from spotball_adapters.providers.local_model import device_name, picked_device
+
+        return {package: version(package) for package in _MODULES} | {"device": device_name(picked_device())}
+
+    async def ask(self, request: Request) -> Answer:
+        """Make all replies of a request from one encoding of its picture and messages.
+
+        Raises:
+            PermanentError: if the model cannot be loaded, does not take the messages, or needs too much memory.
+        """
+        left = threading.Event()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, request, left)
+        finally:
+            left.set()
+
+    async def close(self) -> None:
+        """End what is being generated, and let go of the model."""
+        self._closed.set()
+        await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
+        if self._local is not None:
+            self._local.release()
+            self._local = None
+
+    def _answer(self, request: Request, left: threading.Event) -> Answer:
+        from spotball_adapters.providers.local_model import device_name, loaded
+        from spotball_adapters.providers.local_sampling import NoMemoryError, drawn, how_to_sample
+
+        if self._local is None:
+            self._local = loaded(self.model)
+        local = self._local
+        config = how_to_sample(local.model.generation_config, request.settings, MAX_OUTPUT_TOKENS)
+        inputs = local.inputs(request.picture, request.messages)
+        asked = request.samples if config.do_sample else request.samples[:1]
+        try:
+            made, self._width = drawn(
+                local.model,
+                inputs,
+                config,
+                seeds=[_seed(request, sample) for sample in asked],
+                width=self._width,
+                stopped=lambda: left.is_set() or self._closed.is_set(),
+            )
+        except NoMemoryError:
+            raise PermanentError(f"{self.model}: {device_name(local.device)} has no memory left for a reply") from None
+        if self._closed.is_set():
+            raise PermanentError(f"{self.model}: closed before the replies were complete")
+        each = len(request.samples) // len(asked)
+        replies = [
+            Reply(local.text(one.tokens), "stop" if one.ended else "length", "eos" if one.ended else "max_new_tokens")
+            for one in made
+        ]
+        return Answer(
+            tuple(replies * each),
+            model=local.revised_name,
+            input_tokens=inputs["input_ids"].shape[1],
+            output_tokens=each * sum(len(one.tokens) for one in made),
+        )
+
+
+def provider(access: Access) -> Provider:
+    """The entry point."""
+    return Transformers(access)
+
+
+def _seed(request: Request, sample: int) -> int | None:
+    """A sample's own seed: the same numbers for every image would tie the images' replies together."""
+    if request.settings.seed is None:
+        return None
+    said = [(message.role, message.text, message.picture) for message in request.messages]
+    picture = hashlib.sha256(request.picture.data).hexdigest()
+    key = json.dumps([request.settings.seed, picture, said, sample])
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")

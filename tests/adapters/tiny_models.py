@@ -1,0 +1,166 @@
+"""Models in the shapes of Llama 3.2 Vision and Qwen2.5-VL, with few and random weights, saved as on the Hub."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+LLAMA_TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}"
+    "{% if message['role'] == 'system' %}{{ raise_exception('no system messages beside images') }}{% endif %}"
+    "<|start_header_id|>{{ message['role'] }}<|end_header_id|>\n\n"
+    "{% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}<|image|>{% else %}{{ part['text'] | trim }}{% endif %}"
+    "{% endfor %}<|eot_id|>{% endfor %}"
+    "{% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>\n\n{% endif %}"
+)
+QWEN_TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
+    "{% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ part['text'] }}{% endif %}"
+    "{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+_TEXT = {
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "initializer_range": 0.3,
+    "max_position_embeddings": 4096,
+}
+
+
+def save_llama(folder: Path) -> Path:
+    """A model that sees images by cross attention: two layers of text, one of images, over four tiles."""
+    from transformers import MllamaConfig, MllamaForConditionalGeneration
+
+    tokens = _save_tokenizer(
+        folder,
+        ["<|image|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|python_tag|>"],
+        bos_token="<|begin_of_text|>",
+        eos_token="<|end_of_text|>",
+        pad_token="<|finetune_right_pad_id|>",
+    )
+    special = {"bos_token_id": "<|begin_of_text|>", "pad_token_id": "<|finetune_right_pad_id|>"}
+    text = {
+        **_TEXT,
+        **{name: tokens[token] for name, token in special.items()},
+        "eos_token_id": [tokens["<|end_of_text|>"], tokens["<|eot_id|>"]],
+        "vocab_size": len(tokens),
+        "num_hidden_layers": 3,
+        "cross_attention_layers": [1],
+    }
+    vision = {
+        "hidden_size": 16,
+        "intermediate_size": 32,
+        "num_hidden_layers": 2,
+        "num_global_layers": 1,
+        "attention_heads": 2,
+        "image_size": 28,
+        "patch_size": 14,
+        "max_num_tiles": 4,
+        "intermediate_layers_indices": [0],
+        "vision_output_dim": 32,
+        "initializer_range": 0.5,
+    }
+    _save_model(
+        MllamaForConditionalGeneration,
+        MllamaConfig(text_config=text, vision_config=vision, image_token_index=tokens["<|image|>"]),
+        folder,
+    )
+    _write(folder / "chat_template.json", {"chat_template": LLAMA_TEMPLATE})
+    _write(
+        folder / "preprocessor_config.json",
+        {
+            "image_processor_type": "MllamaImageProcessor",
+            "processor_class": "MllamaProcessor",
+            "size": {"height": 28, "width": 28},
+            "max_image_tiles": 4,
+        },
+    )
+    return folder
+
+
+def save_qwen(folder: Path) -> Path:
+    """A model that reads images as tokens, with positions in three dimensions."""
+    from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+
+    tokens = _save_tokenizer(
+        folder,
+        ["<|im_start|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"],
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+    )
+    text = {
+        **_TEXT,
+        "vocab_size": len(tokens),
+        "num_hidden_layers": 2,
+        "bos_token_id": tokens["<|endoftext|>"],
+        "eos_token_id": tokens["<|im_end|>"],
+        "pad_token_id": tokens["<|endoftext|>"],
+        "rope_parameters": {"rope_type": "default", "mrope_section": [2, 1, 1], "rope_theta": 10000.0},
+    }
+    vision = {
+        "depth": 2,
+        "hidden_size": 16,
+        "intermediate_size": 32,
+        "num_heads": 2,
+        "patch_size": 14,
+        "window_size": 56,
+        "fullatt_block_indexes": [1],
+        "out_hidden_size": _TEXT["hidden_size"],
+        "initializer_range": 0.5,
+    }
+    named = {"image_token_id": "<|image_pad|>", "video_token_id": "<|video_pad|>"}
+    named |= {"vision_start_token_id": "<|vision_start|>", "vision_end_token_id": "<|vision_end|>"}
+    config = Qwen2_5_VLConfig(
+        text_config=text, vision_config=vision, **{name: tokens[token] for name, token in named.items()}
+    )
+    _save_model(Qwen2_5_VLForConditionalGeneration, config, folder)
+    (folder / "chat_template.jinja").write_text(QWEN_TEMPLATE)
+    _write(
+        folder / "preprocessor_config.json",
+        {
+            "image_processor_type": "Qwen2VLImageProcessor",
+            "processor_class": "Qwen2_5_VLProcessor",
+            "min_pixels": 56 * 56,
+            "max_pixels": 112 * 112,
+            "patch_size": 14,
+            "temporal_patch_size": 2,
+            "merge_size": 2,
+        },
+    )
+    return folder
+
+
+def _save_tokenizer(folder: Path, special: list[str], **named: str) -> dict[str, int]:
+    """One token for each byte, and the special ones."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE(vocab={letter: number for number, letter in enumerate(letters)}, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    saved = PreTrainedTokenizerFast(tokenizer_object=tokenizer, additional_special_tokens=special, **named)
+    saved.save_pretrained(folder)
+    vocabulary: dict[str, int] = saved.get_vocab()
+    return vocabulary
+
+
+def _save_model(kind: type, config: object, folder: Path) -> None:
+    import torch
+
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = kind(config)
+    for name, weights in model.named_parameters():
+        if "gate" in name and weights.numel() == 1:
+            # Layers that see the image start closed.
+            torch.nn.init.ones_(weights)
+    model.save_pretrained(folder)
+
+
+def _write(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content))

@@ -8,10 +8,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spotball_core.counts import Counts
-from spotball_core.errors import InputError
+from spotball_core.errors import InputError, SpotballError
+from spotball_core.io.samples import GIVEN, out_of_order, summed
 from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    import polars as pl
 
 PIECE_ROWS = 2_000_000
 """Row groups of Parquet files go together up to about so many rows."""
@@ -68,25 +73,21 @@ class Counted:
     Attributes:
         path: the piece's file.
         table: the table of its counts, as Arrow IPC; None where it could not be counted.
-        error: why not.
+        across: what `read_part` gives beside them, likewise.
+        error: why it could not be counted.
     """
 
     path: str
     table: bytes | None
+    across: bytes | None
     error: str | None = None
-
-    def counts(self, *, rows: int, cols: int) -> Counts:
-        """The counts of a piece that could be counted, on a grid of so many rows and columns."""
-        import polars as pl
-
-        return Counts(rows, cols, pl.read_ipc(io.BytesIO(self.table or b"")))
 
 
 def count_piece(piece: Piece, scenes: Sequence[Scene], *, participants: bool) -> Counted:
     """Count a piece, on whatever machine this is."""
     # There are as many of us on a machine as it has cores.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    from spotball_core.io.responses import read_counts
+    from spotball_core.io.responses import read_part
     from spotball_core.io.sources import Source, open_source
 
     path = Path(piece.path)
@@ -94,13 +95,22 @@ def count_piece(piece: Piece, scenes: Sequence[Scene], *, participants: bool) ->
         rows = open_source(path)
         if piece.start is not None:
             rows = rows.slice(piece.start, piece.length)
-        source = Source(piece.path, path, rows)
-        counts = read_counts([source], scenes, participants=participants)  # type: ignore[arg-type]
+        counts, across = read_part([Source(piece.path, path, rows)], scenes, participants=participants)
     except InputError as error:
-        return Counted(piece.path, None, str(error))
-    table = io.BytesIO()
-    counts.table.write_ipc(table, compression="zstd")
-    return Counted(piece.path, table.getvalue())
+        return Counted(piece.path, None, None, str(error))
+    return Counted(piece.path, _packed(counts.table), _packed(across))
+
+
+def _packed(frame: pl.DataFrame) -> bytes:
+    packed = io.BytesIO()
+    frame.write_ipc(packed, compression="zstd")
+    return packed.getvalue()
+
+
+def _unpacked(packed: bytes | None) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_ipc(io.BytesIO(packed or b""))
 
 
 class Gathered:
@@ -110,25 +120,82 @@ class Gathered:
         self.rows, self.cols = rows, cols
         self.errors: dict[str, str] = {}
         self._parts: list[Counts] = []
+        self._across: list[pl.DataFrame] = []
+        self._paths: dict[str, int] = {}
         self._files_of: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
 
     def add(self, one: Counted) -> None:
         """Add a piece's counts to the others, or note that it has none."""
+        import polars as pl
+
         if one.error is not None:
             self.errors[one.path] = one.error
             return
-        counts = one.counts(rows=self.rows, cols=self.cols)
+        counts = Counts(self.rows, self.cols, _unpacked(one.table))
         for respondent, kind in counts.table.select("respondent", "kind").unique().iter_rows():
             self._files_of[respondent][kind].add(one.path)
         self._parts.append(counts)
+        file = pl.lit(self._paths.setdefault(one.path, len(self._paths)), pl.UInt32)
+        self._across.append(_unpacked(one.across).with_columns(pieces=pl.lit(1, pl.UInt32), files=pl.concat_list(file)))
         if len(self._parts) >= MERGED_TOGETHER:
             self._parts = [self.counts()]
+            self._across = [self._given()]
 
     def counts(self) -> Counts:
         """The sum of the pieces' counts."""
         return Counts.merge(self._parts)
 
+    def settled(self, files: Sequence[Path], scenes: Sequence[Scene], *, participants: bool) -> Counts:
+        """The counts of all pieces of some files; or the error that reading those with something wrong here gives.
+
+        Raises:
+            InputError: as `read_counts`.
+            SpotballError: where a worker could not read what can be read here.
+        """
+        from spotball_core.io.responses import read_counts
+
+        if suspects := self.suspects():
+            read_counts([file for file in files if str(file.absolute()) in suspects], scenes, participants=participants)
+        for error in self.errors.values():
+            raise SpotballError(f"a worker could not read what can be read here: {error}")
+        return self.counts()
+
     def suspects(self) -> set[str]:
-        """Files with something wrong: that could not be counted, or call one respondent two kinds among them."""
+        """Files that have something wrong, or may have, with what others say: to be read once more, together.
+
+        These are files that could not be counted, that call one respondent two kinds, or that have samples of one
+        respondent for one image which are not low, low + 1, ..., high, or answers without any name to tell them apart.
+        """
+        import polars as pl
+
         kinds = (files for files in self._files_of.values() if len(files) > 1)
-        return set(self.errors).union(*(paths for files in kinds for paths in files.values()))
+        found = set(self.errors).union(*(paths for files in kinds for paths in files.values()))
+        if not self._across:
+            return found
+        given = self._given()
+        # What one piece has alone, it has checked.
+        several = given.filter(pl.col("pieces") > 1)
+        keys = _keys(given)
+        unsure = several.join(out_of_order(several, keys), on=keys, how="semi", nulls_equal=True)
+        namesakes = given.filter(pl.col("nameless") & (pl.col("files").list.len() > 1))
+        names = list(self._paths)
+        together = pl.concat([unsure["files"], namesakes["files"]]).explode().unique().drop_nulls()
+        return found.union(names[file] for file in together)
+
+    def _given(self) -> pl.DataFrame:
+        """Who answered what, each once, and in which files."""
+        import polars as pl
+
+        every = pl.concat(self._across, how="diagonal_relaxed")
+        if "hashes" not in every.columns:
+            every = every.with_columns(low=0.0, high=0.0, hashes=pl.lit(0, pl.UInt64), people=False)
+        return every.group_by(_keys(every)).agg(
+            **summed(),
+            nameless=pl.col("nameless").any(),
+            pieces=pl.col("pieces").sum(),
+            files=pl.col("files").explode().unique(),
+        )
+
+
+def _keys(given: pl.DataFrame) -> list[str]:
+    return [*GIVEN, *(["participant"] if "participant" in given.columns else [])]

@@ -22,8 +22,9 @@ MOST_BLOCKS = 10_000
 class RayEngine:
     """Counts files on Ray Data, as `spotball_core.engines.Engine`.
 
-    A piece whose worker dies is counted again by another. A file with anything wrong is read again here, so that the
-    error is that of the local engine.
+    A piece whose worker dies is counted again by another. Files with anything wrong are read again here, so that the
+    error is that of the local engine; and so are files that share a respondent's samples of an image out of order, to
+    see that none is there twice.
 
     Raises:
         MissingExtraError: without Ray.
@@ -44,7 +45,7 @@ class RayEngine:
             InputError: as `read_counts`.
             SpotballError: where a worker cannot read what can be read here.
         """
-        from spotball_core.io.responses import common_grid, read_counts
+        from spotball_core.io.responses import common_grid
         from spotball_core.io.sources import check_each_once
 
         check_each_once(files)
@@ -55,12 +56,7 @@ class RayEngine:
             done: Iterable[Counted] = self._counted(pieces, scenes, participants)
             for one in self.watch(done, len(pieces)) if self.watch else done:
                 gathered.add(one)
-        if suspects := gathered.suspects():
-            read_counts([file for file in files if str(file.absolute()) in suspects], scenes, participants=participants)
-            raise SpotballError(
-                f"a worker could not read what can be read here: {next(iter(gathered.errors.values()))}"
-            )
-        return gathered.counts()
+        return gathered.settled(files, scenes, participants=participants)
 
     def _counted(self, pieces: Sequence[Piece], scenes: Sequence[Scene], participants: bool) -> Iterator[Counted]:
         import ray

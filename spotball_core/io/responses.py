@@ -19,7 +19,7 @@ from spotball_core.io.distributions import spread
 from spotball_core.io.numbers import not_finite, not_whole, number
 from spotball_core.io.one_pass import grouped, is_point
 from spotball_core.io.sources import Source, line_numbers, plain, sources_of, unreadable
-from spotball_core.io.stems import check_stems
+from spotball_core.io.stems import check_stems, nameless
 from spotball_core.schema.response import PredictionDistribution, Response
 from spotball_core.schema.scene import Scene
 
@@ -54,9 +54,24 @@ def read_counts(
             below 0 or a sum off 1, and whatever else is wrong: file, line, field, what was found and expected.
         OptionError: if the scenes' grids differ in rows or columns.
     """
+    return read_part(sources_of(responses), scenes, participants=participants)[0]
+
+
+def read_part(sources: Sequence[Source], scenes: Sequence[Scene], *, participants: bool) -> tuple[Counts, pl.DataFrame]:
+    """Count a part of the sources that are to be scored together, and say what only all parts together tell.
+
+    Returns:
+        The counts; and for each who answered what, as `samples.GIVEN` has it (and the participant, if asked for), the
+        columns of `samples.sums`, and whether answers were `nameless`.
+
+    Raises:
+        InputError: as `read_counts`, of what is wrong within the part.
+        OptionError: as `read_counts`.
+    """
     grid = common_grid(scenes)
-    table = _Reader(sources_of(responses), scenes, grid, participants).table()
-    return Counts.of(table, rows=grid.rows, cols=grid.cols)
+    reader = _Reader(list(sources), scenes, grid, participants)
+    table, said = reader.table()
+    return Counts.of(table, rows=grid.rows, cols=grid.cols), reader.across(said)
 
 
 def common_grid(scenes: Sequence[Scene]) -> Grid:
@@ -77,7 +92,8 @@ def common_grid(scenes: Sequence[Scene]) -> Grid:
 
 
 class _Reader:
-    """One reading of some sources. `table` gives the counts, or raises InputError with all that is wrong."""
+    """One reading of some sources. `table` gives the counts, or raises InputError with all that is wrong; and what was
+    said, spelt as it is."""
 
     def __init__(self, sources: list[Source], scenes: Sequence[Scene], grid: Grid, participants: bool) -> None:
         import polars as pl
@@ -101,7 +117,7 @@ class _Reader:
         self.sport_of = sports.filter(~several).with_columns(pl.col("sport").list.first())
         self.sports_of = sports.filter(several).with_columns(pl.col("sport").list.join(", "))
 
-    def table(self) -> pl.DataFrame:
+    def table(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         import polars as pl
 
         # One source after the other: together, parts of all would be held in memory.
@@ -146,7 +162,16 @@ class _Reader:
         check_stems(said, self._named, self.sources)
         if len(table.select("respondent", "kind").unique()) > table["respondent"].n_unique():
             raise self._explained([])
-        return table.drop("_source")
+        return table.drop("_source"), said
+
+    def across(self, said: pl.DataFrame) -> pl.DataFrame:
+        """What `read_part` gives beside the counts."""
+        import polars as pl
+
+        named = self._named(said.lazy().with_columns(nameless=nameless(said.columns)))
+        keys = [*samples.GIVEN, *self.keys[len(KEYS) :]]
+        sums = samples.summed() if "samples" in said.columns else {"samples": pl.lit(0)}
+        return named.group_by(keys).agg(**sums, nameless=pl.col("nameless").any()).collect()
 
     def _rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
         """The rows of some sources, with the source's index as `_source`, and as `_spread` whether one is a

@@ -41,7 +41,7 @@ def sums(columns: list[str], by: list[str]) -> dict[str, pl.Expr]:
     import polars as pl
 
     value = number("sample")
-    people = pl.col("participant").str.strip_chars() != "" if "participant" in columns else pl.lit(False)
+    people = pl.col("participant").is_not_null() if "participant" in columns else pl.lit(False)
     return {
         "samples": pl.col("sample").count(),
         "low": value.min(),
@@ -49,6 +49,14 @@ def sums(columns: list[str], by: list[str]) -> dict[str, pl.Expr]:
         "hashes": pl.when(value.is_not_null()).then(value.hash()).sum(),
         "people": pl.lit(False) if "participant" in by else people.any(),
     }
+
+
+def summed() -> dict[str, pl.Expr]:
+    """The columns of `sums` of several groups together."""
+    import polars as pl
+
+    added = {name: pl.col(name).sum() for name in ("samples", "hashes")}
+    return added | {"low": pl.col("low").min(), "high": pl.col("high").max(), "people": pl.col("people").any()}
 
 
 def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
@@ -67,11 +75,7 @@ def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """
     import polars as pl
 
-    whole = (
-        groups.filter(pl.col("samples") > 0)
-        .group_by(keys)
-        .agg(pl.col("samples", "hashes").sum(), pl.col("low").min(), pl.col("high").max(), pl.col("people").any())
-    )
+    whole = groups.filter(pl.col("samples") > 0).group_by(keys).agg(**summed())
     low, high = pl.col("low"), pl.col("high")
     spaced = (high - low + 1 == pl.col("samples")) & (low >= 1) & (low == low.floor())
     dense = whole.filter(~pl.col("people") & spaced.fill_null(False))

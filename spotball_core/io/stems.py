@@ -31,15 +31,19 @@ def check_stems(groups: pl.DataFrame, named: Callable[[pl.LazyFrame], pl.LazyFra
     stems = [source.path.stem for source in sources if source.path]
     if len(set(stems)) == len(stems):
         return
-    given, sampled = pl.lit(None, pl.String), pl.lit(0)
-    if "respondent" in groups.columns:
-        given = pl.col("respondent").str.strip_chars()
-    if "samples" in groups.columns:
-        sampled = pl.col("samples").fill_null(0)
-    nameless = named(groups.lazy().filter((given.fill_null("") == "") & (pl.col("n") > sampled)))
-    files = nameless.group_by(samples.GIVEN).agg(pl.col("_source").unique().sort())
+    unnamed = named(groups.lazy().filter(nameless(groups.columns)))
+    files = unnamed.group_by(samples.GIVEN).agg(pl.col("_source").unique().sort())
     shared = files.filter(pl.col("_source").list.len() > 1).sort("_source", "sport", "image").head(1).collect()
     for sport, image, (one, other, *_) in shared.select("sport", "image", "_source").iter_rows():
         found = f"none, as in {sources[one].name}, which has the same name and answers {sport}/{image} too"
         expected = "a column respondent that tells them apart, or sample numbers if they are one's"
         raise InputError([Problem(sources[other].name, None, "respondent", found, expected)])
+
+
+def nameless(columns: Sequence[str]) -> pl.Expr:
+    """Whether some of a group's rows have neither a respondent nor a sample, by its columns of `one_pass.grouped`."""
+    import polars as pl
+
+    given = pl.col("respondent").str.strip_chars() if "respondent" in columns else pl.lit(None, pl.String)
+    sampled = pl.col("samples").fill_null(0) if "samples" in columns else pl.lit(0)
+    return (given.fill_null("") == "") & (pl.col("n") > sampled)

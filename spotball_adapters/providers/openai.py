@@ -6,19 +6,17 @@ the protocol. The key is OPENAI_API_KEY, for each of them; servers of one's own 
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from spotball_adapters.providers.chat_completions import HostFailedError, MalformedError, chat_answer, chat_body
 from spotball_adapters.providers.http import RejectedError, Server
 from spotball_adapters.providers.image_tokens import openai_tokens
 from spotball_adapters.providers.keys import key_from, missing
 from spotball_adapters.providers.protocol import (
     Access,
     Answer,
-    Finish,
-    Message,
-    Picture,
     Provider,
     Reply,
     Request,
@@ -26,7 +24,6 @@ from spotball_adapters.providers.protocol import (
     TransientError,
 )
 from spotball_adapters.providers.ranges import check_ranges
-from spotball_adapters.providers.said import count, writable
 
 HOME = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"
@@ -38,7 +35,6 @@ _OPENAI = "api.openai.com"
 _OPENROUTER = "openrouter.ai"
 _GEMINI = "generativelanguage.googleapis.com"
 
-_FINISH: Mapping[str, Finish] = {"stop": "stop", "length": "length", "content_filter": "filtered"}
 # Codes of requests that a filter stopped before the model saw them.
 _FILTERS = frozenset({"content_filter", "content_policy_violation"})
 
@@ -104,66 +100,26 @@ class OpenAI:
         await self._server.close()
 
     def _body(self, request: Request, n: int) -> dict[str, Any]:
-        given = request.settings.given()
-        body: dict[str, Any] = {
-            "model": self.model,
-            "messages": [_message(message, request.picture) for message in request.messages],
-        }
-        if n > 1:
-            body["n"] = n
-        if "seed" in given:
-            # Requests for other samples of one question must not draw the same replies again.
-            given["seed"] += request.samples[0] - 1
-        if "max_output_tokens" in given:
-            # OpenAI's newer models refuse the old name, and the servers of others ignore the new one.
-            own = self._server.host == _OPENAI
-            body["max_completion_tokens" if own else "max_tokens"] = given.pop("max_output_tokens")
+        # OpenAI's newer models refuse the old name, and the servers of others ignore the new one.
+        length = "max_completion_tokens" if self._server.host == _OPENAI else "max_tokens"
+        body = chat_body(self.model, replace(request, samples=request.samples[:n]), length=length)
         if self._server.host == _OPENROUTER:
             # Otherwise it may choose a host that drops settings without a word.
             body["provider"] = {"require_parameters": True}
-        return body | given
+        return body
 
     def _answer(self, body: dict[str, Any]) -> Answer:
-        choices = body.get("choices")
-        if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
-            raise self._server.malformed("no choices")
-        if all(isinstance(choice.get("index"), int) for choice in choices):
-            choices = sorted(choices, key=lambda choice: choice["index"])
-        usage = body.get("usage")
-        usage = usage if isinstance(usage, dict) else {}
-        model = body.get("model")
-        return Answer(
-            tuple(self._reply(choice) for choice in choices),
-            model=model if isinstance(model, str) and model else None,
-            input_tokens=count(usage.get("prompt_tokens")),
-            output_tokens=count(usage.get("completion_tokens")),
-        )
-
-    def _reply(self, choice: dict[str, Any]) -> Reply:
-        message = choice.get("message")
-        if not isinstance(message, dict):
-            raise self._server.malformed("a choice without a message")
-        text, refusal = message.get("content"), message.get("refusal")
-        if not isinstance(text, str | None) or not isinstance(refusal, str | None):
-            raise self._server.malformed("a message whose content is no text")
-        said = str(choice.get("finish_reason") or "")
-        if said == "error":
-            raise TransientError(f"{self._server.host}: the model's host failed while it answered")
-        finish = "refused" if refusal else _FINISH.get(said, "other")
-        return Reply(writable(text or refusal or ""), finish, writable(said))
+        try:
+            return chat_answer(body)
+        except MalformedError as error:
+            raise self._server.malformed(str(error)) from None
+        except HostFailedError as error:
+            raise TransientError(f"{self._server.host}: {error}") from None
 
 
 def provider(access: Access) -> Provider:
     """The entry point."""
     return OpenAI(access)
-
-
-def _message(message: Message, picture: Picture) -> dict[str, Any]:
-    if not message.picture:
-        return {"role": message.role, "content": message.text}
-    url = f"data:{picture.media_type};base64,{base64.b64encode(picture.data).decode()}"
-    parts = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": message.text}]
-    return {"role": message.role, "content": parts}
 
 
 def _about_n(error: RejectedError) -> bool:

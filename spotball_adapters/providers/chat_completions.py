@@ -1,0 +1,86 @@
+"""Chat completions as data: the body of a request, and the answer that a body holds. How they travel is another's."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from spotball_adapters.providers.protocol import Answer, Finish, Message, Picture, Reply, Request
+from spotball_adapters.providers.said import count, writable
+
+_FINISH: Mapping[str, Finish] = {"stop": "stop", "length": "length", "content_filter": "filtered"}
+
+
+class MalformedError(ValueError):
+    """A body that is not as the protocol says."""
+
+
+class HostFailedError(ValueError):
+    """An answer that says that the model's host failed while it was made."""
+
+
+def chat_body(model: str, request: Request, *, length: str) -> dict[str, Any]:
+    """The body of a request for its samples, each with its own reply.
+
+    Args:
+        length: what the server calls the longest reply.
+    """
+    given = request.settings.given()
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": [_message(message, request.picture) for message in request.messages],
+    }
+    if len(request.samples) > 1:
+        body["n"] = len(request.samples)
+    if "seed" in given:
+        # Requests for other samples of one question must not draw the same replies again.
+        given["seed"] += request.samples[0] - 1
+    if "max_output_tokens" in given:
+        body[length] = given.pop("max_output_tokens")
+    return body | given
+
+
+def chat_answer(body: Mapping[str, Any]) -> Answer:
+    """The answer that a body holds.
+
+    Raises:
+        MalformedError: saying what is wrong with the body.
+        HostFailedError: where a choice says so.
+    """
+    choices = body.get("choices")
+    if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
+        raise MalformedError("no choices")
+    if all(isinstance(choice.get("index"), int) for choice in choices):
+        choices = sorted(choices, key=lambda choice: choice["index"])
+    usage = body.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    model = body.get("model")
+    return Answer(
+        tuple(_reply(choice) for choice in choices),
+        model=model if isinstance(model, str) and model else None,
+        input_tokens=count(usage.get("prompt_tokens")),
+        output_tokens=count(usage.get("completion_tokens")),
+    )
+
+
+def _reply(choice: dict[str, Any]) -> Reply:
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        raise MalformedError("a choice without a message")
+    text, refusal = message.get("content"), message.get("refusal")
+    if not isinstance(text, str | None) or not isinstance(refusal, str | None):
+        raise MalformedError("a message whose content is no text")
+    said = str(choice.get("finish_reason") or "")
+    if said == "error":
+        raise HostFailedError("the model's host failed while it answered")
+    finish = "refused" if refusal else _FINISH.get(said, "other")
+    return Reply(writable(text or refusal or ""), finish, writable(said))
+
+
+def _message(message: Message, picture: Picture) -> dict[str, Any]:
+    if not message.picture:
+        return {"role": message.role, "content": message.text}
+    url = f"data:{picture.media_type};base64,{base64.b64encode(picture.data).decode()}"
+    parts = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": message.text}]
+    return {"role": message.role, "content": parts}

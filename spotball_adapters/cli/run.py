@@ -123,6 +123,7 @@ def run(
     def drawing(known: Iterable[Scene]) -> Iterable[Scene]:
         return progress(known, "pictures drawn", total=len(asked), quiet=quiet)
 
+    _silence_retries()
     ended = launch(job, out, options, format=format, progress=drawing, quiet=quiet)
     _finish(ended, job, out, quiet=quiet)
 
@@ -182,6 +183,13 @@ def _prompts(named: str, samples: str | None) -> tuple[tuple[Prompt, int], ...]:
     if len(numbers) != len(prompts):
         raise OptionError(f"--samples: {len(numbers)} numbers for {len(prompts)} prompts, expected one or one for each")
     return tuple(zip(prompts, numbers, strict=True))
+
+
+def _silence_retries() -> None:
+    """Keep the library from logging each retry, which the progress tells of."""
+    from stamina.instrumentation import set_on_retry_hooks
+
+    set_on_retry_hooks(())
 
 
 def _finish(ended: Ended, job: Job, out: Path, *, quiet: bool) -> None:

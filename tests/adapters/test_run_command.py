@@ -213,6 +213,7 @@ class TestFaults:
         assert done.returncode == 0, said(done)
         assert set(replies(out)) == expected(3, base=3)
         assert f"asked: {3 + len(faults)} requests, {len(faults)} of which failed" in done.stderr
+        assert "stamina" not in done.stderr
 
     def test_replies_without_an_answer_are_unparsed_for_a_reason(
         self, data: Path, out: Path, server: LoopbackServer

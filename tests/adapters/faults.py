@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal[
-    "status", "body", "drop", "reset", "drop-after-headers", "truncated", "slow", "hang", "reply", "redirect"
+    "status", "body", "drop", "reset", "drop-after-headers", "truncated", "slow", "hang", "raw", "reply", "redirect"
 ]
 
 
@@ -17,10 +17,10 @@ class Fault:
     """One thing that goes wrong with one request.
 
     Attributes:
-        kind: `status`: an error in the protocol's form. `body`: `text` as it is. `drop`, `reset`: the
-            connection closed, or reset, with no answer. `drop-after-headers`, `truncated`: closed before the body, or
-            in the middle of it. `slow`: the right answer after `seconds`. `hang`: none. `reply`: a right answer in
-            which the model did as `style` says. `redirect`: to `text`.
+        kind: `status`: an error in the protocol's form. `body`: `text` as it is. `drop`, `reset`: the connection
+            closed, or reset, with no answer. `raw`: closed after `text`, which is no HTTP. `drop-after-headers`,
+            `truncated`: closed before the body, or in the middle of it. `slow`: the right answer after `seconds`.
+            `hang`: none. `reply`: a right answer in which the model did as `style` says. `redirect`: to `text`.
         code: of an error, in the protocol's words.
         style: `refusal`, `filtered`, `empty`, `cut-off`, `blocked`, `strange`.
     """

@@ -198,7 +198,7 @@ class LoopbackServer:
             await asyncio.sleep(self.delay)
         status, answer, extra, asked = self._said(fault, method, path, headers, body)
         cut = fault.kind if fault else ""
-        answered = cut not in ("drop", "reset", "hang")
+        answered = cut not in ("drop", "reset", "hang", "raw")
         self.statuses[status if answered else 0] += 1
         if self.keep:
             self.seen.append(Seen(time.monotonic(), path, headers, body, asked, status if answered else 0))
@@ -209,7 +209,9 @@ class LoopbackServer:
         if cut == "reset":
             sock = writer.get_extra_info("socket")
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        if cut in ("drop", "reset"):
+        if cut == "raw" and fault:
+            writer.write(fault.text.encode())
+        if cut in ("drop", "reset", "raw"):
             writer.close()
             return
         parts = {"drop-after-headers": 0, "truncated": len(answer) // 2}

@@ -45,7 +45,7 @@ TABLES: Mapping[str, Table] = MappingProxyType(
             "What makes the answers belong together. A run goes on only under the same.",
             ("name",),
             (
-                Column("name", "TEXT NOT NULL", "such as `provider`, `model`, `temperature`, `prompt base`, `data`"),
+                Column("name", "TEXT NOT NULL", "such as `provider`, `model`, `temperature`, `prompt base`, `scenes`"),
                 Column("value", "TEXT NOT NULL", "as JSON"),
             ),
         ),

@@ -53,9 +53,8 @@ class Prompt:
 
     def __post_init__(self) -> None:
         if faults := list(_faults(self.name, self.version, self.text, self.questions)):
-            raise OptionError(
-                "; ".join(f"{field}: found {found}, expected {wanted}" for field, found, wanted in faults)
-            )
+            said = (f"{field}: found {found}, expected {wanted}" for field, found, wanted in faults)
+            raise OptionError(f"prompt {self.name!r}: {'; '.join(said)}")
 
     @property
     def digest(self) -> str:

@@ -122,9 +122,9 @@ def gridded(image: Image, grid: Grid) -> Image:
     if image.size != (grid.width, grid.height):
         raise GridError(f"the image is {image.width} x {image.height} pixels, the grid {grid}")
     width, height = image.width * plan.scale, image.height * plan.scale
-    drawn = image.convert("RGB")
-    if plan.scale > 1:
-        drawn = drawn.resize((width, height), Images.Resampling.BICUBIC)
+    # Pasted, since a copy would keep what else the file says, such as a color profile.
+    drawn = Images.new("RGB", (width, height))
+    drawn.paste(image.resize((width, height), Images.Resampling.BICUBIC) if plan.scale > 1 else image)
     xs = [round(i * width / grid.cols) for i in range(grid.cols + 1)]
     ys = [round(i * height / grid.rows) for i in range(grid.rows + 1)]
     labeled = plan.margin == (0, 0)

@@ -149,7 +149,8 @@ def launch(
     """
     with Store(out) as store:
         store.claim(job.identity())
-        if not (out / SCENES).exists():
+        done = store.done()
+        if not done or not (out / SCENES).exists():
             write_scenes(job.scenes, out / SCENES)
         pictures = job.pictures(out / PICTURES)
         digests = {}
@@ -158,7 +159,7 @@ def launch(
             digests = {s.key: hashlib.sha256(pictures.of(s).data).hexdigest() for s in progress(job.asked)}
             _check_pictures(out, store.pictures(), digests)
         session = store.start_session(_options_of(job, options), _packages(job.provider))
-        runner = Runner(job.provider, job.plan(store.done()), pictures, digests, store, session, job.settings, options)
+        runner = Runner(job.provider, job.plan(done), pictures, digests, store, session, job.settings, options)
         asyncio.run(_asking(runner, job.provider, quiet=quiet))
         if isinstance(runner.error, StoreError):
             raise runner.error

@@ -67,10 +67,14 @@ class Store:
     def claim(self, identity: Identity) -> None:
         """Say what the run is, or see that it is the same as before; what it was not asked before may be new.
 
+        Before the first reply there is nothing to mix, and a run may become another.
+
         Raises:
             OptionError: naming each difference.
         """
         with faults_told(self.path), self._connection:
+            if not self._connection.execute("SELECT EXISTS (SELECT * FROM replies)").fetchone()[0]:
+                self._connection.execute("DELETE FROM run")
             known = self.identity()
             differing = [
                 f"{name}: {_shown(known[name])} -> {_shown(value)}"

@@ -390,6 +390,10 @@ class TestOptions:
         assert done.returncode == 2
         assert "2.png: image: found" in done.stderr
         assert server.log()["requests"] == 0
+        # Nothing was asked yet: the dataset may be mended in any way.
+        mended = dataset(data, images=4)
+        assert run(mended, out, server.url, *ALL).returncode == 0
+        assert (out / "scenes.jsonl").read_bytes() == (mended / "scenes.jsonl").read_bytes()
 
     def test_a_preset_is_what_the_paper_did_and_options_go_before_it(self, data: Path, tmp_path: Path) -> None:
         def shown(*options: str) -> str:

@@ -48,6 +48,7 @@ class TestIdentity:
     def test_each_difference_is_named_and_nothing_is_changed(self, tmp_path: Path) -> None:
         with Store(tmp_path) as store:
             store.claim(IDENTITY)
+            write(store, record("D5"))
             other = {**IDENTITY, "temperature": 0.8, "base_url": "http://x/v1", "new": 1}
             other["prompt base"] = {"version": "2", "digest": "cd"}
             with pytest.raises(OptionError) as error:
@@ -64,6 +65,12 @@ class TestIdentity:
             store.claim(IDENTITY)
             store.claim({**IDENTITY, "prompt cue": {"version": "1", "digest": "ef"}})
             assert set(store.identity()) == {*IDENTITY, "prompt cue"}
+
+    def test_before_the_first_reply_it_may_become_another(self, tmp_path: Path) -> None:
+        with Store(tmp_path) as store:
+            store.claim(IDENTITY)
+            store.claim({"provider": "another"})
+            assert store.identity() == {"provider": "another"}
 
     def test_a_store_of_a_later_version_is_refused(self, tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / STORE) as connection:

@@ -23,6 +23,7 @@ def figure(
 
     Names stay the same from run to run: by them, figures are compared with those of last time.
     """
+    value = float(value)  # of NumPy's numbers too, whose comparisons JSON cannot hold
     goal = f"at least {at_least:g}" if at_least is not None else f"below {below:g}" if below is not None else ""
     met = None
     if at_least is not None:

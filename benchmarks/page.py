@@ -12,8 +12,8 @@ HEAD = f"""# Benchmarks
 
 Written by `make bench`, which ran `benchmarks/`: one file a claim, measured beside what one would use instead, in the
 same run. Ways that are compared take turns. Data is synthetic. A ratio says more than a time: times are this machine's.
-Figures beside the last kept ones (`make bench KEEP=1` keeps) are called moved where they differ by more than
-{NOISE:.0%}. [Where the time goes](performance.md) takes whole commands apart.
+Figures that differ from those last kept by more than {NOISE:.0%} are called better, worse or moved; `make bench KEEP=1`
+keeps. [Where the time goes](performance.md) takes whole commands apart.
 """
 
 
@@ -52,16 +52,12 @@ def _section(result: Result, kept: Mapping[str, Result]) -> list[str]:
         lines += ["", f"**FAILED after {result.seconds:.0f} s; its figures are missing or incomplete.**"]
     if not result.figures:
         return lines
-    lines += [
-        "",
-        "| Figure | Value | Goal | | Last kept | | Compared |",
-        "| --- | ---: | --- | --- | ---: | --- | --- |",
-    ]
+    lines += ["", "| Figure | Value | Goal | Last kept | Compared |", "| --- | ---: | --- | --- | --- |"]
     for move in moved(result, kept):
-        figure = move.now
-        before = amount(move.before.value, move.before.unit) if move.before else ""
-        said = verdict(figure)
-        cells = [figure.name, amount(figure.value, figure.unit), figure.goal]
-        cells += [f"**{said}**" if said == "MISSED" else said, before, move.word, figure.note]
+        figure, before = move.now, move.before
+        said = "**MISSED**" if figure.met is False else verdict(figure)
+        goal = f"{figure.goal}: {said}" if figure.goal else ""
+        last = ", ".join(filter(None, (amount(before.value, before.unit), move.word))) if before else ""
+        cells = [figure.name, amount(figure.value, figure.unit), goal, last, figure.note]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines

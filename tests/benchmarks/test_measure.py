@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from measure import in_turn, process, processes_in_turn
+from measure import FIGURES, figure, in_turn, process, processes_in_turn
+
+
+def test_a_figure_is_printed_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(FIGURES, str(tmp_path / "figures"))
+    figure("made-up growth", np.float64(0.3), "", below=0.5)
+    figure("made-up ratio", np.float64(3.0), "times", at_least=5, note="made up")
+    figure("made-up size", 3, "MB")
+    assert [json.loads(line) for line in (tmp_path / "figures").read_text().splitlines()] == [
+        {"name": "made-up growth", "value": 0.3, "unit": "", "goal": "below 0.5", "met": True, "note": ""},
+        {"name": "made-up ratio", "value": 3.0, "unit": "times", "goal": "at least 5", "met": False, "note": "made up"},
+        {"name": "made-up size", "value": 3.0, "unit": "MB", "goal": "", "met": None, "note": ""},
+    ]
+    assert "made-up ratio: 3 times (goal: at least 5, missed); made up" in capsys.readouterr().out
 
 
 def test_ways_take_turns() -> None:

@@ -69,8 +69,8 @@ def test_all_run_although_one_fails_and_the_page_says_so(folder: Path, capfd: py
     page = (folder / "docs/benchmarks.md").read_text()
     assert "`benchmarks/good.py` claims: a made-up benchmark is fast." in page
     assert "It measures nothing." in page
-    assert "| made-up time | 3 s | below 2 | **MISSED** |" in page
-    assert "| made-up ratio | 7 times | at least 5 | met |" in page
+    assert "| made-up time | 3 s | below 2: **MISSED** |" in page
+    assert "| made-up ratio | 7 times | at least 5: met |" in page
     assert "a\\|b" in page
     assert "FAILED" in page.split("## Bad")[1].split("## ")[0]
     assert "failed: bad" in page
@@ -89,6 +89,18 @@ def test_kept_figures_are_compared_with(folder: Path, capfd: pytest.CaptureFixtu
     assert runner.main(["good"], folder=folder, docs=folder / "docs") == 0
     assert "worse" in capfd.readouterr().out
     assert runner.read_kept(folder / "kept.json")["good"].figures[0].value == 3.0
+
+
+def test_the_page_shows_what_was_kept(folder: Path) -> None:
+    for name in ("bad", "twice"):
+        (folder / f"{name}.py").unlink()
+    assert runner.main(["--keep"], folder=folder, docs=folder / "docs") == 0
+    assert "| 3 s | below 2: **MISSED** |  |" in (folder / "docs/benchmarks.md").read_text()
+    (folder / "good.py").write_text(GOOD.replace("3.0", "30.0"))
+    assert runner.main([], folder=folder, docs=folder / "docs") == 0
+    page = (folder / "docs/benchmarks.md").read_text()
+    assert "| 30 s | below 2: **MISSED** | 3 s, worse |" in page
+    assert "| 7 times | at least 5: met | 7 times |" in page
 
 
 def test_what_is_kept_comes_back_and_failures_replace_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,203 @@
+"""Writing a batch: a request for each reply that a run lacks and that can be asked for now."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from spotball_adapters.batch.folder import (
+    ASKED,
+    MANIFEST,
+    PICTURES,
+    Asked,
+    AskedPrompt,
+    FormName,
+    Manifest,
+    batches,
+    check_same,
+    custom_id,
+    identity,
+    next_batch,
+    read_asked,
+)
+from spotball_adapters.batch.forms import AT_ONCE, Parts, line
+from spotball_adapters.picture import encoded
+from spotball_adapters.plan import Ask, Plan
+from spotball_adapters.prompts import Prompt
+from spotball_adapters.providers.protocol import Message, Picture, Request, Settings
+from spotball_adapters.store import SCENES, Store
+from spotball_core.errors import OptionError
+from spotball_core.io.files import replacing, replacing_folder
+from spotball_core.io.scenes import write_scenes
+from spotball_core.schema.scene import Scene
+
+Progress = Callable[[Iterable[Scene]], Iterable[Scene]]
+Turn = tuple[Ask, tuple[Message, ...]]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export came to.
+
+    Attributes:
+        folder: of the batch; None where there was nothing to ask.
+        manifest: of the batch.
+        again: requests of earlier batches that have no replies yet; what they ask is asked again.
+    """
+
+    folder: Path | None
+    manifest: Manifest
+    again: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be asked in batches.
+
+    Attributes:
+        dataset: the folder.
+        scenes: all of the dataset's.
+        asked: those that are asked about, in order.
+        prompts: each with the number of its samples.
+        model: as the service calls it; it may be left to whoever sends the requests.
+    """
+
+    dataset: Path
+    scenes: tuple[Scene, ...]
+    asked: tuple[Scene, ...]
+    prompts: tuple[tuple[Prompt, int], ...]
+    settings: Settings
+    model: str | None
+
+
+def export(
+    job: Job, out: Path, *, form: FormName = "messages", at_once: int | None = None, progress: Progress = iter
+) -> Exported:
+    """Write the next batch of a run.
+
+    Args:
+        out: the run's folder.
+        form: of the requests.
+        at_once: replies that one request asks for, at most; by default what `AT_ONCE` says.
+        progress: wraps the images while their pictures are drawn.
+
+    Raises:
+        OptionError: for OpenAI's form without a model; if the folder holds something else or answers given under other
+            settings or to other pictures, or another process has it.
+        InputError: if an image cannot be used.
+    """
+    from spotball_core import __version__
+
+    if form == "openai" and not job.model:
+        raise OptionError("--format openai needs the --model, which its requests name")
+    at_once = at_once or AT_ONCE[form]
+    plan = Plan(job.asked, job.prompts, {})
+    with Store(out) as store:
+        mine = identity(job.scenes, plan, job.settings, job.model)
+        check_same(out, mine)
+        store.claim(mine)
+        if not (out / SCENES).exists():
+            write_scenes(job.scenes, out / SCENES)
+        plan = Plan(job.asked, job.prompts, store.done())
+        due, waiting = _due(plan, store, at_once)
+        again = _unanswered(out, plan)
+        manifest = Manifest(
+            spotball_core=str(__version__),
+            identity=mine,
+            format=form,
+            model=job.model,
+            settings=job.settings.given(),
+            prompts={prompt.name: AskedPrompt.of(prompt, samples) for prompt, samples in job.prompts},
+            requests=len(due),
+            replies=sum(len(ask.samples) for ask, _ in due),
+            waiting=waiting,
+            files=(),
+        )
+        if not due:
+            return Exported(None, manifest, again)
+        pictures = _drawn(job, out, {ask.scene.key for ask, _ in due}, progress)
+        _check_pictures(out, store.pictures(), pictures)
+        number, folder = next_batch(out)
+        with replacing_folder(folder) as beside:
+            parts = Parts(beside)
+            with (beside / ASKED).open("w", encoding="utf-8") as asked:
+                for i, (ask, messages) in enumerate(due, start=1):
+                    name, digest = custom_id(number, i, ask), pictures[ask.scene.key]
+                    path = f"{PICTURES}/{digest}.png"
+                    parts.write(line(form, name, job.model, _request(out / path, ask, messages, job.settings), path))
+                    about = Asked(
+                        custom_id=name,
+                        sport=ask.scene.sport,
+                        image=ask.scene.image,
+                        prompt=ask.prompt.name,
+                        step=ask.step,
+                        samples=ask.samples,
+                        picture=digest,
+                    )
+                    asked.write(about.model_dump_json() + "\n")
+            manifest = manifest.model_copy(update={"files": parts.close()})
+            (beside / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        return Exported(folder, manifest, again)
+
+
+def _due(plan: Plan, store: Store, at_once: int) -> tuple[list[Turn], int]:
+    """What can be asked now, and how many last questions wait for answers to others."""
+    due: list[Turn] = []
+    waiting = 0
+    for chain in plan.chains(at_once):
+        scene, prompt = chain.scene, chain.prompt
+        if not prompt.questions:
+            due.append((Ask(scene, prompt, 0, chain.samples), prompt.final(scene.sport)))
+            continue
+        steps = range(len(prompt.questions))
+        texts = store.texts(*scene.key, prompt.name, chain.samples)
+        lacking = {step: tuple(sample for sample in chain.samples if (step, sample) not in texts) for step in steps}
+        due.extend(
+            (Ask(scene, prompt, step, samples), prompt.question(step)) for step, samples in lacking.items() if samples
+        )
+        for sample in chain.samples:
+            answers = [texts[step, sample] for step in steps if (step, sample) in texts]
+            if len(answers) < len(steps):
+                waiting += 1
+            else:
+                due.append((Ask(scene, prompt, len(steps), (sample,)), prompt.final(scene.sport, answers)))
+    return due, waiting
+
+
+def _request(path: Path, ask: Ask, messages: tuple[Message, ...], settings: Settings) -> Request:
+    picture = Picture(path.read_bytes(), "image/png", ask.scene.width, ask.scene.height)
+    return Request(ask.scene, picture, messages, settings, ask.samples)
+
+
+def _drawn(job: Job, out: Path, wanted: set[tuple[str, str]], progress: Progress) -> dict[tuple[str, str], str]:
+    """The digest of each picture, which is then in the run's folder."""
+    digests = {}
+    for scene in progress([scene for scene in job.asked if scene.key in wanted]):
+        data = encoded(scene, job.dataset).data
+        digests[scene.key] = digest = hashlib.sha256(data).hexdigest()
+        if not (path := out / PICTURES / f"{digest}.png").is_file():
+            with replacing(path) as beside:
+                beside.write_bytes(data)
+    return digests
+
+
+def _check_pictures(out: Path, shown: dict[tuple[str, str], set[str]], now: dict[tuple[str, str], str]) -> None:
+    other = ["/".join(key) for key, digest in now.items() if shown.get(key, {digest}) != {digest}]
+    if other:
+        listed = ", ".join(other[:5]) + (f" and {len(other) - 5} more" if len(other) > 5 else "")
+        raise OptionError(
+            f"{out} holds answers to other pictures of {listed}: the images have changed since, or the way their grid "
+            "is drawn. Take another folder with --out."
+        )
+
+
+def _unanswered(out: Path, plan: Plan) -> int:
+    """Requests of earlier batches that lack a reply."""
+    lacking = 0
+    for batch in batches(out):
+        for asked in read_asked(batch):
+            stored = plan.done.get((asked.sport, asked.image, asked.prompt, asked.step), 0)
+            lacking += any(not stored >> sample & 1 for sample in asked.samples)
+    return lacking

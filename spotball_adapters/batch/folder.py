@@ -1,0 +1,183 @@
+"""What a folder holds that is asked in batches: the store of a run, pictures, and a folder for each batch.
+
+RUN/run.sqlite            every reply that was imported; see spotball_adapters.store
+RUN/scenes.jsonl          the scenes that are asked about
+RUN/pictures/             the images with their grids, each by the SHA-256 of its file
+RUN/batch-1/              requests*.jsonl, what to send; asked.jsonl, what each request is about; manifest.json
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
+
+from spotball_adapters.plan import Ask, Plan
+from spotball_adapters.prompts import Prompt
+from spotball_adapters.providers.protocol import Settings
+from spotball_adapters.responses import PROMPT
+from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.schema.record import Name, Record
+from spotball_core.schema.scene import Scene
+
+PICTURES, REQUESTS, ASKED, MANIFEST = "pictures", "requests.jsonl", "asked.jsonl", "manifest.json"
+
+FormName = Literal["messages", "openai"]
+"""Ours, and the lines of OpenAI's batches."""
+
+_BATCH = re.compile(r"batch-([1-9][0-9]*)")
+
+
+class AskedPrompt(Record):
+    """A prompt as it was asked, and how often."""
+
+    version: str
+    digest: str
+    text: str
+    questions: tuple[str, ...]
+    samples: PositiveInt
+
+    @classmethod
+    def of(cls, prompt: Prompt, samples: int) -> AskedPrompt:
+        """The record of a prompt."""
+        return cls(
+            version=prompt.version,
+            digest=prompt.digest,
+            text=prompt.text,
+            questions=prompt.questions,
+            samples=samples,
+        )
+
+
+class Manifest(Record):
+    """What a batch is.
+
+    Attributes:
+        spotball_core: the package's version.
+        identity: what makes answers belong together, as the run's store has it, but for the respondent.
+        settings: how to sample.
+        prompts: by name.
+        requests: how many it has.
+        replies: how many they ask for.
+        waiting: last questions that need the answers to others, and are for a later batch.
+        files: of its requests.
+    """
+
+    schema_version: Literal[1] = 1
+    spotball_core: str
+    identity: dict[str, Any]
+    format: FormName
+    model: str | None
+    settings: dict[str, float | int]
+    prompts: dict[str, AskedPrompt]
+    requests: NonNegativeInt
+    replies: NonNegativeInt
+    waiting: NonNegativeInt
+    files: tuple[str, ...]
+
+
+class Asked(Record):
+    """What a request is about: a step of a prompt, about an image, for some samples; and the picture it shows."""
+
+    custom_id: str
+    sport: Name
+    image: Name
+    prompt: Name
+    step: NonNegativeInt
+    samples: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    picture: str
+
+
+def batches(run: Path) -> list[Path]:
+    """The folders of the batches, in their order."""
+    numbered = [(int(match[1]), path) for path in run.iterdir() if (match := _BATCH.fullmatch(path.name))]
+    return [path for _, path in sorted(numbered)]
+
+
+def next_batch(run: Path) -> tuple[int, Path]:
+    """The number and the folder of the batch after the last."""
+    number = 1 + max((int(path.name.removeprefix("batch-")) for path in batches(run)), default=0)
+    return number, run / f"batch-{number}"
+
+
+def read_manifest(batch: Path) -> Manifest:
+    """What a batch is.
+
+    Raises:
+        InputError: if it is not as it was written.
+    """
+    path = batch / MANIFEST
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        detail = error.errors(include_url=False)[0]
+        field = ".".join(map(str, detail["loc"])) or "file"
+        raise InputError([Problem(str(path), None, field, detail["msg"], "the manifest as it was exported")]) from None
+
+
+def read_asked(batch: Path) -> Iterator[Asked]:
+    """What the requests of a batch are about.
+
+    Raises:
+        InputError: for a line that is not as it was written.
+    """
+    path = batch / ASKED
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield Asked.model_validate_json(line)
+            except ValidationError as error:
+                said = error.errors(include_url=False)[0]["msg"]
+                raise InputError([Problem(str(path), number, "line", said, "the line as it was exported")]) from None
+
+
+def custom_id(batch: int, number: int, ask: Ask) -> str:
+    """A name for a request: of ASCII and of at most 64 characters, as services want it, whatever the images are called.
+
+    The digits at the end tell apart requests of one number in different folders.
+
+    Examples:
+        >>> from spotball_adapters.prompts import load_prompt
+        >>> from spotball_core.synthetic import synthetic_scenes
+        >>> custom_id(1, 7, Ask(synthetic_scenes(1)[0], load_prompt("base"), 0, (1, 2)))
+        'b1-7-...'
+    """
+    about = "\x1f".join((*ask.scene.key, ask.prompt.name, ask.prompt.digest, str(ask.step), *map(str, ask.samples)))
+    return f"b{batch}-{number}-{hashlib.sha256(about.encode()).hexdigest()[:8]}"
+
+
+def identity(scenes: tuple[Scene, ...], plan: Plan, settings: Settings, model: str | None) -> dict[str, Any]:
+    """What makes the answers of a run belong together; the respondent is said when the first replies come."""
+    prompts = {
+        f"{PROMPT}{prompt.name}": {
+            "version": prompt.version,
+            "digest": prompt.digest,
+            "questions": len(prompt.questions),
+        }
+        for prompt, _ in plan.prompts
+    }
+    digest = hashlib.sha256("\n".join(sorted(scene.model_dump_json() for scene in scenes)).encode()).hexdigest()
+    return {"provider": "batch", "model": model, **asdict(settings), "scenes": digest, **prompts}
+
+
+def check_same(run: Path, mine: dict[str, Any]) -> None:
+    """See that the batches of a run were written under the same as another is to be.
+
+    Raises:
+        OptionError: naming what differs.
+    """
+    for batch in batches(run):
+        known = read_manifest(batch).identity
+        if differing := [name for name, value in mine.items() if known.get(name, value) != value]:
+            found = ", ".join(f"{name} {_shown(known[name])} -> {_shown(mine[name])}" for name in differing)
+            raise OptionError(f"{batch} was written under other settings ({found}). Take another folder with --out.")
+
+
+def _shown(value: object) -> str:
+    return "not set" if value is None else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,84 @@
+"""The lines of a file of requests, in the forms that there are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from spotball_adapters.batch.folder import FormName
+from spotball_adapters.providers.chat_completions import chat_body
+from spotball_adapters.providers.protocol import Request
+
+AT_ONCE: dict[FormName, int] = {"messages": 1, "openai": 128}
+"""Replies that one request asks for, unless said otherwise: not every service gives several."""
+
+MOST_LINES, MOST_BYTES = 50_000, 200_000_000
+"""What OpenAI takes in one file."""
+
+
+def line(form: FormName, custom_id: str, model: str | None, request: Request, picture: str) -> str:
+    """A request as a line of JSON.
+
+    Args:
+        model: as the service calls it.
+        picture: where the picture is, relative to the run's folder.
+    """
+    if form == "openai":
+        assert model is not None
+        body = chat_body(model, request, length="max_completion_tokens")
+        said: dict[str, Any] = {"custom_id": custom_id, "method": "POST", "url": "/v1/chat/completions", "body": body}
+    else:
+        settings = request.settings.given()
+        if "seed" in settings:
+            # Requests for other samples of one question must not draw the same replies again.
+            settings["seed"] += request.samples[0] - 1
+        said = {"custom_id": custom_id, **({"model": model} if model else {})}
+        said["messages"] = [
+            {"role": message.role, **({"image": picture} if message.picture else {}), "text": message.text}
+            for message in request.messages
+        ]
+        said |= {"settings": settings, "n": len(request.samples)}
+    # In ASCII: text may hold separators of lines that readers of lines would split at.
+    return json.dumps(said) + "\n"
+
+
+class Parts:
+    """Writes lines to `requests.jsonl`, or to `requests-001.jsonl` and so on where one file would be too large.
+
+    Args:
+        folder: to write to.
+        lines: that a file may have.
+        size: that a file may have, in bytes.
+    """
+
+    def __init__(self, folder: Path, *, lines: int = MOST_LINES, size: int = MOST_BYTES) -> None:
+        self._folder, self._most_lines, self._most_bytes = folder, lines, size
+        self._names: list[str] = []
+        self._lines = self._bytes = 0
+        self._close: Callable[[], None] = lambda: None
+
+    def write(self, text: str) -> None:
+        """Add a line."""
+        data = text.encode()
+        if not self._names or self._lines == self._most_lines or self._bytes + len(data) > self._most_bytes:
+            self._next()
+        self._file.write(data)
+        self._lines += 1
+        self._bytes += len(data)
+
+    def close(self) -> tuple[str, ...]:
+        """The files' names, once they are written."""
+        self._close()
+        if len(self._names) == 1:
+            (self._folder / self._names[0]).rename(self._folder / "requests.jsonl")
+            return ("requests.jsonl",)
+        return tuple(self._names)
+
+    def _next(self) -> None:
+        self._close()
+        self._names.append(f"requests-{len(self._names) + 1:03}.jsonl")
+        self._file = (self._folder / self._names[-1]).open("wb")
+        self._close = self._file.close
+        self._lines = self._bytes = 0

@@ -1,0 +1,122 @@
+"""Reading files of replies: a line for each request, in our form or as OpenAI's batches give it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError, model_validator
+
+from spotball_adapters.providers.chat_completions import HostFailedError, MalformedError, chat_answer
+from spotball_adapters.providers.protocol import Answer, Finish, Reply
+from spotball_adapters.providers.said import error_of, shortened, writable
+from spotball_core.errors import InputError, Problem
+from spotball_core.schema.record import Name, Record
+
+
+class Said(Record):
+    """One reply: its text as it came, empty where nothing was said, and why it ended."""
+
+    text: str
+    finish: Finish = "stop"
+
+
+class ReplyLine(Record):
+    """A line in our form.
+
+    Attributes:
+        custom_id: of the request.
+        text: of the reply, where the request asks for one.
+        finish: why it ended; left out, it was complete.
+        replies: in the order of the request's samples, where it asks for several.
+        error: why there is no reply. The request is to be sent again.
+        model: its version as the service reports it.
+    """
+
+    custom_id: Name
+    text: str | None = None
+    finish: Finish | None = None
+    replies: tuple[Said, ...] | None = None
+    error: str | None = None
+    model: str | None = None
+
+    @model_validator(mode="after")
+    def _one_of_three(self) -> ReplyLine:
+        given = [name for name in ("text", "replies", "error") if getattr(self, name) is not None]
+        if len(given) != 1 or self.replies == ():
+            found = " and ".join(given) or "none of them"
+            raise ValueError(f"expected text, or replies, or error, found {found}")
+        if self.finish is not None and self.text is None:
+            raise ValueError("finish goes with text; each of replies has its own")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What came for a request: an answer, or why there is none."""
+
+    file: str
+    line: int
+    custom_id: str
+    answer: Answer | None
+    error: str | None
+
+
+def read_received(path: Path) -> Iterator[Received | Problem]:
+    """Each line of a file of replies, or what is wrong with it.
+
+    Raises:
+        InputError: if the file cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
+    # Not splitlines: a JSON string may hold other line separators, such as U+2028, as they are.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield _read(str(path), number, line)
+
+
+def _read(file: str, number: int, line: str) -> Received | Problem:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return Problem(file, number, "line", shortened(line, 40), "a JSON object")
+    if not isinstance(found, dict):
+        return Problem(file, number, "line", shortened(line, 40), "a JSON object")
+    if "response" in found:
+        return _of_openai(file, number, found)
+    try:
+        ours = ReplyLine.model_validate(found)
+    except ValidationError as error:
+        detail = error.errors(include_url=False)[0]
+        field = ".".join(map(str, detail["loc"])) or "line"
+        said = detail["msg"].removeprefix("Value error, ")
+        return Problem(file, number, field, shortened(json.dumps(detail["input"], default=str), 40), said)
+    if ours.error is not None:
+        return Received(file, number, ours.custom_id, None, shortened(ours.error))
+    said_all = ours.replies or (Said(text=ours.text or "", finish=ours.finish or "stop"),)
+    replies = tuple(Reply(writable(said.text), said.finish, said.finish) for said in said_all)
+    return Received(file, number, ours.custom_id, Answer(replies, ours.model, None, None), None)
+
+
+def _of_openai(file: str, number: int, found: Mapping[str, Any]) -> Received | Problem:
+    name, response = found.get("custom_id"), found["response"]
+    if not isinstance(name, str) or not name:
+        return Problem(file, number, "custom_id", json.dumps(name), "the request's")
+    body = response.get("body") if isinstance(response, dict) else None
+    failure = found.get("error") or (body.get("error") if isinstance(body, dict) else None)
+    if failure or response is None or (isinstance(response, dict) and response.get("status_code") != 200):
+        status = response.get("status_code") if isinstance(response, dict) else None
+        message = error_of({"error": failure})[0] or "nothing said"
+        return Received(file, number, name, None, shortened(f"HTTP {status}: {message}" if status else message))
+    try:
+        return Received(file, number, name, chat_answer(body if isinstance(body, dict) else {}), None)
+    except MalformedError as error:
+        return Problem(file, number, "response.body", str(error), "a chat completion")
+    except HostFailedError as error:
+        return Received(file, number, name, None, str(error))

@@ -1,0 +1,190 @@
+"""Taking replies into a run: each is stored once, or none is, and the run's responses are written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from spotball_adapters.batch.folder import Asked, Manifest, batches, read_asked, read_manifest
+from spotball_adapters.batch.replies import Received, read_received
+from spotball_adapters.plan import Ask
+from spotball_adapters.prompts import Prompt
+from spotball_adapters.responses import Reading, read_replies, write_reading
+from spotball_adapters.store import SCENES, Store, now
+from spotball_adapters.writer import Record, Writer, storable
+from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.io.scenes import read_scenes
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What an import came to.
+
+    Attributes:
+        stored: replies that are new.
+        known: replies that were there already, word for word.
+        short: replies that requests asked for and that did not come with the others.
+        failed: requests that came back without a reply, by what was said.
+        unanswered: requests of all batches, by batch, that still lack a reply.
+        waiting: last questions that an export can ask once the others are answered, as the last batch says.
+        reading: of all replies that the run holds.
+        path: the file of responses; None where there are none yet.
+    """
+
+    stored: int
+    known: int
+    short: int
+    failed: Mapping[str, int]
+    unanswered: Mapping[str, int]
+    waiting: int
+    reading: Reading
+    path: Path | None
+
+
+def take(run: Path, files: Sequence[Path], *, respondent: str | None = None, format: str = "jsonl") -> Taken:
+    """Store the replies of some files, and write the run's responses.
+
+    Args:
+        run: a folder with batches.
+        respondent: the name that the responses bear; by default the model's. It holds for the run.
+        format: of the responses.
+
+    Raises:
+        OptionError: if the folder holds no batch, or nobody says who the respondent is.
+        InputError: for lines that are no replies, requests that no batch has, replies that come twice or that differ
+            from those stored, and more replies than a request asks for. Nothing is stored then.
+    """
+    folders = batches(run) if run.is_dir() else []
+    if not folders:
+        raise OptionError(f"{run} holds no batch: `spotball batch export` makes one")
+    manifests = [read_manifest(folder) for folder in folders]
+    asked = {about.custom_id: about for folder in folders for about in read_asked(folder)}
+    answers, failed = _received(files, asked)
+    scenes = read_scenes(run / SCENES)
+    with Store(run) as store:
+        belongs = {name: value for manifest in manifests for name, value in manifest.identity.items()}
+        store.claim({**belongs, "respondent": _respondent(store, respondent, manifests), "kind": "model"})
+        records, known = _records(answers, asked, store, _asks(asked, manifests, scenes))
+        _store(store, files, records)
+        reading = read_replies(store, scenes)
+        path = write_reading(reading, run, format) if len(reading.rows) else None
+        done = store.done()
+    unanswered = {folder.name: sum(_lacks(about, done) for about in read_asked(folder)) for folder in folders}
+    return Taken(
+        stored=sum(len(record.answer.replies) for record in records),
+        known=known,
+        short=sum(len(asked[name].samples) - len(one.answer.replies) for name, one in answers.items() if one.answer),
+        failed=dict(Counter(failed.values()).most_common()),
+        unanswered=unanswered,
+        waiting=manifests[-1].waiting,
+        reading=reading,
+        path=path,
+    )
+
+
+def _received(files: Sequence[Path], asked: Mapping[str, Asked]) -> tuple[dict[str, Received], dict[str, str]]:
+    """The answers by request, and what was said where there is none; InputError with all that is wrong."""
+    answers: dict[str, Received] = {}
+    failed: dict[str, str] = {}
+    problems: list[Problem] = []
+    for one in (one for path in files for one in read_received(path)):
+        if isinstance(one, Problem):
+            problems.append(one)
+            continue
+        about, before = asked.get(one.custom_id), answers.get(one.custom_id)
+        if about is None:
+            problems.append(_problem(one, f"{one.custom_id!r}", "a request of this run's batches"))
+        elif one.answer is None:
+            failed[one.custom_id] = one.error or ""
+        elif before is not None:
+            found = f"{one.custom_id} a second time, first in {before.file}:{before.line}"
+            problems.append(_problem(one, found, "each request once"))
+        elif len(one.answer.replies) > len(about.samples):
+            found = f"{len(one.answer.replies)} replies to {one.custom_id}"
+            problems.append(_problem(one, found, f"at most {len(about.samples)}, as it asked for"))
+        else:
+            answers[one.custom_id] = one
+    if problems:
+        raise InputError(problems)
+    return answers, {name: said for name, said in failed.items() if name not in answers}
+
+
+def _asks(asked: Mapping[str, Asked], manifests: Sequence[Manifest], scenes: Sequence[Any]) -> Iterator[Ask]:
+    """What each request asks, in the order of `asked`."""
+    by_key = {scene.key: scene for scene in scenes}
+    prompts = {
+        name: Prompt(name, prompt.version, prompt.text, prompt.questions)
+        for manifest in manifests
+        for name, prompt in manifest.prompts.items()
+    }
+    for about in asked.values():
+        yield Ask(by_key[about.sport, about.image], prompts[about.prompt], about.step, about.samples)
+
+
+def _respondent(store: Store, named: str | None, manifests: Sequence[Manifest]) -> str:
+    found = named or store.identity().get("respondent") or manifests[-1].model
+    if not found:
+        raise OptionError("say who answered with --respondent: the batch names no model")
+    return str(found)
+
+
+def _records(
+    answers: Mapping[str, Received], asked: Mapping[str, Asked], store: Store, asks: Iterator[Ask]
+) -> tuple[list[Record], int]:
+    """What is to be stored, and how many replies are there already; InputError where one is there and differs."""
+    records: list[Record] = []
+    problems: list[Problem] = []
+    known, at = 0, now()
+    for name, ask in zip(asked, asks, strict=True):
+        one = answers.get(name)
+        if one is None or one.answer is None:
+            continue
+        texts = store.texts(*ask.scene.key, ask.prompt.name, ask.samples)
+        new = []
+        for sample, reply in zip(ask.samples, one.answer.replies, strict=False):
+            before = texts.get((ask.step, sample))
+            if before is None:
+                new.append((sample, reply))
+            elif before == storable(reply.text):
+                known += 1
+            else:
+                found = f"another reply than the stored one to sample {sample} of {name}"
+                problems.append(_problem(one, found, "one reply to each sample"))
+        if new:
+            samples, replies = zip(*new, strict=True)
+            answer = replace(one.answer, replies=replies)
+            records.append(Record(replace(ask, samples=samples), answer, at, 0.0, 1, asked[name].picture))
+    if problems:
+        raise InputError(problems)
+    return records, known
+
+
+def _store(store: Store, files: Sequence[Path], records: Sequence[Record]) -> None:
+    failures: list[BaseException] = []
+
+    def stored(_: Sequence[Record], failure: BaseException | None) -> None:
+        if failure is not None:
+            failures.append(failure)
+
+    session = store.start_session({"import": [str(path) for path in files]}, {})
+    writer = Writer(store.path, session, stored)
+    try:
+        for record in records:
+            writer.put(record)
+    finally:
+        writer.close()
+    if failures:
+        raise failures[0]
+    store.end_session(session, "imported")
+
+
+def _lacks(about: Asked, done: Mapping[tuple[str, str, str, int], int]) -> bool:
+    stored = done.get((about.sport, about.image, about.prompt, about.step), 0)
+    return any(not stored >> sample & 1 for sample in about.samples)
+
+
+def _problem(one: Received, found: str, expected: str) -> Problem:
+    return Problem(one.file, one.line, "custom_id", found, expected)

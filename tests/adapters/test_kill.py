@@ -139,7 +139,7 @@ def test_the_whole_benchmark_with_five_percent_of_faults(server: LoopbackServer,
 
 def test_two_at_once_on_one_folder(server: LoopbackServer, tmp_path: Path) -> None:
     data, out = dataset(tmp_path / "data", images=2), tmp_path / "run"
-    server.delay = 0.1
+    server.delay = 2  # so that the first is there for as long as the second takes to start
     options = ("--prompt", "base", "--samples", "10", "--concurrency", "2")
     line = command(data, out, server.url, *options)
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env={**os.environ, **ENV}) as first:
@@ -147,6 +147,7 @@ def test_two_at_once_on_one_folder(server: LoopbackServer, tmp_path: Path) -> No
             assert first.poll() is None
             time.sleep(0.01)
         second = run_process(data, out, server.url, *options)
+        server.delay = 0
         _, stderr = first.communicate(timeout=120)
     assert first.returncode == 0, stderr
     assert second.returncode == 2

@@ -106,7 +106,8 @@ class Counts:
                 n=whole.cast(pl.Int64),
                 parts=pl.col("parts").cast(pl.Int128) + ((pl.col("n") - whole) * PARTS).floor().cast(pl.Int64),
             )
-            .group_by(*keys, "cell")
+            # Counts that are added come sorted; as long as they stay so, sorting them is no work.
+            .group_by(*keys, "cell", maintain_order=True)
             .agg(pl.col("n", "parts").sum())
             .with_columns(
                 n=pl.col("n") + (pl.col("parts") // PARTS).cast(pl.Int64),

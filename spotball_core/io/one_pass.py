@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from spotball_core.io import samples
+from spotball_core.io.sources import Source
 
 if TYPE_CHECKING:
     import polars as pl
+
+ROWS_AT_ONCE = 10_000_000
+"""Rows of Parquet that are grouped together."""
 
 
 def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -46,3 +50,40 @@ def is_point(columns: Sequence[str]) -> pl.Expr:
     import polars as pl
 
     return pl.any_horizontal(pl.col("x", "y").is_not_null()) if "x" in columns else pl.lit(False)
+
+
+def in_parts(source: Source, keys: Sequence[str], collect: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.DataFrame:
+    """A source's groups; those of Parquet, which can be entered anywhere, by so many rows at a time.
+
+    Polars sets rows aside whose group it has not seen lately, and the more rows there are, the more it holds.
+    """
+    import polars as pl
+
+    if source.path is None or source.path.suffix != ".parquet":
+        return collect(grouped(source.frame, keys))
+    total = collect(source.frame.select(pl.len())).item()
+    groups = collect(grouped(source.frame.slice(0, ROWS_AT_ONCE), keys))
+    for start in range(ROWS_AT_ONCE, total, ROWS_AT_ONCE):
+        groups = _added([groups, collect(grouped(source.frame.slice(start, ROWS_AT_ONCE), keys))])
+    return groups
+
+
+def _added(groups: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The groups of several parts of a source, as `grouped` gives them for the whole."""
+    import polars as pl
+
+    together = pl.concat(groups)
+    ways = {
+        "n": pl.Expr.sum,
+        "apart": pl.Expr.sum,
+        "point": pl.Expr.any,
+        "spread": pl.Expr.any,
+        "samples": pl.Expr.sum,
+        "low": pl.Expr.min,
+        "high": pl.Expr.max,
+        "hashes": pl.Expr.sum,
+        "people": pl.Expr.any,
+    }
+    by = [column for column in together.columns if column not in ways]
+    sums = {name: way(pl.col(name)) for name, way in ways.items() if name in together.columns}
+    return together.group_by(by).agg(**sums).select(together.columns)

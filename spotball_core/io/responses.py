@@ -17,7 +17,7 @@ from spotball_core.grid import Grid
 from spotball_core.io import samples
 from spotball_core.io.distributions import spread
 from spotball_core.io.numbers import not_finite, not_whole, number
-from spotball_core.io.one_pass import grouped, is_point
+from spotball_core.io.one_pass import in_parts, is_point
 from spotball_core.io.sources import Source, line_numbers, plain, sources_of, unreadable
 from spotball_core.io.stems import check_stems, nameless
 from spotball_core.schema.response import PredictionDistribution, Response
@@ -121,7 +121,7 @@ class _Reader:
         import polars as pl
 
         # One source after the other: together, parts of all would be held in memory.
-        groups = [self._collected(grouped(source.frame, self.keys)) for source in self.sources]
+        groups = [in_parts(source, self.keys, self._collected) for source in self.sources]
         of = [frame.with_columns(_source=pl.lit(index, pl.UInt32)) for index, frame in enumerate(groups)]
         said = pl.concat(of, how="diagonal_relaxed")
         frames: dict[str, pl.DataFrame] = {}

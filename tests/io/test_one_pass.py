@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from spotball_core.counts import KEYS, answers
 from spotball_core.errors import InputError
 from spotball_core.grid import Grid
+from spotball_core.io import one_pass
 from spotball_core.io.one_pass import grouped
 from spotball_core.io.responses import read_counts
 from tests.builders import scenes, write_csv, write_jsonl, write_parquet
@@ -116,6 +117,24 @@ def test_samples_in_any_order_over_two_files(
                 read_counts(paths, KNOWN, participants=participants)
         else:
             assert read_counts(paths, KNOWN, participants=participants).table["n"].sum() == len(given_rows)
+
+
+@settings(max_examples=30)
+@given(st.lists(rows, min_size=1, max_size=12), st.integers(1, 4), st.booleans())
+def test_parquet_a_few_rows_at_a_time(file: list[Row], at_once: int, participants: bool) -> None:
+    """Gives what the same rows give as CSV, which is read at once: the same counts or the same error."""
+
+    def outcome(path: Path) -> object:
+        try:
+            return read_counts(path, KNOWN, participants=participants).table.rows()
+        except InputError as error:
+            return [(problem.field, problem.found) for problem in error.problems], error.total
+
+    answers_given = [answer(row) for row in file]
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(one_pass, "ROWS_AT_ONCE", at_once)
+        csv = outcome(write_csv(Path(folder, "m.csv"), answers_given))
+        assert outcome(write_parquet(Path(folder, "m.parquet"), answers_given)) == csv
 
 
 def test_rows_that_say_the_same_become_one() -> None:

@@ -114,9 +114,7 @@ class Scoring:
             )
             for row in seen.iter_rows(named=True)
         ]
-        # People first, then models, then baselines: the order in which a table is read.
-        order = {"human": 0, "model": 1, "baseline": 2, None: 3}
-        return sorted(groups, key=lambda g: (g.sport or "", order[g.kind], g.respondent or "", _prompt_order(g.prompt)))
+        return sorted(groups, key=lambda group: reading_order(group.sport, group.kind, group.respondent, group.prompt))
 
     def _answered_by(self, respondent: str | None) -> frozenset[int]:
         import polars as pl
@@ -276,6 +274,18 @@ class Scoring:
         )
 
 
-def _prompt_order(prompt: str | None) -> tuple[int, str]:
-    known = ("base", "cue", "cot")
-    return (known.index(prompt), "") if prompt in known else (len(known), prompt or "")
+def reading_order(
+    sport: str | None, kind: Kind | None, respondent: str | None, prompt: str | None
+) -> tuple[str, int, str, int, str]:
+    """What groups are sorted by: by sport people first, then models, then baselines, the paper's prompts in its order.
+
+    Examples:
+        >>> groups = [("soccer", "model", "gpt", "cot"), ("soccer", "model", "gpt", "base"),
+        ...           ("soccer", "human", "human", "base")]
+        >>> [group[3] for group in sorted(groups, key=lambda group: reading_order(*group))]
+        ['base', 'base', 'cot']
+    """
+    kinds, prompts = ("human", "model", "baseline", None), ("base", "cue", "cot")
+    known = prompt in prompts
+    place = prompts.index(prompt) if known else len(prompts)
+    return sport or "", kinds.index(kind), respondent or "", place, "" if known else prompt or ""

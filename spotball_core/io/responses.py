@@ -69,7 +69,7 @@ def read_part(sources: Sequence[Source], scenes: Sequence[Scene], *, participant
         OptionError: as `read_counts`.
     """
     grid = common_grid(scenes)
-    reader = _Reader(list(sources), scenes, grid, participants)
+    reader = Reader(list(sources), scenes, grid, participants)
     table, said = reader.table()
     return Counts.of(table, rows=grid.rows, cols=grid.cols), reader.across(said)
 
@@ -91,15 +91,14 @@ def common_grid(scenes: Sequence[Scene]) -> Grid:
     return next(scene.layout for scene in scenes)
 
 
-class _Reader:
-    """One reading of some sources. `table` gives the counts, or raises InputError with all that is wrong; and what was
-    said, spelt as it is."""
+class Reader:
+    """One reading of some sources, of which `table` raises InputError with all that is wrong."""
 
     def __init__(self, sources: list[Source], scenes: Sequence[Scene], grid: Grid, participants: bool) -> None:
         import polars as pl
 
         self.sources, self.grid = sources, grid
-        self.rows = self._rows_of(range(len(sources)))
+        self.rows = self.rows_of(range(len(sources)))
         self.columns = self.rows.collect_schema().names()
         self.keys = [*KEYS, *(["participant"] if participants else [])]
         self.scenes = pl.LazyFrame(
@@ -118,6 +117,7 @@ class _Reader:
         self.sports_of = sports.filter(several).with_columns(pl.col("sport").list.join(", "))
 
     def table(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The counts' table, and what was said, spelt as it is."""
         import polars as pl
 
         # One source after the other: together, parts of all would be held in memory.
@@ -127,18 +127,18 @@ class _Reader:
         frames: dict[str, pl.DataFrame] = {}
         with_points, with_spread = (said.filter(form)["_source"].unique().sort() for form in ("point", "spread"))
         if len(with_points):
-            points = self._identified(self._rows_of(with_points).filter(is_point(self.columns)))
-            points = points.with_columns(cell=self._point(), _problem=self._problem(points))
+            points = self.identified(self.rows_of(with_points).filter(is_point(self.columns)))
+            points = points.with_columns(cell=self.point(), _problem=self._problem(points))
             points = points.group_by("_source", *self.keys, "cell", "_problem").agg(n=pl.len())
             frames["points"] = self._collected(points)
         for index in with_spread:
             spread_rows = self.sources[index].frame.filter(pl.col("probabilities").is_not_null())
             spread_rows = spread_rows.with_columns(_source=pl.lit(index, pl.UInt32), _spread=pl.lit(True))
-            frames[f"spread {index}"] = self._collected(self._identified(spread_rows))
+            frames[f"spread {index}"] = self._collected(self.identified(spread_rows))
 
-        named = self._identified(said.lazy().with_columns(pl.col("n") - pl.col("apart")).filter(pl.col("n") > 0))
+        named = self.identified(said.lazy().with_columns(pl.col("n") - pl.col("apart")).filter(pl.col("n") > 0))
         cells = named.with_columns(_problem=self._problem(named)).collect()
-        parts, faults = [cells.with_columns(cell=self._named_cell(cells))], []
+        parts, faults = [cells.with_columns(cell=self.named_cell(cells))], []
         for name, frame in frames.items():
             if name == "points":
                 parts.append(frame)
@@ -173,7 +173,7 @@ class _Reader:
         sums = samples.summed() if "samples" in said.columns else {"samples": pl.lit(0)}
         return named.group_by(keys).agg(**sums, nameless=pl.col("nameless").any()).collect()
 
-    def _rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
+    def rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
         """The rows of some sources, with the source's index as `_source`, and as `_spread` whether one is a
         distribution."""
         import polars as pl
@@ -198,7 +198,7 @@ class _Reader:
 
     # What a row means ----------------------------------------------------------------------------------------
 
-    def _identified(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+    def identified(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Rows with all keys filled in, and what the scenes say of their image (null where it is none of theirs)."""
         return self._named(rows).join(self.scenes, on=["sport", "image"], how="left", maintain_order="left")
 
@@ -275,7 +275,7 @@ class _Reader:
             f"{sport} has {n}, such as '{first}'" for sport, n, first in sports.iter_rows()
         )
 
-    def _point(self) -> pl.Expr:
+    def point(self) -> pl.Expr:
         """Index of the cell that holds (x, y); null outside the image."""
         import polars as pl
 
@@ -292,7 +292,7 @@ class _Reader:
             cell, inside = cell + place * stride, inside & value.is_between(0, pl.col(size))
         return pl.when(inside).then(cell)
 
-    def _named_cell(self, groups: pl.DataFrame) -> pl.Series:
+    def named_cell(self, groups: pl.DataFrame) -> pl.Series:
         """Index of the cell that `cell`, or `row` and `col`, name; null where they name none of the grid's."""
         import polars as pl
 
@@ -331,13 +331,13 @@ class _Reader:
         if unsure.is_empty():
             return False
         sources = named.join(unsure, on=keys, how="semi", nulls_equal=True)["_source"].unique(maintain_order=True)
-        return not samples.repeated(self._named(samples.numbered(self._rows_of(sources)))).is_empty()
+        return not samples.repeated(self._named(samples.numbered(self.rows_of(sources)))).is_empty()
 
     def _explained(self, faults: list[pl.DataFrame]) -> InputError:
         """Read again, row by row, to say where each problem is."""
         import polars as pl
 
-        rows = self._identified(self.rows)
+        rows = self.identified(self.rows)
         told = rows.with_columns(_problem=self._problem(rows)).filter(pl.col("_problem").is_not_null())
         said = pl.col("_problem").str.split("\x1f")
         texts = {name: said.list.get(i) for i, name in enumerate(("field", "found", "expected"))}

@@ -54,8 +54,8 @@ class Source:
     frame: pl.LazyFrame
 
 
-def sources_of(responses: object) -> list[Source]:
-    """The sources among whatever `read_counts` takes.
+def sources_of(responses: object, also: Sequence[str] = ()) -> list[Source]:
+    """The sources among whatever `read_counts` takes, with these columns beside those of `READ`.
 
     Raises:
         InputError: for files that cannot be opened, or one given twice.
@@ -66,7 +66,7 @@ def sources_of(responses: object) -> list[Source]:
     if isinstance(responses, (str, Path)):
         responses = [responses]
     if isinstance(responses, pl.DataFrame):
-        return [Source("frame", None, as_text(responses.lazy().drop("_record", strict=False), "frame"))]
+        return [Source("frame", None, as_text(responses.lazy().drop("_record", strict=False), "frame", also))]
     if not isinstance(responses, Iterable):
         raise OptionError(f"responses are {type(responses).__name__}, expected paths, a frame or records")
     items = list(responses)
@@ -75,11 +75,11 @@ def sources_of(responses: object) -> list[Source]:
     if all(isinstance(item, (str, Path)) for item in items):
         paths = [Path(item) for item in items]
         check_each_once(paths)
-        return [Source(str(path), path, open_source(path)) for path in paths]
+        return [Source(str(path), path, open_source(path, also)) for path in paths]
     if all(isinstance(item, Source) for item in items):
         return items
     if all(isinstance(item, (Response, PredictionDistribution)) for item in items):
-        return [Source("records", None, as_text(_frame_of(items).lazy(), "records"))]
+        return [Source("records", None, as_text(_frame_of(items, also).lazy(), "records", also))]
     raise OptionError("responses are a mixture, expected paths alone or records alone")
 
 
@@ -96,22 +96,23 @@ def check_each_once(paths: Sequence[Path]) -> None:
         raise InputError([Problem(str(path), None, "file", "the same file again", "each file once") for path in twice])
 
 
-def _frame_of(records: list[Response | PredictionDistribution]) -> pl.DataFrame:
+def _frame_of(records: list[Response | PredictionDistribution], also: Sequence[str]) -> pl.DataFrame:
     import json
 
     import polars as pl
 
-    rows = [record.model_dump(exclude={"reasoning"}) for record in records]
+    rows = [record.model_dump() for record in records]
     for row in rows:
         if "probabilities" in row:
             row["probabilities"] = json.dumps(row["probabilities"])
-    fields = (*KEYS, "sample", "participant", "cell", "probabilities")
+    fields = (*KEYS, "sample", "participant", "cell", "probabilities", *also)
     columns = {field: [row.get(field) for row in rows] for field in fields}
     return pl.DataFrame(columns, schema_overrides={field: pl.String for field in fields if field != "sample"})
 
 
-def open_source(path: Path) -> pl.LazyFrame:
-    """A file's columns of `READ` as it has them, as `as_text` does, with the record's number from 0 as `_record`.
+def open_source(path: Path, also: Sequence[str] = ()) -> pl.LazyFrame:
+    """A file's columns of `READ`, and these, as it has them, as `as_text` does, with the record's number from 0 as
+    `_record`.
 
     Raises:
         InputError: if there is no such file, its ending is not known, its records are not whole, or its columns
@@ -128,14 +129,14 @@ def open_source(path: Path) -> pl.LazyFrame:
             raise _broken(path, "an empty file", "at least one response")
         if path.suffix != ".parquet":
             _check_is_text(path)
-        return _scan(path)
+        return _scan(path, also)
     except OSError as error:
         raise _broken(path, str(error), "a file that can be read") from error
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise unreadable(path, error) from error
 
 
-def _scan(path: Path) -> pl.LazyFrame:
+def _scan(path: Path, also: Sequence[str]) -> pl.LazyFrame:
     import polars as pl
 
     # Polars would take the brackets and stars of a file's name for a pattern, and read whatever matches it.
@@ -143,7 +144,7 @@ def _scan(path: Path) -> pl.LazyFrame:
     if path.suffix in JSON_LINES:
         _check_columns(str(path), _json_keys(path))
         content = path.read_bytes()[len(codecs.BOM_UTF8) :] if _has_bom(path) else name
-        return pl.scan_ndjson(content, schema=dict.fromkeys(READ, pl.String), row_index_name="_record")
+        return pl.scan_ndjson(content, schema=dict.fromkeys((*READ, *also), pl.String), row_index_name="_record")
     if path.suffix == ".csv":
         layout = read_layout(path)
         if layout.problems:
@@ -151,12 +152,13 @@ def _scan(path: Path) -> pl.LazyFrame:
         frame = pl.scan_csv(name, infer_schema=False, row_index_name="_record")
         if layout.blank:
             frame = frame.filter(~pl.col("_record").is_in(layout.blank))
-        return as_text(frame, str(path))
-    return as_text(pl.scan_parquet(name, row_index_name="_record", hive_partitioning=False), str(path))
+        return as_text(frame, str(path), also)
+    return as_text(pl.scan_parquet(name, row_index_name="_record", hive_partitioning=False), str(path), also)
 
 
-def as_text(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
-    """The columns of `READ` that a frame has, as text (numbers and distributions as they are), and its `_record`."""
+def as_text(frame: pl.LazyFrame, name: str, also: Sequence[str] = ()) -> pl.LazyFrame:
+    """The columns of `READ`, and these, that a frame has, as text (numbers and distributions as they are), and its
+    `_record`."""
     import polars as pl
 
     schema = frame.collect_schema()
@@ -175,7 +177,7 @@ def as_text(frame: pl.LazyFrame, name: str) -> pl.LazyFrame:
             return pl.col(column)
         return pl.col(column).cast(pl.String)
 
-    return frame.select("_record", *(text(column).alias(column) for column in READ if column in schema))
+    return frame.select("_record", *(text(column).alias(column) for column in (*READ, *also) if column in schema))
 
 
 def unreadable(path: Path, error: BaseException) -> InputError:

@@ -1,0 +1,158 @@
+"""The analysis of rationales: they, their embeddings, the templates' and the scenes in, a report out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import BoolArray
+from spotball_core.groups import reading_order
+from spotball_core.reasoning.categories import Categories
+from spotball_core.reasoning.keywords import keyword_categories
+from spotball_core.reasoning.outcomes import contrasts
+from spotball_core.reasoning.rationales import Rationales
+from spotball_core.reasoning.records import Panel, ReasoningReport, ReasoningSignature, TemplateSet, TextCounts
+from spotball_core.reasoning.said import Said
+from spotball_core.reasoning.similarity import cosines
+from spotball_core.reasoning.templates import Templates
+from spotball_core.reasoning.texts import seem_not_english, without_letters, word_counts
+from spotball_core.schema.response import Kind
+from spotball_core.schema.scene import Scene
+
+
+def analyze(
+    rationales: Rationales,
+    scenes: Sequence[Scene],
+    templates: Templates,
+    text_embeddings: ArrayLike,
+    template_embeddings: ArrayLike,
+    *,
+    embedder: str,
+    model: str,
+    truncated: ArrayLike | None = None,
+    bootstrap: int = 1000,
+    labelings: int = 1000,
+    seed: int = 0,
+) -> ReasoningReport:
+    """What rationales speak of: categories, what makes them trustworthy, and what they go with.
+
+    Controls are left out. Of responses without words the cells alone are used, for where people guess.
+
+    Args:
+        rationales: responses and their words, as `read_rationales` gives them.
+        scenes: those they answer to.
+        templates: what is compared with.
+        text_embeddings: of `rationales.texts`, in their order, shape (n_texts, d).
+        template_embeddings: of `templates.texts`, in their order, shape (n_templates, d).
+        embedder: what made the embeddings, for the signature.
+        model: which of its models.
+        truncated: which texts the embedder read only the beginning of, shape (n_texts,); None if it does not tell.
+        bootstrap: how many resamples of the images; 0 for no intervals.
+        labelings: how many random labelings of the templates, at least 1.
+        seed: of all that is drawn.
+
+    Raises:
+        OptionError: for embeddings of another number than there are texts, templates without a direction, or if no
+            rationale is left.
+    """
+    vectors, sentences = np.asarray(text_embeddings), np.asarray(template_embeddings)
+    for what, array, n in (("texts", vectors, len(rationales.texts)), ("templates", sentences, len(templates.texts))):
+        if array.ndim != 2 or len(array) != n:
+            raise OptionError(f"embeddings of {n} {what} have shape {array.shape}, expected ({n}, d)")
+    in_sets = sum(templates.sizes)
+    similar = cosines(vectors, sentences[:in_sets])
+    neutral = cosines(sentences[in_sets:], sentences[:in_sets]) if templates.neutral else None
+    by_words = keyword_categories(rationales.texts, templates.keywords) if templates.keywords else None
+    known: BoolArray = np.isfinite(similar.sum(axis=1))
+    said = Said.of(rationales.rows, scenes, known)
+    found = Categories(said, similar, neutral, by_words, templates, bootstrap=bootstrap, labelings=labelings, seed=seed)
+    from spotball_core import __version__
+
+    signature = ReasoningSignature(
+        version=str(__version__),
+        data=_data(rationales, scenes),
+        embedder=embedder,
+        model=model,
+        dimensions=vectors.shape[1],
+        templates=_template_set(templates),
+        centered_on=found.offsets[0].texts,
+        bootstrap=bootstrap,
+        labelings=labelings,
+        seed=seed,
+    )
+    return ReasoningReport(
+        signature=str(signature),
+        provenance=signature,
+        warnings=said.silent(),
+        categories=templates.names,
+        texts=_text_counts(said, rationales.texts, known, truncated),
+        offsets=found.offsets,
+        groups=tuple(found.group(name, [place]) for place, name in enumerate(said.names)),
+        panels=tuple(_panels(said, found)),
+        left_out=found.left_out(),
+        contrasts=contrasts(said, found, scenes),
+    )
+
+
+def _data(rationales: Rationales, scenes: Sequence[Scene]) -> str:
+    """SHA-256 over responses, words and scenes, in whatever order they came."""
+    described = sorted(scene.model_dump_json() for scene in scenes)
+    return hashlib.sha256("\n".join([rationales.digest, *described]).encode()).hexdigest()
+
+
+def _template_set(templates: Templates) -> TemplateSet:
+    return TemplateSet(
+        name=templates.name,
+        version=templates.version,
+        digest=templates.digest,
+        sizes=dict(zip(templates.names, templates.sizes, strict=True)),
+        neutral=len(templates.neutral),
+    )
+
+
+def _text_counts(said: Said, texts: Sequence[str], known: BoolArray, truncated: ArrayLike | None) -> TextCounts:
+    """How many texts there are, and how many of each kind that is out of the ordinary."""
+    words = said.responses["text"].drop_nulls().to_numpy()
+    used, times = np.unique(words, return_counts=True)
+    chosen = [texts[place] for place in used]
+
+    def often(which: BoolArray) -> int:
+        return int(times[which].sum())
+
+    return TextCounts(
+        n_responses=len(said.responses),
+        n_controls=said.n_controls,
+        n_empty=len(said.responses) - len(words),
+        n_without_direction=often(~known[used]),
+        n_unique=len(used),
+        n_duplicates=len(words) - len(used),
+        n_truncated=None if truncated is None else often(np.asarray(truncated, dtype=bool)[used]),
+        n_without_letters=often(without_letters(chosen)),
+        n_seem_not_english=often(seem_not_english(chosen)),
+        longest=int(word_counts(chosen).max()),
+    )
+
+
+def _panels(said: Said, found: Categories) -> Iterator[Panel]:
+    """The panels of Figure 7: rationales pooled over everything but the one thing that they are told apart by."""
+    by_sport, by_prompt = 0, 3
+    of: tuple[tuple[str, Kind, int], ...] = (
+        ("people by sport", "human", by_sport),
+        ("models by sport", "model", by_sport),
+        ("models by prompt", "model", by_prompt),
+    )
+    for panel, kind, by in of:
+        places: dict[str, list[int]] = {}
+        for place, name in enumerate(said.names):
+            if name[2] == kind:
+                places.setdefault(str(name[by]), []).append(place)
+        groups = []
+        for key in sorted(places, key=lambda key: reading_order(None, None, None, key)):
+            sport, prompt = (key, None) if by == by_sport else (None, key)
+            groups.append(found.group((sport, None, kind, prompt), places[key]))
+        if groups:
+            yield Panel.model_validate({"name": panel, "groups": groups})

@@ -1,0 +1,134 @@
+"""Which category is a rationale closest to, by how much, and what would it be without the sets' offset?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import FloatArray, IntArray
+from spotball_core.reasoning.similarity import ROUNDING, cosines, mean_over, set_numbers
+
+TIE: Final = -1
+"""In place of a category: two or more are closest, by exactly as much."""
+
+EMPTY: Final = -2
+"""In place of a category: there is no text, or its embedding has no direction."""
+
+
+@dataclass(frozen=True)
+class Classification:
+    """The category of each of n rationales.
+
+    Attributes:
+        names: of the categories.
+        similarity: mean cosine with the sentences of each category, less the offset if it was taken off, shape
+            (n, n_categories); NaN where there is none.
+        offset: what was taken off each category's similarity, shape (n_categories,); 0 where nothing was.
+        category: number of the closest category, or TIE, or EMPTY, shape (n,).
+        margin: how much closer it is than the second, shape (n,); 0 for ties, NaN where there is no category.
+    """
+
+    names: tuple[str, ...]
+    similarity: FloatArray
+    offset: FloatArray
+    category: IntArray
+    margin: FloatArray
+
+    @property
+    def labels(self) -> list[str]:
+        """The name of each rationale's category, or "tie", or "empty"."""
+        words = np.array([*self.names, "empty", "tie"], dtype=object)
+        return [str(word) for word in words[self.category]]
+
+
+def classify(
+    embeddings: ArrayLike,
+    template_embeddings: Mapping[str, ArrayLike],
+    *,
+    centered: bool,
+    reference: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+) -> Classification:
+    r"""The category whose sentences each rationale is closest to (Spot the Ball, section 5.2).
+
+    $$s_c(x) = \frac{1}{|T_c|} \sum_{t \in T_c} \frac{x \cdot t}{\lVert x \rVert \lVert t \rVert}$$
+
+    The category with the largest $s_c$ wins. One set can be closer than the other to any text at all; its *offset* is
+    its mean similarity over reference texts. Centered, the category with the largest $s_c(x) - o_c$ wins,
+
+    $$o_c = \sum_r w_r \, s_c(r) \Big/ \sum_r w_r$$
+
+    Args:
+        embeddings: of the rationales, shape (n, d). A row of zeros or NaN is an empty text.
+        template_embeddings: of each category's sentences, shape (k, d) each, at least two categories.
+        centered: take each category's offset off its similarity.
+        reference: embeddings of the reference texts, shape (m, d); the rationales themselves if left out.
+        weights: of the reference texts, shape (m,); all alike if left out. With weights of one over the size of the
+            group that a rationale is of, groups count alike.
+
+    Raises:
+        OptionError: for fewer than two categories, arrays of shapes that do not fit, a template without a direction,
+            weights that are negative or not finite, or an offset of no reference text.
+
+    Examples:
+        >>> sets = {"pose": [[1.0, 0.0]], "gaze": [[0.6, 0.8]]}
+        >>> plain = classify([[0.8, 0.6], [1.0, 0.2], [0.0, 0.0]], sets, centered=False)
+        >>> plain.labels, plain.margin.round(2).tolist()
+        (['gaze', 'pose', 'empty'], [0.16, 0.24, nan])
+        >>> fair = classify([[0.8, 0.6]], sets, centered=True, reference=[[0.0, 1.0]])
+        >>> fair.offset.tolist(), fair.labels
+        ([0.0, 0.8], ['pose'])
+    """
+    if len(template_embeddings) < 2:
+        raise OptionError(f"{len(template_embeddings)} categories of templates, expected at least 2")
+    parts = [np.asarray(part, dtype=float) for part in template_embeddings.values()]
+    if any(part.ndim != 2 or not len(part) or part.shape[1] != parts[0].shape[1] for part in parts):
+        shapes = ", ".join(str(part.shape) for part in parts)
+        raise OptionError(f"templates have shapes {shapes}, expected (k, d) each, k at least 1 and d the same")
+    columns = np.concatenate(parts)
+    means = mean_over(set_numbers([len(part) for part in parts]), len(parts))
+    similarity = cosines(embeddings, columns) @ means
+    offset = np.zeros(len(parts))
+    if centered:
+        known = similarity if reference is None else cosines(reference, columns) @ means
+        offset = weighted_mean(known, weights)
+        similarity = similarity - offset
+    category, margin = closest(similarity)
+    return Classification(tuple(template_embeddings), similarity, offset, category, margin)
+
+
+def weighted_mean(values: FloatArray, weights: ArrayLike | None = None) -> FloatArray:
+    """The mean of rows, shape (m, c), rows of NaN left out; shape (c,).
+
+    Raises:
+        OptionError: for weights of another shape, negative or not finite, or if no row is left that has one.
+    """
+    share = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
+    if share.shape != (len(values),) or not np.isfinite(share).all() or (share < 0).any():
+        raise OptionError(f"weights have shape {share.shape}, expected ({len(values)},), at least 0 and finite")
+    known = np.isfinite(values).all(axis=1) & (share > 0)
+    if not known.any():
+        raise OptionError("an offset needs at least one reference text that is not empty")
+    mean: FloatArray = share[known] @ values[known] / share[known].sum()
+    return mean
+
+
+def closest(similarity: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+    """Number of the largest of each row (or TIE, or EMPTY), and how far it is above the second; shape (n,) each.
+
+    Examples:
+        >>> number, margin = closest(np.array([[0.25, 0.5], [0.5, 0.5], [np.nan, np.nan]]))
+        >>> number.tolist(), margin.tolist()
+        ([1, -1, -2], [0.25, 0.0, nan])
+    """
+    first_two = np.partition(similarity, -2, axis=1)[:, -2:]
+    margin: FloatArray = first_two[:, 1] - first_two[:, 0]
+    number = np.where(margin > ROUNDING, similarity.argmax(axis=1), TIE)
+    empty = np.isnan(margin)
+    margin[~empty & (number == TIE)] = 0.0
+    return np.where(empty, EMPTY, number).astype(np.int64), margin

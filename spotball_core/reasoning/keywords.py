@@ -1,0 +1,68 @@
+"""The plain rule that embeddings are compared with: which category has most of its words in a text?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from spotball_core.grid import FloatArray, IntArray
+from spotball_core.reasoning.classify import EMPTY, TIE
+
+
+def keyword_categories(texts: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> IntArray:
+    """Number of the category with most words in each text; TIE where several have as many, EMPTY where none has any.
+
+    Args:
+        texts: n of them.
+        keywords: regular expressions for whole words of each category, whatever their case.
+
+    Returns:
+        Shape (n,).
+
+    Examples:
+        >>> words = {"pose": ["arms?", "leg"], "gaze": ["eyes?"]}
+        >>> keyword_categories(["Arm up, eye up, leg out", "an Eye on the army", "arm, eye", "no"], words).tolist()
+        [0, 1, -1, -2]
+    """
+    import polars as pl
+
+    column = pl.Series(texts, dtype=pl.String)
+    patterns = [rf"(?i)\b(?:{'|'.join(words)})\b" for words in keywords.values()]
+    found = np.stack([column.str.count_matches(pattern).to_numpy() for pattern in patterns], axis=1).astype(int)
+    most = found.max(axis=1, keepdims=True)
+    number = np.where((found == most).sum(axis=1) > 1, TIE, found.argmax(axis=1))
+    return np.where(most[:, 0] == 0, EMPTY, number).astype(np.int64)
+
+
+def agreement(one: IntArray, other: IntArray, n_categories: int, weights: FloatArray) -> tuple[float, float, float]:
+    r"""How often two rules agree, where both name a category, and how much more often than chance.
+
+    $$\kappa = \frac{p_o - p_e}{1 - p_e}, \qquad p_e = \sum_c p_c q_c$$
+
+    with $p_o$ the share of agreement and $p_c$, $q_c$ the shares of texts that each rule puts into category c (Cohen,
+    1960).
+
+    Args:
+        one: category of each text by the first rule; below 0 for none, shape (n,).
+        other: by the second.
+        n_categories: how many there are.
+        weights: how often each text is there, shape (n,).
+
+    Returns:
+        How many texts both rules name a category for, the share of these on which they agree, and kappa. Both are NaN
+        where there is none; kappa also where both rules put all texts into one category.
+
+    Examples:
+        >>> agreement(np.array([0, 0, 1, 1]), np.array([0, 1, 1, -1]), 2, np.ones(4))
+        (3.0, 0.666..., 0.399...)
+    """
+    both = (one >= 0) & (other >= 0)
+    n = float(weights[both].sum())
+    if not n:
+        return 0.0, float("nan"), float("nan")
+    cells = np.bincount(one[both] * n_categories + other[both], weights=weights[both], minlength=n_categories**2)
+    table = cells.reshape(n_categories, n_categories) / n
+    observed, expected = float(np.trace(table)), float(table.sum(axis=1) @ table.sum(axis=0))
+    # All of both in one category: nothing that chance would not give as well.
+    return n, observed, (observed - expected) / (1 - expected) if expected < 1 - 1e-12 else float("nan")

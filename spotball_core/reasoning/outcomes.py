@@ -1,0 +1,127 @@
+"""Does a category go with being right, with being near the ball, with being near people?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spotball_core.grid import BoolArray, FloatArray
+from spotball_core.metrics.task import truth_distances
+from spotball_core.reasoning.categories import STATISTICS, Categories
+from spotball_core.reasoning.intervals import stratified_difference
+from spotball_core.reasoning.records import CategoryContrast, Outcome, Statistic
+from spotball_core.reasoning.said import Said
+from spotball_core.schema.response import Kind
+from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_UNKNOWN = {
+    "accuracy": "the scenes do not say where the ball is",
+    "euclidean_error": "no rationale comes with a cell, of a scene that says where the ball is",
+    "distance_to_people": "no rationale comes with a cell, of an image that people answered",
+}
+
+
+def outcomes(said: Said, scenes: Sequence[Scene]) -> dict[Outcome, FloatArray]:
+    """What came of the answer that each rationale is of, shape (n,) each; NaN where that is not known.
+
+    Returns:
+        `accuracy`: 1 where the cell holds the ball, else 0; unparsed answers are wrong. `euclidean_error`: pixels from
+        the cell to the nearest with the ball. `distance_to_people`: mean pixels from the cell to all that people
+        (respondents of kind human) named on the image; of people themselves it is not known. Answers given as
+        probabilities name no cell, and have none of the three.
+    """
+    rows = said.rationales
+    known = ~rows["cell"].is_null().to_numpy()
+    cell = rows["cell"].fill_null(0).to_numpy()
+    spread = rows["spread"].fill_null(value=False).to_numpy()
+    hit, error, apart = (table[said.image, cell] for table in _tables(said, scenes))
+    known_truth = ~np.isnan(hit)
+    return {
+        "accuracy": np.where(spread | ~known_truth, np.nan, np.where(known, hit, 0.0)),
+        "euclidean_error": np.where(known, error, np.nan),
+        "distance_to_people": np.where(known & (rows["kind"] != "human").to_numpy(), apart, np.nan),
+    }
+
+
+def _tables(said: Said, scenes: Sequence[Scene]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """For each image and cell: is the ball there, how far is it, how far are people? Shape (n_images, n_cells)."""
+    n_cells = scenes[0].layout.n_cells
+    people = _people(said.responses, len(scenes), n_cells)
+    hit, error, apart = (np.full((len(scenes), n_cells), np.nan) for _ in range(3))
+    for place, scene in enumerate(scenes):
+        if scene.truth is not None:
+            hit[place] = scene.truth.mask
+            error[place] = truth_distances(scene.truth.mask, scene.layout)
+        if people[place].any():
+            apart[place] = scene.layout.distances @ people[place] / people[place].sum()
+    return hit, error, apart
+
+
+def _people(responses: pl.DataFrame, n_images: int, n_cells: int) -> FloatArray:
+    """How often people named each cell of each image."""
+    import polars as pl
+
+    rows = responses.filter((pl.col("kind") == "human") & pl.col("cell").is_not_null())
+    flat = rows["_image"].to_numpy() * n_cells + rows["cell"].to_numpy()
+    return np.bincount(flat, minlength=n_images * n_cells).astype(float).reshape(n_images, n_cells)
+
+
+def contrasts(said: Said, found: Categories, scenes: Sequence[Scene]) -> tuple[CategoryContrast, ...]:
+    """The difference that a category makes, for each respondent, then for all models where there are several."""
+    values = outcomes(said, scenes)
+    return tuple(
+        contrast
+        for outcome, value in values.items()
+        for respondent, kind, places in _whom(said)
+        if outcome != "distance_to_people" or kind != "human"
+        for contrast in _of(outcome, value, respondent, kind, np.isin(said.group, places), said, found)
+    )
+
+
+def _whom(said: Said) -> Iterator[tuple[str | None, Kind, list[int]]]:
+    """Respondents with the numbers of their groups, then all models together."""
+    by_respondent: dict[tuple[str, Kind], list[int]] = {}
+    for place, (_, respondent, kind, _) in enumerate(said.names):
+        by_respondent.setdefault((str(respondent), kind or "model"), []).append(place)
+    order: Mapping[str, int] = {"human": 0, "model": 1, "baseline": 2}
+    for (respondent, kind), places in sorted(by_respondent.items(), key=lambda item: (order[item[0][1]], item[0][0])):
+        yield respondent, kind, places
+    models = [places for (_, kind), places in by_respondent.items() if kind == "model"]
+    if len(models) > 1:
+        yield None, "model", [place for places in models for place in places]
+
+
+def _of(
+    outcome: Outcome,
+    value: FloatArray,
+    respondent: str | None,
+    kind: Kind,
+    inside: BoolArray,
+    said: Said,
+    found: Categories,
+) -> Iterator[CategoryContrast]:
+    names = found.templates.names
+    pairs = [(0, names[1])] if len(names) == 2 else [(place, "others") for place in range(len(names))]
+    statistic: Statistic
+    for statistic in STATISTICS:
+        number = found.of_text[statistic][said.text[inside]]
+        for place, other in pairs:
+            about = {"outcome": outcome, "statistic": statistic, "respondent": respondent, "kind": kind}
+            about |= {"a": names[place], "b": other}
+            is_a = number == place
+            is_b = (number >= 0) & ~is_a
+            one = stratified_difference(value[inside], is_a, is_b, said.group[inside], said.image[inside], found.draws)
+            if one is None:
+                reason = f"no sport and prompt has rationales of {names[place]} and of {other} with a known outcome"
+                if not np.isfinite(value[inside]).any():
+                    reason = _UNKNOWN[outcome]
+                yield CategoryContrast.model_validate(about | {"reason": reason})
+                continue
+            numbers = {"n_a": one.n_a, "n_b": one.n_b, "n_strata": one.n_strata, "n_images": one.n_images}
+            worth = {"value_a": one.a, "value_b": one.b, "difference": one.a - one.b, "ci95": one.ci95}
+            yield CategoryContrast.model_validate(about | worth | numbers)

@@ -1,0 +1,108 @@
+"""Reading what respondents said: every response as a row, its words, and each different text once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from spotball_core.schema.response import PredictionDistribution, Response
+
+COLUMN = "reasoning"
+"""The column of responses that holds the words."""
+
+
+@dataclass(frozen=True)
+class Rationales:
+    """Responses to scenes, and their words.
+
+    Attributes:
+        rows: one for each response: `sport`, `image`, `respondent`, `kind`, `prompt`, `sample` and `participant` as
+            text; `cell`, the index of the cell it names, null where it names none; `spread`, whether it was given as
+            probabilities, which name no cell; `text`, the place of its words among the texts, null for none.
+        texts: each different text once, without blanks at its ends.
+    """
+
+    rows: pl.DataFrame
+    texts: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the rows with their words, whatever their order."""
+        import polars as pl
+
+        texts = pl.DataFrame({"text": range(len(self.texts)), "words": self.texts}, schema_overrides={"text": pl.Int64})
+        rows = self.rows.join(texts, on="text", how="left", maintain_order="left").drop("text")
+        rows = rows.with_columns(pl.all().cast(pl.String).fill_null("\x00"))
+        state = hashlib.sha256()
+        for column in rows.sort(rows.columns):
+            state.update(f"{column.name}\x1e".encode())
+            state.update("\x1f".join(column).encode() + b"\x1e")
+        return state.hexdigest()
+
+
+def read_rationales(
+    responses: str | Path | pl.DataFrame | Sequence[str | Path] | Sequence[Response | PredictionDistribution],
+    scenes: Sequence[Scene],
+) -> Rationales:
+    """Read responses with their words, as `read_counts` reads them without.
+
+    Args:
+        responses: paths of JSON Lines, CSV or Parquet files; or a frame; or records. Not all need have a column
+            `reasoning`; responses without one are responses without words.
+        scenes: the scenes answered to; all with the same rows and columns.
+
+    Raises:
+        InputError: as `read_counts`; and where no response has any words, or for counts, which have none.
+        OptionError: as `read_counts`.
+    """
+    import polars as pl
+
+    from spotball_core.io.counts_file import ENDING
+    from spotball_core.io.one_pass import is_point
+    from spotball_core.io.responses import Reader, common_grid
+    from spotball_core.io.sources import sources_of
+
+    paths = [responses] if isinstance(responses, (str, Path)) else responses
+    if not isinstance(paths, pl.DataFrame):
+        counted = [path for path in paths if isinstance(path, (str, Path)) and Path(path).suffix == ENDING]
+        if counted:
+            wanted = f"responses with their words in a column {COLUMN}"
+            raise InputError(
+                [Problem(str(path), None, "file", "counts, which have no words", wanted) for path in counted]
+            )
+    sources = sources_of(responses, (COLUMN,))
+    reader = Reader(sources, scenes, common_grid(scenes), participants=True)
+    reader.table()  # raises for whatever is wrong, as scoring does
+    rows = reader.identified(reader.rows)
+    if "x" in reader.columns:
+        rows = rows.with_columns(_at=pl.when(is_point(reader.columns)).then(reader.point()))
+    columns = rows.collect_schema().names()
+    absent = [column for column in ("participant", "sample", COLUMN) if column not in columns]
+    rows = rows.with_columns(pl.lit(None, pl.String).alias(column) for column in absent)
+    words = pl.col(COLUMN).str.strip_chars()
+    table = rows.with_columns(words=pl.when(words != "").then(words)).collect()
+    cell = reader.named_cell(table)
+    if "_at" in table.columns:
+        cell = table.select(pl.coalesce(pl.col("_at"), cell)).to_series()
+    table = table.with_columns(cell=cell.cast(pl.Int64), spread=pl.col("_spread"))
+    texts = table.select(words=pl.col("words").drop_nulls().unique(maintain_order=True)).with_row_index("text")
+    if texts.is_empty():
+        names = ", ".join(source.name for source in sources)
+        found = f"none in {len(table):,} {'response' if len(table) == 1 else 'responses'}"
+        raise InputError([Problem(names, None, COLUMN, found, f"words of the answers in a column {COLUMN}")])
+    table = table.join(texts, on="words", how="left", maintain_order="left")
+    keys = ("sport", "image", "respondent", "kind", "prompt", "sample", "participant")
+    return Rationales(
+        table.select(*(pl.col(key).cast(pl.String) for key in keys), "cell", "spread", pl.col("text").cast(pl.Int64)),
+        tuple(texts["words"]),
+    )

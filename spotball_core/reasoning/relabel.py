@@ -1,0 +1,173 @@
+"""Do the template's labels matter? Margins and shares under them, beside those under labels given at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from spotball_core.baselines import generator_for
+from spotball_core.errors import OptionError
+from spotball_core.grid import FloatArray, IntArray
+from spotball_core.reasoning.classify import closest
+from spotball_core.reasoning.similarity import ROUNDING, mean_over, set_numbers
+
+_ROWS, _LABELINGS = 512, 256
+"""Rationales and labelings at a time: few enough for a processor's cache."""
+
+
+@dataclass(frozen=True)
+class LabelTest:
+    """A statistic under the templates' labels, and under random ones.
+
+    Attributes:
+        observed: its value.
+        expected: its mean over random assignments of the templates to sets of the same sizes.
+        p: share of the assignments, the observed one counted as one more, that give at least the observed value.
+    """
+
+    observed: float
+    expected: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Relabeled:
+    """Sums over the rationales of each group, under the true labels (first) and under random ones.
+
+    Attributes:
+        n: number of rationales, shape (n_groups,).
+        margin: sum of their margins, shape (n_groups, 1 + n_labelings).
+        closest: how many are closest to each category, shape (n_categories, n_groups, 1 + n_labelings).
+    """
+
+    n: FloatArray
+    margin: FloatArray
+    closest: FloatArray
+
+    def margin_test(self, groups: Sequence[int]) -> LabelTest:
+        """Is the mean margin of some groups' rationales larger than random labels give?
+
+        Labels that mean something to the rationales set the sets apart; two random halves of all templates are much
+        alike, and so are a rationale's similarities to them.
+        """
+        return _test(self.margin[groups].sum(axis=0) / self.n[groups].sum())
+
+    def share_test(self, groups: Sequence[int]) -> LabelTest:
+        """Are the categories' shares further from equal ones than random labels give?
+
+        The statistic is the largest distance of a share from one over the number of categories.
+        """
+        shares = self.closest[:, groups].sum(axis=1) / self.n[groups].sum()
+        return _test(np.abs(shares - 1 / len(shares)).max(axis=0))
+
+
+def _test(values: FloatArray) -> LabelTest:
+    observed, random = values[0], values[1:]
+    as_extreme = int((random >= observed - ROUNDING).sum())
+    return LabelTest(float(observed), float(random.mean()), (1 + as_extreme) / (1 + len(random)))
+
+
+def relabel(
+    cosines: FloatArray,
+    weights: FloatArray,
+    group: IntArray,
+    sizes: Sequence[int],
+    *,
+    offsets: Sequence[FloatArray],
+    labelings: int = 1000,
+    seed: int = 0,
+) -> list[Relabeled]:
+    """Margins and shares of groups of rationales under the templates' labels, and under labels given at random.
+
+    Args:
+        cosines: of each rationale with each template, set by set, shape (n, k), without empty ones.
+        weights: how often each rationale is there, shape (n,).
+        group: its group's number, from 0, in ascending order, shape (n,).
+        sizes: how many templates each set has.
+        offsets: each template's part of an offset, shape (k,), for one result each: zeros for none, the mean cosine
+            over reference texts to center.
+        labelings: how many random assignments of the templates to sets of these sizes, at least 1.
+        seed: of the assignments; the same for the same seed, sizes and number.
+
+    Returns:
+        One for each of `offsets`.
+
+    Raises:
+        OptionError: for less than one labeling.
+    """
+    n_sets = len(sizes)
+    means = mean_over(_labelings(sizes, labelings, seed), n_sets)  # (1 + labelings, k, n_sets)
+    n_groups = int(group[-1]) + 1
+    shape = (len(offsets), n_groups, len(means))
+    margin, count = np.zeros(shape), np.zeros((n_sets, *shape))
+    edges = np.searchsorted(group, np.arange(n_groups + 1))
+    for start in range(0, len(means), _LABELINGS):
+        drawn = slice(start, min(start + _LABELINGS, len(means)))
+        columns = [np.ascontiguousarray(means[drawn, :, number].T) for number in range(n_sets)]
+        shifts = [[offset @ column for column in columns] for offset in offsets]
+        for place, rows in _row_blocks(edges):
+            parts, share = [cosines[rows] @ column for column in columns], weights[rows]
+            for which, shift in enumerate(shifts):
+                similarity = [part - off for part, off in zip(parts, shift, strict=True)]
+                apart, wins = _margins(similarity)
+                margin[which, place, drawn] += share @ apart
+                for number, win in enumerate(wins):
+                    count[number, which, place, drawn] += share @ win
+    n = np.add.reduceat(weights, edges[:-1]) if len(weights) else np.zeros(n_groups)
+    return [Relabeled(n, margin[which], count[:, which]) for which in range(len(offsets))]
+
+
+def _labelings(sizes: Sequence[int], labelings: int, seed: int) -> IntArray:
+    """The set of each template: the true ones, then random ones; shape (1 + labelings, k)."""
+    if labelings < 1:
+        raise OptionError(f"{labelings} random labelings cannot be compared with, at least 1 is needed")
+    true = set_numbers(sizes)
+    generator = generator_for(seed, "labelings", *map(str, sizes))
+    return np.concatenate([true[None], generator.permuted(np.tile(true, (labelings, 1)), axis=1)])
+
+
+def _row_blocks(edges: IntArray) -> Iterator[tuple[int, slice]]:
+    """Rows of one group at a time, and not too many: the group's number, and which rows."""
+    for place, (first, last) in enumerate(pairwise(edges)):
+        for start in range(first, last, _ROWS):
+            yield place, slice(start, min(start + _ROWS, last))
+
+
+def _margins(similarity: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
+    """The margin, and for each set where it is closest, of similarities to each set; 0 and nowhere for ties."""
+    best, second = np.maximum(similarity[0], similarity[1]), np.minimum(similarity[0], similarity[1])
+    for one in similarity[2:]:
+        second = np.maximum(second, np.minimum(best, one))
+        best = np.maximum(best, one)
+    margin = best - second
+    margin[margin <= ROUNDING] = 0.0
+    return margin, [((one == best) & (margin > 0)).astype(float) for one in similarity]
+
+
+def kept_without(cosines: FloatArray, sizes: Sequence[int]) -> list[FloatArray | None]:
+    """For each template, whether each rationale keeps its category when that template is left out.
+
+    Args:
+        cosines: of each rationale with each template, set by set, shape (n, k); less each template's part of the
+            offset to center.
+        sizes: how many templates each set has.
+
+    Returns:
+        For each template, shape (n,), 1 where the category stays; None for the only template of its set.
+    """
+    sets = set_numbers(sizes)
+    sums = np.stack([cosines[:, sets == number].sum(axis=1) for number in range(len(sizes))], axis=1)
+    number = np.array(sizes, dtype=float)
+    before, _ = closest(sums / number)
+    out: list[FloatArray | None] = []
+    for place, its in enumerate(sets):
+        if sizes[its] == 1:
+            out.append(None)
+            continue
+        similarity = sums / number
+        similarity[:, its] = (sums[:, its] - cosines[:, place]) / (sizes[its] - 1)
+        out.append((closest(similarity)[0] == before).astype(float))
+    return out

@@ -1,0 +1,103 @@
+"""Cosines between embeddings and templates, and what follows from them for any assignment of templates to sets.
+
+A mean of cosines over a set is linear in who belongs to the set. So all that is asked of a rationale later, under any
+labels and with any template left out, follows from its cosines with the single templates: one number each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import FloatArray
+
+_BLOCK = 2_000_000
+"""Numbers in memory at once."""
+
+ROUNDING = 1e-12
+"""Mean cosines that differ by less are equal: the rest is rounding."""
+
+
+def unit(vectors: ArrayLike) -> FloatArray:
+    """Vectors brought to length 1.
+
+    Args:
+        vectors: shape (..., d).
+
+    Returns:
+        Shape (..., d); NaN for vectors of length 0 or with numbers that are not finite, which have no direction.
+
+    Examples:
+        >>> unit([[3.0, 4.0], [0.0, 0.0]]).tolist()
+        [[0.6, 0.8], [nan, nan]]
+    """
+    array = np.asarray(vectors, dtype=float)
+    # Through the largest number first: squares of very small or large ones would be 0 or infinite.
+    largest = np.abs(array).max(axis=-1, keepdims=True, initial=0.0)
+    known = np.isfinite(largest) & (largest > 0)
+    scaled = np.divide(array, largest, out=np.full(array.shape, np.nan), where=known)
+    directions: FloatArray = scaled / np.linalg.norm(scaled, axis=-1, keepdims=True)
+    return directions
+
+
+def cosines(embeddings: ArrayLike, templates: ArrayLike) -> FloatArray:
+    """The cosine between each embedding and each template.
+
+    Args:
+        embeddings: shape (n, d), of any floating type; brought to double precision block by block.
+        templates: shape (k, d).
+
+    Returns:
+        Shape (n, k), in [-1, 1]; rows of NaN for embeddings without a direction.
+
+    Raises:
+        OptionError: for arrays of other shapes, or a template without a direction.
+
+    Examples:
+        >>> cosines([[2.0, 0.0], [1.0, 1.0]], [[1.0, 0.0], [0.0, 5.0]]).round(3).tolist()
+        [[1.0, 0.0], [0.707, 0.707]]
+    """
+    rows: NDArray[np.floating] = np.asarray(embeddings)
+    columns = np.asarray(templates, dtype=float)
+    if rows.ndim != 2 or columns.ndim != 2 or rows.shape[1] != columns.shape[1] or not columns.size:
+        raise OptionError(f"embeddings have shape {rows.shape} and templates {columns.shape}, expected (n, d), (k, d)")
+    directions = unit(columns)
+    if not np.isfinite(directions).all():
+        raise OptionError("the embedding of a template is zero or not finite")
+    found = np.empty((len(rows), len(columns)))
+    step = max(1, _BLOCK // rows.shape[1])
+    for start in range(0, len(rows), step):
+        found[start : start + step] = unit(rows[start : start + step]) @ directions.T
+    return found
+
+
+def mean_over(sets: ArrayLike, n_sets: int) -> FloatArray:
+    """What to multiply cosines with so that they become means over sets of templates.
+
+    Args:
+        sets: the number of each template's set, from 0, shape (..., k); each set has at least one.
+        n_sets: how many sets there are.
+
+    Returns:
+        Shape (..., k, n_sets): 1 / size where a template belongs to a set, else 0.
+
+    Examples:
+        >>> mean_over([0, 0, 1], 2).tolist()
+        [[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]
+    """
+    member = np.asarray(sets)[..., None] == np.arange(n_sets)
+    means: FloatArray = member / member.sum(axis=-2, keepdims=True)
+    return means
+
+
+def set_numbers(sizes: Sequence[int]) -> NDArray[np.int64]:
+    """The number of each template's set, where sets of these sizes follow each other.
+
+    Examples:
+        >>> set_numbers((2, 1)).tolist()
+        [0, 0, 1]
+    """
+    return np.repeat(np.arange(len(sizes)), sizes)

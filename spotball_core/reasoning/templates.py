@@ -1,0 +1,194 @@
+"""What rationales are compared with: sets of sentences, one set a category, kept as a versioned file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from spotball_core.errors import InputError, OptionError, Problem
+
+BUILT_IN = ("pose-gaze",)
+"""Names of the project's own templates."""
+
+_FIELDS = ("name", "version", "categories", "keywords", "neutral")
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Sentences that each speak of one category, and what belongs to them.
+
+    Attributes:
+        name: as results call them.
+        version: of the sentences and keywords.
+        categories: the sentences of each category, at least two categories, in the order results show them.
+        keywords: regular expressions for whole words of each category; empty for no keyword rule.
+        neutral: sentences that speak of no category; empty for none.
+
+    Raises:
+        OptionError: for fewer than two categories, a category without sentences, an empty text, a sentence that is
+            there twice, or keywords that are not of these categories or no regular expressions.
+
+    Examples:
+        >>> mine = Templates("mine", "1", {"near": ("The ball is close.",), "far": ("The ball is distant.",)})
+        >>> mine.texts, mine.sizes
+        (('The ball is close.', 'The ball is distant.'), (1, 1))
+    """
+
+    name: str
+    version: str
+    categories: Mapping[str, tuple[str, ...]]
+    keywords: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    neutral: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        values = (self.name, self.version, self.categories, self.keywords, self.neutral)
+        if faults := list(_faults(*values)):
+            said = (f"{where}: found {found}, expected {wanted}" for where, found, wanted in faults)
+            raise OptionError(f"templates {self.name!r}: {'; '.join(said)}")
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of all texts, in hexadecimal digits, whatever their order, name and version."""
+        content = {
+            "categories": {name: sorted(texts) for name, texts in self.categories.items()},
+            "keywords": {name: sorted(words) for name, words in self.keywords.items()},
+            "neutral": sorted(self.neutral),
+        }
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The categories."""
+        return tuple(self.categories)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many sentences each category has."""
+        return tuple(map(len, self.categories.values()))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Everything that is to be embedded, once each: the sentences category by category, then the neutral ones."""
+        return (*(text for texts in self.categories.values() for text in texts), *self.neutral)
+
+
+def load_templates(name_or_path: str | Path = BUILT_IN[0]) -> Templates:
+    """The project's own templates by their name, or one's own from a TOML file.
+
+    A file has `name`, `version` and a table `categories` with a list of sentences for each; and if it has any, a
+    list of `neutral` sentences and a table `keywords` with a list of regular expressions for each category. Its name
+    is not that of the project's own.
+
+    Raises:
+        OptionError: if it is neither a name nor a file.
+        InputError: for a file that holds no templates, with everything that is wrong with it.
+
+    Examples:
+        >>> load_templates("pose-gaze").sizes
+        (12, 12)
+    """
+    if name_or_path in BUILT_IN:
+        own = files("spotball_core.reasoning").joinpath(f"{name_or_path}.toml")
+        return Templates(*_values(tomllib.loads(own.read_text(encoding="utf-8"))))
+    path = Path(name_or_path)
+    if not path.is_file():
+        own_names = ", ".join(BUILT_IN)
+        raise OptionError(f"templates {str(path)!r} are neither the project's ({own_names}) nor a file that is there")
+    fields = _read(path)
+    faults = list(_wrong_types(fields)) or list(_faults(*_values(fields)))
+    if not faults and fields["name"] in BUILT_IN:
+        faults = [("name", repr(fields["name"]), "another name: this one stands for the project's own templates")]
+    if faults:
+        raise InputError([Problem(str(path), None, where, found, wanted) for where, found, wanted in faults])
+    return Templates(*_values(fields))
+
+
+_Sets = Mapping[str, tuple[str, ...]]
+
+Fault = tuple[str, str, str]
+"""A field, what was found there and what was expected."""
+
+
+def _values(fields: Mapping[str, Any]) -> tuple[str, str, _Sets, _Sets, tuple[str, ...]]:
+    """A file's fields as those of `Templates`."""
+    categories, keywords = (
+        {key: tuple(texts) for key, texts in fields.get(name, {}).items()} for name in ("categories", "keywords")
+    )
+    return fields["name"], fields["version"], categories, keywords, tuple(fields.get("neutral", ()))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError([Problem(str(path), None, "file", str(error), "templates in TOML")]) from error
+
+
+def _wrong_types(fields: Mapping[str, Any]) -> Iterator[Fault]:
+    """What is wrong with a file's fields themselves."""
+    for name in fields:
+        if name not in _FIELDS:
+            yield name, "a field of this name", f"none but {', '.join(_FIELDS)}"
+    for name in ("name", "version"):
+        if not isinstance(fields.get(name), str):
+            yield name, repr(fields[name]) if name in fields else "nothing", "a text in quotes"
+    if "neutral" in fields and not _is_texts(fields["neutral"]):
+        yield "neutral", repr(fields["neutral"]), "a list of texts in quotes"
+    for name in ("categories", "keywords"):
+        table = fields.get(name, {} if name == "keywords" else None)
+        if not isinstance(table, dict):
+            yield name, "nothing" if table is None else repr(table), "a table of lists, one a category"
+            continue
+        for key, texts in table.items():
+            if not _is_texts(texts):
+                yield f"{name}.{key}", repr(texts), "a list of texts in quotes"
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _faults(name: str, version: str, categories: _Sets, keywords: _Sets, neutral: tuple[str, ...]) -> Iterator[Fault]:
+    """What is wrong with what templates say."""
+    for where, text in (("name", name), ("version", version)):
+        if not text.strip():
+            yield where, "an empty text", "at least one sign"
+    if len(categories) < 2:
+        yield "categories", str(len(categories)), "at least 2"
+    if any(not category.strip() for category in categories):
+        yield "categories", "a category without a name", "a name"
+    for where, texts in (*((f"categories.{key}", texts) for key, texts in categories.items()), ("neutral", neutral)):
+        if not texts and where != "neutral":
+            yield where, "no sentence", "at least one"
+        if any(not text.strip() for text in texts):
+            yield where, "an empty text", "a sentence"
+    every = [text.strip() for texts in (*categories.values(), neutral) for text in texts if text.strip()]
+    for text in dict.fromkeys(text for text in every if every.count(text) > 1):
+        yield "categories", f"{text!r} {every.count(text)} times", "each sentence once"
+    if keywords and set(keywords) != set(categories):
+        yield "keywords", ", ".join(keywords), f"lists for {', '.join(categories)}"
+    for key, words in keywords.items():
+        yield from _wrong_words(f"keywords.{key}", words)
+
+
+def _wrong_words(where: str, words: Sequence[str]) -> Iterator[Fault]:
+    import polars as pl
+
+    if not words:
+        yield where, "no word", "at least one"
+    for word in words:
+        try:
+            if pl.Series([""]).str.count_matches(word)[0]:
+                yield where, repr(word), "a regular expression that an empty text does not match"
+        except pl.exceptions.PolarsError as error:
+            said = " ".join(str(error).split())
+            yield where, f"{word!r} ({said})", "a regular expression without look-around"

@@ -1,0 +1,59 @@
+"""Texts that a measure of English sentences was not made for: which they are, so that they can be counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from spotball_core.grid import BoolArray, IntArray
+
+_COMMON = ("the", "and", "of", "this", "that", "with", "from", "are", "his", "her", "their", "they", "which", "because")
+"""English words that few texts are without, and that other languages do not have."""
+
+_FEW_WORDS = 6
+"""Shorter texts may well be without any of these words."""
+
+
+def word_counts(texts: Sequence[str]) -> IntArray:
+    """Number of words, parted by blanks, of each text, shape (n,).
+
+    Examples:
+        >>> word_counts(["two words", "", "⚽ 👀"]).tolist()
+        [2, 0, 2]
+    """
+    import polars as pl
+
+    return pl.Series(texts, dtype=pl.String).str.count_matches(r"\S+").to_numpy().astype(np.int64)
+
+
+def without_letters(texts: Sequence[str]) -> BoolArray:
+    """Which texts have no letter of any script, such as emoji alone, shape (n,).
+
+    Examples:
+        >>> without_letters(["⚽ 👀!", "D5", "球"]).tolist()
+        [True, False, False]
+    """
+    import polars as pl
+
+    return ~pl.Series(texts, dtype=pl.String).str.contains(r"\p{L}").to_numpy()
+
+
+def seem_not_english(texts: Sequence[str]) -> BoolArray:
+    """Which texts seem to be in another language, shape (n,).
+
+    A plain rule: less than half of the letters are Latin; or there are six words or more, and none of the commonest
+    English ones. It errs on notes without sentences, and takes a text in two languages for English.
+
+    Examples:
+        >>> seem_not_english(["Der Torwart schaut nach links zum Ball", "I bet it is the one", "球在左边"]).tolist()
+        [True, False, True]
+    """
+    import polars as pl
+
+    column = pl.Series(texts, dtype=pl.String)
+    letters = column.str.count_matches(r"\p{L}").to_numpy().astype(int)
+    latin = column.str.count_matches(r"\p{Latin}").to_numpy().astype(int)
+    common = column.str.contains(rf"(?i)\b(?:{'|'.join(_COMMON)})\b").to_numpy()
+    foreign: BoolArray = (letters > 2 * latin) | ((letters > 0) & (word_counts(texts) >= _FEW_WORDS) & ~common)
+    return foreign

@@ -114,7 +114,7 @@ def loaded(name: str) -> LocalModel:
     source = str(folder) if folder.is_dir() else name
     device = picked_device()
     if not sys.stderr.isatty():
-        _disable_progress_bars()
+        disable_progress_bars()
     try:
         config = AutoConfig.from_pretrained(source)
         if type(config) not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING or config.is_encoder_decoder:
@@ -127,7 +127,7 @@ def loaded(name: str) -> LocalModel:
         )
         model.to(device).eval()
     except (OSError, ValueError, ImportError) as error:
-        raise PermanentError(f"{name}: cannot be loaded: {_one_line(error)}") from error
+        raise PermanentError(f"{name}: cannot be loaded: {one_line(error)}") from error
     except RuntimeError as error:
         if not is_no_memory(error):
             raise
@@ -135,7 +135,8 @@ def loaded(name: str) -> LocalModel:
     return LocalModel(name, device, model, processor)
 
 
-def _disable_progress_bars() -> None:
+def disable_progress_bars() -> None:
+    """Keep the libraries from drawing bars, for where nobody watches."""
     import huggingface_hub.utils
     import transformers.utils.logging
 
@@ -166,7 +167,7 @@ def _content(message: Message, image: Any) -> list[dict[str, Any]]:
     return [*shown, {"type": "text", "text": message.text}]
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
     """The first line of a message, without the token that the Hub was asked with."""
     from huggingface_hub import get_token
 

@@ -10,7 +10,8 @@ from importlib.metadata import version
 
 import pytest
 
-from spotball_adapters.providers.gemini import KEY, Gemini
+from spotball_adapters.providers.gemini import Gemini
+from spotball_adapters.providers.gemini_sdk import KEY
 from spotball_adapters.providers.protocol import Message, PermanentError, Settings, TransientError
 from spotball_core.errors import OptionError
 from tests.adapters import faults

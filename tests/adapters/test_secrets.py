@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from spotball_adapters.providers import anthropic, gemini, openai
+from spotball_adapters.providers import anthropic, gemini_sdk, openai
 from spotball_adapters.providers.find import find
 from spotball_adapters.providers.protocol import PermanentError, ProviderError
 from spotball_core.errors import OptionError, SpotballError
@@ -27,7 +27,7 @@ Case = tuple[str, str, Callable[..., Speaks], str]
 CASES: dict[str, Case] = {
     "openai": ("openai", openai.KEY, OpenAIProtocol, "/v1"),
     "anthropic": ("anthropic", anthropic.KEY, AnthropicProtocol, ""),
-    "gemini": ("gemini", gemini.KEY, GeminiProtocol, ""),
+    "gemini": ("gemini", gemini_sdk.KEY, GeminiProtocol, ""),
 }
 
 FAULTS: dict[str, Fault | None] = {

@@ -1,0 +1,210 @@
+"""Vectors on disk, by what was embedded and by whom: an SQLite file that many runs and processes share.
+
+A vector's place is the SHA-256 of its text, within an embedder, its model and what else its vectors depend on. The
+texts themselves are not in the file, and neither is any key.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spotball_adapters.embedders.protocol import Batch, Embedder, Vectors
+from spotball_adapters.store import StoreError, faults_told
+from spotball_core.errors import OptionError
+from spotball_core.grid import BoolArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CACHE = "reasoning.sqlite"
+"""The file in a dataset's folder."""
+
+SCHEMA_VERSION = 1
+
+_APPLICATION = 0x53504231
+"""What tells the file from other programs', and from a run's store."""
+
+_MODELS = """
+    CREATE TABLE models (
+        model INTEGER PRIMARY KEY,
+        embedder TEXT NOT NULL,
+        name TEXT NOT NULL,
+        identity TEXT NOT NULL,
+        dimension INTEGER NOT NULL,
+        UNIQUE (embedder, name, identity)
+    )"""
+_VECTORS = """
+    CREATE TABLE vectors (
+        model INTEGER NOT NULL REFERENCES models,
+        text BLOB NOT NULL,
+        vector BLOB NOT NULL,
+        cut INTEGER NOT NULL,
+        PRIMARY KEY (model, text)
+    ) WITHOUT ROWID"""
+
+_NUMBERS = np.dtype("<f4")
+
+
+class Cache:
+    """The vectors that one embedder made; a context manager that closes the file.
+
+    Raises:
+        OptionError: if there is another file at the path.
+        StoreError: if it cannot be opened or made, or is of a later version.
+    """
+
+    def __init__(self, path: Path, embedder: Embedder) -> None:
+        self.path = path
+        self._who = (embedder.name, embedder.model, json.dumps(dict(embedder.identity), sort_keys=True))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with faults_told(path):
+            self._connection = sqlite3.connect(path, timeout=60, isolation_level=None)
+        try:
+            _make(self._connection, path)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> Cache:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._connection.close()
+
+    def get(self, keys: Sequence[bytes]) -> tuple[BoolArray, Batch]:
+        """Which texts are there, and their vectors.
+
+        Args:
+            keys: of n texts.
+
+        Returns:
+            Shape (n,); and shape (n, d) with NaN where there is none, d being 0 while no vector is known at all.
+
+        Raises:
+            StoreError: for a vector that is damaged.
+        """
+        return _get(self._connection, self.path, self._who, keys)
+
+    def put(self, keys: Sequence[bytes], batch: Batch) -> None:
+        """Keep vectors, all or none; those that another process has kept meanwhile stay.
+
+        Raises:
+            StoreError: if they cannot be kept, or the model gave vectors of another length before.
+        """
+        dimension = batch.vectors.shape[1]
+        with faults_told(self.path), _transaction(self._connection):
+            self._connection.execute(
+                "INSERT OR IGNORE INTO models (embedder, name, identity, dimension) VALUES (?, ?, ?, ?)",
+                (*self._who, dimension),
+            )
+            model, known = _model(self._connection, self._who) or (0, 0)
+            if known != dimension:
+                raise StoreError(
+                    f"{self.path}: {self._who[1]} gave vectors of {known} numbers before, and now gives {dimension}: "
+                    "it is another model by the same name. Take another file with --cache"
+                )
+            vectors = batch.vectors.astype(_NUMBERS)
+            rows = zip(keys, vectors, batch.cut, strict=True)
+            self._connection.executemany(
+                "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?)",
+                [(model, key, vector.tobytes(), int(cut)) for key, vector, cut in rows],
+            )
+
+
+def peek(path: Path, embedder: Embedder, keys: Sequence[bytes]) -> BoolArray:
+    """Which texts are there, looked at without making the file.
+
+    Raises:
+        OptionError: if there is another file at the path.
+        StoreError: if it cannot be read.
+    """
+    if not path.exists():
+        return np.zeros(len(keys), dtype=bool)
+    who = (embedder.name, embedder.model, json.dumps(dict(embedder.identity), sort_keys=True))
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    with faults_told(path), closing(sqlite3.connect(uri, uri=True, timeout=60, isolation_level=None)) as connection:
+        if not _version(connection, path):
+            return np.zeros(len(keys), dtype=bool)
+        return _get(connection, path, who, keys)[0]
+
+
+def _make(connection: sqlite3.Connection, path: Path) -> None:
+    """The tables, unless they are there."""
+    with faults_told(path):
+        if _version(connection, path):
+            return
+        with _transaction(connection):
+            # Another process may have made them since.
+            if not _version(connection, path):
+                connection.execute(_MODELS)
+                connection.execute(_VECTORS)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    """The schema's version; 0 of an empty file."""
+    try:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        if "not a database" not in str(error):
+            raise
+        application, tables = None, 1
+    if application != _APPLICATION and tables:
+        raise OptionError(f"--cache: {path} is there and holds no embeddings; name another file")
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"{path}: made by a later version of spotball-core (schema {version}, known is {SCHEMA_VERSION})"
+        )
+    return version
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
+
+
+def _model(connection: sqlite3.Connection, who: tuple[str, str, str]) -> tuple[int, int] | None:
+    """The number of a model, and the length of its vectors."""
+    query = "SELECT model, dimension FROM models WHERE embedder = ? AND name = ? AND identity = ?"
+    row: tuple[int, int] | None = connection.execute(query, who).fetchone()
+    return row
+
+
+def _get(
+    connection: sqlite3.Connection, path: Path, who: tuple[str, str, str], keys: Sequence[bytes]
+) -> tuple[BoolArray, Batch]:
+    with faults_told(path):
+        model, dimension = _model(connection, who) or (0, 0)
+        there, cut = np.zeros(len(keys), dtype=bool), np.zeros(len(keys), dtype=bool)
+        vectors: Vectors = np.full((len(keys), dimension), np.nan, dtype=np.float32)
+        query = "SELECT vector, cut FROM vectors WHERE model = ? AND text = ?"
+        for place, key in enumerate(keys):
+            if row := connection.execute(query, (model, key)).fetchone():
+                there[place], cut[place] = True, bool(row[1])
+                if len(row[0]) != dimension * _NUMBERS.itemsize:
+                    raise _damaged(path)
+                vectors[place] = np.frombuffer(row[0], dtype=_NUMBERS)
+        if not np.isfinite(vectors[there]).all():
+            raise _damaged(path)
+        return there, Batch(vectors, cut)
+
+
+def _damaged(path: Path) -> StoreError:
+    return StoreError(f"{path}: a vector in it is damaged. Delete the file; what was in it is then embedded again")

@@ -1,0 +1,194 @@
+"""Embedding many texts: each different one once, in batches that are kept as they come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from spotball_adapters.embedders.cache import Cache, peek
+from spotball_adapters.embedders.protocol import Batch, Embedder, Vectors
+from spotball_adapters.embedders.texts import LONGEST, Sent, as_sent
+from spotball_adapters.limits import Gate
+from spotball_adapters.providers.protocol import TransientError
+from spotball_core.errors import MissingExtraError
+from spotball_core.grid import BoolArray
+
+try:
+    import stamina
+except ImportError as error:
+    raise MissingExtraError("Embedding texts", "adapters") from error
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedOptions:
+    """How to embed.
+
+    Attributes:
+        longest: bytes of a text that are sent; the rest is cut off and counted.
+        concurrency: batches at a time.
+        requests_per_minute: at most; None for as many as come.
+        attempts: how often a batch is tried.
+        first_wait: seconds before the second attempt, doubled before each further one.
+        longest_wait: seconds between attempts, at most.
+        longest_pause: seconds; a server that wants a longer one ends it.
+    """
+
+    longest: int = LONGEST
+    concurrency: int = 4
+    requests_per_minute: float | None = None
+    attempts: int = 8
+    first_wait: float = 0.5
+    longest_wait: float = 60.0
+    longest_pause: float = 3600.0
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """The vectors of n texts.
+
+    Attributes:
+        vectors: shape (n, d); zeros for texts of which nothing could be sent.
+        cut: of which texts only the beginning was read, shape (n,).
+        n_different: how many different texts were to be embedded.
+        n_new: how many of them were not in the cache.
+    """
+
+    vectors: Vectors
+    cut: BoolArray
+    n_different: int
+    n_new: int
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What embedding some texts would take.
+
+    Attributes:
+        n_different: different texts.
+        n_cached: of these, known.
+        n_cut: texts of which only the beginning would be sent.
+        n_bytes: of the texts that are not known, as sent.
+    """
+
+    n_different: int
+    n_cached: int
+    n_cut: int
+    n_bytes: int
+
+
+Told = Callable[[int, int, int], object]
+"""Told how many texts are done, of how many, and how many attempts failed."""
+
+
+def outlook(texts: Sequence[str], embedder: Embedder, cache: Path, *, longest: int = LONGEST) -> Outlook:
+    """What embedding texts would take; nothing is embedded or written.
+
+    Raises:
+        OptionError: if the cache is another file.
+        StoreError: if the cache cannot be read.
+    """
+    sent = [as_sent(text, longest) for text in texts]
+    different = _different(sent)
+    there = peek(cache, embedder, list(different))
+    new = [one for one, known in zip(different.values(), there, strict=True) if not known]
+    return Outlook(
+        n_different=len(different),
+        n_cached=len(different) - len(new),
+        n_cut=sum(one.cut for one in sent),
+        n_bytes=sum(len(one.text.encode()) for one in new),
+    )
+
+
+async def embed_texts(
+    texts: Sequence[str], embedder: Embedder, cache: Cache, options: EmbedOptions, told: Told = lambda *_: None
+) -> Embedded:
+    """The vectors of texts; those that the cache lacks are embedded, and kept batch by batch.
+
+    Args:
+        texts: n of them, in any order and as often as they come.
+        told: is told how far it is, after each batch and each failed attempt.
+
+    Raises:
+        TransientError: if a batch failed on every attempt; what came before is kept.
+        PermanentError: for what trying again would not mend.
+        StoreError: if vectors cannot be read or kept.
+    """
+    sent = [as_sent(text, options.longest) for text in texts]
+    different = _different(sent)
+    keys = list(different)
+    there, found = cache.get(keys)
+    new = [key for key, known in zip(keys, there, strict=True) if not known]
+    if new:
+        await _Embedding(embedder, cache, options, told).run([(key, different[key].text) for key in new])
+        there, found = cache.get(keys)
+    place = {key: number for number, key in enumerate(keys)}
+    rows = np.array([place.get(one.key, -1) for one in sent], dtype=np.int64)
+    vectors = np.vstack([found.vectors, np.zeros((1, found.vectors.shape[1]), dtype=np.float32)])[rows]
+    own_cut = np.array([one.cut for one in sent], dtype=bool)
+    model_cut = np.append(found.cut, False)[rows]
+    return Embedded(vectors, own_cut | model_cut, len(keys), len(new))
+
+
+def _different(sent: Sequence[Sent]) -> dict[bytes, Sent]:
+    """Each different text once, by its key, without the empty ones."""
+    return {one.key: one for one in sent if one.text}
+
+
+class _Embedding:
+    def __init__(self, embedder: Embedder, cache: Cache, options: EmbedOptions, told: Told) -> None:
+        self._embedder, self._cache, self._options, self._told = embedder, cache, options, told
+        self._gate = Gate(requests_per_minute=options.requests_per_minute)
+        self._done = self._faults = self._total = 0
+
+    async def run(self, texts: Sequence[tuple[bytes, str]]) -> None:
+        # Texts of one length go together: a model on this machine fills up the shorter ones of a batch.
+        self._left = deque(sorted(texts, key=lambda one: len(one[1])))
+        self._total = len(texts)
+        self._told(0, self._total, 0)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._options.concurrency):
+                    group.create_task(self._work())
+        except BaseExceptionGroup as errors:
+            # The first ended the others.
+            raise errors.exceptions[0] from None
+
+    async def _work(self) -> None:
+        while self._left:
+            batch = [self._left.popleft() for _ in range(min(self._embedder.max_batch, len(self._left)))]
+            keys, texts = [key for key, _ in batch], [text for _, text in batch]
+            self._cache.put(keys, await self._embed(texts))
+            self._done += len(batch)
+            self._told(self._done, self._total, self._faults)
+
+    async def _embed(self, texts: Sequence[str]) -> Batch:
+        options = self._options
+        async for attempt in stamina.retry_context(
+            on=self._may_pass,
+            attempts=options.attempts,
+            timeout=None,
+            wait_initial=options.first_wait,
+            wait_max=options.longest_wait,
+        ):
+            with attempt:
+                await self._gate.enter()
+                try:
+                    return await self._embedder.embed(texts)
+                except TransientError as error:
+                    self._heed(error)
+                    raise
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _may_pass(self, error: Exception) -> bool:
+        return isinstance(error, TransientError) and (error.retry_after or 0) <= self._options.longest_pause
+
+    def _heed(self, error: TransientError) -> None:
+        self._faults += 1
+        self._told(self._done, self._total, self._faults)
+        if error.retry_after is not None and self._may_pass(error):
+            self._gate.pause(error.retry_after)

@@ -1,0 +1,94 @@
+"""`gemini`: embeddings by Google's generative AI SDK. The key is GEMINI_API_KEY.
+
+`models/embedding-001` is what the paper used, and so the default; Google has shut it down since. Name a newer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess
+from spotball_adapters.embedders.vectors import NoVectorsError, vectors_of
+from spotball_adapters.providers.gemini_sdk import GeminiSdk
+from spotball_adapters.providers.protocol import TransientError
+from spotball_core.errors import OptionError
+
+MODEL = "models/embedding-001"
+"""The model of the paper."""
+
+MAX_BATCH = 100
+"""The most texts that one request of the SDK holds."""
+
+TASK_TYPES = (
+    "retrieval_query",
+    "retrieval_document",
+    "semantic_similarity",
+    "classification",
+    "clustering",
+    "question_answering",
+    "fact_verification",
+)
+"""What vectors can be made for, by the SDK's names."""
+
+
+class GeminiEmbedder:
+    """One of Google's models of embeddings, over REST.
+
+    Without a task type none is sent. A text of more tokens than the model reads is cut off by the server, which does
+    not say so.
+
+    Raises:
+        OptionError: for an address that cannot be used, or a task type that the SDK does not know.
+        PermanentError: for a key that no header can hold.
+        MissingExtraError: without the SDK.
+    """
+
+    name = "gemini"
+    paid = True
+
+    def __init__(self, access: EmbedderAccess) -> None:
+        if access.task_type is not None and access.task_type.lower() not in TASK_TYPES:
+            raise OptionError(f"--task-type: {access.task_type!r} is none of {', '.join(TASK_TYPES)}")
+        named = access.model or MODEL
+        self.model = named if "/" in named else f"models/{named}"
+        self._sdk = GeminiSdk(access.server(self.model))
+        self._task_type = access.task_type.lower() if access.task_type else None
+        self.identity: Mapping[str, str] = {"base_url": self._sdk.endpoint or "", "task_type": self._task_type or ""}
+        self.max_batch = MAX_BATCH
+
+    def versions(self) -> Mapping[str, str]:
+        """The SDK's."""
+        return self._sdk.versions()
+
+    async def embed(self, texts: Sequence[str]) -> Batch:
+        """The vectors of some texts, in one request."""
+        client = self._sdk.client
+        from google.generativeai import embed_content
+
+        def call() -> Any:
+            return embed_content(
+                self.model,
+                content=list(texts),
+                task_type=self._task_type,
+                client=client,
+                request_options=self._sdk.request_options,
+            )
+
+        found = await self._sdk.call(call)
+        try:
+            vectors = vectors_of(found["embedding"], len(texts))
+        except NoVectorsError as error:
+            raise TransientError(f"gemini: the answer is malformed: {error}") from None
+        return Batch(vectors, np.zeros(len(texts), dtype=bool))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        self._sdk.close()
+
+
+def embedder(access: EmbedderAccess) -> Embedder:
+    """The entry point."""
+    return GeminiEmbedder(access)

@@ -1,0 +1,104 @@
+"""`openai`: embeddings as OpenAI and many other servers give them. The key is OPENAI_API_KEY, for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess
+from spotball_adapters.embedders.vectors import NoVectorsError, vectors_of
+from spotball_adapters.providers.http import RejectedError, Server
+from spotball_adapters.providers.keys import key_from, missing
+from spotball_adapters.providers.openai import HOME, KEY
+from spotball_core.errors import OptionError
+
+MODEL = "text-embedding-3-small"
+"""The model that is asked where none is named."""
+
+MAX_BATCH = 32
+"""Texts in one request: what servers of one's own take, and below OpenAI's limit of 300,000 tokens at any length."""
+
+# How servers refuse too many texts.
+_TOO_MANY = frozenset({400, 413, 422})
+
+
+class OpenAIEmbedder:
+    """One model of embeddings behind an OpenAI-compatible server.
+
+    A server that refuses a batch for its size gets halves of it, and no larger batch from then on.
+
+    Raises:
+        OptionError: for an address that cannot be used, or a task type, which the protocol does not have.
+        PermanentError: for a key that no header can hold.
+    """
+
+    name = "openai"
+    paid = True
+
+    def __init__(self, access: EmbedderAccess) -> None:
+        if access.task_type is not None:
+            raise OptionError("--task-type: the protocol of openai has none")
+        key = key_from(KEY)
+        self._keyless = key is None and not access.base_url
+        self.model = access.model or MODEL
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._server = Server(access.server(self.model), home=HOME, key=key, headers=headers)
+        self.identity: Mapping[str, str] = {"base_url": str(self._server.url)}
+        self.max_batch = MAX_BATCH
+
+    def versions(self) -> Mapping[str, str]:
+        """The HTTP client's."""
+        return self._server.versions()
+
+    async def embed(self, texts: Sequence[str]) -> Batch:
+        """The vectors of some texts, in one request or in as many as the server wants."""
+        if self._keyless:
+            raise missing(KEY, self.name)
+        try:
+            body = await self._server.post(
+                "/embeddings", {"model": self.model, "input": list(texts), "encoding_format": "float"}
+            )
+        except RejectedError as error:
+            if len(texts) == 1 or not _too_many(error):
+                raise
+            half = len(texts) // 2
+            self.max_batch = min(self.max_batch, half)
+            first, second = await self.embed(texts[:half]), await self.embed(texts[half:])
+            return Batch(np.concatenate([first.vectors, second.vectors]), np.concatenate([first.cut, second.cut]))
+        try:
+            vectors = vectors_of(_rows(body), len(texts))
+        except NoVectorsError as error:
+            raise self._server.malformed(str(error)) from None
+        return Batch(vectors, np.zeros(len(texts), dtype=bool))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._server.close()
+
+
+def embedder(access: EmbedderAccess) -> Embedder:
+    """The entry point."""
+    return OpenAIEmbedder(access)
+
+
+def _rows(body: Mapping[str, Any]) -> list[Any]:
+    """The embeddings in the order of the texts."""
+    data = body.get("data")
+    if not isinstance(data, list) or not all(isinstance(one, dict) for one in data):
+        raise NoVectorsError("no list of embeddings")
+    # Some servers leave the index out, and keep the order.
+    numbers = [one.get("index", place) for place, one in enumerate(data)]
+    if not all(type(number) is int for number in numbers) or sorted(numbers) != list(range(len(data))):
+        raise NoVectorsError("embeddings whose indices are not those of the texts")
+    rows: list[Any] = [None] * len(data)
+    for number, one in zip(numbers, data, strict=True):
+        rows[number] = one.get("embedding")
+    return rows
+
+
+def _too_many(error: RejectedError) -> bool:
+    """Whether a request was refused for the number of its texts, or for their length together."""
+    said = str(error).lower()
+    return error.status == 413 or (error.status in _TOO_MANY and ("batch" in said or "tokens per request" in said))

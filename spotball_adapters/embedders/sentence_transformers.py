@@ -1,0 +1,136 @@
+"""`sentence-transformers`: a model of embeddings in this process, on this machine's GPU or CPU."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess
+from spotball_adapters.providers.protocol import PermanentError
+from spotball_core.errors import MissingExtraError, OptionError
+
+MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+"""The model that is loaded where none is named: small, and fast on a CPU."""
+
+MAX_BATCH = 128
+"""Texts in one call, after which what came is kept."""
+
+_AT_ONCE = 32
+"""Texts that go through the model together."""
+
+_PACKAGES = ("sentence-transformers", "torch", "transformers")
+
+
+class SentenceTransformersEmbedder:
+    """One model that the sentence-transformers library can load, by its name on the Hugging Face Hub or its folder.
+
+    Batches are embedded one at a time, in a thread, in 32-bit numbers on the fastest device. The first one loads the
+    model. A model in a folder is known by the content of its files, whatever the folder is called.
+
+    Raises:
+        MissingExtraError: without the library.
+        OptionError: if a base URL or a task type is given, or there is no such folder.
+    """
+
+    name = "sentence-transformers"
+    paid = False
+
+    def __init__(self, access: EmbedderAccess) -> None:
+        if access.base_url is not None:
+            raise OptionError(f"{self.name} runs the model in this process: leave the base URL out")
+        if access.task_type is not None:
+            raise OptionError(f"--task-type: {self.name} has none")
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise MissingExtraError(f"the embedder {self.name}", "local")
+        named = access.model or MODEL
+        folder = Path(named).expanduser()
+        self._source = str(folder) if folder.is_dir() else named
+        if not folder.is_dir() and (folder.is_absolute() or named.startswith((".", "~")) or named.count("/") > 1):
+            raise OptionError(f"--model: {named}: there is no such folder")
+        self.model = folder.resolve().name if folder.is_dir() else named
+        self.identity: Mapping[str, str] = {"files": _digest(folder)} if folder.is_dir() else {}
+        self.max_batch = MAX_BATCH
+        self._loaded: Any = None
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=self.name)
+
+    def versions(self) -> Mapping[str, str]:
+        """The libraries'."""
+        return {package: version(package) for package in _PACKAGES}
+
+    async def embed(self, texts: Sequence[str]) -> Batch:
+        """The vectors of some texts.
+
+        Raises:
+            PermanentError: if the model cannot be loaded, or needs too much memory.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._embed, list(texts))
+
+    async def close(self) -> None:
+        """Let go of the model."""
+        await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
+        self._loaded = None
+        gc.collect()
+
+    def _embed(self, texts: list[str]) -> Batch:
+        from spotball_adapters.providers.local_sampling import is_no_memory
+
+        if self._loaded is None:
+            self._loaded = _load(self._source, self.model)
+        try:
+            found = self._loaded.encode(texts, batch_size=_AT_ONCE, convert_to_numpy=True, show_progress_bar=False)
+        except RuntimeError as error:
+            if not is_no_memory(error):
+                raise
+            raise PermanentError(f"{self.model}: there is not enough memory for {_AT_ONCE} texts at a time") from None
+        return Batch(np.asarray(found, dtype=np.float32), self._cut(texts))
+
+    def _cut(self, texts: list[str]) -> Any:
+        """Which texts have more tokens than the model reads."""
+        most, tokenizer = self._loaded.max_seq_length, self._loaded.tokenizer
+        if most is None:
+            return np.zeros(len(texts), dtype=bool)
+        tokens = tokenizer(texts, truncation=False, padding=False, verbose=False)["input_ids"]
+        return np.array([len(one) > most for one in tokens])
+
+
+def embedder(access: EmbedderAccess) -> Embedder:
+    """The entry point."""
+    return SentenceTransformersEmbedder(access)
+
+
+def _load(source: str, name: str) -> Any:
+    from sentence_transformers import SentenceTransformer
+
+    from spotball_adapters.providers.local_model import disable_progress_bars, one_line, picked_device
+    from spotball_adapters.providers.local_sampling import is_no_memory
+
+    if not sys.stderr.isatty():
+        disable_progress_bars()
+    try:
+        return SentenceTransformer(source, device=picked_device())
+    except (OSError, ValueError, ImportError) as error:
+        raise PermanentError(f"{name}: cannot be loaded: {one_line(error)}") from error
+    except RuntimeError as error:
+        if not is_no_memory(error):
+            raise
+        raise PermanentError(f"{name}: there is not enough memory for the model") from error
+
+
+def _digest(folder: Path) -> str:
+    """Of the names and contents of a model's files."""
+    total = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with file.open("rb") as opened:
+            content = hashlib.file_digest(opened, "sha256").hexdigest()
+        total.update(f"{file.relative_to(folder).as_posix()}\n{content}\n".encode())
+    return total.hexdigest()

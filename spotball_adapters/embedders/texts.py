@@ -1,0 +1,59 @@
+"""Texts as they are sent, and the key under which their vectors are kept."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from spotball_adapters.writer import storable
+
+LONGEST = 8000
+"""Bytes of a text that are sent unless said otherwise: some 1,300 English words.
+
+No tokenizer of bytes makes more tokens of it than the 8,192 that OpenAI's models read.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A text as it is sent.
+
+    Attributes:
+        text: without blanks at its ends; empty where there is nothing to send.
+        cut: whether it is the beginning of a longer one.
+    """
+
+    text: str
+    cut: bool
+
+    @property
+    def key(self) -> bytes:
+        """SHA-256 of the text."""
+        return hashlib.sha256(self.text.encode()).digest()
+
+
+def as_sent(text: str, longest: int = LONGEST) -> Sent:
+    """A text as it is sent: what no server takes is replaced, and what is too long ends after a whole word.
+
+    Halves of characters become U+FFFD and NUL a blank. A single word that is too long ends after a whole character.
+
+    Args:
+        longest: bytes of UTF-8 that may be sent, at least 4, which is one character.
+
+    Examples:
+        >>> as_sent(" He looks up.\\x00")
+        Sent(text='He looks up.', cut=False)
+        >>> as_sent("He looks up.", longest=9)
+        Sent(text='He looks', cut=True)
+        >>> as_sent("⚽⚽⚽", longest=7)
+        Sent(text='⚽⚽', cut=True)
+    """
+    whole = storable(text).replace("\x00", " ").strip()
+    encoded = whole.encode()
+    if len(encoded) <= longest:
+        return Sent(whole, False)
+    kept = encoded[:longest].decode(errors="ignore")
+    if not (kept[-1].isspace() or whole[len(kept)].isspace()):
+        words = kept.rsplit(maxsplit=1)
+        kept = words[0] if len(words) > 1 else kept
+    return Sent(kept.rstrip(), True)

@@ -1,0 +1,37 @@
+"""What comes back from a server, made vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spotball_adapters.embedders.protocol import Vectors
+
+
+class NoVectorsError(ValueError):
+    """What came is not one vector for each text."""
+
+
+def vectors_of(rows: Any, n: int) -> Vectors:
+    """Lists of numbers as vectors.
+
+    Returns:
+        Shape (n, d).
+
+    Raises:
+        NoVectorsError: if there are not n rows of one length with finite numbers.
+
+    Examples:
+        >>> vectors_of([[1, 0.5]], 1).tolist()
+        [[1.0, 0.5]]
+    """
+    try:
+        vectors = np.asarray(rows, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError):
+        raise NoVectorsError("embeddings that are no lists of numbers of one length") from None
+    if vectors.ndim != 2 or len(vectors) != n or not vectors.size:
+        raise NoVectorsError(f"embeddings of shape {vectors.shape} for {n} texts")
+    if not np.isfinite(vectors).all():
+        raise NoVectorsError("embeddings with numbers that are not finite")
+    return vectors

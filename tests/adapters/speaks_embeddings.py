@@ -1,0 +1,144 @@
+"""Embeddings, as OpenAI and its likes give them, and as Gemini's REST API does when its SDK calls it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+
+from tests.adapters.speech import Asked, BadRequest, known, need, parsed
+
+DIMENSION = 8
+
+# Numbers in the protocol's definition: the SDK sends these instead of the names.
+TASKS = {"semantic_similarity": 3, "classification": 4}
+
+_PATH = re.compile(r"/v1beta/models/([\w.-]+):batchEmbedContents")
+
+
+def vector_of(text: str, dimension: int = DIMENSION) -> list[float]:
+    """The vector that every server gives a text: numbers that a 32-bit float holds."""
+    seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+    return [float(number) for number in np.random.default_rng(seed).normal(size=dimension).astype(np.float32)]
+
+
+def _vectors(texts: list[str], style: str, dimension: int) -> list[list[float]]:
+    vectors = [vector_of(text, dimension) for text in texts]
+    if style == "fewer":
+        return vectors[:-1]
+    if style == "ragged":
+        vectors[-1] = vectors[-1][:-1]
+    if style == "nan":
+        vectors[-1][0] = float("nan")
+    if style == "none":
+        return [[] for _ in vectors]
+    return vectors
+
+
+class OpenAIEmbeddings:
+    """The endpoint `/embeddings`.
+
+    Args:
+        keys: those that are taken; None takes any, or none at all.
+        most: texts in a request; more is an error in the server's own words.
+        longest: characters of a text; more is an error.
+        dimension: numbers in a vector.
+        indexed: whether each vector says which text it is of.
+    """
+
+    def __init__(
+        self,
+        *,
+        keys: set[str] | None = None,
+        most: int = 2048,
+        longest: int = 100_000,
+        dimension: int = DIMENSION,
+        indexed: bool = True,
+    ) -> None:
+        self.keys, self.most, self.longest = keys, most, longest
+        self.dimension, self.indexed = dimension, indexed
+
+    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Asked:
+        need(path == "/v1/embeddings", f"unknown path {path}", status=404)
+        need(method == "POST", f"no {method} here", status=405)
+        key = headers.get("authorization", "").removeprefix("Bearer ") or None
+        if self.keys is not None and key not in self.keys:
+            raise BadRequest(f"Incorrect API key provided: {key}", status=401, code="invalid_api_key")
+        given = parsed(body)
+        known(given, {"model", "input", "encoding_format"}, "the request")
+        need(given.get("encoding_format") == "float", "encoding_format is not float")
+        texts = given.get("input")
+        need(isinstance(texts, list) and bool(texts), "input is missing", field="input")
+        assert isinstance(texts, list)
+        need(all(isinstance(text, str) and text for text in texts), "an input is empty", field="input")
+        if len(texts) > self.most:
+            raise BadRequest(f"batch size {len(texts)} > maximum allowed batch size {self.most}", status=413)
+        need(all(len(text) <= self.longest for text in texts), "maximum context length exceeded", field="input")
+        return Asked(given["model"], tuple(("input", text) for text in texts), (), {}, len(texts), key)
+
+    def write(self, asked: Asked, texts: list[str], style: str) -> dict[str, Any]:
+        inputs = [text for _, text in asked.turns]
+        data: list[dict[str, Any]] = [
+            {"object": "embedding", "embedding": vector} for vector in _vectors(inputs, style, self.dimension)
+        ]
+        if self.indexed:
+            for index, one in enumerate(data):
+                one["index"] = index
+            # Not in order: nothing in the protocol says that they are.
+            data.reverse()
+        if style == "same-index":
+            for one in data:
+                one["index"] = 0
+        if style == "no-list":
+            return {"object": "list", "model": asked.model}
+        return {"object": "list", "model": asked.model, "data": data, "usage": {"prompt_tokens": 5, "total_tokens": 5}}
+
+    def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
+        return {"error": {"message": message, "type": "error", "param": field, "code": code}}
+
+
+class GeminiEmbeddings:
+    """The method `batchEmbedContents`."""
+
+    def __init__(self, *, keys: set[str] | None = None) -> None:
+        self.keys = keys
+
+    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Asked:
+        parts = urlsplit(path)
+        match = _PATH.fullmatch(parts.path)
+        need(match is not None, f"unknown path {parts.path}", status=404)
+        assert match is not None
+        need(method == "POST", f"no {method} here", status=405)
+        need(parse_qs(parts.query) == {"$alt": ["json;enum-encoding=int"]}, f"unexpected query {parts.query}")
+        key = headers.get("x-goog-api-key")
+        if not key or (self.keys is not None and key not in self.keys):
+            raise BadRequest(f"API key not valid: {key}. Please pass a valid API key.", code="INVALID_ARGUMENT")
+        given = parsed(body)
+        known(given, {"requests"}, "the request")
+        need(0 < len(given["requests"]) <= 100, "at most 100 requests can be in one batch")
+        texts: list[str] = []
+        tasks: set[int | None] = set()
+        for request in given["requests"]:
+            known(request, {"model", "content", "taskType"}, "a request")
+            need(request["model"] == f"models/{match[1]}", "the models differ")
+            known(request["content"], {"parts"}, "a content")
+            (part,) = request["content"]["parts"]
+            known(part, {"text"}, "a part")
+            need(bool(part.get("text")), "a content is empty")
+            texts.append(part["text"])
+            tasks.add(request.get("taskType"))
+        need(len(tasks) == 1, "the task types differ")
+        task = tasks.pop()
+        settings = {} if task is None else {"taskType": task}
+        return Asked(match[1], tuple(("input", text) for text in texts), (), settings, len(texts), key)
+
+    def write(self, asked: Asked, texts: list[str], style: str) -> dict[str, Any]:
+        vectors = _vectors([text for _, text in asked.turns], style, DIMENSION)
+        return {"embeddings": [{"values": vector} for vector in vectors]}
+
+    def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
+        return {"error": {"code": status, "message": message, "status": code or "UNKNOWN"}}

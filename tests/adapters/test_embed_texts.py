@@ -1,0 +1,196 @@
+"""Embedding many texts: each once, in their order, again where that helps, and what came is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_adapters.embedders.cache import CACHE, Cache
+from spotball_adapters.embedders.embed import embed_texts, outlook
+from spotball_adapters.embedders.texts import LONGEST, as_sent
+from spotball_adapters.providers.protocol import PermanentError, TransientError
+from tests.adapters.embedding import QUICK, Tiny, embed
+from tests.adapters.speaks_embeddings import vector_of
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / CACHE
+
+
+@given(
+    texts=st.lists(st.sampled_from(["a", "b ", " b", "\tc", "", " ", "a much longer text", "⚽", "\x00"]), max_size=20)
+)
+def test_each_text_has_its_vector_and_each_different_one_is_embedded_once(
+    texts: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, embedder = tmp_path_factory.mktemp("cache") / CACHE, Tiny(max_batch=3)
+    found = embed(texts, embedder, path)
+    meant = [text.strip("\x00 \t") for text in texts]
+    assert embedder.texts == sorted(set(meant) - {""})
+    assert max(map(len, embedder.batches), default=0) <= 3
+    assert found.n_new == found.n_different == len(embedder.texts)
+    for text, vector in zip(meant, found.vectors, strict=True):
+        expected = vector_of(text) if text else np.zeros(len(vector))
+        np.testing.assert_array_equal(vector, np.asarray(expected, dtype=np.float32))
+    idle = Tiny()
+    again = embed(texts, idle, path)
+    assert not idle.batches
+    assert again.n_new == 0
+    np.testing.assert_array_equal(again.vectors, found.vectors)
+
+
+def test_only_what_is_new_is_embedded(path: Path) -> None:
+    embed(["a", "b"], Tiny(), path)
+    embedder = Tiny()
+    embed(["b", "c", "a", "d"], embedder, path)
+    assert embedder.texts == ["c", "d"]
+
+
+class TestLongTexts:
+    def test_ten_thousand_words_are_cut_and_counted(self, path: Path) -> None:
+        long = " ".join(f"word{number}" for number in range(10_000))
+        embedder = Tiny()
+        found = embed([long, "short"], embedder, path)
+        assert found.cut.tolist() == [True, False]
+        (sent,) = [text for text in embedder.texts if text != "short"]
+        assert LONGEST - 20 < len(sent.encode()) <= LONGEST
+        assert long.startswith(sent + " ")
+
+    def test_what_the_model_cut_is_remembered(self, path: Path) -> None:
+        texts = ["x" * 51, "x" * 50]
+        assert embed(texts, Tiny(), path).cut.tolist() == [True, False]
+        assert embed(texts, Tiny(), path).cut.tolist() == [True, False]
+
+    @given(text=st.text(), longest=st.integers(4, 40))
+    def test_what_is_sent_begins_the_text_and_fits(self, text: str, longest: int) -> None:
+        whole, sent = as_sent(text, 10**6), as_sent(text, longest)
+        assert whole.text.startswith(sent.text)
+        assert len(sent.text.encode()) <= longest
+        assert sent.cut == (sent.text != whole.text)
+        assert bool(sent.text) == bool(whole.text)
+        assert sent.text == sent.text.strip()
+
+    @given(text=st.text(st.characters()))
+    def test_everything_can_be_sent(self, text: str) -> None:
+        sent = as_sent(text).text
+        assert "\x00" not in sent
+        assert sent.encode().decode() == sent
+
+    def test_halves_of_characters_are_joined_or_replaced(self) -> None:
+        assert as_sent("up \ud83d\udc4d \ud800").text == "up \U0001f44d \ufffd"
+
+
+class TestFaults:
+    def test_what_passes_is_tried_again(self, path: Path) -> None:
+        embedder, told = Tiny(), []
+
+        def fault(texts: Sequence[str], before: int) -> None:
+            if before < 2:
+                raise TransientError("busy", retry_after=0.001)
+
+        embedder.fault = fault
+        found = embed(["a"], embedder, path, told=lambda *state: told.append(state))
+        np.testing.assert_array_equal(found.vectors[0], np.float32(vector_of("a")))
+        assert told == [(0, 1, 0), (0, 1, 1), (0, 1, 2), (1, 1, 2)]
+
+    def test_what_fails_on_every_attempt_ends_it_and_the_rest_is_kept(self, path: Path) -> None:
+        embedder = Tiny(max_batch=1)
+
+        def fault(texts: Sequence[str], before: int) -> None:
+            if "longest" in texts:
+                raise TransientError("busy")
+
+        embedder.fault = fault
+        with pytest.raises(TransientError, match=r"^busy$"):
+            embed(["longest", "a", "b"], embedder, path, replace(QUICK, concurrency=1))
+        assert embedder.texts == ["a", "b", "longest", "longest", "longest"]
+        after = Tiny()
+        embed(["longest", "a", "b"], after, path)
+        assert after.texts == ["longest"]
+
+    def test_a_permanent_one_is_not_tried_again(self, path: Path) -> None:
+        embedder = Tiny()
+
+        def fault(texts: Sequence[str], before: int) -> None:
+            raise PermanentError("no such model")
+
+        embedder.fault = fault
+        with pytest.raises(PermanentError, match=r"^no such model$"):
+            embed(["a"], embedder, path)
+        assert len(embedder.batches) == 1
+
+    def test_who_wants_too_long_a_pause_is_not_waited_for(self, path: Path) -> None:
+        embedder = Tiny()
+
+        def fault(texts: Sequence[str], before: int) -> None:
+            raise TransientError("come back tomorrow", retry_after=86_400)
+
+        embedder.fault = fault
+        with pytest.raises(TransientError, match="tomorrow"):
+            embed(["a"], embedder, path)
+        assert len(embedder.batches) == 1
+
+    def test_one_that_is_cancelled_has_kept_what_came(self, path: Path) -> None:
+        embedder = Tiny(max_batch=1)
+
+        async def run() -> None:
+            with Cache(path, embedder) as cache:
+                task: asyncio.Task[object] = asyncio.create_task(
+                    embed_texts(["a", "bb", "ccc"], embedder, cache, replace(QUICK, concurrency=1))
+                )
+
+                def fault(texts: Sequence[str], before: int) -> None:
+                    if texts == ["ccc"]:
+                        task.cancel()
+
+                embedder.fault = fault
+                await task
+
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(run())
+        after = Tiny()
+        embed(["a", "bb", "ccc"], after, path)
+        assert after.texts in (["ccc"], [])
+
+
+def test_so_many_batches_at_a_time(path: Path) -> None:
+    embedder = Tiny(max_batch=1)
+    embed([f"text {number}" for number in range(40)], embedder, path, replace(QUICK, concurrency=3))
+    assert embedder.most_under_way == 3
+
+
+def test_a_smaller_batch_is_heeded_at_once(path: Path) -> None:
+    embedder = Tiny(max_batch=8)
+
+    def fault(texts: Sequence[str], before: int) -> None:
+        embedder.max_batch = 2
+
+    embedder.fault = fault
+    embed([f"text {number}" for number in range(14)], embedder, path, replace(QUICK, concurrency=1))
+    assert [len(batch) for batch in embedder.batches] == [8, 2, 2, 2]
+
+
+def test_the_outlook_is_what_then_happens(path: Path) -> None:
+    embed(["a", "known"], Tiny(), path)
+    texts = ["a", "new", "new ", "", "known", "é", "word " * 3000]
+    before = path.read_bytes()
+    seen = outlook(texts, Tiny(), path)
+    assert path.read_bytes() == before
+    assert (seen.n_different, seen.n_cached, seen.n_cut) == (5, 2, 1)
+    embedder = Tiny()
+    found = embed(texts, embedder, path)
+    assert (found.n_different, found.n_new) == (seen.n_different, seen.n_different - seen.n_cached)
+    assert seen.n_bytes == sum(len(text.encode()) for text in embedder.texts)
+
+
+def test_no_texts_are_no_vectors(path: Path) -> None:
+    assert embed([], Tiny(), path).vectors.shape[0] == 0
+    assert not embed(["", " "], Tiny(), path).vectors.any()

@@ -1,0 +1,117 @@
+"""The embedder `gemini`, its SDK and all, against a server that speaks its protocol."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from spotball_adapters.embedders.gemini import TASK_TYPES, GeminiEmbedder
+from spotball_adapters.embedders.protocol import EmbedderAccess
+from spotball_adapters.providers.gemini_sdk import KEY
+from spotball_adapters.providers.protocol import PermanentError, TransientError
+from spotball_core.errors import OptionError
+from tests.adapters import faults
+from tests.adapters.embedding import batch
+from tests.adapters.faults import Fault, reply, status
+from tests.adapters.server import LoopbackServer, serve
+from tests.adapters.speaks_embeddings import TASKS, GeminiEmbeddings, vector_of
+
+TEXTS = tuple(f"He looks up {number} ü ⚽" for number in range(100))
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "right-key")
+
+
+@pytest.fixture(scope="module")
+def _running() -> Iterator[LoopbackServer]:
+    with serve(GeminiEmbeddings(keys={"right-key"}), base_path="") as server:
+        yield server
+
+
+@pytest.fixture
+def server(_running: LoopbackServer) -> LoopbackServer:
+    _running.seen.clear()
+    return _running
+
+
+def made(server: LoopbackServer, model: str | None = None, task_type: str | None = None) -> GeminiEmbedder:
+    return GeminiEmbedder(EmbedderAccess(model, base_url=server.url, task_type=task_type, timeout=20))
+
+
+def test_a_vector_for_each_text_by_the_papers_model(server: LoopbackServer) -> None:
+    embedder = made(server)
+    found = batch(embedder, *TEXTS)
+    np.testing.assert_array_equal(found.vectors, np.array([vector_of(text) for text in TEXTS], dtype=np.float32))
+    (asked,) = server.asked
+    assert (embedder.model, asked.model) == ("models/embedding-001", "embedding-001")
+    assert [text for _, text in asked.turns] == list(TEXTS)
+    assert asked.settings == {}
+    assert asked.key == "right-key"
+
+
+@pytest.mark.parametrize("named", ["gemini-embedding-001", "models/gemini-embedding-001"])
+def test_newer_models_by_either_name(server: LoopbackServer, named: str) -> None:
+    embedder = made(server, named)
+    batch(embedder, "a")
+    assert embedder.model == "models/gemini-embedding-001"
+    assert server.asked[0].model == "gemini-embedding-001"
+
+
+@pytest.mark.parametrize("task", sorted(TASKS))
+def test_a_task_type_is_sent_and_makes_other_vectors(server: LoopbackServer, task: str) -> None:
+    embedder = made(server, task_type=task.upper())
+    batch(embedder, "a", "b")
+    assert server.asked[0].settings == {"taskType": TASKS[task]}
+    assert embedder.identity != made(server).identity
+    assert embedder.identity == made(server, task_type=task).identity
+
+
+def test_the_sdk_knows_every_task_type(server: LoopbackServer) -> None:
+    for task in TASK_TYPES:
+        batch(made(server, task_type=task), "a")
+    assert len({asked.settings["taskType"] for asked in server.asked}) == len(TASK_TYPES)
+
+
+def test_an_unknown_task_type_lists_those_there_are(server: LoopbackServer) -> None:
+    with pytest.raises(OptionError, match=r"^--task-type: 'similar' is none of retrieval_query, "):
+        made(server, task_type="similar")
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "said"),
+    [
+        (faults.DROP, TransientError, "gemini: "),
+        (faults.OVERLOADED, TransientError, "gemini: HTTP 503: overloaded"),
+        (status(429, "too many", retry_after="7"), TransientError, "gemini: HTTP 429: too many"),
+        (status(404, "no such model"), PermanentError, "gemini: HTTP 404: no such model"),
+        (faults.BROKEN_JSON, TransientError, "gemini: the answer is malformed: "),
+    ],
+    ids=["drop", "503", "429", "404", "broken"],
+)
+def test_faults(server: LoopbackServer, fault: Fault, kind: type[Exception], said: str) -> None:
+    server.script(fault)
+    with pytest.raises(kind, match="^" + re.escape(said)) as raised:
+        batch(made(server), "a")
+    if isinstance(raised.value, TransientError) and raised.value.status == 429:
+        assert raised.value.retry_after == 7
+
+
+@pytest.mark.parametrize("style", ["fewer", "ragged", "none"])
+def test_what_is_no_vector_for_each_text_is_malformed(server: LoopbackServer, style: str) -> None:
+    server.script(reply(style))
+    with pytest.raises(TransientError, match="gemini: the answer is malformed: embeddings"):
+        batch(made(server), "a", "b")
+
+
+def test_a_wrong_key_and_none_are_said_and_not_shown(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "wrong-key")
+    with pytest.raises(PermanentError, match=r"API key not valid: \[key\]"):
+        batch(made(server), "a")
+    monkeypatch.delenv(KEY)
+    with pytest.raises(PermanentError, match=f"^gemini needs a key: set the environment variable {KEY}$"):
+        batch(made(server), "a")

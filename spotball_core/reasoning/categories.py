@@ -8,7 +8,7 @@ import numpy as np
 
 from spotball_core.grid import FloatArray, IntArray
 from spotball_core.reasoning.classify import TIE, closest, weighted_mean
-from spotball_core.reasoning.intervals import drawn_images, ratio_of_sums, sums_by
+from spotball_core.reasoning.intervals import drawn_images, ratios_of_sums
 from spotball_core.reasoning.keywords import agreement
 from spotball_core.reasoning.records import (
     Agreement,
@@ -26,7 +26,7 @@ from spotball_core.reasoning.similarity import mean_over, set_numbers
 from spotball_core.reasoning.templates import Templates
 
 STATISTICS: tuple[Statistic, ...] = ("published", "centered")
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 
 
 class Categories:
@@ -87,8 +87,8 @@ class Categories:
         """
         inside = np.flatnonzero(np.isin(self.said.group, places))
         n_responses = sum(self.said.n_responses[self.said.names[place]] for place in places)
-        number = {statistic: each[inside] for statistic, each in self._number.items()}
         sport, respondent, kind, prompt = name
+        published, centered = self._alignments(inside, places)
         return ReasoningGroup(
             sport=sport,
             respondent=respondent,
@@ -97,35 +97,38 @@ class Categories:
             n_images=len(np.unique(self.said.image[inside])),
             n_rationales=len(inside),
             n_empty=n_responses - len(inside),
-            published=self._alignment("published", inside, places),
-            centered=self._alignment("centered", inside, places),
-            changed=float((number["published"] != number["centered"]).mean()),
+            published=published,
+            centered=centered,
+            changed=float((self._number["published"][inside] != self._number["centered"][inside]).mean()),
             keywords=self._agreement(inside),
         )
 
-    def _alignment(self, statistic: Statistic, inside: IntArray, places: Sequence[int]) -> Alignment:
-        number, margin = self._number[statistic][inside], self._margin[statistic][inside]
-        image = self.said.image[inside]
-
-        def by_image(values: FloatArray) -> FloatArray:
-            sums: FloatArray = sums_by(np.zeros_like(image), image, (1, self.said.n_images), values)[0]
-            return sums
-
-        n = by_image(np.ones(len(inside)))
-        tested = self._tested[statistic]
-        return Alignment(
-            shares={
-                name: ratio_of_sums(by_image((number == place).astype(float)), n, self.draws)
-                for place, name in enumerate(self.templates.names)
-            },
-            n_ties=int((number == TIE).sum()),
-            margin=Margins(
-                mean=ratio_of_sums(by_image(margin), n, self.draws),
-                **{f"p{share * 100:02.0f}": float(np.quantile(margin, share)) for share in QUANTILES},
-            ),
-            margin_test=_relabeling(tested.margin_test(places)),
-            share_test=_relabeling(tested.share_test(places)),
-        )
+    def _alignments(self, inside: IntArray, places: Sequence[int]) -> list[Alignment]:
+        """By each statistic; the means and shares of both are drawn together."""
+        image, names = self.said.image[inside], self.templates.names
+        sums = []
+        for statistic in STATISTICS:
+            number = self._number[statistic][inside]
+            sums += [(number == place).astype(float) for place in range(len(names))]
+            sums.append(self._margin[statistic][inside])
+        by_image = [np.bincount(image, values, minlength=self.said.n_images) for values in sums]
+        n = np.bincount(image, minlength=self.said.n_images).astype(float)
+        values = iter(ratios_of_sums(np.stack(by_image), n, self.draws))
+        alignments = []
+        for statistic in STATISTICS:
+            margin, tested = self._margin[statistic][inside], self._tested[statistic]
+            shares = {name: next(values) for name in names}
+            quantiles = np.quantile(margin, list(QUANTILES.values())).tolist()
+            alignments.append(
+                Alignment(
+                    shares=shares,
+                    n_ties=int((self._number[statistic][inside] == TIE).sum()),
+                    margin=Margins(mean=next(values), **dict(zip(QUANTILES, quantiles, strict=True))),
+                    margin_test=_relabeling(tested.margin_test(places)),
+                    share_test=_relabeling(tested.share_test(places)),
+                )
+            )
+        return alignments
 
     def _agreement(self, inside: IntArray) -> Agreement | None:
         if self._by_words is None:

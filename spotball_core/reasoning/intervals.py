@@ -25,25 +25,28 @@ def drawn_images(resamples: int, seed: int) -> Weights:
     return lru_cache(maxsize=None)(lambda n: resample_weights(n, resamples, seed))
 
 
-def ratio_of_sums(above: FloatArray, below: FloatArray, draws: Weights) -> MetricValue:
-    """A sum over another, both over images, with the interval of its resamples.
+def ratios_of_sums(above: FloatArray, below: FloatArray, draws: Weights) -> list[MetricValue]:
+    """Sums over another sum, all over images, with the intervals of their resamples.
 
     Args:
-        above: each image's part, shape (n_images,).
-        below: each image's part, at least 0; images with 0 are none of the group's.
+        above: each image's part of each sum, shape (n_sums, n_images).
+        below: each image's part of what they are divided by; images with 0 are none of the group's. One at least is
+            above 0.
         draws: of images.
 
     Examples:
-        >>> ratio_of_sums(np.array([1.0, 0.0, 0.0]), np.array([2.0, 2.0, 0.0]), drawn_images(0, 0))
-        MetricValue(value=0.25, sd=None, ci95=None, n_images=2, reference=None, reason=None)
+        >>> (share,) = ratios_of_sums(np.array([[1.0, 0.0, 0.0]]), np.array([2.0, 2.0, 0.0]), drawn_images(0, 0))
+        >>> share.value, share.n_images
+        (0.25, 2)
     """
     kept = below > 0
-    above, below = above[kept], below[kept]
-    if not len(below):
-        return MetricValue(value=None, reason="no rationales", n_images=0)
-    weights = draws(len(below))
-    ci95 = percentile_interval((weights @ above) / (weights @ below)) if len(weights) else None
-    return MetricValue(value=float(above.sum() / below.sum()), ci95=ci95, n_images=len(below))
+    parts = np.concatenate([above, below[None]])[:, kept]
+    sums, many = parts.sum(axis=1), draws(int(kept.sum())) @ parts.T
+    drawn = many[:, :-1] / many[:, -1:]
+    return [
+        MetricValue(value=float(total / sums[-1]), ci95=percentile_interval(values), n_images=int(kept.sum()))
+        for total, values in zip(sums[:-1], drawn.T, strict=True)
+    ]
 
 
 def sums_by(group: IntArray, image: IntArray, shape: tuple[int, int], values: FloatArray) -> FloatArray:

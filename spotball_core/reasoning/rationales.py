@@ -42,12 +42,8 @@ class Rationales:
 
         texts = pl.DataFrame({"text": range(len(self.texts)), "words": self.texts}, schema_overrides={"text": pl.Int64})
         rows = self.rows.join(texts, on="text", how="left", maintain_order="left").drop("text")
-        rows = rows.with_columns(pl.all().cast(pl.String).fill_null("\x00"))
-        state = hashlib.sha256()
-        for column in rows.sort(rows.columns):
-            state.update(f"{column.name}\x1e".encode())
-            state.update("\x1f".join(column).encode() + b"\x1e")
-        return state.hexdigest()
+        whole = pl.concat_str(pl.all().cast(pl.String).fill_null("\x00"), separator="\x1f").sort()
+        return hashlib.sha256(rows.select(whole.str.join("\x1e")).item().encode()).hexdigest()
 
 
 def read_rationales(

@@ -14,8 +14,11 @@ from spotball_core.grid import FloatArray, IntArray
 from spotball_core.reasoning.classify import closest
 from spotball_core.reasoning.similarity import ROUNDING, mean_over, set_numbers
 
-_ROWS, _LABELINGS = 512, 256
-"""Rationales and labelings at a time: few enough for a processor's cache."""
+_LABELINGS = 256
+"""Labelings at a time."""
+
+_ROWS, _CACHED = 8192, 512
+"""Rationales at a time: in a matrix product, many small ones of which are slow; in what is to fit a cache."""
 
 
 @dataclass(frozen=True)
@@ -109,13 +112,14 @@ def relabel(
         columns = [np.ascontiguousarray(means[drawn, :, number].T) for number in range(n_sets)]
         shifts = [[offset @ column for column in columns] for offset in offsets]
         for place, rows in _row_blocks(edges):
-            parts, share = [cosines[rows] @ column for column in columns], weights[rows]
-            for which, shift in enumerate(shifts):
-                similarity = [part - off for part, off in zip(parts, shift, strict=True)]
-                apart, wins = _margins(similarity)
-                margin[which, place, drawn] += share @ apart
-                for number, win in enumerate(wins):
-                    count[number, which, place, drawn] += share @ win
+            products, share = [cosines[rows] @ column for column in columns], weights[rows]
+            for first in range(0, len(share), _CACHED):
+                some = slice(first, first + _CACHED)
+                for which, shift in enumerate(shifts):
+                    apart, wins = _margins([part[some] - off for part, off in zip(products, shift, strict=True)])
+                    margin[which, place, drawn] += np.einsum("i,ij->j", share[some], apart)
+                    for number, win in enumerate(wins):
+                        count[number, which, place, drawn] += np.einsum("i,ij->j", share[some], win)
     n = np.add.reduceat(weights, edges[:-1]) if len(weights) else np.zeros(n_groups)
     return [Relabeled(n, margin[which], count[:, which]) for which in range(len(offsets))]
 

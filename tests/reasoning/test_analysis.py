@@ -1,0 +1,236 @@
+"""The whole analysis, on a few synthetic rationales whose every number is known by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import FloatArray
+from spotball_core.reasoning.analysis import analyze
+from spotball_core.reasoning.rationales import Rationales, read_rationales
+from spotball_core.reasoning.records import CategoryContrast, ReasoningGroup, ReasoningReport
+from spotball_core.reasoning.templates import Templates
+from tests.reasoning.made import ROWS, SCENES, TWO, TWO_VECTORS, Row, frame, vectors
+
+
+def analyzed(rows: Sequence[Row] = ROWS, templates: Templates = TWO, **options: object) -> ReasoningReport:
+    said = read_rationales(frame(rows), SCENES)
+    options = {"bootstrap": 50, "labelings": 20, "embedder": "synthetic", "model": "by hand", **options}
+    return analyze(said, SCENES, templates, vectors(said.texts), TWO_VECTORS[: len(templates.texts)], **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def report() -> ReasoningReport:
+    return analyzed()
+
+
+def group(report: ReasoningReport, respondent: str, sport: str, prompt: str) -> ReasoningGroup:
+    (found,) = (g for g in report.groups if (g.respondent, g.sport, g.prompt) == (respondent, sport, prompt))
+    return found
+
+
+def shares(group: ReasoningGroup) -> list[float | None]:
+    return [value.value for value in group.published.shares.values()]
+
+
+def test_groups_are_in_reading_order_with_their_shares(report: ReasoningReport) -> None:
+    assert [(g.sport, g.respondent, g.prompt, g.n_rationales, g.n_empty, g.n_images) for g in report.groups] == [
+        ("soccer", "human", "base", 2, 1, 1),
+        ("soccer", "gemini", "base", 3, 0, 2),
+        ("soccer", "gemini", "cot", 1, 0, 1),
+        ("volleyball", "gemini", "cot", 1, 0, 1),
+    ]
+    assert [shares(g) for g in report.groups] == [[0.5, 0.5], [1 / 3, 2 / 3], [1.0, 0.0], [0.0, 1.0]]
+    assert report.categories == ("pose", "gaze")
+
+
+def test_texts_are_counted_and_none_is_dropped_in_silence(report: ReasoningReport) -> None:
+    texts = report.texts
+    assert (texts.n_responses, texts.n_controls, texts.n_empty) == (9, 1, 2)
+    assert (texts.n_unique, texts.n_duplicates, texts.n_without_letters, texts.longest) == (4, 3, 1, 4)
+    assert (texts.n_without_direction, texts.n_truncated, texts.n_seem_not_english) == (0, None, 0)
+    assert report.warnings == ("qwen: none of 1 responses comes with words",)
+    # The order of texts is that of reading: arms, eyes, look, a control, emoji.
+    cut = analyzed(truncated=[True, False, False, True, True]).texts.n_truncated
+    assert cut == 4  # arms three times, emoji once
+
+
+def test_the_offset_is_that_of_the_neutral_sentences_else_of_the_groups_alike(report: ReasoningReport) -> None:
+    neutral, pooled = report.offsets
+    long = float(np.hypot(1.0, 0.2))  # of each template
+    assert neutral.texts == "neutral"
+    assert neutral.similarity == pytest.approx({"pose": 0.6 / long, "gaze": 0.8 / long})
+    assert neutral.spread == pytest.approx(0.2 / long)
+    near, far = (value / float(np.hypot(0.9, 0.1)) / long for value in (0.9, 0.1))
+    means = [(near + far) / 2, (near + 2 * far) / 3, near, far]
+    assert pooled.similarity["pose"] == pytest.approx(np.mean(means))
+    assert pooled.n_texts == 7
+    assert report.provenance.centered_on == "neutral"
+    bare = Templates("bare", "1", TWO.categories)
+    centered = analyzed(templates=bare)
+    assert centered.provenance.centered_on == "rationales"
+    assert [offset.texts for offset in centered.offsets] == ["rationales"]
+    assert all(g.keywords is None for g in centered.groups)
+
+
+def test_margins_are_by_hand(report: ReasoningReport) -> None:
+    margin = 0.8 / float(np.hypot(0.9, 0.1) * np.hypot(1.0, 0.2))
+    found = group(report, "gemini", "soccer", "base")
+    assert found.published.margin.mean.value == pytest.approx(margin)
+    assert found.published.margin.p05 == pytest.approx(margin)
+    shift = 0.2 / float(np.hypot(1.0, 0.2))
+    # Pose gains what gaze loses: one of three rationales is about pose.
+    assert found.centered.margin.mean.value == pytest.approx((margin + shift) / 3 + 2 * (margin - shift) / 3)
+    assert found.changed == 0.0
+
+
+def test_keywords_agree_where_both_say_something(report: ReasoningReport) -> None:
+    found = group(report, "gemini", "soccer", "base").keywords
+    assert found is not None
+    assert (found.n, found.covered, found.share, found.kappa) == (3, 1.0, 1.0, 1.0)
+    assert found.shares == pytest.approx({"pose": 1 / 3, "gaze": 2 / 3})
+    silent = group(report, "gemini", "volleyball", "cot").keywords
+    assert silent is not None
+    assert (silent.n, silent.covered, silent.share, silent.kappa, silent.shares) == (0, 0.0, None, None, {})
+
+
+def test_panels_pool_rationales(report: ReasoningReport) -> None:
+    found = {panel.name: panel.groups for panel in report.panels}
+    assert list(found) == ["people by sport", "models by sport", "models by prompt"]
+    assert [(g.sport, g.n_rationales, *shares(g)) for g in found["models by sport"]] == [
+        ("soccer", 4, 0.5, 0.5),
+        ("volleyball", 1, 0.0, 1.0),
+    ]
+    assert [(g.prompt, g.n_rationales) for g in found["models by prompt"]] == [("base", 3), ("cot", 2)]
+    assert all(g.respondent is None for groups in found.values() for g in groups)
+    assert [panel.name for panel in analyzed(ROWS[:3]).panels] == ["people by sport"]
+
+
+def contrast(report: ReasoningReport, outcome: str, respondent: str) -> CategoryContrast:
+    (found,) = (
+        c for c in report.contrasts if (c.outcome, c.respondent, c.statistic) == (outcome, respondent, "published")
+    )
+    return found
+
+
+def test_contrasts_are_by_hand(report: ReasoningReport) -> None:
+    # gemini/base has one of pose, right, and two of gaze, one wrong and one unparsed, which is wrong.
+    accuracy = contrast(report, "accuracy", "gemini")
+    assert (accuracy.value_a, accuracy.value_b, accuracy.difference) == (1.0, 0.0, 1.0)
+    assert (accuracy.n_a, accuracy.n_b, accuracy.n_strata, accuracy.n_images) == (1, 2, 1, 2)
+    # D7 is two cells from the ball; the unparsed answer has no distance.
+    error = contrast(report, "euclidean_error", "gemini")
+    assert (error.value_a, error.value_b, error.n_b) == (0.0, 128.0, 1)
+    # People named D5 and D6: D5 is 32 pixels from them in the mean, D7 96.
+    apart = contrast(report, "distance_to_people", "gemini")
+    assert (apart.value_a, apart.value_b, apart.difference) == (32.0, 96.0, -64.0)
+    people = contrast(report, "accuracy", "human")
+    assert (people.value_a, people.value_b) == (1.0, 0.0)
+    assert not [c for c in report.contrasts if c.outcome == "distance_to_people" and c.kind == "human"]
+
+
+def test_a_contrast_that_there_is_not_says_why() -> None:
+    volleyball = [row for row in ROWS if row[0] == "volleyball"]
+    reasons = {c.outcome: c.reason for c in analyzed(volleyball).contrasts}
+    assert reasons == {
+        "accuracy": "the scenes do not say where the ball is",
+        "euclidean_error": "no rationale comes with a cell, of a scene that says where the ball is",
+        "distance_to_people": "no rationale comes with a cell, of an image that people answered",
+    }
+    (first, *_) = analyzed([row for row in ROWS if row[4] == "cot"]).contrasts
+    assert first.difference is None
+    assert first.reason == "no sport and prompt has rationales of pose and of gaze with a known outcome"
+
+
+def test_several_models_are_also_taken_together() -> None:
+    again = [(*row[:2], "other", *row[3:]) for row in ROWS if row[2] == "gemini"]
+    found = [(c.respondent, c.outcome) for c in analyzed([*ROWS, *again]).contrasts if c.statistic == "published"]
+    assert [name for name, outcome in found if outcome == "accuracy"] == ["human", "gemini", "other", None]
+
+
+def test_more_categories_are_each_compared_with_the_others() -> None:
+    three = Templates("three", "1", {"pose": ("p", "q"), "gaze": ("g", "h"), "net": ("n",)})
+    found = analyzed(templates=three)
+    assert found.categories == ("pose", "gaze", "net")
+    assert {(c.a, c.b) for c in found.contrasts} == {("pose", "others"), ("gaze", "others"), ("net", "others")}
+    assert [left.published for left in found.left_out][-1] is None
+
+
+def test_left_out_templates_are_named(report: ReasoningReport) -> None:
+    assert [(left.category, left.template) for left in report.left_out] == [
+        ("pose", "arms up"),
+        ("pose", "legs wide"),
+        ("gaze", "eyes up"),
+        ("gaze", "look there"),
+    ]
+    assert all(left.published == 1.0 for left in report.left_out)
+
+
+def test_the_signature_says_where_it_comes_from(report: ReasoningReport) -> None:
+    short, data = report.signature, report.provenance.data[:8]
+    assert short.startswith("spotball-reasoning|v:")
+    assert (
+        f"|data:{data}|embedder:synthetic/by hand|templates:two@1+{TWO.digest[:8]}|centered:neutral|boot:50|" in short
+    )
+    assert short.endswith("|labelings:20|seed:0")
+    assert ReasoningReport.model_validate_json(report.model_dump_json()) == report
+
+
+def test_a_text_without_a_direction_is_counted_and_left_out() -> None:
+    said = read_rationales(frame(), SCENES)
+    embedded: FloatArray = vectors(said.texts)
+    embedded[0] = 0.0
+    found = analyze(said, SCENES, TWO, embedded, TWO_VECTORS, embedder="synthetic", model="by hand", bootstrap=0)
+    assert found.texts.n_without_direction == 3
+    assert sum(g.n_rationales for g in found.groups) == 4
+    assert all(value.ci95 is None for g in found.groups for value in g.published.shares.values())
+    with pytest.raises(OptionError, match="no rationale is left"):
+        analyze(said, SCENES, TWO, embedded * 0, TWO_VECTORS, embedder="synthetic", model="by hand")
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    said = read_rationales(frame(), SCENES)
+    with pytest.raises(OptionError, match=r"embeddings of 5 texts have shape \(4, 3\)"):
+        analyze(said, SCENES, TWO, vectors(said.texts)[1:], TWO_VECTORS, embedder="x", model="y")
+    with pytest.raises(OptionError, match=r"embeddings of 5 templates have shape \(4, 3\)"):
+        analyze(said, SCENES, TWO, vectors(said.texts), TWO_VECTORS[1:], embedder="x", model="y")
+    with pytest.raises(OptionError, match="not among the scenes: soccer/1"):
+        analyze(said, SCENES[1:], TWO, vectors(said.texts), TWO_VECTORS, embedder="x", model="y")
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.permutations(range(len(ROWS))), st.floats(0.1, 10))
+def test_order_of_rows_and_length_of_embeddings_mean_nothing(order: list[int], length: float) -> None:
+    rows = frame([ROWS[place] for place in order])
+    said = read_rationales(rows, SCENES)
+    turned = analyze(
+        *(said, SCENES, TWO, vectors(said.texts) * length, TWO_VECTORS),
+        embedder="synthetic", model="by hand", bootstrap=50, labelings=20,  # type: ignore[arg-type]
+    )
+    plain = analyzed()
+    assert turned.signature == plain.signature
+    assert [shares(g) for g in turned.groups] == [shares(g) for g in plain.groups]
+    assert [g.published.shares["pose"].ci95 for g in turned.groups] == [
+        pytest.approx(g.published.shares["pose"].ci95) for g in plain.groups
+    ]
+    assert [c.difference for c in turned.contrasts] == pytest.approx([c.difference for c in plain.contrasts])
+
+
+def test_a_text_said_often_is_as_many_texts() -> None:
+    said = read_rationales(frame(), SCENES)
+    apart = Rationales(
+        said.rows.with_columns(text=pl.when(pl.col("text").is_not_null()).then(pl.int_range(pl.len(), dtype=pl.Int64))),
+        tuple(said.texts[place or 0] for place in said.rows["text"]),
+    )
+    options = {"embedder": "synthetic", "model": "by hand", "labelings": 20, "bootstrap": 20}
+    one = analyze(said, SCENES, TWO, vectors(said.texts), TWO_VECTORS, **options)  # type: ignore[arg-type]
+    other = analyze(apart, SCENES, TWO, vectors(apart.texts), TWO_VECTORS, **options)  # type: ignore[arg-type]
+    assert other.texts.n_duplicates == 0
+    assert other.groups == one.groups
+    assert other.contrasts == one.contrasts

@@ -1,0 +1,166 @@
+"""Categories: against plain loops, by hand, and what must always hold. All embeddings are synthetic."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import FloatArray
+from spotball_core.reasoning.classify import EMPTY, TIE, classify
+from spotball_core.reasoning.similarity import cosines, unit
+from spotball_core.reasoning.templates import load_templates
+
+SETS = {"pose": [[1.0, 0.0]], "gaze": [[0.0, 1.0]]}
+
+
+def plain_cosine(a: FloatArray, b: FloatArray) -> float:
+    dot = sum(float(x) * float(y) for x, y in zip(a, b, strict=True))
+    return dot / (math.sqrt(sum(float(x) ** 2 for x in a)) * math.sqrt(sum(float(y) ** 2 for y in b)))
+
+
+def drawn(
+    seed: int, n: int = 30, d: int = 7, sizes: tuple[int, ...] = (3, 4, 2)
+) -> tuple[FloatArray, dict[str, FloatArray]]:
+    rng = np.random.default_rng(seed)
+    sets = {f"set {place}": rng.normal(size=(size, d)) + 0.5 for place, size in enumerate(sizes)}
+    return rng.normal(size=(n, d)) + 0.5, sets
+
+
+def test_cosines_are_those_of_a_plain_loop() -> None:
+    rows, sets = drawn(0)
+    columns = np.concatenate(list(sets.values()))
+    expected = [[plain_cosine(row, column) for column in columns] for row in rows]
+    np.testing.assert_allclose(cosines(rows, columns), expected, atol=1e-14)
+    np.testing.assert_allclose(cosines(rows.astype(np.float32), columns), expected, atol=1e-6)
+
+
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, sets = drawn(1)
+    whole = cosines(rows, sets["set 0"])
+    monkeypatch.setattr("spotball_core.reasoning.similarity._BLOCK", 20)
+    np.testing.assert_allclose(cosines(rows, sets["set 0"]), whole, atol=1e-15)
+
+
+def test_similarity_is_the_plain_mean_over_each_set() -> None:
+    rows, sets = drawn(2)
+    found = classify(rows, sets, centered=False)
+    for row, similarity, number, margin in zip(rows, found.similarity, found.category, found.margin, strict=True):
+        means = [float(np.mean([plain_cosine(row, column) for column in some])) for some in sets.values()]
+        np.testing.assert_allclose(similarity, means, atol=1e-14)
+        assert number == int(np.argmax(means))
+        assert margin == pytest.approx(sorted(means)[-1] - sorted(means)[-2], abs=1e-14)
+    assert found.offset.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_by_hand_centered_on_the_rationales_themselves() -> None:
+    # (3, 4) has cosines 0.6 and 0.8, (1, 0) has 1 and 0, (0, 1) has 0 and 1: means 1.6 / 3 and 1.8 / 3.
+    found = classify([[3.0, 4.0], [1.0, 0.0], [0.0, 1.0]], SETS, centered=True)
+    np.testing.assert_allclose(found.offset, [1.6 / 3, 0.6])
+    np.testing.assert_allclose(found.similarity[0], [0.6 - 1.6 / 3, 0.2])
+    assert found.labels == ["gaze", "pose", "gaze"]
+    np.testing.assert_allclose(found.margin[0], 0.4 / 3)
+
+
+def test_by_hand_an_offset_turns_a_category_over() -> None:
+    # To a neutral (4, 3) pose has 0.8 and gaze 0.6, a head start of 0.2; a rationale that leads by less changes sides.
+    rationales = [[0.7, 0.6], [0.9, 0.2], [0.6, 0.7]]
+    assert classify(rationales, SETS, centered=False).labels == ["pose", "pose", "gaze"]
+    fair = classify(rationales, SETS, centered=True, reference=[[4.0, 3.0]])
+    np.testing.assert_allclose(fair.offset, [0.8, 0.6])
+    assert fair.labels == ["gaze", "pose", "gaze"]
+    assert fair.margin[0] == pytest.approx(0.2 - 0.1 / math.sqrt(0.85))
+
+
+def test_weights_make_groups_count_alike() -> None:
+    reference = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    found = classify([[1.0, 1.0]], SETS, centered=True, reference=reference, weights=[0.5, 0.5, 1.0])
+    np.testing.assert_allclose(found.offset, [0.5, 0.5])
+
+
+def test_what_has_no_direction_has_no_category_and_ties_are_said() -> None:
+    rows = [[0.0, 0.0], [np.nan, 1.0], [np.inf, 0.0], [1.0, 1.0], [1e-200, 0.0], [1e200, 1e199]]
+    found = classify(rows, SETS, centered=False)
+    assert found.category.tolist() == [EMPTY, EMPTY, EMPTY, TIE, 0, 0]
+    assert found.labels == ["empty", "empty", "empty", "tie", "pose", "pose"]
+    assert np.isnan(found.margin[:3]).all()
+    assert found.margin[3] == 0.0
+    assert np.isnan(found.similarity[:3]).all()
+    # Those without a direction have no part in the offset.
+    np.testing.assert_allclose(classify(rows[:4], SETS, centered=True).offset, [math.sqrt(0.5)] * 2)
+
+
+def test_no_texts_at_all() -> None:
+    assert classify(np.empty((0, 2)), SETS, centered=False).labels == []
+
+
+@pytest.mark.parametrize(
+    ("sets", "options", "said"),
+    [
+        ({"one": [[1.0, 0.0]]}, {}, "1 categories"),
+        ({"one": [[1.0, 0.0]], "two": [[1.0]]}, {}, "templates have shapes"),
+        ({"one": [[1.0, 0.0]], "two": np.empty((0, 2))}, {}, "templates have shapes"),
+        ({"one": [[1.0, 0.0, 0.0]], "two": [[1.0, 0.0, 0.0]]}, {}, "embeddings have shape"),
+        ({"one": [[1.0, 0.0]], "two": [[0.0, 0.0]]}, {}, "zero or not finite"),
+        (SETS, {"centered": True, "reference": np.empty((0, 2))}, "at least one reference text"),
+        (SETS, {"centered": True, "weights": [-1.0]}, "weights have shape"),
+        (SETS, {"centered": True, "weights": [1.0, 1.0]}, "weights have shape"),
+        (SETS, {"centered": True, "weights": [0.0]}, "at least one reference text"),
+    ],
+)
+def test_what_cannot_be_used(sets: dict[str, object], options: dict[str, object], said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        classify([[1.0, 0.5]], sets, **{"centered": False, **options})  # type: ignore[arg-type]
+
+
+# What must always hold ---------------------------------------------------------------------------------------
+
+seeds = st.integers(0, 10_000)
+
+
+@given(seeds, hnp.arrays(float, 30, elements=st.floats(1e-3, 1e3)), st.booleans())
+def test_lengths_of_embeddings_mean_nothing(seed: int, lengths: FloatArray, centered: bool) -> None:
+    rows, sets = drawn(seed)
+    one, other = (classify(each, sets, centered=centered) for each in (rows, rows * lengths[:, None]))
+    np.testing.assert_allclose(one.similarity, other.similarity, atol=1e-12)
+    assert one.labels == other.labels
+    np.testing.assert_allclose(unit(rows), unit(rows * lengths[:, None]), atol=1e-12)
+
+
+@given(seeds, st.booleans())
+def test_order_means_nothing(seed: int, centered: bool) -> None:
+    rows, sets = drawn(seed)
+    shuffled = np.random.default_rng(seed).permutation(len(rows))
+    one = classify(rows, sets, centered=centered)
+    by_row = classify(rows[shuffled], sets, centered=centered)
+    assert by_row.category.tolist() == one.category[shuffled].tolist()
+    turned = {name: some[::-1] for name, some in sets.items()}
+    assert classify(rows, turned, centered=centered).labels == one.labels
+    # Categories in another order, or by another name, are the same categories.
+    renamed = {f"new {name}": some for name, some in reversed(sets.items())}
+    assert [label.removeprefix("new ") for label in classify(rows, renamed, centered=centered).labels] == one.labels
+
+
+@given(seeds)
+def test_centered_offsets_are_0(seed: int) -> None:
+    rows, sets = drawn(seed)
+    found = classify(rows, sets, centered=True)
+    np.testing.assert_allclose(found.similarity.mean(axis=0), 0.0, atol=1e-12)
+    assert (found.margin >= 0).all()
+
+
+def test_our_templates_embed_as_their_own_category_where_words_are_directions() -> None:
+    # The plainest embedding there is: one direction a word. It says that the sets are apart, not that a model is right.
+    templates = load_templates()
+    vocabulary = sorted({word for text in templates.texts for word in text.lower().split()})
+    bags = {
+        name: np.array([[text.lower().split().count(word) for word in vocabulary] for text in texts])
+        for name, texts in templates.categories.items()
+    }
+    for name, vectors in bags.items():
+        assert set(classify(vectors, bags, centered=False).labels) == {name}

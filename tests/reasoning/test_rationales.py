@@ -1,0 +1,91 @@
+"""Reading responses with their words: as scoring reads them, each different text once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from spotball_core.errors import InputError
+from spotball_core.io.frames import write_responses
+from spotball_core.reasoning.rationales import read_rationales
+from spotball_core.schema import PredictionDistribution, Response
+from tests.reasoning.made import GRID, ROWS, SCENES, frame
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
+def test_files_of_all_kinds_read_alike(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"responses{ending}"
+    write_responses(frame(), path)
+    found = read_rationales(path, SCENES)
+    assert found.texts == ("their arms are up", "their eyes are up", "look at that", "a control", "⚽ 👀")
+    assert found.rows["text"].to_list() == [0, 1, None, 0, 2, 1, 0, 3, 4, None]
+    labels = [None if cell is None else GRID.label(cell) for cell in found.rows["cell"]]
+    assert labels == [row[7] for row in ROWS]
+    assert found.rows.select("sport", "image", "respondent", "kind", "prompt").rows() == [row[:5] for row in ROWS]
+    assert found.rows["sample"].to_list() == [str(row[5]) for row in ROWS]
+    assert found.digest == read_rationales(frame(), SCENES).digest
+
+
+def test_the_digest_is_of_what_was_said_in_whatever_order() -> None:
+    whole = read_rationales(frame(), SCENES)
+    turned = read_rationales(frame(ROWS[::-1]), SCENES)
+    assert turned.texts != whole.texts
+    assert turned.digest == whole.digest
+    other = frame().with_columns(reasoning=pl.col("reasoning").str.replace("that", "this"))
+    assert read_rationales(other, SCENES).digest != whole.digest
+    assert read_rationales(frame().with_columns(cell=pl.lit("A1")), SCENES).digest != whole.digest
+
+
+def test_answers_of_any_form(tmp_path: Path) -> None:
+    (tmp_path / "me.jsonl").write_text(
+        '{"sport": "soccer", "image": "1", "x": 300, "y": 200, "reasoning": "a"}\n'
+        '{"sport": "soccer", "image": "1", "x": 3000, "y": 200, "reasoning": "b"}\n'
+        '{"sport": "soccer", "image": "2", "row": 4, "col": 5, "reasoning": "b\\nb"}\n'
+        '{"sport": "soccer", "image": "2", "cell": "5d"}\n'
+        '{"sport": "volleyball", "image": "1", "probabilities": {"D5": 1.0}, "reasoning": "\\t b "}\n'
+    )
+    found = read_rationales([tmp_path / "me.jsonl"], SCENES)
+    assert found.rows["cell"].to_list() == [34, None, 34, 34, None]
+    assert found.rows["spread"].to_list() == [False, False, False, False, True]
+    assert found.texts == ("a", "b", "b\nb")
+    assert found.rows["text"].to_list() == [0, 1, 2, None, 1]
+    assert found.rows["respondent"].unique().to_list() == ["me"]
+
+
+def test_files_without_the_column_go_with_files_that_have_it(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("sport,image,cell\nsoccer,1,D5\n")
+    (tmp_path / "b.csv").write_text("sport,image,cell,reasoning\nsoccer,1,D5,words\n")
+    found = read_rationales([tmp_path / "a.csv", tmp_path / "b.csv"], SCENES)
+    assert found.rows.select("respondent", "text").rows() == [("a", None), ("b", 0)]
+
+
+def test_records_have_words_too() -> None:
+    about = {"sport": "soccer", "image": "1", "respondent": "me", "kind": "model"}
+    said = Response.model_validate(about | {"cell": "D5", "reasoning": "words"})
+    silent = PredictionDistribution.model_validate(about | {"probabilities": {"D5": 1.0}})
+    found = read_rationales([said, silent], SCENES)
+    assert found.texts == ("words",)
+    assert found.rows.select("cell", "spread", "text").rows() == [(34, False, 0), (None, True, None)]
+
+
+@pytest.mark.parametrize("content", ["sport,image,cell\nsoccer,1,D5\n", "sport,image,cell,reasoning\nsoccer,1,D5, \n"])
+def test_without_any_words_it_says_so_in_one_line(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "me.csv"
+    path.write_text(content)
+    with pytest.raises(InputError) as caught:
+        read_rationales(path, SCENES)
+    assert str(caught.value) == (
+        f"{path}: reasoning: found none in 1 response, expected words of the answers in a column reasoning"
+    )
+
+
+def test_what_scoring_refuses_is_refused_alike(tmp_path: Path) -> None:
+    path = tmp_path / "me.csv"
+    path.write_text("sport,image,cell,reasoning\nsoccer,1,D5,a\nsoccer,77,D5,b\n")
+    with pytest.raises(InputError, match=r"me\.csv:3: image: found '77' of soccer"):
+        read_rationales(path, SCENES)
+    (tmp_path / "shard.counts").write_bytes(b"")
+    with pytest.raises(InputError, match="found counts, which have no words"):
+        read_rationales([path, tmp_path / "shard.counts"], SCENES)

@@ -1,0 +1,137 @@
+"""Templates: our own are balanced, anybody's are checked."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from spotball_core.errors import InputError, OptionError
+from spotball_core.reasoning.keywords import keyword_categories
+from spotball_core.reasoning.templates import Templates, load_templates
+
+OWN = load_templates("pose-gaze")
+
+SPORTS = {
+    "soccer": "striker|goalkeeper|defenders|midfielder",
+    "basketball": "guard|shooter|rim|dribbler",
+    "volleyball": "setter|blockers|libero|hitter",
+}
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[a-z]+", text.lower())
+
+
+def sport_of(text: str) -> list[str]:
+    return [sport for sport, pattern in SPORTS.items() if re.search(rf"\b(?:{pattern})\b", text)]
+
+
+class TestOurOwn:
+    def test_sets_have_one_size_and_one_length(self) -> None:
+        assert OWN.names == ("pose", "gaze")
+        assert OWN.sizes == (12, 12)
+        assert len(OWN.neutral) == 12
+        for triple in zip(*OWN.categories.values(), OWN.neutral, strict=True):
+            lengths = [len(text.split()) for text in triple]
+            assert max(lengths) - min(lengths) <= 1, triple
+        assert {len(text.split()) for text in OWN.texts} <= {12, 13, 14}
+        totals = [sum(len(text.split()) for text in texts) for texts in OWN.categories.values()]
+        assert abs(totals[0] - totals[1]) <= 2
+
+    def test_each_sport_has_four_in_each_set(self) -> None:
+        for texts in (*OWN.categories.values(), OWN.neutral):
+            assert [sport_of(text) for text in texts] == [[sport] for sport in SPORTS for _ in range(4)]
+
+    def test_no_template_has_a_word_of_another_set(self) -> None:
+        for place, texts in enumerate(OWN.categories.values()):
+            assert keyword_categories(texts, OWN.keywords).tolist() == [place] * len(texts)
+            for name, patterns in OWN.keywords.items():
+                found = [any(re.search(rf"(?i)\b(?:{word})\b", text) for word in patterns) for text in texts]
+                assert set(found) == {name == OWN.names[place]}
+        assert keyword_categories(OWN.neutral, OWN.keywords).tolist() == [-2] * 12
+
+    def test_no_keyword_stands_for_both(self) -> None:
+        pose, gaze = OWN.keywords.values()
+        every = {word for text in OWN.texts for word in words(text)}
+        for word in every:
+            is_pose, is_gaze = (any(re.fullmatch(one, word) for one in some) for some in (pose, gaze))
+            assert not (is_pose and is_gaze), word
+
+    def test_a_triple_differs_in_the_cue_alone(self) -> None:
+        # What is left of both sentences without the words of their frame.
+        for pose, gaze in zip(*OWN.categories.values(), strict=True):
+            shared = set(words(pose)) & set(words(gaze))
+            assert len(shared) >= len(set(words(pose))) / 2, (pose, gaze)
+
+
+def test_the_digest_is_of_the_texts_alone() -> None:
+    one = Templates("a", "1", {"x": ("p", "q"), "y": ("r",)}, {"x": ("p",), "y": ("r",)}, ("n", "m"))
+    other = Templates("b", "2", {"y": ("r",), "x": ("q", "p")}, {"y": ("r",), "x": ("p",)}, ("m", "n"))
+    assert one.digest == other.digest
+    changed = (
+        Templates("a", "1", {"x": ("p", "q"), "y": ("s",)}, one.keywords, one.neutral),
+        Templates("a", "1", {"y": ("p", "q"), "x": ("r",)}, one.keywords, one.neutral),
+        Templates("a", "1", one.categories, {"x": ("p",), "y": ("s",)}, one.neutral),
+        Templates("a", "1", one.categories, one.keywords),
+    )
+    assert len({one.digest, *(each.digest for each in changed)}) == 5
+
+
+FILE = """
+name = "mine"
+version = "3"
+neutral = ["nothing"]
+[categories]
+near = ["close by", "at hand"]
+far = ["far off"]
+else = ["elsewhere"]
+"""
+
+
+def test_a_file_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(FILE, encoding="utf-8")
+    mine = load_templates(path)
+    assert (mine.name, mine.version, mine.names, mine.sizes) == ("mine", "3", ("near", "far", "else"), (2, 1, 1))
+    assert mine.texts == ("close by", "at hand", "far off", "elsewhere", "nothing")
+    assert mine.keywords == {}
+    assert load_templates(str(path)) == mine
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("name = 1\nx = 2", ["x: found a field of this name", "name: found 1", "version: found nothing", "categories"]),
+        (FILE.replace('"mine"', '"pose-gaze"'), ["another name"]),
+        (FILE + 'also = "text"', ["categories.also: found 'text'"]),
+        (FILE + "none = []", ["categories.none: found no sentence"]),
+        (FILE + 'twice = ["far off "]', ["'far off' 2 times"]),
+        (FILE + 'blank = [" "]', ["categories.blank: found an empty text"]),
+        (FILE.replace('["nothing"]', '[""]'), ["neutral: found an empty text"]),
+        (
+            'name = "m"\nversion = ""\ncategories = {a = ["b"]}',
+            ["version: found an empty", "found 1, expected at least 2"],
+        ),
+        (FILE + '[keywords]\nnear = ["a"]', ["keywords: found near, expected lists for near, far, else"]),
+        (FILE + '[keywords]\nnear = ["("]\nfar = ["a*"]\nelse = []', ["near: found '('", "far: found 'a*'", "no word"]),
+        (FILE + '[keywords]\nnear = ["a(?=b)"]\nfar = ["c"]\nelse = ["d"]', ["without look-around"]),
+        ("name = ", ["expected templates in TOML"]),
+    ],
+)
+def test_a_wrong_file_is_told_in_full(tmp_path: Path, content: str, said: list[str]) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_templates(path)
+    assert all(str(problem).startswith(f"{path}: ") for problem in caught.value.problems)
+    for one in said:
+        assert one in str(caught.value)
+
+
+def test_what_is_neither_a_name_nor_a_file(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="neither the project's"):
+        load_templates(str(tmp_path / "nothing.toml"))
+    with pytest.raises(OptionError, match=r"templates 'x': categories: found 1, expected at least 2"):
+        Templates("x", "1", {"a": ("b",)})

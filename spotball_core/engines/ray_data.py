@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -12,7 +13,7 @@ from typing import Any
 
 from spotball_core.counts import Counts
 from spotball_core.engines.pieces import Counted, Gathered, Piece, count_piece, pieces_of
-from spotball_core.errors import MissingExtraError, SpotballError
+from spotball_core.errors import MissingExtraError, OptionError, SpotballError
 from spotball_core.schema.scene import Scene
 
 MOST_BLOCKS = 10_000
@@ -43,6 +44,7 @@ class RayEngine:
 
         Raises:
             InputError: as `read_counts`.
+            OptionError: where no cluster answers at the address.
             SpotballError: where a worker cannot read what can be read here.
         """
         from spotball_core.io.responses import common_grid
@@ -83,6 +85,7 @@ class RayEngine:
 
         ours = not ray.is_initialized()
         if ours:
+            _check_answers(self.address)
             level = logging.INFO if self.debug else logging.ERROR
             ray.init(
                 self.address or "local",
@@ -97,3 +100,14 @@ class RayEngine:
         finally:
             if ours:
                 ray.shutdown()
+
+
+def _check_answers(address: str | None) -> None:
+    """Raise OptionError for a host and port where nothing listens: Ray would try for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if not host or "/" in host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise OptionError(f"no Ray cluster answers at {address}: {error}") from error

@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -157,6 +158,16 @@ class TestOnAClusterOfItsOwn:
         folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
         yield folder
         shutil.rmtree(folder, ignore_errors=True)
+
+    def test_nobody_answers(self, home: Path, tmp_path: Path) -> None:
+        folder = dataset(tmp_path / "set", KNOWN, a=rows_of(3, "a", seed=1))
+        with socket.socket() as bound:
+            bound.bind(("127.0.0.1", 0))  # and listens to nobody
+            address = f"127.0.0.1:{bound.getsockname()[1]}"
+            done = spotball("score", folder, "--engine", "ray", "--ray-address", address)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"error: no Ray cluster answers at {address}: ")
+        assert not any(home.iterdir())
 
     def test_it_is_gone_afterwards(self, home: Path, tmp_path: Path) -> None:
         folder = dataset(tmp_path / "set", KNOWN, a=rows_of(300, "a", seed=1), b=rows_of(300, "b", seed=2))

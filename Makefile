@@ -53,7 +53,7 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 
 # What only slow tests need.
 $(VENV)/.all: $(VENV)/.dev
-	$(PIP) install "$(TORCH)" "dask[dataframe]>=2024.12" --editable ".[local,ray]"
+	$(PIP) install "$(TORCH)" "dask[dataframe]>=2024.12" --editable ".[inspect,local,ray]"
 	touch $@
 
 $(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt

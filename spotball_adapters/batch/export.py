@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +22,13 @@ from spotball_adapters.batch.folder import (
     read_asked,
 )
 from spotball_adapters.batch.forms import AT_ONCE, Parts, line
-from spotball_adapters.picture import encoded
+from spotball_adapters.picture_files import kept
 from spotball_adapters.plan import Ask, Plan
 from spotball_adapters.prompts import Prompt
 from spotball_adapters.providers.protocol import Message, Picture, Request, Settings
 from spotball_adapters.store import SCENES, Store
 from spotball_core.errors import OptionError
-from spotball_core.io.files import replacing, replacing_folder
+from spotball_core.io.files import replacing_folder
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.scene import Scene
 
@@ -173,14 +172,8 @@ def _request(path: Path, ask: Ask, messages: tuple[Message, ...], settings: Sett
 
 def _drawn(job: Job, out: Path, wanted: set[tuple[str, str]], progress: Progress) -> dict[tuple[str, str], str]:
     """The digest of each picture, which is then in the run's folder."""
-    digests = {}
-    for scene in progress([scene for scene in job.asked if scene.key in wanted]):
-        data = encoded(scene, job.dataset).data
-        digests[scene.key] = digest = hashlib.sha256(data).hexdigest()
-        if not (path := out / PICTURES / f"{digest}.png").is_file():
-            with replacing(path) as beside:
-                beside.write_bytes(data)
-    return digests
+    shown = progress([scene for scene in job.asked if scene.key in wanted])
+    return {scene.key: kept(scene, job.dataset, out / PICTURES).stem for scene in shown}
 
 
 def _check_pictures(out: Path, shown: dict[tuple[str, str], set[str]], now: dict[tuple[str, str], str]) -> None:

@@ -8,6 +8,7 @@ from importlib.metadata import entry_points, version
 from pathlib import Path
 
 import pytest
+import typer
 
 from tests.builders import dataset, scenes
 from tests.cli.process import MODULE, SCRIPT, on_terminal, spotball
@@ -15,6 +16,12 @@ from tests.cli.process import MODULE, SCRIPT, on_terminal, spotball
 NAMES = sorted(
     entry.name for entry in entry_points(group="spotball.commands") if entry.dist and entry.dist.name == "spotball-core"
 )
+GROUPS = {"batch": ("export", "import")}
+"""Commands that have commands of their own."""
+
+COMMANDS = [name for name in NAMES if name not in GROUPS] + [
+    f"{group} {name}" for group, names in GROUPS.items() for name in names
+]
 ESCAPE = re.compile(r"\x1b\[")
 
 
@@ -37,12 +44,14 @@ class TestHelp:
     def test_the_list_says_all_that_each_first_paragraph_says(self) -> None:
         listed = " ".join(spotball("--help").stdout.split())
         for entry in entry_points(group="spotball.commands"):
-            first = (entry.load().__doc__ or "").strip().split("\n\n")[0]
+            loaded = entry.load()
+            said = loaded.info.help if isinstance(loaded, typer.Typer) else loaded.__doc__
+            first = (said or "").strip().split("\n\n")[0]
             assert f"{entry.name} {' '.join(first.split())}" in listed
 
-    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("name", COMMANDS)
     def test_of_each_command_has_an_example(self, name: str) -> None:
-        done = spotball(name, "--help")
+        done = spotball(*name.split(), "--help")
         assert (done.returncode, done.stderr) == (0, "")
         assert re.search(r"Example", done.stdout)
         assert f"spotball {name}" in re.sub(r"\s+", " ", done.stdout.split("Example", 1)[1])

@@ -1,0 +1,48 @@
+"""`spotball import-inspect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spotball_adapters.cli.reparse import summary
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet
+from spotball_core.errors import OptionError
+
+SHOWN = 5
+"""Kinds of failures that are shown."""
+
+
+def import_inspect(
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG", help="Logs of the task, .eval or .json.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help=".jsonl, .csv or .parquet.")],
+    respondent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name in the responses. Default: the model's, as in the log.")
+    ] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Turn logs that Inspect AI kept of the task spot_the_ball into a file of responses.
+
+    Replies are read anew. Samples that failed hold no reply, and are left out and counted. Needs the extra inspect.
+
+    Example: `spotball import-inspect logs/*.eval --out responses-mine.jsonl`
+    """
+    from spotball_adapters.inspect.logs import import_logs
+    from spotball_core.io.frames import write_responses
+
+    imported = import_logs(logs, respondent=respondent)
+    tell = teller(quiet)
+    for path, status in imported.unfinished.items():
+        tell(f"warning: {path}: the evaluation did not end well ({status}); what it has is taken")
+    if imported.failed:
+        tell(f"{sum(imported.failed.values()):,} samples failed, hold no reply, and are left out:")
+        for said, n in list(imported.failed.items())[:SHOWN]:
+            tell(f"  {n:,} times: {said}")
+    if imported.reading.rows.is_empty():
+        raise OptionError("the logs hold no reply")
+    write_responses(imported.reading.rows, out)
+    tell(f"{out}: {summary(imported.reading)}")

@@ -1,0 +1,153 @@
+"""Inspect's logs of the task as responses: each reply is read anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from spotball_adapters.inspect.samples import FINISH, About
+from spotball_adapters.parsing import parse
+from spotball_adapters.providers.said import shortened, writable
+from spotball_adapters.responses import Reading
+from spotball_core.errors import InputError, MissingExtraError, Problem
+from spotball_core.io.frames import COLUMNS
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalLog, EvalSample
+
+    from spotball_core.schema.scene import Scene
+
+TASK = "spot_the_ball"
+
+LOG = "a log of Inspect, .eval or .json"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What some logs hold.
+
+    Attributes:
+        reading: of the replies.
+        scenes: that were asked about, as the logs have them.
+        failed: samples without a reply, by what was said; they are left out.
+        unfinished: logs of evaluations that did not end well, and how they ended.
+    """
+
+    reading: Reading
+    scenes: tuple[Scene, ...]
+    failed: Mapping[str, int]
+    unfinished: Mapping[str, str]
+
+
+def import_logs(paths: Sequence[Path], *, respondent: str | None = None) -> Imported:
+    """The replies in some logs, `.eval` or `.json`, of the task `spot_the_ball`.
+
+    Args:
+        respondent: the name that the responses bear; by default the model's, as the log has it.
+
+    Raises:
+        InputError: for a file that is no log of the task, a sample that two logs hold, or scenes that differ between
+            logs. A sample is an image, a prompt and an epoch of a respondent.
+        MissingExtraError: without Inspect.
+    """
+    gathered = _Gathered(respondent)
+    for path in paths:
+        gathered.add(path)
+    return gathered.imported()
+
+
+class _Gathered:
+    def __init__(self, respondent: str | None) -> None:
+        self._respondent = respondent
+        self._columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
+        self._scenes: dict[tuple[str, str], Scene] = {}
+        self._seen: dict[tuple[str, str, str, str, int], str] = {}
+        self._failed: Counter[str] = Counter()
+        self._unparsed: Counter[str] = Counter()
+        self._unfinished: dict[str, str] = {}
+        self._problems: list[Problem] = []
+
+    def add(self, path: Path) -> None:
+        header = _header(path)
+        if header.eval.task.rpartition("/")[2] != TASK:
+            found = f"a log of the task {header.eval.task!r}"
+            raise InputError([Problem(str(path), None, "task", found, f"one of {TASK!r}")])
+        if header.status != "success":
+            self._unfinished[str(path)] = header.status
+        respondent = self._respondent or header.eval.model
+        for sample in _samples(path):
+            try:
+                self._add(str(path), sample, respondent)
+            except ValidationError as error:
+                detail = error.errors(include_url=False)[0]
+                field = f"{sample.id}: metadata." + ".".join(map(str, detail["loc"]))
+                self._problems.append(Problem(str(path), None, field, "none that fits", detail["msg"]))
+
+    def _add(self, path: str, sample: EvalSample, respondent: str) -> None:
+        about = About.model_validate(sample.metadata)
+        scene, key = about.scene, (respondent, about.prompt, *about.scene.key, sample.epoch)
+        if self._scenes.setdefault(scene.key, scene) != scene:
+            found = f"another scene {'/'.join(scene.key)} than in the logs before"
+            self._problems.append(Problem(path, None, "scene", found, "logs of one dataset"))
+        if sample.error is not None:
+            self._failed[shortened(sample.error.message)] += 1
+            return
+        if (before := self._seen.setdefault(key, path)) != path:
+            found = f"sample {sample.epoch} of {respondent}, {about.prompt}, {'/'.join(scene.key)}, as in {before}"
+            expected = "each sample once: give one of the logs, or import each under a --respondent of its own"
+            self._problems.append(Problem(path, None, "epoch", found, expected))
+            return
+        parsed = parse(sample.output.completion, scene.layout, finish=FINISH.get(sample.output.stop_reason, "other"))
+        if parsed.problem:
+            self._unparsed[parsed.problem] += 1
+        reasoning = parsed.reasoning and writable(parsed.reasoning)
+        values = (*scene.key, respondent, "model", about.prompt, sample.epoch, None, parsed.cell, reasoning)
+        for column, value in zip(COLUMNS, values, strict=True):
+            self._columns[column].append(value)
+
+    def imported(self) -> Imported:
+        import polars as pl
+
+        if self._problems:
+            raise InputError(self._problems)
+        schema = {column: pl.Int64 if column == "sample" else pl.String for column in COLUMNS}
+        rows = pl.DataFrame(self._columns, schema=schema)
+        reading = Reading(rows, dict(self._unparsed.most_common()), (), len(rows))
+        return Imported(reading, tuple(self._scenes.values()), dict(self._failed.most_common()), self._unfinished)
+
+
+def _header(path: Path) -> EvalLog:
+    if not path.is_file():
+        raise InputError([Problem(str(path), None, "file", "nothing there", LOG)])
+    try:
+        from inspect_ai.log import read_eval_log
+    except ImportError as error:
+        raise MissingExtraError("Reading logs of Inspect", "inspect") from error
+    try:
+        return read_eval_log(str(path), header_only=True)
+    except Exception as error:
+        # Whatever the library makes of bytes that are no log.
+        raise _unreadable(path, error) from error
+
+
+def _samples(path: Path) -> Iterator[EvalSample]:
+    """The samples of a log, one at a time where its form allows: their pictures may be larger than the memory."""
+    from inspect_ai.log import read_eval_log, read_eval_log_samples
+
+    try:
+        if path.suffix == ".json":
+            yield from read_eval_log(str(path)).samples or ()
+        else:
+            yield from read_eval_log_samples(str(path), all_samples_required=False)
+    except Exception as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    found = shortened(f"{type(error).__name__}: {error}", 120)
+    return InputError([Problem(str(path), None, "file", found, LOG)])

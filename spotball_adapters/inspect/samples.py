@@ -1,0 +1,90 @@
+"""What a sample of the task knows of its image.
+
+It stands in the log, which can then be scored and imported without the dataset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from spotball_adapters.prompts import Prompt
+from spotball_adapters.providers.protocol import Finish
+from spotball_core.schema.record import Name, Record
+from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    from spotball_core.counts import Counts
+
+FINISH: Mapping[str, Finish] = {
+    "stop": "stop",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "filtered",
+}
+"""Why a reply ended, by Inspect's words for it; any other word is "other"."""
+
+
+class Reference(Record):
+    """What others answered about the image: how often each cell, as `Counts.table` has it."""
+
+    respondent: Name
+    kind: str
+    counts: tuple[tuple[int | None, int, int], ...]
+
+
+class About(Record):
+    """A sample's metadata: the scene, the prompt, and what the reference answered."""
+
+    scene: Scene
+    prompt: Name
+    version: str
+    digest: str
+    reference: Reference | None = Field(default=None)
+
+    @classmethod
+    def of(cls, scene: Scene, prompt: Prompt, reference: Reference | None) -> About:
+        """The metadata of a sample."""
+        return cls(scene=scene, prompt=prompt.name, version=prompt.version, digest=prompt.digest, reference=reference)
+
+
+def references(counts: Counts, respondent: str) -> dict[tuple[str, str], Reference]:
+    """A respondent's counts, by image, over all prompts."""
+    import polars as pl
+
+    mine = counts.table.filter(pl.col("respondent") == respondent)
+    summed = mine.group_by("sport", "image", "kind", "cell", maintain_order=True).agg(pl.col("n", "parts").sum())
+    found: dict[tuple[str, str], Any] = {}
+    for sport, image, kind, *count in summed.iter_rows():
+        found.setdefault((sport, image), (kind, []))[1].append(tuple(count))
+    return {key: Reference(respondent=respondent, kind=kind, counts=tuple(rows)) for key, (kind, rows) in found.items()}
+
+
+def counted(answers: Iterable[tuple[About, str | None]], respondent: str) -> Counts:
+    """The counts of some answers, and of the reference on their images.
+
+    Args:
+        answers: each the cell's label, or None if it is unparsed.
+        respondent: who answered.
+    """
+    import polars as pl
+
+    from spotball_core.counts import Counts
+
+    rows: list[tuple[Any, ...]] = []
+    known: dict[tuple[str, str], About] = {}
+    for about, cell in answers:
+        scene = about.scene
+        known.setdefault(scene.key, about)
+        place = None if cell is None else scene.layout.index(cell)
+        rows.append((*scene.key, respondent, "model", about.prompt, place, 1, 0))
+    for about in known.values():
+        if about.reference:
+            who = (about.reference.respondent, about.reference.kind, "reference")
+            rows += [(*about.scene.key, *who, *count) for count in about.reference.counts]
+    columns = ("sport", "image", "respondent", "kind", "prompt", "cell", "n", "parts")
+    grid = next(iter(known.values())).scene.grid
+    table = pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
+    return Counts.of(table, rows=grid.rows, cols=grid.cols)

@@ -1,0 +1,91 @@
+"""The task's scorer: each reply's cell as everywhere in this package, and the core's metrics over all replies."""
+
+from __future__ import annotations
+
+from spotball_adapters.inspect.names import named
+from spotball_adapters.inspect.samples import FINISH, About, counted
+from spotball_adapters.parsing import parse
+from spotball_core.errors import MissingExtraError
+from spotball_core.scoring import score
+
+try:
+    from inspect_ai.scorer import (
+        CORRECT,
+        INCORRECT,
+        NOANSWER,
+        Metric,
+        SampleScore,
+        Score,
+        Scorer,
+        Target,
+        Value,
+        metric,
+        scorer,
+    )
+    from inspect_ai.solver import TaskState
+except ImportError as error:
+    raise MissingExtraError("The task for Inspect", "inspect") from error
+
+RESPONDENT = "this model"
+"""What the scored model is called beside the reference."""
+
+
+@metric(name=named("spot_the_ball_metrics"), scores="unreduced")
+def spot_the_ball_metrics() -> Metric:
+    """Every metric of `spotball score` under its standard policy, for each sport, as SPORT/KEY.
+
+    Each epoch counts as a reply of its own: reducing an image's epochs to one score would lose what the metrics are
+    made from. Without a value stands what is not defined, such as a distance from a reference that there is not.
+    """
+
+    def compute(scores: list[SampleScore]) -> Value:
+        if not scores:
+            return {}
+        known: dict[str, About] = {}
+        answers = []
+        for one in scores:
+            name = str(one.sample_id)
+            if name not in known:
+                known[name] = About.model_validate(one.sample_metadata)
+            answers.append((known[name], one.score.answer))
+        abouts = list(known.values())
+        reference = next((about.reference.respondent for about in abouts if about.reference), None)
+        report = score(
+            counted(answers, RESPONDENT),
+            [about.scene for about in abouts],
+            reference=reference,
+            by=("sport", "respondent"),
+            bootstrap=0,
+        )
+        values: dict[str, str | int | float | bool | None] = {}
+        for group in report.groups:
+            if group.respondent == RESPONDENT:
+                values |= {f"{group.sport}/{key}": one.value for key, one in group.metrics.items()}
+                values |= {
+                    f"{group.sport}/n_images": group.n_images,
+                    f"{group.sport}/n_responses": group.n_responses,
+                    f"{group.sport}/n_unparsed": group.n_unparsed,
+                }
+        return {name: value for name, value in values.items() if value is not None}
+
+    return compute
+
+
+@scorer(metrics=[spot_the_ball_metrics()], name=named("spot_the_ball_scorer"))
+def spot_the_ball_scorer() -> Scorer:
+    """A reply's cell as its answer: correct if the ball is there; no answer without a cell or without a known truth."""
+
+    async def score_reply(state: TaskState, target: Target) -> Score:
+        about = About.model_validate(state.metadata)
+        output = state.output
+        parsed = parse(output.completion, about.scene.layout, finish=FINISH.get(output.stop_reason, "other"))
+        truth = about.scene.ball_cells
+        correct = CORRECT if truth and parsed.cell in truth else INCORRECT
+        return Score(
+            value=NOANSWER if parsed.cell is None or truth is None else correct,
+            answer=parsed.cell,
+            explanation=parsed.reasoning or parsed.problem,
+            metadata={"problem": parsed.problem},
+        )
+
+    return score_reply

@@ -1,0 +1,138 @@
+"""The task: one prompt, asked about every image of a dataset, as often as the paper asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from spotball_adapters.inspect.names import named
+from spotball_adapters.inspect.samples import About, Reference, references
+from spotball_adapters.inspect.scorer import spot_the_ball_scorer
+from spotball_adapters.picture_files import kept
+from spotball_adapters.plan import limited
+from spotball_adapters.prompts import Prompt, load_prompt
+from spotball_adapters.providers.presets import SETTINGS
+from spotball_core.errors import MissingExtraError, OptionError
+from spotball_core.io.dataset import SCENES, response_files
+from spotball_core.io.responses import common_grid, read_counts
+from spotball_core.io.scenes import read_scenes
+from spotball_core.schema.scene import Scene
+
+try:
+    from inspect_ai import Epochs, Task, task
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ChatMessage, ChatMessageUser, ContentImage, ContentText, GenerateConfig, get_model
+    from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
+    from platformdirs import user_cache_dir
+except ImportError as error:
+    raise MissingExtraError("The task for Inspect", "inspect") from error
+
+SAMPLES, CHAIN_SAMPLES = 50, 20
+"""Epochs of a prompt, and of one that asks questions first: how often the paper asked."""
+
+HUMAN = "human"
+
+
+@task(name=named("spot_the_ball"))
+def spot_the_ball(
+    dataset: str,
+    prompt: str = "base",
+    samples: int | None = None,
+    reference: str | None = None,
+    controls: bool = False,
+    pictures: str | None = None,
+) -> Task:
+    """Where is the ball that was removed from this image?
+
+    Args:
+        dataset: folder with scenes.jsonl and the images.
+        prompt: base, cue, cot, or a file of one's own.
+        samples: replies to each image, as epochs; by default those of the paper: 50, and 20 where the prompt asks
+            questions first.
+        reference: the respondent among the dataset's responses that the model is compared with; by default human,
+            where there are such responses.
+        controls: ask about images in which the ball is visible as well.
+        pictures: folder for the images with their grids; by default one in the user's cache.
+
+    Raises:
+        OptionError: for a dataset without images to ask about, or a reference that nobody is called.
+        InputError: for a dataset, a prompt or an image that cannot be used.
+    """
+    folder = Path(dataset)
+    known = read_scenes(folder / SCENES)
+    common_grid(known)
+    # Sports in turn, so that the first images are of all of them.
+    scenes = limited([scene for scene in known if controls or not scene.control], None)
+    if not scenes:
+        raise OptionError(f"{dataset}: all images are controls, which are asked about with controls=true")
+    asked = load_prompt(prompt)
+    compared = _references(folder, known, reference)
+    shown = Path(pictures) if pictures else Path(user_cache_dir("spotball-core"), "pictures")
+    return Task(
+        dataset=MemoryDataset(
+            [_sample(scene, asked, compared.get(scene.key), kept(scene, folder, shown)) for scene in scenes],
+            name=folder.resolve().name,
+        ),
+        solver=questions_first(prompt) if asked.questions else generate(),
+        scorer=spot_the_ball_scorer(),
+        epochs=Epochs(samples or (CHAIN_SAMPLES if asked.questions else SAMPLES)),
+        config=GenerateConfig(temperature=SETTINGS.temperature),
+    )
+
+
+@solver(name=named("questions_first"))
+def questions_first(prompt: str) -> Solver:
+    """Ask a prompt's questions one by one, each in its own conversation, then for the cell, with the answers.
+
+    Args:
+        prompt: as the task's.
+    """
+    asked = load_prompt(prompt)
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        # The picture as Inspect prepared it: it reads no files while a sample runs.
+        picture = next(part for part in state.user_prompt.content if isinstance(part, ContentImage))
+        answers = []
+        for index in range(len(asked.questions)):
+            (question,) = asked.question(index)
+            output = await get_model().generate([_message(picture, question.text)])
+            answers.append(output.completion)
+        about = state.metadata_as(About)
+        state.store.set("answers", answers)
+        state.messages = _messages(picture, asked, about.scene, answers)
+        return await generate(state)
+
+    return solve
+
+
+def _sample(scene: Scene, prompt: Prompt, reference: Reference | None, picture: Path) -> Sample:
+    pending = [f"[the answer to question {index + 1}]" for index in range(len(prompt.questions))]
+    return Sample(
+        id=_id(scene),
+        input=_messages(ContentImage(image=str(picture)), prompt, scene, pending),
+        target=list(scene.ball_cells or ()),
+        metadata=About.of(scene, prompt, reference).model_dump(mode="json"),
+    )
+
+
+def _id(scene: Scene) -> str:
+    """An image's name, in which the slash between sport and image is the only one."""
+    return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in scene.key)
+
+
+def _messages(picture: ContentImage, prompt: Prompt, scene: Scene, answers: Sequence[str]) -> list[ChatMessage]:
+    return [_message(picture, message.text) for message in prompt.final(scene.sport, answers)]
+
+
+def _message(picture: ContentImage, text: str) -> ChatMessageUser:
+    return ChatMessageUser(content=[picture, ContentText(text=text)])
+
+
+def _references(folder: Path, scenes: Sequence[Scene], named: str | None) -> dict[tuple[str, str], Reference]:
+    """What the reference answered about each image; nothing where none is named and there are no people."""
+    if named is None and not any(folder.glob("responses*")):
+        return {}
+    found = references(read_counts(response_files(folder), scenes), named or HUMAN)
+    if named and not found:
+        raise OptionError(f"reference: nobody is called {named!r} among the responses of {folder}")
+    return found

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from spotball_core.io import samples
+from spotball_core.io.numbers import number
 from spotball_core.io.sources import Source
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     if "x" in columns or "probabilities" in columns:
         carried |= {"apart": (point | spread).sum(), "point": point.any(), "spread": spread.any()}
     if "sample" in columns:
+        rows = rows.with_columns(number("sample").alias(samples.NUMBER))
         carried |= samples.sums(columns, by)
     groups = rows.group_by(by).agg(**carried)
     if "apart" not in carried:
@@ -73,17 +75,9 @@ def _added(groups: Sequence[pl.DataFrame]) -> pl.DataFrame:
     import polars as pl
 
     together = pl.concat(groups)
-    ways = {
-        "n": pl.Expr.sum,
-        "apart": pl.Expr.sum,
-        "point": pl.Expr.any,
-        "spread": pl.Expr.any,
-        "samples": pl.Expr.sum,
-        "low": pl.Expr.min,
-        "high": pl.Expr.max,
-        "hashes": pl.Expr.sum,
-        "people": pl.Expr.any,
-    }
-    by = [column for column in together.columns if column not in ways]
-    sums = {name: way(pl.col(name)) for name, way in ways.items() if name in together.columns}
+    sums = {name: pl.col(name).sum() for name in ("n", "apart")}
+    sums |= {name: pl.col(name).any() for name in ("point", "spread")}
+    if "samples" in together.columns:
+        sums |= samples.summed()
+    by = [column for column in together.columns if column not in sums]
     return together.group_by(by).agg(**sums).select(together.columns)

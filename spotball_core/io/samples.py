@@ -34,19 +34,19 @@ def sums(columns: list[str], by: list[str]) -> dict[str, pl.Expr]:
     """What the groups of a pass over rows need to carry for `out_of_order`.
 
     Args:
-        columns: of the rows.
+        columns: of the rows, which also have their sample's number as `NUMBER`.
         by: what they are grouped by. Participants who are not told apart by it are only noticed: they may be as many
             as there are rows.
     """
     import polars as pl
 
-    value = number("sample")
+    value = pl.col(NUMBER)
     people = pl.col("participant").is_not_null() if "participant" in columns else pl.lit(False)
     return {
         "samples": pl.col("sample").count(),
         "low": value.min(),
         "high": value.max(),
-        "hashes": pl.when(value.is_not_null()).then(value.hash()).sum(),
+        "hashes": value.hash().sum(),
         "people": pl.lit(False) if "participant" in by else people.any(),
     }
 

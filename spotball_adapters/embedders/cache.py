@@ -48,7 +48,7 @@ _VECTORS = """
         vector BLOB NOT NULL,
         cut INTEGER NOT NULL,
         PRIMARY KEY (model, text)
-    ) WITHOUT ROWID"""
+    )"""
 
 _NUMBERS = np.dtype("<f4")
 
@@ -194,13 +194,16 @@ def _get(
         model, dimension = _model(connection, who) or (0, 0)
         there, cut = np.zeros(len(keys), dtype=bool), np.zeros(len(keys), dtype=bool)
         vectors: Vectors = np.full((len(keys), dimension), np.nan, dtype=np.float32)
-        query = "SELECT vector, cut FROM vectors WHERE model = ? AND text = ?"
-        for place, key in enumerate(keys):
-            if row := connection.execute(query, (model, key)).fetchone():
-                there[place], cut[place] = True, bool(row[1])
-                if len(row[0]) != dimension * _NUMBERS.itemsize:
-                    raise _damaged(path)
-                vectors[place] = np.frombuffer(row[0], dtype=_NUMBERS)
+        connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (place INTEGER PRIMARY KEY, text BLOB NOT NULL)")
+        connection.execute("DELETE FROM wanted")
+        connection.execute("BEGIN")
+        connection.executemany("INSERT INTO wanted VALUES (?, ?)", enumerate(keys))
+        connection.execute("COMMIT")
+        query = "SELECT place, vector, vectors.cut FROM wanted CROSS JOIN vectors USING (text) WHERE model = ?"
+        for place, vector, was_cut in connection.execute(query, (model,)):
+            if len(vector) != dimension * _NUMBERS.itemsize:
+                raise _damaged(path)
+            there[place], cut[place], vectors[place] = True, bool(was_cut), np.frombuffer(vector, dtype=_NUMBERS)
         if not np.isfinite(vectors[there]).all():
             raise _damaged(path)
         return there, Batch(vectors, cut)

@@ -126,12 +126,15 @@ async def embed_texts(
     if new:
         await _Embedding(embedder, cache, options, told).run([(key, different[key].text) for key in new])
         there, found = cache.get(keys)
+    cut = np.array([one.cut for one in sent], dtype=bool)
+    if len(keys) == len(sent):
+        return Embedded(found.vectors, cut | found.cut, len(keys), len(new))
     place = {key: number for number, key in enumerate(keys)}
-    rows = np.array([place.get(one.key, -1) for one in sent], dtype=np.int64)
-    vectors = np.vstack([found.vectors, np.zeros((1, found.vectors.shape[1]), dtype=np.float32)])[rows]
-    own_cut = np.array([one.cut for one in sent], dtype=bool)
-    model_cut = np.append(found.cut, False)[rows]
-    return Embedded(vectors, own_cut | model_cut, len(keys), len(new))
+    rows = np.array([place[one.key] if one.text else -1 for one in sent], dtype=np.int64)
+    vectors = np.zeros((len(sent), found.vectors.shape[1]), dtype=np.float32)
+    vectors[rows >= 0] = found.vectors[rows[rows >= 0]]
+    cut[rows >= 0] |= found.cut[rows[rows >= 0]]
+    return Embedded(vectors, cut, len(keys), len(new))
 
 
 def _different(sent: Sequence[Sent]) -> dict[bytes, Sent]:

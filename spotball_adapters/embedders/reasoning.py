@@ -71,10 +71,13 @@ class ReasoningJob:
         """
         found = asyncio.run(self._embed(told))
         n = len(self.used)
-        vectors = np.zeros((len(self.rationales.texts), found.vectors.shape[1]), dtype=np.float32)
-        vectors[self.used] = found.vectors[:n]
-        truncated = np.zeros(len(vectors), dtype=bool)
-        truncated[self.used] = found.cut[:n]
+        vectors, truncated = found.vectors[:n], found.cut[:n]
+        if n < len(self.rationales.texts):
+            every = np.zeros((len(self.rationales.texts), vectors.shape[1]), dtype=np.float32)
+            every[self.used] = vectors
+            was_cut = np.zeros(len(every), dtype=bool)
+            was_cut[self.used] = truncated
+            vectors, truncated = every, was_cut
         return analyze(
             self.rationales,
             self.scenes,

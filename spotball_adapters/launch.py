@@ -157,7 +157,7 @@ def launch(
         if pictures:
             # All of them before the first request: what cannot be drawn should cost nothing.
             digests = {s.key: hashlib.sha256(pictures.of(s).data).hexdigest() for s in progress(job.asked)}
-            _check_pictures(out, store.pictures(), digests)
+            check_pictures(out, store.pictures(), digests)
         session = store.start_session(_options_of(job, options), _packages(job.provider))
         runner = Runner(job.provider, job.plan(done), pictures, digests, store, session, job.settings, options)
         asyncio.run(_asking(runner, job.provider, quiet=quiet))
@@ -214,7 +214,17 @@ def _interrupts(runner: Runner) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _check_pictures(out: Path, shown: Mapping[tuple[str, str], set[str]], now: Mapping[tuple[str, str], str]) -> None:
+def check_pictures(out: Path, shown: Mapping[tuple[str, str], set[str]], now: Mapping[tuple[str, str], str]) -> None:
+    """See that the pictures are those that a run's answers were given to.
+
+    Args:
+        out: the run's folder.
+        shown: digests of the pictures that were shown, by image.
+        now: digest of the picture that is to be shown, by image.
+
+    Raises:
+        OptionError: naming images with another one.
+    """
     other = ["/".join(key) for key, digest in now.items() if shown.get(key, {digest}) != {digest}]
     if other:
         listed = ", ".join(other[:5]) + (f" and {len(other) - 5} more" if len(other) > 5 else "")

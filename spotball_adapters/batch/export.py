@@ -22,6 +22,7 @@ from spotball_adapters.batch.folder import (
     read_asked,
 )
 from spotball_adapters.batch.forms import AT_ONCE, Parts, line
+from spotball_adapters.launch import check_pictures
 from spotball_adapters.picture_files import kept
 from spotball_adapters.plan import Ask, Plan
 from spotball_adapters.prompts import Prompt
@@ -117,7 +118,7 @@ def export(
         if not due:
             return Exported(None, manifest, again)
         pictures = _drawn(job, out, {ask.scene.key for ask, _ in due}, progress)
-        _check_pictures(out, store.pictures(), pictures)
+        check_pictures(out, store.pictures(), pictures)
         number, folder = next_batch(out)
         with replacing_folder(folder) as beside:
             parts = Parts(beside)
@@ -174,16 +175,6 @@ def _drawn(job: Job, out: Path, wanted: set[tuple[str, str]], progress: Progress
     """The digest of each picture, which is then in the run's folder."""
     shown = progress([scene for scene in job.asked if scene.key in wanted])
     return {scene.key: kept(scene, job.dataset, out / PICTURES).stem for scene in shown}
-
-
-def _check_pictures(out: Path, shown: dict[tuple[str, str], set[str]], now: dict[tuple[str, str], str]) -> None:
-    other = ["/".join(key) for key, digest in now.items() if shown.get(key, {digest}) != {digest}]
-    if other:
-        listed = ", ".join(other[:5]) + (f" and {len(other) - 5} more" if len(other) > 5 else "")
-        raise OptionError(
-            f"{out} holds answers to other pictures of {listed}: the images have changed since, or the way their grid "
-            "is drawn. Take another folder with --out."
-        )
 
 
 def _unanswered(out: Path, plan: Plan) -> int:

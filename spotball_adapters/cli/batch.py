@@ -68,7 +68,7 @@ def export_command(
     Example: `spotball batch export data --prompt base,cue --samples 50 --temperature 0.6 --out run-batch`
     """
     from spotball_adapters.batch.export import Job, export
-    from spotball_adapters.cli.run import _prompts
+    from spotball_adapters.cli.run import prompts_of
     from spotball_adapters.plan import limited
     from spotball_adapters.providers.protocol import Settings
     from spotball_adapters.providers.ranges import check_ranges
@@ -81,7 +81,7 @@ def export_command(
         raise OptionError(f"{dataset}: all images are controls, which are asked about with --controls")
     settings = Settings(temperature=temperature, top_p=top_p, max_output_tokens=max_output_tokens, seed=seed)
     check_ranges(settings, "a batch", max_temperature=2.0)
-    job = Job(dataset, scenes, asked, _prompts(prompt, samples), settings, model)
+    job = Job(dataset, scenes, asked, prompts_of(prompt, samples), settings, model)
 
     def drawing(known: Iterable[Scene]) -> Iterable[Scene]:
         found = list(known)

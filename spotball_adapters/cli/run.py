@@ -164,11 +164,16 @@ def _named(
         settings = Settings(**together)
     if provider is None or model is None:
         raise OptionError("name a --provider and a --model, or a --preset")
-    return _Named(provider, model, _prompts(prompt or DEFAULT_PROMPTS, samples), respondent or model, settings)
+    return _Named(provider, model, prompts_of(prompt or DEFAULT_PROMPTS, samples), respondent or model, settings)
 
 
-def _prompts(named: str, samples: str | None) -> tuple[tuple[Prompt, int], ...]:
-    """Each prompt with the number of its samples."""
+def prompts_of(named: str, samples: str | None) -> tuple[tuple[Prompt, int], ...]:
+    """Each prompt with the number of its samples, as `--prompt` and `--samples` say.
+
+    Raises:
+        OptionError: for samples that are no numbers, or not as many as prompts.
+        InputError: for a prompt that cannot be used.
+    """
     from spotball_adapters.prompts import load_prompt
 
     prompts = [load_prompt(part.strip()) for part in named.split(",") if part.strip()]

@@ -40,6 +40,10 @@ def report(
             help="Where the scenes' images are. Default: the datasets, and beside --scenes.",
         ),
     ] = None,
+    reasoning: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Add what rationales speak of: JSON as `spotball reasoning` writes it."),
+    ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -52,11 +56,13 @@ def report(
     Example: `spotball report data --reference human --out report`
     """
     from spotball_core.groups import Scoring
+    from spotball_core.reasoning.records import read_reasoning
     from spotball_core.report.build import PAGE, write_report
     from spotball_core.schema.policy import ScorePolicy
     from spotball_core.scoring import load
 
     tell = teller(quiet)
+    said = read_reasoning(reasoning) if reasoning else None
     counts, known = load([str(path) for path in paths], scenes, participants=True)
     named = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
     choices = named(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
@@ -68,9 +74,9 @@ def report(
         from rich.console import Console
 
         with Console(stderr=True).status("reading") as status:
-            written = write_report(scoring, known, out, image_folders=folders, tell=status.update)
+            written = write_report(scoring, known, out, image_folders=folders, reasoning=said, tell=status.update)
     else:
-        written = write_report(scoring, known, out, image_folders=folders, tell=tell)
+        written = write_report(scoring, known, out, image_folders=folders, reasoning=said, tell=tell)
     for warning in written.warnings:
         tell(f"warning: {warning}")
     tell(f"wrote {out / PAGE}")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final, Literal
 
+from pydantic import ValidationError
+
+from spotball_core.errors import InputError, Problem
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval, MetricValue
 from spotball_core.schema.response import Kind
@@ -287,3 +291,20 @@ class ReasoningReport(Record):
     panels: tuple[Panel, ...]
     left_out: tuple[LeftOut, ...]
     contrasts: tuple[CategoryContrast, ...]
+
+
+def read_reasoning(path: Path) -> ReasoningReport:
+    """A report that was written as JSON.
+
+    Raises:
+        InputError: for a file that is none.
+    """
+    try:
+        return ReasoningReport.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InputError([Problem(str(path), None, "file", str(error), "a file that can be read")]) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "file"
+        expected = "what `spotball reasoning --format json` writes"
+        raise InputError([Problem(str(path), None, where, first["msg"], expected)]) from error

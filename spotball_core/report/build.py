@@ -9,7 +9,15 @@ from pathlib import Path
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.groups import Scoring
 from spotball_core.io.files import replacing_folder
-from spotball_core.report import sections_gallery, sections_people, sections_players, sections_scores, sections_tables
+from spotball_core.reasoning.records import ReasoningReport
+from spotball_core.report import (
+    sections_gallery,
+    sections_people,
+    sections_players,
+    sections_reasoning,
+    sections_scores,
+    sections_tables,
+)
 from spotball_core.report.analysis import Analysis, analyze
 from spotball_core.report.canvas import Frame, plain_style
 from spotball_core.report.figures import guess_maps, save_figure
@@ -29,6 +37,7 @@ def write_report(
     out: str | Path,
     *,
     image_folders: Sequence[str | Path] = (),
+    reasoning: ReasoningReport | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> ScoreReport:
     """Write the report of a scoring into a folder: report.html, report.json and figures/.
@@ -40,6 +49,7 @@ def write_report(
         scenes: those of the scoring, in its order.
         out: the folder.
         image_folders: where the scenes' image files may be; their paths are relative to one of these.
+        reasoning: what rationales speak of, for a section of its own; none without.
         tell: hears what is being done.
 
     Returns:
@@ -55,7 +65,7 @@ def write_report(
     check_replaceable(out)
     with plain_style():
         analysis = analyze(scoring, scenes, tell)
-        sections = all_sections(analysis, [Path(folder) for folder in image_folders])
+        sections = all_sections(analysis, [Path(folder) for folder in image_folders], reasoning)
         try:
             with replacing_folder(out) as beside:
                 _fill(beside, analysis, sections, tell)
@@ -73,7 +83,9 @@ def check_installed() -> None:
         raise MissingExtraError("The report", "report") from error
 
 
-def all_sections(analysis: Analysis, image_folders: Sequence[Path] = ()) -> tuple[Section, ...]:
+def all_sections(
+    analysis: Analysis, image_folders: Sequence[Path] = (), reasoning: ReasoningReport | None = None
+) -> tuple[Section, ...]:
     """Every section of the page, in its order."""
     return (
         sections_tables.headline(analysis),
@@ -85,6 +97,7 @@ def all_sections(analysis: Analysis, image_folders: Sequence[Path] = ()) -> tupl
         sections_scores.center(analysis),
         sections_people.where(analysis),
         sections_people.mixture(analysis),
+        *([sections_reasoning.words(reasoning)] if reasoning else []),
         sections_players.density(analysis),
         sections_players.thresholds(analysis),
         sections_gallery.images(analysis, image_folders),
@@ -118,10 +131,10 @@ def _fill(folder: Path, analysis: Analysis, sections: Sequence[Section], tell: C
     figures = folder / FIGURES
     figures.mkdir()
     svgs = {}
-    for picture in (picture for section in sections for picture in section.pictures):
+    for signature, picture in ((section.signature, one) for section in sections for one in section.pictures):
         tell(f"drawing {picture.name}")
         svgs[picture.name] = _panels(picture)
-        frame = Frame(picture.title, (picture.caption, analysis.report.signature))
+        frame = Frame(picture.title, (picture.caption, signature or analysis.report.signature))
         figure = picture.chart.draw(range(picture.chart.n), frame)
         for ending in (".png", ".svg"):
             save_figure(figure, figures / f"{picture.name}{ending}")

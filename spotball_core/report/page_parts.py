@@ -105,6 +105,7 @@ class Section:
         maps: heat maps, a row for each sport.
         tables: tables.
         gallery: cards of images, behind the tables.
+        signature: of its numbers, where they are not of the report's scoring.
     """
 
     name: str
@@ -116,3 +117,4 @@ class Section:
     maps: tuple[MapRow, ...] = ()
     tables: tuple[Table, ...] = ()
     gallery: Gallery | None = None
+    signature: str = ""

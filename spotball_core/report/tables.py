@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from spotball_core.metrics.registry import METRICS, Metric
@@ -28,16 +28,25 @@ CSV_COLUMNS = (
 )
 
 
-def print_table(report: ScoreReport, console: Console) -> None:
-    """Print a report as tables, one a family of metrics, its warnings, and its signature at the foot.
+Titled = tuple[str, int, list[str], list[list[str]]]
+"""A table: its title, how many of its columns are names, heads and rows."""
 
-    A family that is wider than the console is printed in several tables, so that no number is cut.
+
+def print_table(report: ScoreReport, console: Console) -> None:
+    """Print a report as tables, one a family of metrics, its warnings, and its signature at the foot."""
+    print_tables(_sections(report), _foot(report), console)
+
+
+def print_tables(tables: Iterable[Titled], foot: str, console: Console) -> None:
+    """Print tables and what stands beneath them.
+
+    A table that is wider than the console is printed in several, so that no number is cut.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    for title, n_names, heads, rows in _sections(report):
+    for title, n_names, heads, rows in tables:
         widths = [_width(head, [row[i] for row in rows]) for i, head in enumerate(heads)]
         for number, columns in enumerate(columns_that_fit(widths, n_names, console.width)):
             table = Table(title=None if number else title, title_justify="left", title_style="bold", header_style="")
@@ -51,7 +60,7 @@ def print_table(report: ScoreReport, console: Console) -> None:
             for row in rows:
                 table.add_row(*(Text(row[i]) for i in columns))
             console.print(table)
-    console.print(Text(_foot(report)), soft_wrap=True)
+    console.print(Text(foot), soft_wrap=True)
 
 
 def _width(head: str, cells: list[str]) -> int:
@@ -74,6 +83,11 @@ def columns_that_fit(widths: list[int], n_names: int, width: int) -> Iterator[li
 
 def to_text(report: ScoreReport, *, to_terminal: bool = False) -> str:
     """The report as `print_table` prints it: as wide as it needs, or as the terminal that standard output is."""
+    return tables_as_text(_sections(report), _foot(report), to_terminal=to_terminal)
+
+
+def tables_as_text(tables: Iterable[Titled], foot: str, *, to_terminal: bool = False) -> str:
+    """Tables as `print_tables` prints them: as wide as they need, or as the terminal that standard output is."""
     import sys
 
     from rich.console import Console
@@ -81,17 +95,22 @@ def to_text(report: ScoreReport, *, to_terminal: bool = False) -> str:
     on_terminal = to_terminal and sys.stdout.isatty()
     out = io.StringIO()
     console = Console(file=out, width=Console().width if on_terminal else _WIDE, force_terminal=on_terminal or None)
-    print_table(report, console)
+    print_tables(tables, foot, console)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def to_markdown(report: ScoreReport) -> str:
     """The report as Markdown tables, one a family of metrics, with the signature at the foot."""
+    return tables_as_markdown(_sections(report), _foot(report))
+
+
+def tables_as_markdown(tables: Iterable[Titled], foot: str) -> str:
+    """Tables in Markdown, and what stands beneath them."""
     lines: list[str] = []
-    for title, n_names, heads, rows in _sections(report):
+    for title, n_names, heads, rows in tables:
         rules = ["---"] * n_names + ["---:"] * (len(heads) - n_names)
         lines += [f"**{title}**", "", _row(heads), _row(rules), *(_row(row) for row in rows), ""]
-    return "\n".join([*lines, *(f"{line}  " for line in _foot(report).splitlines())]) + "\n"
+    return "\n".join([*lines, *(f"{line}  " for line in foot.splitlines())]) + "\n"
 
 
 def to_csv(report: ScoreReport) -> str:
@@ -125,7 +144,7 @@ def to_csv(report: ScoreReport) -> str:
     return out.getvalue()
 
 
-def _sections(report: ScoreReport) -> Iterator[tuple[str, int, list[str], list[list[str]]]]:
+def _sections(report: ScoreReport) -> Iterator[Titled]:
     """Title, number of columns that are names, heads and rows of each table.
 
     Who answered, then one table a family of metrics, then the noise ceiling where there is one.
@@ -157,7 +176,7 @@ def _sections(report: ScoreReport) -> Iterator[tuple[str, int, list[str], list[l
         yield from _ceilings(report)
 
 
-def _ceilings(report: ScoreReport) -> Iterator[tuple[str, int, list[str], list[list[str]]]]:
+def _ceilings(report: ScoreReport) -> Iterator[Titled]:
     """How close people come to each other, and how close the groups come to them."""
     unit, digits = report.policy.wasserstein_unit, 1 if report.policy.wasserstein_unit == "px" else 3
     heads = ["sport", "participants", "images", f"Half of them to the other half ({unit})", f"Uniform ({unit})"]

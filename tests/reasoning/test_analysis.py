@@ -211,7 +211,10 @@ def test_order_of_rows_and_length_of_embeddings_mean_nothing(order: list[int], l
     said = read_rationales(rows, SCENES)
     turned = analyze(
         *(said, SCENES, TWO, vectors(said.texts) * length, TWO_VECTORS),
-        embedder="synthetic", model="by hand", bootstrap=50, labelings=20,  # type: ignore[arg-type]
+        embedder="synthetic",
+        model="by hand",
+        bootstrap=50,
+        labelings=20,  # type: ignore[arg-type]
     )
     plain = analyzed()
     assert turned.signature == plain.signature

@@ -1,0 +1,94 @@
+"""Figure 7: the share of each category, among people by sport, among models by sport and by prompt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spotball_core.errors import OptionError
+from spotball_core.reasoning.records import Panel as Groups
+from spotball_core.reasoning.records import ReasoningGroup, ReasoningReport
+from spotball_core.report.canvas import Frame, plain_style
+from spotball_core.report.charts_dots import Dot, DotChart, Panel, Rule
+from spotball_core.report.figures import save_figure
+from spotball_core.report.look import INK, THEME
+from spotball_core.report.numbers import plural, quantity, shortened, told
+from spotball_core.report.page_parts import Picture
+
+NAME = "reasoning"
+
+_MARKERS = ("o", "^", "s", "v", "P", "X", "<", ">", "h")
+_ROOM = 22
+"""Characters of a sport's, a prompt's or a category's name, at most."""
+
+
+def draw(report: ReasoningReport, path: str | Path) -> None:
+    """Write the figure as PNG or SVG, by the file's ending.
+
+    Raises:
+        OptionError: for another ending, or if there are neither people nor models.
+    """
+    with plain_style():
+        shown = picture(report)
+        frame = Frame(shown.title, (shown.caption, report.signature))
+        save_figure(shown.chart.draw(range(shown.chart.n), frame), path)
+
+
+def picture(report: ReasoningReport) -> Picture:
+    """The figure with its words.
+
+    Raises:
+        OptionError: if there are neither people nor models.
+    """
+    if not report.panels:
+        raise OptionError("there are neither people's rationales nor models' to draw; baselines have no panel")
+    chart = DotChart(
+        tuple(_panel(one, report) for one in report.panels),
+        "share of the rationales",
+        lambda value: quantity(value, "share"),
+        percent=True,
+    )
+    drawn = ", with the 95% bootstrap interval over images" if report.provenance.bootstrap else ""
+    caption = (
+        f"Dots: share of the rationales that are closest to the category's sentences, as published{drawn}. "
+        f"Short lines: the share without the sets' offset ({_corpus(report)}). All rationales of a row count alike."
+    )
+    return Picture(NAME, "What rationales speak of", caption, chart, tuple(map(_words, report.panels)))
+
+
+def _corpus(report: ReasoningReport) -> str:
+    neutral = report.provenance.centered_on == "neutral"
+    return "measured on neutral sentences" if neutral else "measured on the rationales themselves"
+
+
+def name_of(group: ReasoningGroup) -> str:
+    """What a panel's group is told apart by: its sport or its prompt."""
+    return group.sport or group.prompt or ""
+
+
+def _panel(panel: Groups, report: ReasoningReport) -> Panel:
+    color = THEME["people"][0] if panel.name.startswith("people") else INK
+    dots = tuple(
+        Dot(
+            respondent=shortened(name_of(group), _ROOM),
+            prompt=shortened(category, _ROOM),
+            color=color,
+            marker=_MARKERS[place % len(_MARKERS)],
+            value=share.value,
+            ends=share.ci95,
+            tick=group.centered.shares[category].value,
+        )
+        for group in panel.groups
+        for place, (category, share) in enumerate(group.published.shares.items())
+    )
+    n = sum(group.n_rationales for group in panel.groups)
+    return Panel(panel.name, plural(n, "rationale"), dots, (Rule(1 / len(report.categories), "equal shares"),))
+
+
+def _words(panel: Groups) -> str:
+    """What a panel says, in numbers."""
+    groups = (
+        f"{name_of(group)} "
+        + ", ".join(f"{category} {told(share, 'share')}" for category, share in group.published.shares.items())
+        for group in panel.groups
+    )
+    return f"{panel.name}: {'; '.join(groups)}."

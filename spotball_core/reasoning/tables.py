@@ -1,0 +1,238 @@
+"""The analysis of rationales as text: on a terminal, as CSV, as Markdown. Every form carries the signature."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from spotball_core.reasoning.figure import name_of
+from spotball_core.reasoning.records import (
+    Alignment,
+    CategoryContrast,
+    LeftOut,
+    ReasoningGroup,
+    ReasoningReport,
+    Relabeling,
+    TextCounts,
+)
+from spotball_core.report.numbers import interval, number
+from spotball_core.report.tables import Titled, tables_as_markdown, tables_as_text
+from spotball_core.schema.report import Interval, MetricValue
+
+UNITS = {"accuracy": "share", "euclidean_error": "px", "distance_to_people": "px"}
+OUTCOMES = {
+    "accuracy": "Accuracy (%)",
+    "euclidean_error": "Euclidean error (px)",
+    "distance_to_people": "Distance to people (px)",
+}
+
+CSV_COLUMNS = (
+    *("panel", "sport", "respondent", "kind", "prompt", "n_images", "n_rationales", "n_empty", "statistic", "quantity"),
+    *("category", "value", "ci95_low", "ci95_high", "expected", "p", "signature"),
+)
+
+_NAMES = ["sport", "respondent", "prompt"]
+
+
+def to_text(report: ReasoningReport, *, to_terminal: bool = False) -> str:
+    """The report as tables in text: as wide as they need, or as the terminal that standard output is."""
+    return tables_as_text(_tables(report), "\n".join(_foot(report)), to_terminal=to_terminal)
+
+
+def to_markdown(report: ReasoningReport) -> str:
+    """The report as Markdown tables, with the signature at the foot."""
+    return tables_as_markdown(_tables(report), "\n".join(_foot(report)))
+
+
+def to_csv(report: ReasoningReport) -> str:
+    """The report as CSV, full precision: a line for each number of each group, then of Figure 7, then contrasts."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    panels = [("", report.groups), *((panel.name, panel.groups) for panel in report.panels)]
+    for panel, groups in panels:
+        for group in groups:
+            name = (panel, group.sport, group.respondent, group.kind, group.prompt)
+            counts = (group.n_images, group.n_rationales, group.n_empty)
+            for line in _lines(group):
+                writer.writerow((*name, *counts, *line, report.signature))
+    for one in report.contrasts:
+        low, high = one.ci95 or (None, None)
+        whose = ("", None, one.respondent, one.kind, None, one.n_images, one.n_a + one.n_b, None)
+        what = (one.statistic, f"contrast.{one.outcome}", f"{one.a} - {one.b}", one.difference, low, high, None, None)
+        writer.writerow((*whose, *what, report.signature))
+    return out.getvalue()
+
+
+def _lines(group: ReasoningGroup) -> Iterator[tuple[object, ...]]:
+    """Statistic, quantity, category, value, interval, expected value and p of each number of a group."""
+    for statistic, found in (("published", group.published), ("centered", group.centered)):
+        for category, share in found.shares.items():
+            yield statistic, "share", category, share.value, *(share.ci95 or (None, None)), None, None
+        mean = found.margin.mean
+        yield statistic, "margin", None, mean.value, *(mean.ci95 or (None, None)), None, None
+        for quantity, test in (("margin_test", found.margin_test), ("share_test", found.share_test)):
+            yield statistic, quantity, None, test.observed, None, None, test.expected, test.p
+    yield "centered", "changed", None, group.changed, None, None, None, None
+    if group.keywords is not None:
+        for quantity in ("covered", "share", "kappa"):
+            value = getattr(group.keywords, quantity)
+            yield "published", f"keywords.{quantity}", None, value, None, None, None, None
+
+
+def _tables(report: ReasoningReport) -> Iterator[Titled]:
+    heads = [f"{category} (%)" for category in report.categories]
+    names = [[str(part) for part in (group.sport, group.respondent, group.prompt)] for group in report.groups]
+    yield (
+        "As published: the larger mean cosine",
+        3,
+        [*_NAMES, "images", "rationales", "empty", *heads],
+        [[*name, *_counts(group), *_shares(group.published)] for name, group in zip(names, report.groups, strict=True)],
+    )
+    yield (
+        "Centered: without the sets' offset",
+        3,
+        [*_NAMES, *heads, "changed (%)"],
+        [
+            [*name, *_shares(group.centered), number(group.changed, "share")]
+            for name, group in zip(names, report.groups, strict=True)
+        ],
+    )
+    yield (
+        "How far to trust it",
+        3,
+        [*_NAMES, *_trust_heads(report)],
+        [[*name, *_trust(group)] for name, group in zip(names, report.groups, strict=True)],
+    )
+    if report.panels:
+        yield (
+            "Figure 7",
+            2,
+            ["panel", "", "images", "rationales", *heads, *(f"centered: {head}" for head in heads)],
+            [
+                [
+                    *(panel.name, name_of(group), f"{group.n_images:,}", f"{group.n_rationales:,}"),
+                    *(*_shares(group.published), *_shares(group.centered)),
+                ]
+                for panel in report.panels
+                for group in panel.groups
+            ],
+        )
+    yield (
+        "One template left out: rationales that keep their category",
+        2,
+        ["category", "template that matters most", "published (%)", "centered (%)"],
+        [
+            [one.category, one.template, *(_kept(kept) for kept in (one.published, one.centered))]
+            for one in least(report)
+        ],
+    )
+    heads = ["outcome", "respondent", "statistic", "a", "b", "rationales", "of a", "of b", "a - b"]
+    yield "What a category goes with", 5, heads, [_contrast(one) for one in report.contrasts if one.reason is None]
+
+
+def _counts(group: ReasoningGroup) -> list[str]:
+    return [f"{n:,}" for n in (group.n_images, group.n_rationales, group.n_empty)]
+
+
+def _shares(found: Alignment) -> list[str]:
+    return [_said(share, "share") for share in found.shares.values()]
+
+
+def _said(value: MetricValue, unit: str) -> str:
+    return "-" if value.value is None else _with(number(value.value, unit), value.ci95, unit)
+
+
+def _with(text: str, ends: Interval | None, unit: str) -> str:
+    return f"{text}\n{interval(ends, unit)}" if ends else text
+
+
+def _trust_heads(report: ReasoningReport) -> list[str]:
+    heads = ["margin", "by random labels", "p", "centered margin", "by random labels", "p"]
+    if any(group.keywords for group in report.groups):
+        heads += ["with keywords (%)", "agree (%)", "kappa"]
+    return heads
+
+
+def _trust(group: ReasoningGroup) -> list[str]:
+    cells = []
+    for found in (group.published, group.centered):
+        cells += [_said(found.margin.mean, ""), f"{found.margin_test.expected:.3f}", say_p(found.margin_test)]
+    if (words := group.keywords) is not None:
+        cells.append(number(words.covered, "share"))
+        cells.append("-" if words.share is None else number(words.share, "share"))
+        cells.append("-" if words.kappa is None else f"{words.kappa:.2f}")
+    return cells
+
+
+def say_p(test: Relabeling) -> str:
+    """A p value with the digits that it has."""
+    return f"{test.p:.4f}" if test.p < 0.01 else f"{test.p:.3f}"
+
+
+def least(report: ReasoningReport) -> list[LeftOut]:
+    """Of each category, the template whose leaving out changes most rationales."""
+    found = []
+    for category in report.categories:
+        its = [one for one in report.left_out if one.category == category]
+        known = [one for one in its if one.published is not None] or its
+        found.append(min(known, key=lambda one: 1.0 if one.published is None else one.published))
+    return found
+
+
+def _kept(share: float | None) -> str:
+    return "-" if share is None else number(share, "share")
+
+
+def _contrast(one: CategoryContrast) -> list[str]:
+    unit = UNITS[one.outcome]
+    values = ["-" if value is None else number(value, unit) for value in (one.value_a, one.value_b)]
+    difference = "-" if one.difference is None else _with(number(one.difference, unit), one.ci95, unit)
+    who = one.respondent or "all models"
+    return [OUTCOMES[one.outcome], who, one.statistic, one.a, one.b, f"{one.n_a:,} / {one.n_b:,}", *values, difference]
+
+
+def _foot(report: ReasoningReport) -> Iterator[str]:
+    yield from (f"warning: {warning}" for warning in report.warnings)
+    yield from (f"- {note}" for note in _missing(report))
+    yield counted(report.texts)
+    for offset in report.offsets:
+        listed = ", ".join(f"{category} {value:.3f}" for category, value in offset.similarity.items())
+        which = "neutral sentences" if offset.texts == "neutral" else "rationales, groups alike"
+        yield f"mean cosine over {offset.n_texts:,} {which}: {listed}; head start {offset.spread:.3f}"
+    if report.provenance.bootstrap:
+        yield "[95% bootstrap interval over images]"
+    yield f"p: mean margin against {report.provenance.labelings:,} random labelings of the templates"
+    yield "of a, of b: means within sport, respondent and prompt, weighted over them"
+    yield report.signature
+
+
+def counted(texts: TextCounts) -> str:
+    """How many texts there are, and how many of each kind that is out of the ordinary."""
+    parts = [
+        f"{texts.n_responses:,} responses",
+        f"{texts.n_empty:,} without words",
+        f"{texts.n_unique:,} different texts",
+        f"{texts.n_duplicates:,} said before",
+        f"{texts.n_without_letters:,} without letters",
+        f"{texts.n_seem_not_english:,} that seem not English",
+    ]
+    if texts.n_truncated is not None:
+        parts.append(f"{texts.n_truncated:,} read in part")
+    if texts.n_without_direction:
+        parts.append(f"{texts.n_without_direction:,} that the embedder gave no direction")
+    if texts.n_controls:
+        parts.append(f"{texts.n_controls:,} to controls left out")
+    return f"{'; '.join(parts)}; the longest has {texts.longest:,} words"
+
+
+def _missing(report: ReasoningReport) -> Iterator[str]:
+    """Why contrasts are missing: each reason once, with outcomes and respondents."""
+    places: dict[str, dict[str, None]] = {}
+    for one in report.contrasts:
+        if one.reason is not None:
+            where = f"{OUTCOMES[one.outcome].partition(' (')[0]} of {one.respondent or 'all models'}"
+            places.setdefault(one.reason, {})[where] = None
+    for reason, names in places.items():
+        yield f"{', '.join(names)}: {reason}"

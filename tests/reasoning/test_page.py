@@ -1,0 +1,43 @@
+"""`spotball report --reasoning`: the section stands on the page, with its figure and its own signature."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spotball_core.report.build import write_report
+from tests.cli.process import spotball
+from tests.reasoning.test_analysis import analyzed
+from tests.report.markup import parsed
+from tests.report.study import scoring_of, write_study
+
+
+def test_the_command_adds_the_section(tmp_path: Path) -> None:
+    study, report = write_study(tmp_path / "study"), analyzed()
+    (tmp_path / "reasoning.json").write_text(report.model_dump_json(), encoding="utf-8")
+    options = ["--bootstrap", "0", "--reference", "human", "--quiet"]
+    done = spotball("report", study, *options, "--reasoning", tmp_path / "reasoning.json", "--out", tmp_path / "out")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    page = parsed((tmp_path / "out/report.html").read_text(encoding="utf-8"))
+    sections = [one for one in page.all("main")[0].children if one.tag == "section"]
+    names = [one.attributes["id"] for one in sections]
+    assert names.index("reasoning") == names.index("mixture") + 1
+    assert [link.attributes["href"] for link in page.all("nav")[0].all("a")] == [f"#{name}" for name in names]
+    mine = sections[names.index("reasoning")]
+    assert report.signature in mine.text
+    assert [one.attributes["role"] for one in mine.all("svg")] == ["img"] * 3
+    assert len(mine.all("table")) == 3
+    figure = (tmp_path / "out/figures/reasoning.svg").read_text(encoding="utf-8")
+    assert report.signature in figure
+    assert (tmp_path / "out/figures/reasoning.png").is_file()
+    # A report with the section is an earlier report: it may be replaced, here by one without.
+    write_report(*scoring_of(study, bootstrap=0), tmp_path / "out")
+    assert not (tmp_path / "out/figures/reasoning.png").exists()
+
+
+def test_another_file_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "study")
+    (tmp_path / "reasoning.json").write_text("{}", encoding="utf-8")
+    done = spotball("report", study, "--reasoning", tmp_path / "reasoning.json", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "expected what `spotball reasoning --format json` writes" in done.stderr
+    assert not (tmp_path / "out").exists()

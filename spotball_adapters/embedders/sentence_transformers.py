@@ -35,7 +35,7 @@ class SentenceTransformersEmbedder:
     """One model that the sentence-transformers library can load, by its name on the Hugging Face Hub or its folder.
 
     Batches are embedded one at a time, in a thread, in 32-bit numbers on the fastest device. The first one loads the
-    model. A model in a folder is known by the content of its files, whatever the folder is called.
+    model. A model in a folder is called by the content of its files, whatever the folder is called.
 
     Raises:
         MissingExtraError: without the library.
@@ -57,8 +57,9 @@ class SentenceTransformersEmbedder:
         self._source = str(folder) if folder.is_dir() else named
         if not folder.is_dir() and (folder.is_absolute() or named.startswith((".", "~")) or named.count("/") > 1):
             raise OptionError(f"--model: {named}: there is no such folder")
-        self.model = folder.resolve().name if folder.is_dir() else named
-        self.identity: Mapping[str, str] = {"files": _digest(folder)} if folder.is_dir() else {}
+        files = _digest(folder) if folder.is_dir() else None
+        self.model = f"local@{files[:12]}" if files else named
+        self.identity: Mapping[str, str] = {"files": files} if files else {}
         self.max_batch = MAX_BATCH
         self._loaded: Any = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=self.name)
@@ -85,13 +86,13 @@ class SentenceTransformersEmbedder:
         from spotball_adapters.providers.local_sampling import is_no_memory
 
         if self._loaded is None:
-            self._loaded = _load(self._source, self.model)
+            self._loaded = _load(self._source)
         try:
             found = self._loaded.encode(texts, batch_size=_AT_ONCE, convert_to_numpy=True, show_progress_bar=False)
         except RuntimeError as error:
             if not is_no_memory(error):
                 raise
-            raise PermanentError(f"{self.model}: there is not enough memory for {_AT_ONCE} texts at a time") from None
+            raise PermanentError(f"{self._source}: there is not enough memory for {_AT_ONCE} texts at a time") from None
         return Batch(np.asarray(found, dtype=np.float32), self._cut(texts))
 
     def _cut(self, texts: list[str]) -> Any:
@@ -108,7 +109,7 @@ def embedder(access: EmbedderAccess) -> Embedder:
     return SentenceTransformersEmbedder(access)
 
 
-def _load(source: str, name: str) -> Any:
+def _load(source: str) -> Any:
     from sentence_transformers import SentenceTransformer
 
     from spotball_adapters.providers.local_model import disable_progress_bars, one_line, picked_device
@@ -119,11 +120,11 @@ def _load(source: str, name: str) -> Any:
     try:
         return SentenceTransformer(source, device=picked_device())
     except (OSError, ValueError, ImportError) as error:
-        raise PermanentError(f"{name}: cannot be loaded: {one_line(error)}") from error
+        raise PermanentError(f"{source}: cannot be loaded: {one_line(error)}") from error
     except RuntimeError as error:
         if not is_no_memory(error):
             raise
-        raise PermanentError(f"{name}: there is not enough memory for the model") from error
+        raise PermanentError(f"{source}: there is not enough memory for the model") from error
 
 
 def _digest(folder: Path) -> str:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 from spotball_adapters.embedders.cache import CACHE
+from spotball_adapters.embedders.find import names
 from spotball_adapters.embedders.texts import as_sent
 from spotball_core.io.dataset import read_dataset
 from spotball_core.reasoning.analysis import analyze
@@ -26,6 +28,8 @@ from tests.adapters import faults
 from tests.adapters.runs import ENV, KEY, Done, dataset, here, said
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_embeddings import OpenAIEmbeddings, vector_of
+from tests.cli.process import on_terminal
+from tests.conftest import ROOT
 
 ODD = {
     "empty": "",
@@ -174,6 +178,19 @@ def test_templates_of_ones_own(data: Path, server: LoopbackServer, tmp_path: Pat
     assert done.returncode == 0, said(done)
     assert json.loads(done.stdout)["categories"] == ["near", "far"]
     assert {"It is close.", "It is far."} <= set(asked(server))
+
+
+def test_the_embedders_that_there_are() -> None:
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["spotball.embedders"]
+    assert {"gemini", "openai", "sentence-transformers"} == set(table) <= set(names())
+
+
+def test_a_terminal_has_a_bar(data: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    status, seen = on_terminal(*arguments(data, server.url), columns=100)
+    assert status == 0, seen
+    assert "━" in seen
+    assert "\n47 of 47 texts embedded\n" in seen
 
 
 class TestWhatGoesWrong:

@@ -15,7 +15,6 @@ import pytest
 from scripts.reasoning_confusion import PAGE_DATA, measured
 from spotball_adapters.embedders.find import find
 from spotball_adapters.embedders.protocol import Embedder, EmbedderAccess
-from spotball_adapters.embedders.sentence_transformers import SentenceTransformersEmbedder
 from spotball_adapters.providers.protocol import PermanentError
 from spotball_core.errors import OptionError
 from tests.adapters.embedding import Tiny, batch, embed
@@ -69,10 +68,11 @@ def test_what_is_beyond_the_models_length_changes_nothing_and_is_told(model: Pat
 def test_a_model_in_a_folder_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
     copy = tmp_path / "another name"
     shutil.copytree(model, copy)
-    first, second = SentenceTransformersEmbedder(EmbedderAccess(str(model))), made(copy)
-    assert second.identity == first.identity
+    path = tmp_path / "cache.sqlite"
+    assert embed(TEXTS, made(model), path).n_new == len(TEXTS)
+    assert embed(TEXTS, made(copy), path).n_new == 0
     (copy / "README.md").write_text("changed")
-    assert made(copy).identity != first.identity
+    assert embed(TEXTS, made(copy), path).n_new == len(TEXTS)
 
 
 def test_ten_thousand_texts_of_which_few_differ_are_few(model: Path, tmp_path: Path) -> None:

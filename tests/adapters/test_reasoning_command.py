@@ -190,7 +190,7 @@ def test_a_terminal_has_a_bar(data: Path, server: LoopbackServer, monkeypatch: p
     status, seen = on_terminal(*arguments(data, server.url), columns=100)
     assert status == 0, seen
     assert "━" in seen
-    assert "\n47 of 47 texts embedded\n" in seen
+    assert "47 of 47 texts embedded\n" in seen
 
 
 class TestWhatGoesWrong:

@@ -35,6 +35,9 @@ except ImportError as error:
 STORM = 10
 """So many requests in a row that failed on every attempt end a run."""
 
+HELD = 64 * 2**20
+"""Bytes of pictures that are held in memory. All of the benchmark's are; of more, the first ones."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -131,7 +134,8 @@ class Runner:
         """Why it stopped before the end, in a few words."""
         self.error: BaseException | None = None
         """The error that stopped it, if one did."""
-        self._failed_in_row = self._replies_counted = 0
+        self._failed_in_row = self._replies_counted = self._held_bytes = 0
+        self._held: dict[tuple[str, str], Picture] = {}
         self._gate = Gate(requests_per_minute=options.requests_per_minute, tokens_per_minute=options.tokens_per_minute)
         self._backlog = Backlog(plan.chains(provider.max_samples))
         # A disk that is slower than the answers come must not fill the memory with them.
@@ -313,7 +317,16 @@ class Runner:
             self.stop(f"{tally.tokens:,} tokens were used, --max-tokens is {most:,}")
 
     def _picture(self, scene: Scene) -> Picture:
-        return self._pictures.of(scene) if self._pictures else Picture(b"", "", scene.width, scene.height)
+        if self._pictures is None:
+            return Picture(b"", "", scene.width, scene.height)
+        if (held := self._held.get(scene.key)) is not None:
+            return held
+        picture = self._pictures.of(scene)
+        # Images come round in turn: to let go of the oldest for the newest would be to find none of them again.
+        if self._held_bytes + len(picture.data) <= HELD:
+            self._held[scene.key] = picture
+            self._held_bytes += len(picture.data)
+        return picture
 
     def _after_storing(self, records: Sequence[Record], failure: BaseException | None) -> None:
         replies = 0

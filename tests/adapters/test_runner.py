@@ -14,11 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spotball_adapters import runner as runner_module
+from spotball_adapters.picture import Pictures, encoded
+from spotball_adapters.plan import Plan
 from spotball_adapters.prompts import Prompt
-from spotball_adapters.providers.protocol import Answer, PermanentError, Request, TransientError
+from spotball_adapters.providers.protocol import Answer, PermanentError, Request, Settings, TransientError
 from spotball_adapters.runner import STORM, Options, Runner, StormError
-from spotball_adapters.store import STORE
+from spotball_adapters.store import STORE, Store
+from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
+from tests.adapters.runs import dataset
 from tests.adapters.tiny import BASE, CHAIN, QUICK, Tiny, runner_of
 from tests.builders import scene
 
@@ -144,6 +149,25 @@ def test_a_server_that_gives_fewer_than_asked_for_is_asked_for_the_rest(tmp_path
     assert set(replies(tmp_path)) == expected((BASE, 5))
     # The first of all asks for five; since it gives one, all others ask for one, images in turn.
     assert [request.samples for request in provider.requests][:5] == [(1, 2, 3, 4, 5), (1,), (1,), (2,), (2,)]
+
+
+@pytest.mark.parametrize("held", [0, 20_000, 10**9])
+def test_each_request_has_its_scenes_picture_whatever_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
+) -> None:
+    data = dataset(tmp_path / "data", images=5)
+    scenes = read_scenes(data / "scenes.jsonl")
+    pictures, provider = Pictures(data, None), Tiny()
+    monkeypatch.setattr(runner_module, "HELD", held)
+
+    async def main() -> None:
+        with Store(tmp_path / "run") as store:
+            plan, session = Plan(scenes, ((BASE, 3),), {}), store.start_session({}, {})
+            await Runner(provider, plan, pictures, {}, store, session, Settings(), QUICK).run()
+
+    asyncio.run(main())
+    assert len(provider.requests) == 15
+    assert all(request.picture == encoded(request.scene, data) for request in provider.requests)
 
 
 class TestFaults:

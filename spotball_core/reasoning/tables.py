@@ -16,7 +16,7 @@ from spotball_core.reasoning.records import (
     Relabeling,
     TextCounts,
 )
-from spotball_core.report.numbers import interval, number
+from spotball_core.report.numbers import interval, number, plural
 from spotball_core.report.tables import Titled, tables_as_markdown, tables_as_text
 from spotball_core.schema.report import Interval, MetricValue
 
@@ -199,8 +199,9 @@ def _foot(report: ReasoningReport) -> Iterator[str]:
     yield counted(report.texts)
     for offset in report.offsets:
         listed = ", ".join(f"{category} {value:.3f}" for category, value in offset.similarity.items())
-        which = "neutral sentences" if offset.texts == "neutral" else "rationales, groups alike"
-        yield f"mean cosine over {offset.n_texts:,} {which}: {listed}; head start {offset.spread:.3f}"
+        which = plural(offset.n_texts, "neutral sentence" if offset.texts == "neutral" else "rationale")
+        alike = "" if offset.texts == "neutral" else ", groups alike"
+        yield f"mean cosine over {which}{alike}: {listed}; head start {offset.spread:.3f}"
     if report.provenance.bootstrap:
         yield "[95% bootstrap interval over images]"
     yield f"p: mean margin against {report.provenance.labelings:,} random labelings of the templates"

@@ -1,10 +1,11 @@
-"""Ray's worker processes, found among all that run here; and a script that kills one half-way through a count."""
+"""Ray's worker processes, found among all that run here; and a script that kills one in the midst of a count."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -39,16 +40,27 @@ def parent(process: int) -> int | None:
         return None
 
 
+def first_at_work(mark: str, seconds: float = 30) -> int:
+    """The first of `busy_workers` to be seen; for a moment there may be none."""
+    end = time.monotonic() + seconds
+    while not (found := busy_workers(mark)):
+        if time.monotonic() > end:
+            raise TimeoutError(f"no worker was at work for {seconds} s")
+        time.sleep(0.002)
+    return found[0]
+
+
 def main(address: str, scenes: str, shards: str, out: str) -> None:
-    """Count the shards on the cluster at the address, and kill a worker that is at it once half are done."""
+    """Count the shards on the cluster at the address, and kill a worker that is at it once the first is done."""
     from spotball_core.engines import engine_named
     from spotball_core.io.counts_file import write_counts
     from spotball_core.io.scenes import read_scenes
 
     def watch(pieces: Iterable[object], total: int) -> Iterator[object]:
         for done, one in enumerate(pieces):
-            if done == total // 2:
-                worker = busy_workers(address)[0]
+            # Ray counts ahead of what is taken: later there might be nobody left at work.
+            if done == 1:
+                worker = first_at_work(address)
                 os.kill(worker, signal.SIGKILL)
                 print(f"killed {worker} with {done} of {total} done")
             yield one

@@ -103,6 +103,9 @@ def spotball(
 
 def main() -> None:
     """Run the command; an error that the user can mend is one message and exit status 2."""
+    for library in ("PYTORCH", "JAX", "CUPY", "TENSORFLOW"):
+        # POT would load each that is installed, which takes seconds; no command gives it their arrays.
+        os.environ.setdefault(f"POT_BACKEND_DISABLE_{library}", "1")
     try:
         app()
     except SpotballError as error:

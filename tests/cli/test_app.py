@@ -243,3 +243,16 @@ def test_help_on_a_terminal_of_80_columns() -> None:
     assert status == 0
     assert "Score predictions" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_other_array_libraries_stay_unloaded(tmp_path: Path) -> None:
+    shares = [{"image": str(i), "probabilities": {"A1": 0.3, "B2": 0.3, "C3": 0.4}} for i in range(3)]
+    other = [{"image": str(i), "probabilities": {"D4": 0.5, "E5": 0.1, "F6": 0.4}} for i in range(3)]
+    folder = dataset(tmp_path / "set", scenes("0", "1", "2"), me=shares, you=other)
+    (tmp_path / "torch.py").write_text("raise SystemExit('torch was loaded')")
+    options = ("score", folder, "--reference", "responses-you", "--format", "json")
+    # Shares are solved by POT, which looks for PyTorch unless told not to.
+    looks = spotball(*options, env={"PYTHONPATH": str(tmp_path), "POT_BACKEND_DISABLE_PYTORCH": ""})
+    assert "torch was loaded" in looks.stderr
+    done = spotball(*options, env={"PYTHONPATH": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (0, "")

@@ -64,7 +64,8 @@ class RayEngine:
         import ray
         from ray.exceptions import RayError
 
-        known = ray.put(tuple(scenes))
+        shared: Sequence[Scene] = tuple(scenes)
+        known = ray.put(shared)
 
         def count(row: dict[str, Any]) -> dict[str, Any]:
             return asdict(count_piece(Piece(**row), ray.get(known), participants=participants))

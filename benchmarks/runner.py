@@ -24,11 +24,11 @@ import numpy as np
 from measure import figure, process
 from PIL import Image
 
-from spotball_adapters.launch import Job
 from spotball_adapters.prompts import load_prompt
 from spotball_adapters.providers.openai import OpenAI
 from spotball_adapters.providers.protocol import Access, Request, Settings
 from spotball_adapters.runner import Options, Runner
+from spotball_adapters.scene_job import SceneJob
 from spotball_adapters.store import Store
 from spotball_core.synthetic import synthetic_scenes
 
@@ -108,7 +108,7 @@ def write_images(folder: Path, *, noise: int = 3) -> None:
         Image.fromarray(pixels.astype(np.uint8)).save(folder / f"{number}.png")
 
 
-def job_of(folder: Path, url: str, requests: int, concurrency: int) -> Job:
+def job_of(folder: Path, url: str, requests: int, concurrency: int) -> SceneJob:
     """A job of so many requests about all images, one sample each."""
     scenes = tuple(
         scene.model_copy(update={"path": f"{number}.png"}) for number, scene in enumerate(synthetic_scenes(IMAGES))
@@ -116,7 +116,7 @@ def job_of(folder: Path, url: str, requests: int, concurrency: int) -> Job:
     provider = OpenAI(Access("m", base_url=url, concurrency=concurrency))
     provider.max_samples = 1
     prompts = ((load_prompt("base"), requests // IMAGES),)
-    return Job(folder, scenes, scenes, prompts, provider, url, Settings(), "m")
+    return SceneJob(scenes, prompts, provider, url, Settings(), "m", dataset=folder, scenes=scenes)
 
 
 async def by_runner(folder: Path, url: str, requests: int, concurrency: int) -> None:
@@ -140,7 +140,7 @@ async def by_httpx(folder: Path, url: str, requests: int, concurrency: int) -> N
     assert pictures is not None
     bodies = []
     for scene in job.asked:
-        messages = job.prompts[0][0].final(scene.sport)
+        messages = job.prompts[0][0].last(scene, 1)
         bodies.append(job.provider._body(Request(scene, pictures.of(scene), messages, job.settings, (1,)), 1))
     await job.provider.close()
     left = iter(range(requests))

@@ -6,35 +6,36 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Generic
 
-from spotball_adapters.plan import Ask, Chain
+from spotball_adapters.plan import Ask, Chain, ItemT
 
 
 @dataclass(frozen=True, slots=True)
-class Final:
+class Final(Generic[ItemT]):
     """The last step of one sample, with the answers to the questions before it."""
 
-    ask: Ask
+    ask: Ask[ItemT]
     answers: tuple[str, ...]
 
 
-Item = Chain | Final
+Due = Chain[ItemT] | Final[ItemT]
 
 
-class Backlog:
+class Backlog(Generic[ItemT]):
     """First what completes a sample, then the plan in its order, then what had to be put off.
 
     Only what workers have in hand is held in memory, and of the plan nothing.
     """
 
-    def __init__(self, chains: Iterator[Chain]) -> None:
+    def __init__(self, chains: Iterator[Chain[ItemT]]) -> None:
         self._chains = chains
-        self._first: deque[Item] = deque()
-        self._last: deque[Item] = deque()
+        self._first: deque[Due[ItemT]] = deque()
+        self._last: deque[Due[ItemT]] = deque()
         self._in_hand = 0
         self._changed = asyncio.Event()
 
-    async def take(self) -> Item | None:
+    async def take(self) -> Due[ItemT] | None:
         """The next item; None once there is none and nobody has one in hand from which more could come."""
         while True:
             if (item := self._next()) is not None:
@@ -50,17 +51,17 @@ class Backlog:
         self._in_hand -= 1
         self._changed.set()
 
-    def put_first(self, item: Item) -> None:
+    def put_first(self, item: Due[ItemT]) -> None:
         """Add an item to take before all others."""
         self._first.append(item)
         self._changed.set()
 
-    def put_last(self, item: Item) -> None:
+    def put_last(self, item: Due[ItemT]) -> None:
         """Add an item to take when the plan is through."""
         self._last.append(item)
         self._changed.set()
 
-    def _next(self) -> Item | None:
+    def _next(self) -> Due[ItemT] | None:
         if self._first:
             return self._first.popleft()
         if (chain := next(self._chains, None)) is not None:

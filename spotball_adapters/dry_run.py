@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 
-from spotball_adapters.launch import Job, without_secrets
-from spotball_adapters.plan import Plan
-from spotball_adapters.prompts import Prompt
+from spotball_adapters.job import Job, without_secrets
+from spotball_adapters.plan import ItemT, Plan, PromptOf
 from spotball_adapters.providers.protocol import Message, Picture
 
 
-def describe(job: Job, plan: Plan) -> str:
+def describe(job: Job[ItemT], plan: Plan[ItemT]) -> str:
     """The settings, what is left to ask and its cost by prompt, and one conversation of each prompt word for word.
 
     Requests are counted as if none failed and each was answered in full.
@@ -22,8 +21,8 @@ def describe(job: Job, plan: Plan) -> str:
     return "\n".join([*_who(job), "", *_cost(job, plan), *_conversations(job)]) + "\n"
 
 
-def _who(job: Job) -> Iterator[str]:
-    sports = Counter(scene.sport for scene in job.asked)
+def _who(job: Job[ItemT]) -> Iterator[str]:
+    sports = Counter(item.key[0] for item in job.asked)
     images = ", ".join(f"{n} of {sport}" for sport, n in sports.items())
     settings = ", ".join(f"{name} {value}" for name, value in job.settings.given().items())
     where = f" at {without_secrets(job.base_url)}" if job.base_url else ""
@@ -47,13 +46,14 @@ class _Cost:
         return (*(f"{number:,}" for number in (self.samples, self.left, self.requests, self.pictures)), tokens)
 
 
-def _cost(job: Job, plan: Plan) -> Iterator[str]:
+def _cost(job: Job[ItemT], plan: Plan[ItemT]) -> Iterator[str]:
     """A line for each prompt, and one for all."""
     costs = {prompt.name: _Cost(samples * len(plan.scenes)) for prompt, samples in plan.prompts}
     for ask in plan.asks(job.provider.max_samples):
         cost, n = costs[ask.prompt.name], len(ask.prompt.questions)
-        messages = ask.prompt.final("", [""] * n) if ask.step == n else ask.prompt.question(ask.step)
-        cost.left += len(ask.samples) if ask.step == n else 0
+        last = ask.step == n
+        messages = ask.prompt.last(ask.scene, ask.samples[0], [""] * n) if last else ask.prompt.question(ask.step)
+        cost.left += len(ask.samples) if last else 0
         cost.requests += 1
         if shown := sum(message.picture for message in messages) if job.looks else 0:
             tokens = job.image_tokens(ask.scene)
@@ -70,24 +70,24 @@ def _cost(job: Job, plan: Plan) -> Iterator[str]:
         )
 
 
-def _conversations(job: Job) -> Iterator[str]:
-    scene = job.asked[0]
+def _conversations(job: Job[ItemT]) -> Iterator[str]:
+    item = job.asked[0]
     pictures = job.pictures(None)
-    picture = pictures.of(scene) if pictures else None
+    picture = pictures.of(item) if pictures else None
     for prompt, _ in job.prompts:
-        for title, messages in _steps(prompt, scene.sport):
+        for title, messages in _steps(prompt, item):
             yield ""
-            yield f"{title}, for {scene.sport}/{scene.image}:"
+            yield f"{title}, for {'/'.join(item.key)}:"
             for message in messages:
                 yield from _message(message, picture)
 
 
-def _steps(prompt: Prompt, sport: str) -> Iterator[tuple[str, tuple[Message, ...]]]:
+def _steps(prompt: PromptOf[ItemT], item: ItemT) -> Iterator[tuple[str, tuple[Message, ...]]]:
     n = len(prompt.questions)
     for index in range(n):
         yield f"prompt {prompt.name}, question {index + 1} of {n}", prompt.question(index)
     answers = [f"[the answer to question {index + 1}]" for index in range(n)]
-    yield f"prompt {prompt.name}" + (", last" if n else ""), prompt.final(sport, answers)
+    yield f"prompt {prompt.name}" + (", last" if n else ""), prompt.last(item, 1, answers)
 
 
 def _message(message: Message, picture: Picture | None) -> Iterator[str]:

@@ -131,7 +131,7 @@ def parse(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed:
         >>> parse("The ball is near the player in D4.", Grid.standard()).problem
         'no answer'
     """
-    given, text = text, _without_thinking(text)
+    given, text = text, without_thinking(text)
     same = plain(text)
     unfinished = finish in ("length", "filtered")
     objects = _objects(text, grid)
@@ -159,7 +159,7 @@ def plain(text: str) -> str:
     return _TAG.sub(lambda match: " " * len(match[0]), text.translate(_PLAIN))
 
 
-def _without_thinking(text: str) -> str:
+def without_thinking(text: str) -> str:
     """What is not between the marks of thinking; without a mark before it, it began before the reply."""
     kept: list[str] = []
     start, thinking = 0, False

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,7 @@ def encoded(scene: Scene, folder: str | Path) -> Picture:
         MissingExtraError: without Pillow.
     """
     path = _path(scene, folder)
-    return _picture(_drawn(path, _content(path), scene), scene)
+    return _picture(_drawn(path, content_of(path), scene), scene)
 
 
 class Pictures:
@@ -55,7 +56,7 @@ class Pictures:
 
     def __init__(self, folder: str | Path, cache: str | Path | None) -> None:
         self._folder = Path(folder)
-        self._cache = None if cache is None else Path(cache)
+        self._drawings = Drawings(cache)
         self._kept: dict[tuple[str, str], Path | bytes] = {}
         self._lock = threading.Lock()
 
@@ -69,15 +70,37 @@ class Pictures:
 
     def _keep(self, scene: Scene) -> Path | bytes:
         path = _path(scene, self._folder)
-        content = _content(path)
+        content = content_of(path)
+        style = f"{scene.layout}, style {STYLE}"
+        return self._drawings.of(content, style, lambda: _drawn(path, content, scene))
+
+
+class Drawings:
+    """Drawings as PNG, each made once.
+
+    Args:
+        cache: where they are kept, for this run and all later ones, by what they were drawn from; None keeps none.
+    """
+
+    def __init__(self, cache: str | Path | None) -> None:
+        self._cache = None if cache is None else Path(cache)
+
+    def of(self, content: bytes, style: str, draw: Callable[[], bytes]) -> Path | bytes:
+        """The file of a drawing, or the drawing itself where none is kept.
+
+        Args:
+            content: of the file that it is drawn from.
+            style: whatever else it depends on.
+            draw: makes it.
+        """
         if self._cache is None:
-            return _drawn(path, content, scene)
+            return draw()
         source = hashlib.sha256(content)
-        source.update(f"{scene.layout}, style {STYLE}".encode())
+        source.update(style.encode())
         kept = self._cache / f"{source.hexdigest()}.png"
         if not kept.is_file():
             with replacing(kept) as beside:
-                beside.write_bytes(_drawn(path, content, scene))
+                beside.write_bytes(draw())
         return kept
 
 
@@ -89,60 +112,78 @@ def _picture(data: bytes, scene: Scene) -> Picture:
 def _path(scene: Scene, folder: str | Path) -> Path:
     folder = Path(folder)
     if scene.path is None:
-        raise _unusable(folder, f"no path of an image for {scene.sport}/{scene.image}", "a scene with its image")
+        raise unusable(folder, f"no path of an image for {scene.sport}/{scene.image}", "a scene with its image")
     path = found(scene, [folder])
     if path is None:
-        raise _unusable(folder / scene.path, "nothing there", f"an image file in {folder}")
+        raise unusable(folder / scene.path, "nothing there", f"an image file in {folder}")
     return path
 
 
-def _content(path: Path) -> bytes:
+def content_of(path: Path) -> bytes:
+    """What is in a file; InputError if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
-        raise _unusable(path, str(error), "a readable file") from error
+        raise unusable(path, str(error), "a readable file") from error
 
 
 def _drawn(path: Path, content: bytes, scene: Scene) -> bytes:
     """The PNG of an image with its grid."""
-    image = _read(path, content, scene)
+    whose = f"the scene {scene.sport}/{scene.image}"
+    image = read_image(path, content, size=(scene.width, scene.height), whose=whose)
     try:
         drawn = gridded(image, scene.layout)
     except GridError as error:
-        raise _unusable(path, str(error), "a grid that can be drawn") from error
+        raise unusable(path, str(error), "a grid that can be drawn") from error
+    return as_png(drawn)
+
+
+def as_png(image: Image) -> bytes:
+    """An image as PNG."""
     out = io.BytesIO()
-    drawn.save(out, "PNG")
+    image.save(out, "PNG")
     return out.getvalue()
 
 
-def _read(path: Path, content: bytes, scene: Scene) -> Image:
-    """An image in RGB, turned as its EXIF says."""
+def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = None, whose: str = "") -> Image:
+    """An image in RGB, turned as its EXIF says.
+
+    Args:
+        path: as errors name it.
+        content: of the file.
+        size: that it has to have, in pixels.
+        whose: who says so.
+
+    Raises:
+        InputError: if it is no image in 8 bits of gray or RGB without transparent parts, or has another size.
+        MissingExtraError: without Pillow.
+    """
     try:
         from PIL import Image, ImageOps
     except ImportError as error:
-        raise MissingExtraError("drawing the grid on images", "adapters") from error
+        raise MissingExtraError("showing images", "adapters") from error
     try:
         with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
             frames = getattr(image, "n_frames", 1)
             if frames > 1 and image.format != "MPO":
-                raise _unusable(path, f"{frames} images in one file", "one")
+                raise unusable(path, f"{frames} images in one file", "one")
             if image.mode not in _MODES:
-                raise _unusable(path, f"pixels of the kind {image.mode}", "8 bits of gray or RGB")
+                raise unusable(path, f"pixels of the kind {image.mode}", "8 bits of gray or RGB")
             # Asked for before the pixels are read: a small file may claim to be a huge image.
             sideways = image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
             width, height = image.size[::-1] if sideways else image.size
-            if (width, height) != (scene.width, scene.height):
-                expected = f"{scene.width} x {scene.height}, as the scene {scene.sport}/{scene.image} says"
-                raise _unusable(path, f"{width} x {height} pixels", expected)
+            if size is not None and (width, height) != size:
+                raise unusable(path, f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as {whose} says")
             turned = ImageOps.exif_transpose(image)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise _unusable(path, str(error), f"an image ({', '.join(_FORMATS)})") from error
+        raise unusable(path, str(error), f"an image ({', '.join(_FORMATS)})") from error
     if turned.has_transparency_data:
         turned = turned.convert("RGBA")
         if turned.getchannel("A").getextrema() != (255, 255):
-            raise _unusable(path, "transparent parts", "an image that covers its whole area")
+            raise unusable(path, "transparent parts", "an image that covers its whole area")
     return turned.convert("RGB")
 
 
-def _unusable(path: Path, found_: str, expected: str) -> InputError:
+def unusable(path: Path, found_: str, expected: str) -> InputError:
+    """An error about an image's file."""
     return InputError([Problem(str(path), None, "image", found_, expected)])

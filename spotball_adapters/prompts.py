@@ -17,6 +17,7 @@ from typing import Any
 
 from spotball_adapters.providers.protocol import Message
 from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.schema.scene import Scene
 
 BUILT_IN = ("base", "cue", "cot")
 """Names of the paper's prompts (Spot the Ball, supplementary material, section 7)."""
@@ -88,6 +89,10 @@ class Prompt:
         filled = {"sport": sport, "context": "\n".join(f"{question} {answer}" for question, answer in pairs)}
         text = _PLACEHOLDER.sub(lambda match: filled[match[1]], self.text)
         return (Message("user", text, picture=True),)
+
+    def last(self, item: Scene, sample: int, answers: Sequence[str] = ()) -> tuple[Message, ...]:
+        """The conversation that asks for a scene's cell, the same for each sample but for its answers."""
+        return self.final(item.sport, answers)
 
 
 def load_prompt(name_or_path: str) -> Prompt:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spotball_adapters.job import PROMPT
 from spotball_adapters.parsing import parse
 from spotball_adapters.store import Store
 from spotball_core.errors import OptionError
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMATS = ("jsonl", "parquet")
-
-PROMPT = "prompt "
-"""What the names of prompts start with in a run's identity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +80,12 @@ def read_replies(store: Store, scenes: Sequence[Scene]) -> Reading:
     rows = pl.DataFrame(columns, schema={c: pl.Int64 if c == "sample" else pl.String for c in COLUMNS})
     problems = Counter(problem for _, problem in found.values() if problem)
     return Reading(rows, dict(problems.most_common()), tuple(changes), len(found.keys() - before.keys()))
+
+
+def export(store: Store, scenes: Sequence[Scene], out: Path, format: str) -> tuple[Reading, Path | None]:
+    """Read all stored replies, and write the responses if there are any."""
+    reading = read_replies(store, scenes)
+    return reading, write_reading(reading, out, format) if len(reading.rows) else None
 
 
 def write_reading(reading: Reading, folder: Path, format: str) -> Path:

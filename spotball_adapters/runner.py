@@ -6,12 +6,12 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol
 
-from spotball_adapters.backlog import Backlog, Final, Item
+from spotball_adapters.backlog import Backlog, Due, Final
 from spotball_adapters.limits import Gate
-from spotball_adapters.picture import Pictures
-from spotball_adapters.plan import Ask, Chain, Plan
-from spotball_adapters.prompts import Prompt
+from spotball_adapters.patience import Patience
+from spotball_adapters.plan import Ask, Chain, ItemT, ItemT_contra, Plan, PromptOf
 from spotball_adapters.providers.protocol import (
     Answer,
     Message,
@@ -22,15 +22,10 @@ from spotball_adapters.providers.protocol import (
     Settings,
     TransientError,
 )
-from spotball_adapters.store import Store, now
+from spotball_adapters.store import Store
 from spotball_adapters.writer import Record, Writer, storable
-from spotball_core.errors import MissingExtraError, SpotballError
-from spotball_core.schema.scene import Scene
-
-try:
-    import stamina
-except ImportError as error:
-    raise MissingExtraError("Asking models", "adapters") from error
+from spotball_core.errors import SpotballError
+from spotball_core.io.sqlite_file import now
 
 STORM = 10
 """So many requests in a row that failed on every attempt end a run."""
@@ -39,9 +34,9 @@ HELD = 64 * 2**20
 """Bytes of pictures that are held in memory. All of the benchmark's are; of more, the first ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to ask; nothing here changes an answer.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(Patience):
+    """How to ask, and how patiently; nothing here changes an answer.
 
     Attributes:
         concurrency: requests at a time.
@@ -49,22 +44,15 @@ class Options:
         tokens_per_minute: at most, input and output together; None for as many as come.
         max_requests: requests after which to stop, failed ones among them.
         max_tokens: tokens after which to stop; what is under way is finished.
-        attempts: how often a request is tried.
-        first_wait: seconds before the second attempt, doubled before each further one, and a random part of a second.
-        longest_wait: seconds between attempts, at most.
-        longest_pause: seconds; a server that wants a longer one ends the run.
         grace: seconds that requests under way are given when a run is to stop.
     """
 
+    attempts: int = 12
     concurrency: int = 8
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     max_requests: int | None = None
     max_tokens: int | None = None
-    attempts: int = 12
-    first_wait: float = 0.5
-    longest_wait: float = 60.0
-    longest_pause: float = 3600.0
     grace: float = 30.0
 
 
@@ -106,7 +94,15 @@ class _HaltedError(Exception):
     """The run is to stop, and a request was not sent."""
 
 
-class Runner:
+class PicturesOf(Protocol[ItemT_contra]):
+    """Where the pictures of items are found."""
+
+    def of(self, item: ItemT_contra, /) -> Picture:
+        """An item's picture, as it is shown."""
+        ...
+
+
+class Runner(Generic[ItemT]):
     """One start of a run, from what is missing to the end.
 
     Args:
@@ -118,8 +114,8 @@ class Runner:
     def __init__(
         self,
         provider: Provider,
-        plan: Plan,
-        pictures: Pictures | None,
+        plan: Plan[ItemT],
+        pictures: PicturesOf[ItemT] | None,
         digests: Mapping[tuple[str, str], str],
         store: Store,
         session: int,
@@ -137,7 +133,7 @@ class Runner:
         self._failed_in_row = self._replies_counted = self._held_bytes = 0
         self._held: dict[tuple[str, str], Picture] = {}
         self._gate = Gate(requests_per_minute=options.requests_per_minute, tokens_per_minute=options.tokens_per_minute)
-        self._backlog = Backlog(plan.chains(provider.max_samples))
+        self._backlog: Backlog[ItemT] = Backlog(plan.chains(provider.max_samples))
         # A disk that is slower than the answers come must not fill the memory with them.
         self._unstored = asyncio.Semaphore(4 * options.concurrency)
         self._asking: set[asyncio.Task[None]] = set()
@@ -187,10 +183,10 @@ class Runner:
             finally:
                 self._backlog.finish()
 
-    async def _do(self, item: Item) -> None:
+    async def _do(self, item: Due[ItemT]) -> None:
         if isinstance(item, Final):
             ask = item.ask
-            await self._ask(ask, ask.prompt.final(ask.scene.sport, item.answers))
+            await self._ask(ask, ask.prompt.last(ask.scene, ask.samples[0], item.answers))
             return
         scene, prompt = item.scene, item.prompt
         at_once = self._provider.max_samples
@@ -203,11 +199,13 @@ class Runner:
             for sample, given in answers.items():
                 self._backlog.put_first(Final(Ask(scene, prompt, len(prompt.questions), (sample,)), given))
             return
-        replies = await self._ask(Ask(scene, prompt, 0, samples), prompt.final(scene.sport))
+        replies = await self._ask(Ask(scene, prompt, 0, samples), prompt.last(scene, samples[0]))
         if 0 < len(replies) < len(samples):
             self._backlog.put_last(Chain(scene, prompt, samples[len(replies) :]))
 
-    async def _answers(self, scene: Scene, prompt: Prompt, samples: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    async def _answers(
+        self, scene: ItemT, prompt: PromptOf[ItemT], samples: Sequence[int]
+    ) -> dict[int, tuple[str, ...]]:
         """The answers to a prompt's questions, stored ones and new ones, for the samples that have all."""
         steps = range(len(prompt.questions))
         texts: dict[tuple[int, int], str] = {}
@@ -226,20 +224,13 @@ class Runner:
                 missing = missing[len(replies) :]
         return {sample: tuple(texts[step, sample] for step in steps) for sample in samples}
 
-    async def _ask(self, ask: Ask, messages: tuple[Message, ...]) -> tuple[Reply, ...]:
+    async def _ask(self, ask: Ask[ItemT], messages: tuple[Message, ...]) -> tuple[Reply, ...]:
         """The replies, which are then on their way to the store; none if every attempt failed."""
         request = Request(ask.scene, self._picture(ask.scene), messages, self._settings, ask.samples)
         shown = self._digests.get(ask.scene.key) if any(message.picture for message in messages) else None
         await self._unstored.acquire()
-        options = self._options
         try:
-            async for attempt in stamina.retry_context(
-                on=self._may_pass,
-                attempts=options.attempts,
-                timeout=None,
-                wait_initial=options.first_wait,
-                wait_max=options.longest_wait,
-            ):
+            async for attempt in self._options.tries(self._may_pass):
                 with attempt:
                     answer, latency = await self._send(request)
         except BaseException as error:
@@ -316,9 +307,9 @@ class Runner:
         if most is not None and tally.tokens >= most and self.why is None:
             self.stop(f"{tally.tokens:,} tokens were used, --max-tokens is {most:,}")
 
-    def _picture(self, scene: Scene) -> Picture:
+    def _picture(self, scene: ItemT) -> Picture:
         if self._pictures is None:
-            return Picture(b"", "", scene.width, scene.height)
+            return Picture(b"", "", 0, 0)
         if (held := self._held.get(scene.key)) is not None:
             return held
         picture = self._pictures.of(scene)

@@ -12,15 +12,16 @@ import os
 import platform
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from spotball_adapters.providers.protocol import Finish
-from spotball_adapters.store_schema import SCHEMA_VERSION, create
-from spotball_core.errors import MissingExtraError, OptionError, SpotballError
+from spotball_adapters.store_schema import SCHEMA_VERSION, TABLES
+from spotball_core.errors import OptionError
+from spotball_core.io.folder_lock import holder, locked
+from spotball_core.io.sqlite_file import connect, create, faults_told, now, version_of
 
 STORE, LOCK, SCENES = "run.sqlite", "run.lock", "scenes.jsonl"
 
@@ -29,10 +30,6 @@ Identity = Mapping[str, Any]
 
 Settled = tuple[str, str, str, int]
 """(sport, image, prompt, sample)."""
-
-
-class StoreError(SpotballError):
-    """A store that cannot be read or written."""
 
 
 class Store:
@@ -50,9 +47,9 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(folder)
         try:
-            self._connection = connect(self.path)
+            self._connection = connect(self.path, SCHEMA_VERSION)
             with faults_told(self.path):
-                create(self._connection)
+                create(self._connection, TABLES, SCHEMA_VERSION)
         except BaseException:
             self._lock.release()
             raise
@@ -188,51 +185,6 @@ def stored(connection: sqlite3.Connection, path: Path) -> dict[tuple[str, str, s
     return done
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """A connection to a store, made if it is missing.
-
-    Raises:
-        StoreError: if it cannot be opened, or a later version of the package made it.
-    """
-    with faults_told(path):
-        connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            if (version := version_of(connection)) > SCHEMA_VERSION:
-                raise StoreError(
-                    f"{path}: made by a later version of spotball-core (schema {version}, known is {SCHEMA_VERSION})"
-                )
-        except BaseException:
-            connection.close()
-            raise
-    return connection
-
-
-def version_of(connection: sqlite3.Connection) -> int:
-    """The schema's version; 0 of a store in which nothing was made yet."""
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    return version
-
-
-@contextmanager
-def faults_told(path: Path) -> Iterator[None]:
-    """Faults of SQLite as StoreError, with what to do."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        said = str(error)
-        advice = ""
-        if "full" in said or "disk" in said:
-            advice = ". Make room on the disk and run again: what was stored is safe, and is not asked again"
-        raise StoreError(f"{path}: {said}{advice}") from error
-
-
-def now() -> str:
-    """The time, as ISO 8601 in UTC."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise OptionError(f"{folder} is a file; --out names a folder")
@@ -241,28 +193,10 @@ def _check_folder(folder: Path) -> None:
 
 
 def _locked(folder: Path) -> Any:
-    try:
-        from filelock import FileLock, Timeout
-    except ImportError as error:
-        raise MissingExtraError("running", "adapters") from error
+    def taken() -> str:
+        return f"{folder} is in use by {holder(folder / STORE)}; one process at a time has a run"
 
-    lock = FileLock(folder / LOCK, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise OptionError(f"{folder} is in use by {_holder(folder / STORE)}; one process at a time has a run") from None
-    return lock
-
-
-def _holder(path: Path) -> str:
-    """Who started last, as far as it can be told."""
-    try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            row = connection.execute("SELECT pid, host, started FROM sessions ORDER BY session DESC").fetchone()
-    except sqlite3.Error:
-        # It has only just begun, and has made nothing yet.
-        row = None
-    return f"process {row[0]} on {row[1]}, since {row[2]}" if row else "another process"
+    return locked(folder / LOCK, taken, what="running", extra="adapters")
 
 
 def _shown(value: object) -> str:

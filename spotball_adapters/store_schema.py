@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from spotball_core.io.sqlite_file import Column, Table
 
 SCHEMA_VERSION = 1
 
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table."""
-
-    name: str
-    type: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table. `key` names the columns that make a row one of its own."""
-
-    meaning: str
-    key: tuple[str, ...]
-    columns: tuple[Column, ...]
-
-    def sql(self, name: str) -> str:
-        """The statement that makes it."""
-        columns = ", ".join(f"{column.name} {column.type}" for column in self.columns)
-        return f"CREATE TABLE {name} ({columns}, PRIMARY KEY ({', '.join(self.key)}))"
-
-
 _SAMPLE = (
-    Column("sport", "TEXT NOT NULL", "the image's sport"),
-    Column("image", "TEXT NOT NULL", "the image's id"),
+    Column("sport", "TEXT NOT NULL", "the image's sport; `gaze` in runs about gaze, `judge` in a judge's"),
+    Column("image", "TEXT NOT NULL", "the image's id; the stimulus in runs about gaze, the trial in a judge's"),
     Column("prompt", "TEXT NOT NULL", "the prompt's name"),
 )
 
@@ -50,7 +26,7 @@ TABLES: Mapping[str, Table] = MappingProxyType(
             ),
         ),
         "sessions": Table(
-            "Each start of `spotball run`.",
+            "Each start of `spotball run` or `spotball gaze ask`.",
             ("session",),
             (
                 Column("session", "INTEGER NOT NULL", "number of the start, from 1"),
@@ -83,7 +59,7 @@ TABLES: Mapping[str, Table] = MappingProxyType(
             ("sport", "image", "prompt", "step", "sample"),
             (
                 *_SAMPLE,
-                Column("step", "INTEGER NOT NULL", "the prompt's question from 0; after the last one, the cell"),
+                Column("step", "INTEGER NOT NULL", "the prompt's question from 0; after the last one, the answer"),
                 Column("sample", "INTEGER NOT NULL", "from 1"),
                 Column("request", "INTEGER NOT NULL", "the request it answers"),
                 Column("text", "TEXT NOT NULL", "what was said"),
@@ -103,13 +79,3 @@ TABLES: Mapping[str, Table] = MappingProxyType(
         ),
     }
 )
-
-
-def create(connection: sqlite3.Connection) -> None:
-    """Make the tables, all or none, unless they are there."""
-    connection.execute("BEGIN IMMEDIATE")
-    with connection:
-        if not connection.execute("PRAGMA user_version").fetchone()[0]:
-            for name, table in TABLES.items():
-                connection.execute(table.sql(name))
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

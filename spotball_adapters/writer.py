@@ -8,17 +8,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
 from spotball_adapters.plan import Ask
 from spotball_adapters.providers.protocol import Answer
-from spotball_adapters.store import connect, faults_told
+from spotball_adapters.store_schema import SCHEMA_VERSION
+from spotball_core.io.sqlite_file import connect, faults_told
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """An answer as it is to be stored: its replies are for the first samples of what was asked."""
 
-    ask: Ask
+    ask: Ask[Any]
     answer: Answer
     at: str
     latency: float
@@ -62,7 +64,7 @@ class Writer:
                 continue
             if failure is None:
                 try:
-                    connection = connection or connect(self._path)
+                    connection = connection or connect(self._path, SCHEMA_VERSION)
                     with faults_told(self._path), connection:
                         for record in records:
                             self._insert(connection, record)

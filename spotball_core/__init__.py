@@ -9,6 +9,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from spotball_core.accumulator import Accumulator as Accumulator
+    from spotball_core.array_scores import score_arrays as score_arrays
+    from spotball_core.array_scores import scorer as scorer
     from spotball_core.baselines import BASELINES as BASELINES
     from spotball_core.baselines import baseline_distributions as baseline_distributions
     from spotball_core.baselines import baseline_responses as baseline_responses
@@ -129,6 +132,8 @@ if TYPE_CHECKING:
 
 
 _HOMES = {
+    "accumulator": ("Accumulator",),
+    "array_scores": ("score_arrays", "scorer"),
     "baselines": ("BASELINES", "baseline_distributions", "baseline_responses"),
     "counts": ("Counts",),
     "errors": (

@@ -78,6 +78,7 @@ def test_the_walker_sees_every_kind_of_import(source: str, names: set[str]) -> N
     [
         ("import spotball_core", []),
         ("from spotball_core import Grid", ["numpy"]),
+        ("from spotball_core import Grid, accuracy, center_ratio, wasserstein", ["numpy"]),
         ("from spotball_core import Scene, accuracy, wasserstein", ["numpy", "pydantic"]),
     ],
 )

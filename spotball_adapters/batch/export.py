@@ -34,7 +34,7 @@ from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.scene import Scene
 
 Progress = Callable[[Iterable[Scene]], Iterable[Scene]]
-Turn = tuple[Ask, tuple[Message, ...]]
+Turn = tuple[Ask[Scene], tuple[Message, ...]]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def export(
     if form == "openai" and not job.model:
         raise OptionError("--format openai needs the --model, which its requests name")
     at_once = at_once or AT_ONCE[form]
-    plan = Plan(job.asked, job.prompts, {})
+    plan: Plan[Scene] = Plan(job.asked, job.prompts, {})
     with Store(out) as store:
         mine = identity(job.scenes, plan, job.settings, job.model)
         check_same(out, mine)
@@ -142,14 +142,14 @@ def export(
         return Exported(folder, manifest, again)
 
 
-def _due(plan: Plan, store: Store, at_once: int) -> tuple[list[Turn], int]:
+def _due(plan: Plan[Scene], store: Store, at_once: int) -> tuple[list[Turn], int]:
     """What can be asked now, and how many last questions wait for answers to others."""
     due: list[Turn] = []
     waiting = 0
     for chain in plan.chains(at_once):
         scene, prompt = chain.scene, chain.prompt
         if not prompt.questions:
-            due.append((Ask(scene, prompt, 0, chain.samples), prompt.final(scene.sport)))
+            due.append((Ask(scene, prompt, 0, chain.samples), prompt.last(scene, chain.samples[0])))
             continue
         steps = range(len(prompt.questions))
         texts = store.texts(*scene.key, prompt.name, chain.samples)
@@ -162,11 +162,11 @@ def _due(plan: Plan, store: Store, at_once: int) -> tuple[list[Turn], int]:
             if len(answers) < len(steps):
                 waiting += 1
             else:
-                due.append((Ask(scene, prompt, len(steps), (sample,)), prompt.final(scene.sport, answers)))
+                due.append((Ask(scene, prompt, len(steps), (sample,)), prompt.last(scene, sample, answers)))
     return due, waiting
 
 
-def _request(path: Path, ask: Ask, messages: tuple[Message, ...], settings: Settings) -> Request:
+def _request(path: Path, ask: Ask[Scene], messages: tuple[Message, ...], settings: Settings) -> Request:
     picture = Picture(path.read_bytes(), "image/png", ask.scene.width, ask.scene.height)
     return Request(ask.scene, picture, messages, settings, ask.samples)
 
@@ -177,7 +177,7 @@ def _drawn(job: Job, out: Path, wanted: set[tuple[str, str]], progress: Progress
     return {scene.key: kept(scene, job.dataset, out / PICTURES).stem for scene in shown}
 
 
-def _unanswered(out: Path, plan: Plan) -> int:
+def _unanswered(out: Path, plan: Plan[Scene]) -> int:
     """Requests of earlier batches that lack a reply."""
     lacking = 0
     for batch in batches(out):

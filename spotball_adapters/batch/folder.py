@@ -18,10 +18,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
 
+from spotball_adapters.job import PROMPT
 from spotball_adapters.plan import Ask, Plan
 from spotball_adapters.prompts import Prompt
 from spotball_adapters.providers.protocol import Settings
-from spotball_adapters.responses import PROMPT
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.schema.record import Name, Record
 from spotball_core.schema.scene import Scene
@@ -137,7 +137,7 @@ def read_asked(batch: Path) -> Iterator[Asked]:
                 raise InputError([Problem(str(path), number, "line", said, "the line as it was exported")]) from None
 
 
-def custom_id(batch: int, number: int, ask: Ask) -> str:
+def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
     """A name for a request: of ASCII and of at most 64 characters, as services want it, whatever the images are called.
 
     The digits at the end tell apart requests of one number in different folders.
@@ -152,7 +152,7 @@ def custom_id(batch: int, number: int, ask: Ask) -> str:
     return f"b{batch}-{number}-{hashlib.sha256(about.encode()).hexdigest()[:8]}"
 
 
-def identity(scenes: tuple[Scene, ...], plan: Plan, settings: Settings, model: str | None) -> dict[str, Any]:
+def identity(scenes: tuple[Scene, ...], plan: Plan[Scene], settings: Settings, model: str | None) -> dict[str, Any]:
     """What makes the answers of a run belong together; the respondent is said when the first replies come."""
     prompts = {
         f"{PROMPT}{prompt.name}": {

@@ -6,17 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from spotball_adapters.batch.folder import Asked, Manifest, batches, read_asked, read_manifest
 from spotball_adapters.batch.replies import Received, read_received
 from spotball_adapters.plan import Ask
 from spotball_adapters.prompts import Prompt
 from spotball_adapters.responses import Reading, read_replies, write_reading
-from spotball_adapters.store import SCENES, Store, now
+from spotball_adapters.store import SCENES, Store
 from spotball_adapters.writer import Record, Writer, storable
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.io.scenes import read_scenes
+from spotball_core.io.sqlite_file import now
+from spotball_core.schema.scene import Scene
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def _received(files: Sequence[Path], asked: Mapping[str, Asked]) -> tuple[dict[s
     return answers, {name: said for name, said in failed.items() if name not in answers}
 
 
-def _asks(asked: Mapping[str, Asked], manifests: Sequence[Manifest], scenes: Sequence[Any]) -> Iterator[Ask]:
+def _asks(asked: Mapping[str, Asked], manifests: Sequence[Manifest], scenes: Sequence[Scene]) -> Iterator[Ask[Scene]]:
     """What each request asks, in the order of `asked`."""
     by_key = {scene.key: scene for scene in scenes}
     prompts = {
@@ -132,7 +133,7 @@ def _respondent(store: Store, named: str | None, manifests: Sequence[Manifest]) 
 
 
 def _records(
-    answers: Mapping[str, Received], asked: Mapping[str, Asked], store: Store, asks: Iterator[Ask]
+    answers: Mapping[str, Received], asked: Mapping[str, Asked], store: Store, asks: Iterator[Ask[Scene]]
 ) -> tuple[list[Record], int]:
     """What is to be stored, and how many replies are there already; InputError where one is there and differs."""
     records: list[Record] = []

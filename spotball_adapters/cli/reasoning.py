@@ -69,7 +69,7 @@ def reasoning(
 
     Example: `spotball reasoning run-gpt --embedder openai --dry-run`
     """
-    from spotball_adapters.cli.run import silence_retries
+    from spotball_adapters.cli.asking import silence_retries
     from spotball_adapters.embedders.cache import CACHE
     from spotball_adapters.embedders.embed import EmbedOptions
     from spotball_adapters.embedders.find import find
@@ -93,7 +93,9 @@ def reasoning(
         sets,
         found,
         cache or (paths[0] if paths[0].is_dir() else paths[0].parent) / CACHE,
-        EmbedOptions(longest, concurrency, requests_per_minute, attempts),
+        EmbedOptions(
+            longest=longest, concurrency=concurrency, requests_per_minute=requests_per_minute, attempts=attempts
+        ),
     )
     if dry_run:
         typer.echo("\n".join(_outlook(job)))

@@ -32,7 +32,7 @@ def reparse(
 
     Example: `spotball reparse run-gpt`
     """
-    from spotball_adapters.launch import export
+    from spotball_adapters.responses import export
     from spotball_adapters.store import SCENES, STORE, Store
     from spotball_core.io.scenes import read_scenes
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +9,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spotball_adapters.cli.asking import (
+    Attempts,
+    BaseUrl,
+    Concurrency,
+    DryRun,
+    MaxOutputTokens,
+    MaxRequests,
+    MaxTokens,
+    ModelName,
+    ProviderName,
+    RequestsPerMinute,
+    RunFolder,
+    SamplingSeed,
+    Temperature,
+    Timeout,
+    TokensPerMinute,
+    TopP,
+    finish,
+    run_folder,
+    silence_retries,
+)
 from spotball_adapters.cli.reparse import FileFormat, summary
-from spotball_core.cli.console import progress, teller
+from spotball_core.cli.console import progress
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 
 if TYPE_CHECKING:
-    from spotball_adapters.launch import Ended, Job
     from spotball_adapters.prompts import Prompt
     from spotball_adapters.providers.protocol import Settings
     from spotball_core.schema.scene import Scene
@@ -29,17 +48,13 @@ SAMPLES, CHAIN_SAMPLES = 50, 20
 
 def run(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with scenes.jsonl and images.")],
-    provider: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How to reach the model: openai, anthropic, ...")
-    ] = None,
-    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model, by the provider's name for it.")] = None,
+    provider: ProviderName = None,
+    model: ModelName = None,
     preset: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="One of the paper's models, asked as it was: gemini, gpt, llama, qwen."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="RUN", help="Folder of the run. Default: run-RESPONDENT.")
-    ] = None,
+    out: RunFolder = None,
     prompt: Annotated[
         str | None,
         typer.Option(metavar="NAMES", help="By commas: base, cue, cot, files of your own. Default: these three."),
@@ -48,11 +63,11 @@ def run(
         str | None,
         typer.Option(metavar="N,...", help="One number, or one a prompt. Default: 50; 20 where questions come first."),
     ] = None,
-    base_url: Annotated[str | None, typer.Option(metavar="URL", help="The server, if not the provider's own.")] = None,
-    temperature: Annotated[float | None, typer.Option(help="Default of this and the next: the provider's.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Nucleus sampling.")] = None,
-    max_output_tokens: Annotated[int | None, typer.Option(metavar="N", help="Longest reply.")] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of the sampling, where there is one.")] = None,
+    base_url: BaseUrl = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    max_output_tokens: MaxOutputTokens = None,
+    seed: SamplingSeed = None,
     respondent: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name in the responses. Default: the model's, or the preset's.")
     ] = None,
@@ -62,19 +77,15 @@ def run(
     controls: Annotated[
         bool, typer.Option("--controls", help="Ask about images in which the ball is visible.")
     ] = False,
-    concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Requests at a time.")] = 8,
-    requests_per_minute: Annotated[float | None, typer.Option(min=0.001, metavar="N", help="At most.")] = None,
-    tokens_per_minute: Annotated[float | None, typer.Option(min=1, metavar="N", help="At most, in and out.")] = None,
-    max_requests: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Stop after so many, failed ones among them.")
-    ] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop once so many are used.")] = None,
-    attempts: Annotated[int, typer.Option(min=1, metavar="N", help="How often a request is tried.")] = 12,
-    timeout: Annotated[float, typer.Option(min=0.001, metavar="SECONDS", help="For one request.")] = 120.0,
+    concurrency: Concurrency = 8,
+    requests_per_minute: RequestsPerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
+    max_requests: MaxRequests = None,
+    max_tokens: MaxTokens = None,
+    attempts: Attempts = 12,
+    timeout: Timeout = 120.0,
     format: FileFormat = "jsonl",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be sent and its cost; send nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -88,11 +99,13 @@ def run(
     Example: `spotball run data --provider openai --model gpt-4.1 --limit 3 --dry-run`
     """
     from spotball_adapters.dry_run import describe
-    from spotball_adapters.launch import Job, launch
+    from spotball_adapters.launch import launch
     from spotball_adapters.plan import limited
     from spotball_adapters.providers.find import find
     from spotball_adapters.providers.protocol import Access, Settings
+    from spotball_adapters.responses import export
     from spotball_adapters.runner import Options
+    from spotball_adapters.scene_job import SceneJob
     from spotball_adapters.store import peek
     from spotball_core.io.dataset import SCENES
     from spotball_core.io.scenes import read_scenes
@@ -106,8 +119,10 @@ def run(
     access = Access(named.model, base_url=base_url, scenes=scenes, concurrency=concurrency, timeout=timeout)
     found = find(named.provider, access)
     found.check(named.settings)
-    job = Job(dataset, scenes, asked, named.prompts, found, base_url, named.settings, named.respondent)
-    out = out or Path(f"run-{re.sub(r'[^A-Za-z0-9._-]+', '-', job.respondent)}")
+    job = SceneJob(
+        asked, named.prompts, found, base_url, named.settings, named.respondent, dataset=dataset, scenes=scenes
+    )
+    out = run_folder(out, job.respondent)
     if dry_run:
         typer.echo(describe(job, job.plan(peek(out))), nl=False)
         return
@@ -124,8 +139,9 @@ def run(
         return progress(known, "pictures drawn", total=len(asked), quiet=quiet)
 
     silence_retries()
-    ended = launch(job, out, options, format=format, progress=drawing, quiet=quiet)
-    _finish(ended, job, out, quiet=quiet)
+    ended = launch(job, out, options, lambda store: export(store, scenes, out, format), progress=drawing, quiet=quiet)
+    reading, path = ended.made
+    finish(ended, f"{path}: {summary(reading)}" if path else None, quiet=quiet)
 
 
 @dataclass(frozen=True)
@@ -188,35 +204,3 @@ def prompts_of(named: str, samples: str | None) -> tuple[tuple[Prompt, int], ...
     if len(numbers) != len(prompts):
         raise OptionError(f"--samples: {len(numbers)} numbers for {len(prompts)} prompts, expected one or one for each")
     return tuple(zip(prompts, numbers, strict=True))
-
-
-def silence_retries() -> None:
-    """Keep the library from logging each retry, which the progress tells of."""
-    from stamina.instrumentation import set_on_retry_hooks
-
-    set_on_retry_hooks(())
-
-
-def _finish(ended: Ended, job: Job, out: Path, *, quiet: bool) -> None:
-    """Say how it ended, and end the command accordingly."""
-    from spotball_adapters.launch import INTERRUPTED
-    from spotball_adapters.runner import StormError
-
-    tell, tally = teller(quiet), ended.tally
-    tokens = f"{tally.input_tokens:,} tokens in, {tally.output_tokens:,} out"
-    tell(f"asked: {tally.requests:,} requests, {tally.faults:,} of which failed; {tokens}")
-    if ended.path:
-        tell(f"{ended.path}: {summary(ended.reading)}")
-    left = tally.total - tally.done
-    if left and (ended.error is None or isinstance(ended.error, StormError)):
-        why = ended.error or ended.why or f"failed on every attempt; the last fault: {tally.last_fault}"
-        # Not for --quiet to hide: it is what is wrong.
-        typer.echo(f"{left:,} of {tally.total:,} replies are left to ask: {why}", err=True)
-        tell("The same command goes on where this one ended.")
-    elif ended.error:
-        tell(f"{left:,} of {tally.total:,} replies are left to ask; the same command goes on where this one ended.")
-        raise ended.error
-    if ended.why == INTERRUPTED:
-        raise typer.Exit(130)
-    if left:
-        raise typer.Exit(1)

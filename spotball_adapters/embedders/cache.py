@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spotball_adapters.embedders.protocol import Batch, Embedder, Vectors
-from spotball_adapters.store import StoreError, faults_told
 from spotball_core.errors import OptionError
 from spotball_core.grid import BoolArray
+from spotball_core.io.sqlite_file import StoreError, faults_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,37 +14,24 @@ from spotball_adapters.embedders.cache import Cache, peek
 from spotball_adapters.embedders.protocol import Batch, Embedder, Vectors
 from spotball_adapters.embedders.texts import LONGEST, Sent, as_sent
 from spotball_adapters.limits import Gate
+from spotball_adapters.patience import Patience
 from spotball_adapters.providers.protocol import TransientError
-from spotball_core.errors import MissingExtraError
 from spotball_core.grid import BoolArray
 
-try:
-    import stamina
-except ImportError as error:
-    raise MissingExtraError("Embedding texts", "adapters") from error
 
-
-@dataclass(frozen=True, slots=True)
-class EmbedOptions:
-    """How to embed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedOptions(Patience):
+    """How to embed, and how patiently.
 
     Attributes:
         longest: bytes of a text that are sent; the rest is cut off and counted.
         concurrency: batches at a time.
         requests_per_minute: at most; None for as many as come.
-        attempts: how often a batch is tried.
-        first_wait: seconds before the second attempt, doubled before each further one.
-        longest_wait: seconds between attempts, at most.
-        longest_pause: seconds; a server that wants a longer one ends it.
     """
 
     longest: int = LONGEST
     concurrency: int = 4
     requests_per_minute: float | None = None
-    attempts: int = 8
-    first_wait: float = 0.5
-    longest_wait: float = 60.0
-    longest_pause: float = 3600.0
 
 
 @dataclass(frozen=True)
@@ -170,14 +157,7 @@ class _Embedding:
             self._told(self._done, self._total, self._faults)
 
     async def _embed(self, texts: Sequence[str]) -> Batch:
-        options = self._options
-        async for attempt in stamina.retry_context(
-            on=self._may_pass,
-            attempts=options.attempts,
-            timeout=None,
-            wait_initial=options.first_wait,
-            wait_max=options.longest_wait,
-        ):
+        async for attempt in self._options.tries(self._may_pass):
             with attempt:
                 await self._gate.enter()
                 try:

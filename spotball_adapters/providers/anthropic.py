@@ -72,10 +72,14 @@ class Anthropic:
         """The HTTP client's and the API's."""
         return {**self._server.versions(), "anthropic-version": VERSION}
 
-    async def ask(self, request: Request) -> Answer:
-        """Ask once, for one sample."""
+    def ready(self) -> None:
+        """See that the key is set."""
         if self._keyless:
             raise missing(KEY, self.name)
+
+    async def ask(self, request: Request) -> Answer:
+        """Ask once, for one sample."""
+        self.ready()
         body = await self._server.post("/v1/messages", self._body(request))
         text = self._text(body.get("content"))
         said = str(body.get("stop_reason") or "")

@@ -78,6 +78,10 @@ class Gemini:
         """The SDK's."""
         return self._sdk.versions()
 
+    def ready(self) -> None:
+        """See that the key is set."""
+        self._sdk.key()
+
     async def ask(self, request: Request) -> Answer:
         """Ask once, for all samples of the request or as many as the model gives."""
         n = len(request.samples)

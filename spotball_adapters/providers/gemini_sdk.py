@@ -47,11 +47,20 @@ class GeminiSdk:
     @property
     def client(self) -> Any:
         """The SDK's client, made when it is first needed: to load it takes seconds."""
+        key = self.key()
+        if self._made is None:
+            self._made = _client(key, self.endpoint, self._access.concurrency)
+        return self._made
+
+    def key(self) -> str:
+        """The key.
+
+        Raises:
+            PermanentError: if it is not set.
+        """
         if self._key is None:
             raise missing(KEY, "gemini")
-        if self._made is None:
-            self._made = _client(self._key, self.endpoint, self._access.concurrency)
-        return self._made
+        return self._key
 
     @property
     def request_options(self) -> dict[str, Any]:

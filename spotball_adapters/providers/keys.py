@@ -24,7 +24,7 @@ def key_from(variable: str) -> str | None:
 
 
 def missing(variable: str, provider: str) -> PermanentError:
-    """The error for a key that is not set. It is raised when somebody asks: a dry run needs no key."""
+    """The error for a key that is not set. Not for making a provider: a dry run needs no key."""
     return PermanentError(f"{provider} needs a key: set the environment variable {variable}")
 
 

@@ -61,8 +61,10 @@ class LocalModel:
         from jinja2 import TemplateError
         from PIL import Image
 
-        with Image.open(io.BytesIO(picture.data)) as opened:
-            image = opened.convert("RGB")
+        image = None
+        if any(message.picture for message in messages):
+            with Image.open(io.BytesIO(picture.data)) as opened:
+                image = opened.convert("RGB")
         conversation = [{"role": message.role, "content": _content(message, image)} for message in messages]
         try:
             shown = self.processor.apply_chat_template(conversation, add_generation_prompt=True, tokenize=False)

@@ -72,10 +72,14 @@ class OpenAI:
         """The HTTP client's."""
         return self._server.versions()
 
-    async def ask(self, request: Request) -> Answer:
-        """Ask once, for all samples of the request or as many as the server gives."""
+    def ready(self) -> None:
+        """See that the key is set, where one is needed."""
         if self._keyless:
             raise missing(KEY, self.name)
+
+    async def ask(self, request: Request) -> Answer:
+        """Ask once, for all samples of the request or as many as the server gives."""
+        self.ready()
         n = len(request.samples)
         try:
             body = await self._server.post("/chat/completions", self._body(request, n))

@@ -8,16 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from spotball_core.errors import SpotballError
 from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    from spotball_core.gaze.stimuli import Stimulus
 
 ENTRY_POINTS = "spotball.providers"
 """The entry point group in which providers are found: a name, and a `ProviderFactory`."""
 
 Finish = Literal["stop", "length", "filtered", "refused", "other"]
 """Why a reply ended: it was complete, cut off, withheld by a filter, declined by the model, or something else."""
+
+
+class Item(Protocol):
+    """What is asked about: a scene, a photo."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is one of, such as its sport, and its id there."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +76,15 @@ class Request:
     """One question about one image, for one or more samples.
 
     Attributes:
-        scene: what the picture shows. Models are not told of it; the baselines answer from it.
-        picture: the image with its grid.
+        scene: what the picture shows, a `Scene` in Spot the Ball. Models are not told of it; the baselines answer from
+            it.
+        picture: the image as it is shown; without bytes where no message goes with it.
         messages: the conversation so far, the last of the user.
         settings: how to sample.
         samples: the numbers of the samples asked for, each with its own reply; at most the provider's `max_samples`.
     """
 
-    scene: Scene
+    scene: Item
     picture: Picture
     messages: tuple[Message, ...]
     settings: Settings
@@ -155,6 +168,19 @@ class Provider(Protocol):
         ...
 
 
+@runtime_checkable
+class Ready(Protocol):
+    """What a provider may have besides: it is asked before a run draws or writes anything, unless nothing is left."""
+
+    def ready(self) -> None:
+        """See that a request could be made, without making one.
+
+        Raises:
+            PermanentError: for a key that is not set, or whatever else every request would lack.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """How a provider is to be reached.
@@ -162,7 +188,8 @@ class Access:
     Attributes:
         model: the model's name.
         base_url: where its server is; None for the provider's own.
-        scenes: all scenes of the run, for respondents that answer from them.
+        scenes: all scenes of a run of Spot the Ball, for respondents that answer from them.
+        stimuli: the same for a run about gaze.
         concurrency: how many requests may be under way at a time.
         timeout: seconds that one request may take.
     """
@@ -170,6 +197,7 @@ class Access:
     model: str
     base_url: str | None = None
     scenes: Sequence[Scene] = ()
+    stimuli: Sequence[Stimulus] = ()
     concurrency: int = 8
     timeout: float = 120.0
 

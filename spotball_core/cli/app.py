@@ -1,7 +1,7 @@
 """The `spotball` command: its subcommands, and what the user sees when something goes wrong.
 
 Subcommands, ours and other packages', are found by the entry point group `spotball.commands`: a name, and a function
-or a Typer app. One is imported when it is asked for, and all are for the list of them.
+or a Typer app. A command that has commands of its own may find these by a group of theirs.
 """
 
 from __future__ import annotations
@@ -22,35 +22,43 @@ from spotball_core.errors import OptionError, SpotballError
 COMMANDS = "spotball.commands"
 
 
-class _Commands(TyperGroup):
-    """The commands that packages name, by when they are wanted."""
+def commands_in(group: str) -> type[TyperGroup]:
+    """A group of commands that packages name in an entry point group; of Typer's, beside its own.
 
-    # Any: what Typer's contexts and commands derive from changes between its releases.
-    def list_commands(self, ctx: Any) -> list[str]:
-        names = []
-        for name in sorted(_entries()):
-            try:
-                self.get_command(ctx, name)
-            except OptionError as error:
-                # One package's broken command must not take the others away.
-                print(f"warning: {error}", file=sys.stderr)
-            else:
-                names.append(name)
-        return names
+    Args:
+        group: the entry point group. A command in it is imported when it is asked for, and all are for their list.
+    """
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in _entries():
-            # "Did you mean" looks among the commands that are there.
-            self.list_commands(ctx)
-        elif cmd_name not in self.commands:
-            self.commands[cmd_name] = _loaded(_entries()[cmd_name])
-        return self.commands.get(cmd_name)
+    class Commands(TyperGroup):
+        # Any: what Typer's contexts and commands derive from changes between its releases.
+        def list_commands(self, ctx: Any) -> list[str]:
+            names = set(self.commands)
+            for name in sorted(_entries(group)):
+                try:
+                    self.get_command(ctx, name)
+                except OptionError as error:
+                    # One package's broken command must not take the others away.
+                    print(f"warning: {error}", file=sys.stderr)
+                else:
+                    names.add(name)
+            return sorted(names)
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            if cmd_name not in self.commands:
+                if cmd_name in _entries(group):
+                    self.commands[cmd_name] = _loaded(_entries(group)[cmd_name])
+                else:
+                    # "Did you mean" looks among the commands that are there.
+                    self.list_commands(ctx)
+            return self.commands.get(cmd_name)
+
+    return Commands
 
 
 @cache
-def _entries() -> dict[str, EntryPoint]:
+def _entries(group: str) -> dict[str, EntryPoint]:
     """The entry point of each command."""
-    return {entry.name: entry for entry in entry_points(group=COMMANDS)}
+    return {entry.name: entry for entry in entry_points(group=group)}
 
 
 def _loaded(entry: EntryPoint) -> Any:
@@ -71,7 +79,7 @@ def _loaded(entry: EntryPoint) -> Any:
 
 
 app = typer.Typer(
-    cls=_Commands,
+    cls=commands_in(COMMANDS),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

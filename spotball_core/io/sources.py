@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from spotball_core.counts import KEYS
 from spotball_core.errors import SHOWN_PROBLEMS, InputError, OptionError, Problem
+from spotball_core.interchange import frame_of, is_foreign
 from spotball_core.io.csv_records import read_layout, record_lines
 from spotball_core.io.frames import COLUMNS
 from spotball_core.schema.response import PredictionDistribution, Response
@@ -65,6 +66,8 @@ def sources_of(responses: object, also: Sequence[str] = ()) -> list[Source]:
 
     if isinstance(responses, (str, Path)):
         responses = [responses]
+    if is_foreign(responses) and not isinstance(responses, pl.DataFrame):
+        responses = frame_of(responses)
     if isinstance(responses, pl.DataFrame):
         return [Source("frame", None, as_text(responses.lazy().drop("_record", strict=False), "frame", also))]
     if not isinstance(responses, Iterable):

@@ -2,26 +2,31 @@
 
 Guesses come as an array of counts or probabilities with the cells on the last axis, or, for one image, as labels
 (`["D5", "E6", None]`, None an unparsed answer), as `{"D5": 0.4, ...}`, or as a PredictionDistribution. Truth comes as
-a boolean array over the cells, as labels, or as a Scene or GroundTruth. Where geometry is needed, the grid is the
+a boolean array over the cells, as labels, or as a Scene or GroundTruth. Arrays may be columns or frames of other
+libraries (`spotball_core.interchange`). Where geometry is needed, the grid is the
 scene's if there is one, else the `grid` that was passed, else the paper's.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spotball_core.errors import DistributionError, GridError
 from spotball_core.grid import BoolArray, FloatArray, Grid
-from spotball_core.schema.response import PredictionDistribution
-from spotball_core.schema.scene import GroundTruth, PlayerBox, Scene
+from spotball_core.interchange import boxes_of_frame, is_foreign, values_of
 
-Guesses: TypeAlias = ArrayLike | Sequence[str | None] | Mapping[str, float] | PredictionDistribution
-Truth: TypeAlias = ArrayLike | Sequence[str] | Scene | GroundTruth
-Players: TypeAlias = ArrayLike | Sequence[PlayerBox] | Scene
+if TYPE_CHECKING:
+    from spotball_core.schema.response import PredictionDistribution
+    from spotball_core.schema.scene import GroundTruth, PlayerBox, Scene
+
+Guesses: TypeAlias = Union[ArrayLike, Sequence[str | None], Mapping[str, float], "PredictionDistribution"]
+Truth: TypeAlias = Union[ArrayLike, Sequence[str], "Scene", "GroundTruth"]
+Players: TypeAlias = Union[ArrayLike, Sequence["PlayerBox"], "Scene"]
 AnyArray: TypeAlias = NDArray[Any]
 
 
@@ -31,23 +36,23 @@ def grid_given(grid: Grid | None, *others: object) -> Grid | None:
     A GroundTruth knows rows and columns, enough to read labels by: without another grid, its cells are taken as square.
     """
     for other in others:
-        if isinstance(other, Scene):
+        if is_scene(other):
             if grid is not None and grid != other.layout:
                 raise GridError(f"the scene's grid is {other.layout}, the one passed {grid}")
             return other.layout
-        if isinstance(other, GroundTruth) and grid is None:
+        if is_ground_truth(other) and grid is None:
             return Grid(other.grid.rows, other.grid.cols, width=other.grid.cols, height=other.grid.rows)
     return grid
 
 
 def grid_for(grid: Grid | None, *others: object) -> Grid:
     """The grid to measure on: the scene's, the one passed, or the paper's where none is given; as `grid_given`."""
-    return grid_given(grid, *(other for other in others if isinstance(other, Scene))) or Grid.standard()
+    return grid_given(grid, *(other for other in others if is_scene(other))) or Grid.standard()
 
 
 def mass_of(guesses: Guesses, grid: Grid | None) -> tuple[FloatArray, FloatArray]:
     """Mass over the cells, shape (..., n_cells), and the number of unparsed answers, shape (...)."""
-    if isinstance(guesses, PredictionDistribution):
+    if _is_prediction(guesses):
         return guesses.mass(grid or Grid.standard()), np.zeros(())
     if isinstance(guesses, Mapping):
         grid = grid or Grid.standard()
@@ -56,8 +61,7 @@ def mass_of(guesses: Guesses, grid: Grid | None) -> tuple[FloatArray, FloatArray
         # Checked before they are added up: another spelling of the same cell could hide a negative number.
         mass[np.arange(len(indices)), indices] = checked_numbers(list(guesses.values()), "mass")
         return checked_mass(mass.sum(axis=0), grid), np.zeros(())
-    if isinstance(guesses, str):
-        guesses = [guesses]
+    guesses = [guesses] if isinstance(guesses, str) else values_of(guesses, grid)  # type: ignore[assignment]
     if are_labels(guesses):
         grid = grid or Grid.standard()
         named = [grid.index(label) for label in guesses if label is not None]
@@ -99,14 +103,13 @@ def checked_numbers(values: object, what: str) -> FloatArray:
 
 def truth_of(truth: Truth, grid: Grid | None) -> BoolArray:
     """Boolean array over the cells, shape (..., n_cells); nowhere true where the truth is not known."""
-    if isinstance(truth, Scene):
+    if is_scene(truth):
         return truth.layout.mask(truth.ball_cells or ())
-    if isinstance(truth, GroundTruth):
+    if is_ground_truth(truth):
         if grid is not None and (grid.rows, grid.cols) != (truth.grid.rows, truth.grid.cols):
             raise GridError(f"the truth's grid is {truth.grid.rows}x{truth.grid.cols}, the one measured on {grid}")
         return truth.mask
-    if isinstance(truth, str):
-        truth = [truth]
+    truth = [truth] if isinstance(truth, str) else values_of(truth, grid)  # type: ignore[assignment]
     if are_labels(truth):
         return (grid or Grid.standard()).mask(label for label in truth if label is not None)
     mask = np.asarray(truth)
@@ -120,12 +123,15 @@ def truth_of(truth: Truth, grid: Grid | None) -> BoolArray:
 
 def boxes_of(players: Players) -> FloatArray:
     """Players' boxes, shape (..., n_boxes, 4); rows of NaN pad images that have fewer players than others."""
-    if isinstance(players, Scene):
+    if is_scene(players):
         return players.boxes
-    if isinstance(players, Sequence):
-        players = [box.corners if isinstance(box, PlayerBox) else box for box in players]
+    if is_foreign(players):
+        players = boxes_of_frame(players)
+    corners = (
+        [box.corners if _is_player_box(box) else box for box in players] if isinstance(players, Sequence) else players
+    )
     try:
-        boxes = np.asarray(players, dtype=float)
+        boxes = np.asarray(corners, dtype=float)
     except (TypeError, ValueError) as error:
         raise GridError(f"expected boxes (x1, y1, x2, y2), found {players!r:.80}") from error
     if boxes.size == 0:
@@ -181,6 +187,30 @@ def _check_length(array: AnyArray, grid: Grid | None, what: str) -> None:
         raise DistributionError(
             f"{what} has {array.shape[-1]} values on the last axis, the grid {grid} has {grid.n_cells} cells"
         )
+
+
+def is_scene(value: object) -> TypeGuard[Scene]:
+    """Whether this is a scene's record."""
+    return _is_record(value, "scene", "Scene")
+
+
+def is_ground_truth(value: object) -> TypeGuard[GroundTruth]:
+    """Whether this is a record of where the ball is."""
+    return _is_record(value, "scene", "GroundTruth")
+
+
+def _is_player_box(value: object) -> TypeGuard[PlayerBox]:
+    return _is_record(value, "scene", "PlayerBox")
+
+
+def _is_prediction(value: object) -> TypeGuard[PredictionDistribution]:
+    return _is_record(value, "response", "PredictionDistribution")
+
+
+def _is_record(value: object, module: str, name: str) -> bool:
+    # Who has a record has loaded its module; pydantic, which that takes, is half of what importing a metric would cost.
+    record = getattr(sys.modules.get(f"spotball_core.schema.{module}"), name, None)
+    return record is not None and isinstance(value, record)
 
 
 def are_labels(values: object) -> TypeGuard[Sequence[str | None]]:

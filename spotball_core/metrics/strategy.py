@@ -10,6 +10,7 @@ import numpy as np
 
 from spotball_core.errors import OptionError
 from spotball_core.grid import BoolArray, FloatArray, Grid
+from spotball_core.interchange import values_of
 from spotball_core.metrics.inputs import (
     Guesses,
     Players,
@@ -18,6 +19,8 @@ from spotball_core.metrics.inputs import (
     boxes_of,
     checked_mass,
     grid_for,
+    is_ground_truth,
+    is_scene,
     mass_of,
     ratio,
     share,
@@ -25,7 +28,6 @@ from spotball_core.metrics.inputs import (
     unwrap,
     where_known,
 )
-from spotball_core.schema.scene import GroundTruth, Scene
 
 Window = tuple[tuple[int, int], tuple[int, int]]
 
@@ -282,7 +284,8 @@ def window_mask(grid: Grid, window: Window | None = None) -> BoolArray:
 
 def truth_mass(truth: Truth, grid: Grid) -> FloatArray:
     """How often each cell holds the ball: numbers as they are, anything else as one image's truth."""
-    named = isinstance(truth, (str, Scene, GroundTruth)) or are_labels(truth)
+    truth = values_of(truth, grid)  # type: ignore[assignment]
+    named = isinstance(truth, str) or is_scene(truth) or is_ground_truth(truth) or are_labels(truth)
     return truth_of(truth, grid).astype(float) if named else checked_mass(truth, grid)
 
 

@@ -105,15 +105,15 @@ def all_sections(
     )
 
 
-def check_replaceable(out: Path) -> None:
-    """Raise OptionError if the folder holds anything but an earlier report."""
+def check_replaceable(out: Path, generator: str = GENERATOR) -> None:
+    """Raise OptionError if the folder holds anything but an earlier report of a command."""
     if out.exists() and not out.is_dir():
         raise OptionError(f"{out} is a file, expected a folder for the report")
     if not out.exists() or not any(out.iterdir()):
         return
     held = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
     page = out / PAGE
-    is_ours = page.is_file() and f'content="{GENERATOR} ' in page.read_text(encoding="utf-8", errors="replace")[:2000]
+    is_ours = page.is_file() and f'content="{generator} ' in page.read_text(encoding="utf-8", errors="replace")[:2000]
     others = sorted(name for name in held if not _is_ours(name))
     if not is_ours or others:
         found = f"; it holds {', '.join(others[:5])}" if others else ""
@@ -129,15 +129,7 @@ def _is_ours(name: str) -> bool:
 
 def _fill(folder: Path, analysis: Analysis, sections: Sequence[Section], tell: Callable[[str], None]) -> None:
     figures = folder / FIGURES
-    figures.mkdir()
-    svgs = {}
-    for signature, picture in ((section.signature, one) for section in sections for one in section.pictures):
-        tell(f"drawing {picture.name}")
-        svgs[picture.name] = _panels(picture)
-        frame = Frame(picture.title, (picture.caption, signature or analysis.report.signature))
-        figure = picture.chart.draw(range(picture.chart.n), frame)
-        for ending in (".png", ".svg"):
-            save_figure(figure, figures / f"{picture.name}{ending}")
+    svgs = draw_figures(figures, sections, analysis.report.signature, tell)
     tell(f"drawing {MAPS}")
     guesses, truth = sections_people.pooled(analysis)
     maps = guess_maps(guesses, truth, analysis.scoring.arrays.grids[0], note=analysis.report.signature)
@@ -146,6 +138,21 @@ def _fill(folder: Path, analysis: Analysis, sections: Sequence[Section], tell: C
     tell("writing the page")
     (folder / PAGE).write_text(render(analysis, sections, svgs), encoding="utf-8")
     (folder / NUMBERS).write_text(analysis.report.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+def draw_figures(
+    folder: Path, sections: Sequence[Section], signature: str, tell: Callable[[str], None]
+) -> dict[str, list[Inline]]:
+    """Draw every picture into a new folder, and its panels for the page, by the picture's name."""
+    folder.mkdir()
+    svgs = {}
+    for own, picture in ((section.signature, one) for section in sections for one in section.pictures):
+        tell(f"drawing {picture.name}")
+        svgs[picture.name] = _panels(picture)
+        figure = picture.chart.draw(range(picture.chart.n), Frame(picture.title, (picture.caption, own or signature)))
+        for ending in (".png", ".svg"):
+            save_figure(figure, folder / f"{picture.name}{ending}")
+    return svgs
 
 
 def _panels(picture: Picture) -> list[Inline]:

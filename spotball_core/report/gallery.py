@@ -57,8 +57,8 @@ class Card:
     Attributes:
         name: unique on the page.
         title: the image and the prompt.
-        picture: id of the image on the page; None where there is none.
-        grid: over the image.
+        picture: id of the image on the page, with its grid; None where there is none.
+        grid: over the image, drawn where there is no picture.
         ball: outline of the ball's cells.
         players: their boxes, drawn where there is no picture.
         people: the reference's guesses.
@@ -155,8 +155,9 @@ def gallery(
     data: dict[int, str | None] = {}
     for case in (case for mine in picks.values() for case in mine):
         if case.scene not in data:
-            path = found(analysis.scenes[case.scene], folders)
-            data[case.scene] = as_data(path) if path else None
+            scene = analysis.scenes[case.scene]
+            path = found(scene, folders)
+            data[case.scene] = as_data(path, scene.layout) if path else None
     known = modes(analysis.scoring)
     pictures = {scene: f"picture-{scene}" for scene, content in data.items() if content}
     albums = tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -24,12 +25,50 @@ GENERATOR = "spotball report"
 """What the page's `generator` starts with; by it a folder is known for a report's."""
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What stands around a page's sections.
+
+    Attributes:
+        title: its heading.
+        generator: the command that makes it.
+        intro: paragraphs beneath the title.
+        signature: of its numbers.
+        warnings: what to bear in mind.
+        dropped: how much was left out, by reason.
+        reference: whom others are compared with.
+    """
+
+    title: str
+    generator: str
+    intro: Sequence[str]
+    signature: str
+    warnings: Sequence[str]
+    dropped: Mapping[str, int]
+    reference: str | None = None
+
+
 def render(analysis: Analysis, sections: Sequence[Section], svgs: Mapping[str, Sequence[Inline]]) -> str:
-    """The page as HTML.
+    """A score report's page as HTML; see `render_page`."""
+    report = analysis.report
+    page = Page(
+        TITLE,
+        GENERATOR,
+        _intro(analysis),
+        report.signature,
+        report.warnings,
+        report.provenance.dropped,
+        analysis.reference,
+    )
+    return render_page(page, sections, svgs)
+
+
+def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequence[Inline]]) -> str:
+    """A page as HTML.
 
     Args:
-        analysis: what is shown.
-        sections: of the page, in order.
+        page: what stands around the sections.
+        sections: in order.
         svgs: the panels of each picture, by the picture's name, as `inline_svg` writes them.
     """
     from spotball_core import __version__
@@ -40,15 +79,12 @@ def render(analysis: Analysis, sections: Sequence[Section], svgs: Mapping[str, S
     wide = {p.name for section in sections for p in section.pictures if isinstance(p.chart, MixtureChart)}
     gallery = next((section.gallery for section in sections if section.gallery), None)
     return environment.get_template("template.html").render(
-        title=TITLE,
-        generator=f"{GENERATOR} {__version__}",
+        page=page,
+        generator=f"{page.generator} {__version__}",
         theme=Markup(look.css()),
         style=Markup(_text("style.css")),
         modes=gallery.modes if gallery else (),
-        report=analysis.report,
-        reference=analysis.reference,
-        intro=_intro(analysis),
-        dropped="; ".join(f"{what}: {n}" for what, n in analysis.report.provenance.dropped.items() if n),
+        dropped="; ".join(f"{what}: {n}" for what, n in page.dropped.items() if n),
         sections=sections,
         # Made by our own code from escaped text; everything else is escaped here.
         svgs={name: [(Markup(one.svg), one.width) for one in panels] for name, panels in svgs.items()},

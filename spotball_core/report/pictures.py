@@ -1,4 +1,4 @@
-"""Images of scenes for the page: found, made small, and written into it."""
+"""Images of scenes for the page: found, given the grid that respondents saw, made small, and written into it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+from spotball_core.errors import GridError
+from spotball_core.grid import Grid
+from spotball_core.overlay import gridded, layout
 from spotball_core.schema.scene import Scene
 
 WIDTH = 480
 """Pixels across, at most; a card shows an image about as wide."""
 
-QUALITY = 72
-"""JPEG quality."""
+QUALITY = 60
+"""WebP quality."""
 
 
 def found(scene: Scene, folders: Sequence[Path]) -> Path | None:
@@ -29,16 +32,23 @@ def found(scene: Scene, folders: Sequence[Path]) -> Path | None:
     return None
 
 
-def as_data(path: Path) -> str | None:
-    """An image as a `data:` address of a small JPEG; None where it cannot be read."""
-    from PIL import Image
+def as_data(path: Path, grid: Grid) -> str | None:
+    """An image with its grid as a `data:` address of a small WebP; None where it cannot be read or drawn on.
+
+    Names beside the image, which grids of many cells get, are left out.
+    """
+    from PIL import Image, ImageOps
 
     try:
+        plan = layout(grid)
         with Image.open(path) as image:
-            small = image.convert("RGB")
-    except (OSError, ValueError, Image.DecompressionBombError):
+            whole = ImageOps.exif_transpose(image).convert("RGB").resize((round(grid.width), round(grid.height)))
+        drawn = gridded(whole, grid)
+    except (OSError, ValueError, Image.DecompressionBombError, GridError):
         return None
+    (left, top), (width, height) = plan.margin, plan.size
+    small = drawn.crop((left, top, width - left, height - top))
     small.thumbnail((WIDTH, WIDTH))
     out = io.BytesIO()
-    small.save(out, "JPEG", quality=QUALITY, optimize=True)
-    return "data:image/jpeg;base64," + base64.b64encode(out.getvalue()).decode("ascii")
+    small.save(out, "WEBP", quality=QUALITY)
+    return "data:image/webp;base64," + base64.b64encode(out.getvalue()).decode("ascii")

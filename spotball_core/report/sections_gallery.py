@@ -38,8 +38,8 @@ def images(analysis: Analysis, folders: Sequence[Path]) -> Section:
         lead.append(shown.left_out)
     if shown.without:
         bare = (
-            f"{plural(shown.without, 'image')} drawn without a picture, with the players as boxes: no readable file "
-            "where the scenes say; name its folder with `--image-folder`."
+            f"{plural(shown.without, 'image')} drawn without a picture, with the players as boxes: no file that "
+            "can be read and drawn on where the scenes say; name its folder with `--image-folder`."
         )
         lead.append(bare)
     known = modes(analysis.scoring)

@@ -71,6 +71,7 @@ class LoopbackServer:
         delay: seconds before each answer.
         seed: of the cells that are named.
         limit: a rate limit, answered with 429 and `retry-after`.
+        says: what the model says in its reply of a number to what was asked; None for `text_of`.
         keep: whether to keep requests; counts are kept in any case.
     """
 
@@ -81,6 +82,7 @@ class LoopbackServer:
         delay: float = 0.0,
         seed: int = 0,
         limit: TokenBucket | None = None,
+        says: Callable[[Asked, int], str] | None = None,
         keep: bool = True,
         base_path: str = "/v1",
     ) -> None:
@@ -88,6 +90,7 @@ class LoopbackServer:
         self.delay = delay
         self.seed = seed
         self.limit = limit
+        self.says = says
         self.keep = keep
         self.base_path = base_path
         self.seen: list[Seen] = []
@@ -239,7 +242,8 @@ class LoopbackServer:
         question = asked.question
         first = self.given[question]
         self.given[question] += asked.n
-        texts = [text_of(question, first + i, self.seed) for i in range(asked.n)]
+        numbers = range(first, first + asked.n)
+        texts = [self.says(asked, n) if self.says else text_of(question, n, self.seed) for n in numbers]
         style = fault.style if fault else ""
         return 200, json.dumps(self.speaks.write(asked, texts, style)).encode(), {}, asked
 

@@ -30,16 +30,9 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def _running() -> Iterator[LoopbackServer]:
+def running() -> Iterator[LoopbackServer]:
     with serve(GeminiProtocol(keys={"right-key"}), base_path="") as server:
         yield server
-
-
-@pytest.fixture
-def server(_running: LoopbackServer) -> LoopbackServer:
-    _running.seen.clear()
-    _running.given.clear()
-    return _running
 
 
 def gemini(server: LoopbackServer, **options: float) -> Gemini:

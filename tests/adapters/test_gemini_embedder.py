@@ -28,15 +28,9 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def _running() -> Iterator[LoopbackServer]:
+def running() -> Iterator[LoopbackServer]:
     with serve(GeminiEmbeddings(keys={"right-key"}), base_path="") as server:
         yield server
-
-
-@pytest.fixture
-def server(_running: LoopbackServer) -> LoopbackServer:
-    _running.seen.clear()
-    return _running
 
 
 def made(server: LoopbackServer, model: str | None = None, task_type: str | None = None) -> GeminiEmbedder:

@@ -178,7 +178,7 @@ def check_stopped_for_want_of_room(done: subprocess.CompletedProcess[str], out: 
     assert done.returncode == 2, said(done)
     (message,) = (text for text in done.stderr.splitlines() if text.startswith("error: "))
     assert message.startswith(f"error: {out}/run.sqlite: ")
-    assert message.endswith("Make room on the disk and run again: what was stored is safe, and is not asked again")
+    assert message.endswith("Make room on the disk and run again: what was stored is safe, and is not done again")
     assert "Traceback" not in done.stderr
 
 

@@ -28,17 +28,9 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def _running() -> Iterator[LoopbackServer]:
+def running() -> Iterator[LoopbackServer]:
     with serve(OpenAIProtocol()) as server:
         yield server
-
-
-@pytest.fixture
-def server(_running: LoopbackServer) -> LoopbackServer:
-    _running.seen.clear()
-    _running.given.clear()
-    _running.always(None)
-    return _running
 
 
 class TestWhatIsSent:

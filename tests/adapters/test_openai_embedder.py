@@ -28,15 +28,9 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def _running() -> Iterator[LoopbackServer]:
+def running() -> Iterator[LoopbackServer]:
     with serve(OpenAIEmbeddings()) as server:
         yield server
-
-
-@pytest.fixture
-def server(_running: LoopbackServer) -> LoopbackServer:
-    _running.seen.clear()
-    return _running
 
 
 def made(server: LoopbackServer, model: str | None = "small") -> OpenAIEmbedder:

@@ -43,17 +43,9 @@ ODD = {
 
 
 @pytest.fixture(scope="module")
-def _running() -> Iterator[LoopbackServer]:
+def running() -> Iterator[LoopbackServer]:
     with serve(OpenAIEmbeddings(keys={KEY})) as server:
         yield server
-
-
-@pytest.fixture
-def server(_running: LoopbackServer) -> LoopbackServer:
-    _running.seen.clear()
-    _running.always(None)
-    _running.delay = 0.0
-    return _running
 
 
 @pytest.fixture

@@ -34,10 +34,12 @@ from tests.adapters.runs import (
     said,
 )
 from tests.adapters.server import LoopbackServer, serve
+from tests.adapters.speaks_anthropic import AnthropicProtocol
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.adapters.speech import INPUT_TOKENS, OUTPUT_TOKENS, cell_of
 from tests.cli.process import on_terminal, spotball
 
+KEYS = {"openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 ALL = ("--prompt", "base,cue,cot", "--samples", "4,3,2")
 
 
@@ -275,6 +277,36 @@ class TestFaults:
         assert "left to ask: interrupted" in stderr
         assert len(replies(out)) == sum(server.given.values()) == len(rows(out)) > 0
         assert query(out, "SELECT outcome FROM sessions") == [("interrupted",)]
+
+
+class TestNoKey:
+    @pytest.fixture(autouse=True)
+    def _no_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for variable in KEYS.values():
+            monkeypatch.delenv(variable, raising=False)
+
+    @pytest.mark.parametrize("provider", KEYS)
+    def test_it_is_said_before_anything_is_drawn_or_written(self, data: Path, out: Path, provider: str) -> None:
+        options = ["run", str(data), "--provider", provider, "--model", MODEL, "--out", str(out)]
+        done = here(*options, env={})
+        assert done.returncode == 2, said(done)
+        assert done.stdout == ""
+        assert done.stderr == f"error: {provider} needs a key: set the environment variable {KEYS[provider]}\n"
+        assert not out.exists()
+        assert here(*options, "--dry-run", env={}).returncode == 0
+
+    def test_a_run_with_nothing_left_needs_none(self, out: Path, tmp_path: Path) -> None:
+        data = dataset(tmp_path / "data", images=1)
+        options = ["run", str(data), "--provider", "anthropic", "--model", MODEL, "--prompt", "base", "--out", str(out)]
+        with serve(AnthropicProtocol(keys={KEY}), base_path="") as server:
+            options += ["--base-url", server.url]
+            assert here(*options, "--samples", "2", env={KEYS["anthropic"]: KEY}).returncode == 0
+        before = rows(out)
+        (out / "responses.jsonl").unlink()
+        done = here(*options, "--samples", "2", env={})
+        assert done.returncode == 0, said(done)
+        assert rows(out) == before
+        assert here(*options, "--samples", "3", env={}).returncode == 2
 
 
 class TestSecrets:

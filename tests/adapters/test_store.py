@@ -12,10 +12,11 @@ import pytest
 
 from spotball_adapters.plan import Ask
 from spotball_adapters.providers.protocol import Answer, Reply
-from spotball_adapters.store import STORE, Store, StoreError, peek
+from spotball_adapters.store import STORE, Store, peek
 from spotball_adapters.store_schema import TABLES
 from spotball_adapters.writer import Record, Writer
 from spotball_core.errors import OptionError
+from spotball_core.io.sqlite_file import StoreError
 from tests.adapters.tiny import BASE, CHAIN
 from tests.builders import scene
 

@@ -443,6 +443,13 @@ def test_conversations_have_turns(provider: Provider) -> None:
     assert (longer.input_tokens or 0) > (ask(provider, request((1,))).input_tokens or 0)
 
 
+def test_who_is_shown_nothing_needs_no_picture(provider: Provider) -> None:
+    # As a judge of replies is asked.
+    nothing = Picture(b"", "", 0, 0)
+    found = ask(provider, request((1, 2), messages=(Message("user", "A or B?"),), shown=nothing))
+    assert len(found.replies) == 2
+
+
 def test_messages_that_a_template_refuses_are_said(tmp_path: Path) -> None:
     messages = (Message("system", "Be brief."), *QUESTION)
     with pytest.raises(PermanentError, match="does not take the messages: no system messages beside images"):

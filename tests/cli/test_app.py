@@ -16,7 +16,12 @@ from tests.cli.process import MODULE, SCRIPT, on_terminal, spotball
 NAMES = sorted(
     entry.name for entry in entry_points(group="spotball.commands") if entry.dist and entry.dist.name == "spotball-core"
 )
-GROUPS = {"batch": ("export", "import")}
+GROUPS = {
+    "batch": ("export", "import"),
+    "gaze": ("ask", "match", "points", "predict"),
+    "gen": ("run",),
+    "study": ("init", "serve", "export", "status", "bonus", "delete"),
+}
 """Commands that have commands of their own."""
 
 COMMANDS = [name for name in NAMES if name not in GROUPS] + [

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib import rcParams
+from PIL import Image
 
 from spotball_core.errors import OptionError
+from spotball_core.grid import Grid
 from spotball_core.groups import Scoring
+from spotball_core.overlay import gridded, layout
 from spotball_core.report import build
 from spotball_core.report.build import check_replaceable, write_report
 from spotball_core.report.pictures import WIDTH, as_data, found
@@ -138,17 +144,54 @@ def test_pictures_are_found_in_their_folder_and_nowhere_else(study: Path, tmp_pa
     assert found(scene.model_copy(update={"path": "link.jpg"}), [inner]) is None
 
 
-def test_pictures_are_made_small_and_broken_ones_are_none(study: Path, tmp_path: Path) -> None:
-    import base64
-    import io
-
-    from PIL import Image
-
-    data = as_data(study / "images/soccer/1.jpg")
+def shown(data: str | None) -> Image.Image:
     assert data is not None
     kind, _, content = data.partition(",")
-    assert kind == "data:image/jpeg;base64"
-    with Image.open(io.BytesIO(base64.b64decode(content))) as small:
-        assert small.size == (WIDTH, WIDTH * GRID.height // GRID.width)
-    (tmp_path / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 no picture")
-    assert as_data(tmp_path / "broken.jpg") is None
+    assert kind == "data:image/webp;base64"
+    return Image.open(io.BytesIO(base64.b64decode(content)))
+
+
+def apart(one: Image.Image, other: Image.Image) -> float:
+    """How far the pixels of two images are apart on average, of 255."""
+    first, second = (np.asarray(image.convert("RGB"), dtype=float) for image in (one, other))
+    return float(np.abs(first - second).mean())
+
+
+def test_pictures_are_the_drawing_that_respondents_see_made_small(study: Path) -> None:
+    path = study / "images/soccer/1.jpg"
+    small = shown(as_data(path, scenes()[0].layout))
+    assert small.size == (WIDTH, WIDTH * GRID.height // GRID.width)
+    with Image.open(path) as image:
+        bare = image.convert("RGB")
+    drawn = gridded(bare, scenes()[0].layout)
+    assert apart(small, drawn.resize(small.size)) < 3 < 6 < apart(small, bare.resize(small.size))
+
+
+def test_names_beside_the_image_are_not_in_its_picture(tmp_path: Path) -> None:
+    grid = Grid(26, 40, 320, 180)
+    assert layout(grid).margin != (0, 0)
+    image = Image.new("RGB", (320, 180), (0, 200, 0))
+    image.paste((200, 0, 0), (160, 0, 320, 180))
+    image.save(tmp_path / "a.png")
+    assert apart(shown(as_data(tmp_path / "a.png", grid)), image.resize((WIDTH, WIDTH * 180 // 320))) < 15
+
+
+def test_pictures_are_turned_as_they_say(tmp_path: Path) -> None:
+    lying = Image.new("RGB", (360, 640), (200, 0, 0))
+    lying.paste((0, 200, 0), (0, 320, 360, 640))
+    exif = Image.Exif()
+    exif[0x0112] = 6  # its left side is the top of the image
+    lying.save(tmp_path / "a.jpg", exif=exif)
+    small = np.asarray(shown(as_data(tmp_path / "a.jpg", Grid.standard())).convert("RGB"), dtype=float)
+    left, right = small[:, : WIDTH // 2].mean(axis=(0, 1)), small[:, WIDTH // 2 :].mean(axis=(0, 1))
+    assert left[1] > 2 * left[0]
+    assert right[0] > 2 * right[1]
+
+
+@pytest.mark.parametrize("grid", [Grid.standard(), Grid(6, 10, 100_000, 90_000)])
+def test_what_cannot_be_read_or_drawn_on_is_no_picture(tmp_path: Path, grid: Grid) -> None:
+    broken, whole = tmp_path / "broken.jpg", tmp_path / "whole.png"
+    broken.write_bytes(b"\xff\xd8\xff\xe0 no picture")
+    Image.new("RGB", (64, 36)).save(whole)
+    assert as_data(broken, grid) is None
+    assert (as_data(whole, grid) is None) == (grid != Grid.standard())

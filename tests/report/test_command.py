@@ -37,7 +37,7 @@ def test_files_with_their_scenes_find_their_pictures(written: Written, tmp_path:
     done = spotball("report", *files, "--bootstrap", "0", "--seed", "3", "--policy", "paper", "--out", tmp_path / "a")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "a/report.html").read_text()
-    assert page.count("data:image/jpeg") == 5
+    assert page.count("data:image/webp") == 5
     report = ScoreReport.model_validate_json((tmp_path / "a/report.json").read_text())
     assert (report.policy.name, report.policy.seed, report.policy.bootstrap) == ("paper", 3, 0)
     empty = tmp_path / "empty"
@@ -45,7 +45,7 @@ def test_files_with_their_scenes_find_their_pictures(written: Written, tmp_path:
     options = ["--bootstrap", "0", "--image-folder", empty, "--quiet"]
     done = spotball("report", *files, *options, "--out", tmp_path / "b")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert "data:image/jpeg" not in (tmp_path / "b/report.html").read_text()
+    assert "data:image/webp" not in (tmp_path / "b/report.html").read_text()
 
 
 def test_what_cannot_be_used_is_one_message_and_status_2(written: Written, tmp_path: Path) -> None:

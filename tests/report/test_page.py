@@ -246,10 +246,11 @@ def test_pictures_are_embedded_once_and_missing_ones_are_said(page: Element) -> 
     (gallery,) = page.all("section", id="gallery")
     images = gallery.all("image")
     assert len(images) == 5  # 6 scored images, one without a file
-    assert all(image.attributes["href"].startswith("data:image/jpeg;base64,") for image in images)
+    assert all(image.attributes["href"].startswith("data:image/webp;base64,") for image in images)
     assert "1 image drawn without a picture" in gallery.text
     (bare,) = [card for card in gallery.all("article") if card.all("h4")[0].text == "3, cot"]
     assert not bare.all("use")
+    assert bare.all("path")[0].attributes["stroke"] == "var(--rule)"  # its grid, which pictures bring along
     assert len(bare.all("rect", fill="var(--rule)")) == 1  # its player
 
 
@@ -260,6 +261,7 @@ def test_a_card_shows_the_ball_the_people_and_the_guesses(page: Element) -> None
     assert label == (
         "soccer 1, alpha base: 10 guesses, most at A1 (100.0%). human: most at D5 (83.3%) and D6 (16.7%). Ball: D5."
     )
+    assert not card.all("path", stroke="var(--rule)")
     (circle,) = card.all("circle")
     assert (circle.attributes["cx"], circle.attributes["cy"]) == ("32", "30")
     people = card.all("rect", fill="var(--heat-people)")

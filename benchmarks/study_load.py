@@ -1,0 +1,245 @@
+"""Claim: with 200 participants at the human study at once, on two cores that they share with it, 99% of clicks are on
+disk and acknowledged within 150 ms; none is lost and none is stored twice.
+
+All begin in the same second and go eight times as fast as people did for the paper (one event every half second, at
+random; an image every 2.5 s instead of every 20 s), loading each image as they come to it. Pictures are synthetic and
+as large as those of photos. The server is `spotball study serve` as a process of its own; participants are
+connections of another. Once in a hundred events a participant sends one again, as browsers do that had no answer.
+Afterwards, the store is compared with what was acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measure import figure
+from runner import write_images
+
+from spotball_adapters.study.config import CONFIG
+from spotball_adapters.study.init import init_study
+from spotball_adapters.study.store import reading
+from spotball_core.io.scenes import write_scenes
+from spotball_core.synthetic import synthetic_scenes
+
+PARTICIPANTS = 200
+LISTS, IMAGES, CHECKS = 3, 18, 2
+NOISE = 3
+PAUSE = 0.5
+"""Seconds between a participant's events, on average."""
+
+AGAIN = 0.01
+"""How often an event is sent twice."""
+
+VIEWPORT = [1280, 720, 1]
+
+
+@dataclass
+class Seen:
+    """What participants saw of the server.
+
+    Attributes:
+        seconds: until an answer came, by what was asked.
+        acknowledged: ids of events in their order, by participant.
+        again: events that were sent a second time.
+    """
+
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    acknowledged: dict[str, list[str]] = field(default_factory=dict)
+    again: int = 0
+
+
+class Browser:
+    """A connection that stays open, and as little as speaks HTTP: what is measured is the server."""
+
+    def __init__(self, port: int) -> None:
+        self._port, self._cookie = port, ""
+
+    async def __aenter__(self) -> Browser:
+        self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._writer.close()
+        await self._writer.wait_closed()
+
+    async def ask(self, path: str, content: Any = None) -> bytes:
+        """The body of an answer, which must be good."""
+        body = b"" if content is None else json.dumps(content).encode()
+        method = "GET" if content is None else "POST"
+        head = [f"{method} {path} HTTP/1.1", f"host: 127.0.0.1:{self._port}", f"cookie: {self._cookie}"]
+        if content is not None:
+            head += ["content-type: application/json", f"content-length: {len(body)}"]
+        self._writer.write("\r\n".join([*head, "", ""]).encode() + body)
+        status, *fields = (await self._reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        headers = dict(
+            field.lower().split(": ", 1) if "cookie" not in field else field.split(": ", 1) for field in fields if field
+        )
+        answer = await self._reader.readexactly(int(headers["content-length"]))
+        if " 200 " not in status:
+            raise RuntimeError(f"{path}: {status} {answer.decode()}")
+        self._cookie = headers.get("set-cookie", self._cookie).partition(";")[0]
+        return answer
+
+
+class Participant:
+    """Somebody who takes part from the begin to the end.
+
+    Args:
+        pause: seconds between events, on average.
+    """
+
+    def __init__(self, browser: Browser, seen: Seen, pause: float, seed: int) -> None:
+        self._browser, self._seen, self._pause, self._random = browser, seen, pause, random.Random(seed)
+        self._ids: list[str] = []
+
+    async def run(self) -> None:
+        """Everything."""
+        content = {"consent": True, "prolific": None, "viewport": VIEWPORT}
+        state = json.loads(await self._timed("start", "/api/start", content))
+        self._seen.acknowledged[state["participant"]] = self._ids
+        await self._do("stage", None, stage="instructions")
+        for item in state["practice"]:
+            await self._answer(item)
+        await self._do("stage", None, stage="practice")
+        for item in state["trials"]:
+            await self._answer(item)
+
+    async def _timed(self, what: str, path: str, content: Any = None) -> bytes:
+        start = time.perf_counter()
+        answer = await self._browser.ask(path, content)
+        self._seen.seconds[what].append(time.perf_counter() - start)
+        return answer
+
+    async def _answer(self, item: dict[str, Any]) -> None:
+        await self._timed("image", item["image"])
+        trial, cells = item["trial"], []
+        await self._do("shown", trial)
+        for _ in range(item["clicks"]):
+            row, col = self._random.randint(1, item["rows"]), self._random.randint(1, item["cols"])
+            cells.append([row, col])
+            x, y = (col - 0.5) / item["cols"], (row - 0.5) / item["rows"]
+            await self._do("click", trial, row=row, col=col, x=x, y=y, by="mouse")
+        await self._do("answer", trial, cells=cells)
+        if item["explain"]:
+            await self._do("explanation", trial, text="They look to the left. " * 5)
+
+    async def _do(self, kind: str, trial: int | None, **value: Any) -> None:
+        await asyncio.sleep(self._random.expovariate(1 / self._pause) if self._pause else 0)
+        event = {"seq": len(self._ids) + 2, "event": str(uuid.uuid4()), "kind": kind, "trial": trial}
+        content = {"events": [{**event, "value": value, "elapsed_ms": 1.0, "viewport": VIEWPORT}]}
+        what = "click" if kind == "click" else "other"
+        told = json.loads(await self._timed(what, "/api/events", content))
+        assert told["seq"] == event["seq"]
+        self._ids.append(str(event["event"]))
+        if self._random.random() < AGAIN:
+            self._seen.again += 1
+            assert json.loads(await self._timed(what, "/api/events", content))["seq"] == event["seq"]
+
+
+def make_study(folder: Path) -> Path:
+    """A study of synthetic pictures, as large as those of photos; limits are those of a study, but for one address."""
+    data, study = folder / "data", folder / "study"
+    (data / "images").mkdir(parents=True)
+    write_images(data / "images", noise=NOISE)
+    sports = [f"synthetic-{number}" for number in range(LISTS)]
+    scenes = [
+        scene.model_copy(
+            update={"sport": sport, "path": f"images/{number}.png", "control": number >= IMAGES, "image": str(number)}
+        )
+        for sport in sports
+        for number, scene in enumerate(synthetic_scenes(IMAGES + CHECKS))
+    ]
+    write_scenes(scenes, data / "scenes.jsonl")
+    init_study(data, study)
+    text = (study / CONFIG).read_text(encoding="utf-8")
+    text = text.replace("requests_per_minute_address = 12000", "requests_per_minute_address = 1000000")
+    text = text.replace("requests_per_minute = 600", "requests_per_minute = 1000000")
+    text = text.replace("starts_per_minute_address = 120", "starts_per_minute_address = 1000000")
+    (study / CONFIG).write_text(text, encoding="utf-8")
+    return study
+
+
+@contextmanager
+def serving(study: Path) -> Iterator[int]:
+    """The server as a process; its port."""
+    line = [sys.executable, "-m", "spotball_core", "study", "serve", str(study), "--port", "0"]
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stderr is not None
+        try:
+            yield next(
+                int(found[1]) for said in child.stderr if (found := re.search(r"http://127.0.0.1:(\d+)/$", said))
+            )
+        finally:
+            child.terminate()
+
+
+async def take_part(port: int, pause: float) -> Seen:
+    """All participants at once, to the end."""
+    seen = Seen()
+
+    async def one(seed: int) -> None:
+        async with Browser(port) as browser:
+            await Participant(browser, seen, pause, seed).run()
+
+    async with asyncio.TaskGroup() as group:
+        for seed in range(PARTICIPANTS):
+            group.create_task(one(seed))
+    return seen
+
+
+def compare(study: Path, seen: Seen) -> tuple[int, int, int]:
+    """Events that were acknowledged, those of them that are not stored, and those that are stored more than once."""
+    lost = doubled = 0
+    with reading(study) as reader:
+        for participant in reader.participants():
+            stored = Counter(event.event for event in reader.events(participant.id))
+            acknowledged = seen.acknowledged[participant.participant]
+            lost += sum(event not in stored for event in acknowledged)
+            # Beside what was sent there is the consent, which the server stores.
+            doubled += (
+                sum(stored.values()) - len(set(acknowledged)) - 1 + sum(event not in stored for event in acknowledged)
+            )
+            assert participant.finished_at is not None
+    return sum(map(len, seen.acknowledged.values())), lost, doubled
+
+
+def main() -> None:
+    """Print the figures: at the pace that is claimed, and without a pause."""
+    for pause, name in ((PAUSE, ""), (0.0, ", without a pause")):
+        with tempfile.TemporaryDirectory() as folder:
+            study = make_study(Path(folder))
+            with serving(study) as port:
+                begin = time.perf_counter()
+                seen = asyncio.run(take_part(port, pause))
+                seconds = time.perf_counter() - begin
+            events, lost, doubled = compare(study, seen)
+        clicks = np.array(seen.seconds["click"]) * 1000
+        images = len(seen.seconds["image"])
+        note = f"{PARTICIPANTS} participants, {events:,} events and {images:,} images in {seconds:.0f} s"
+        goal = None if name else 150.0
+        figure(f"click acknowledged, 99%{name}", float(np.quantile(clicks, 0.99)), "ms", below=goal, note=note)
+        figure(f"click acknowledged, median{name}", float(np.median(clicks)), "ms")
+        figure(f"click acknowledged, slowest{name}", float(clicks.max()), "ms")
+        figure(f"begin acknowledged, slowest{name}", 1000 * max(seen.seconds["start"]), "ms", note="all at once")
+        figure(f"events a second{name}", events / seconds, "events/s")
+        figure(f"acknowledged and not stored{name}", lost, "events", below=1, note=f"{seen.again} sent twice")
+        figure(f"stored more than once{name}", doubled, "events", below=1)
+
+
+if __name__ == "__main__":
+    main()

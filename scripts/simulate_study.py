@@ -1,0 +1,193 @@
+"""Synthetic participants of a study, for tests and for the documentation: what they do says nothing about people.
+
+`python scripts/simulate_study.py STUDY 40` adds 40 to a study, as the server would have stored them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spotball_adapters.study.assignment import choose_list, seed_of
+from spotball_adapters.study.design import Design, load
+from spotball_adapters.study.events import Event, Trial
+from spotball_adapters.study.items import Key
+from spotball_adapters.study.progress import replay
+from spotball_adapters.study.sessions import PROLIFIC
+from spotball_adapters.study.store import (
+    Identity,
+    Participant,
+    Store,
+    insert_events,
+    insert_identity,
+    insert_participant,
+)
+from spotball_adapters.study.wire import read_event
+from spotball_core import __version__
+from spotball_core.baselines import baseline_distributions, generator_for
+from spotball_core.grid import FloatArray
+
+START = datetime(2026, 1, 5, 9, tzinfo=UTC)
+VIEWPORT = (1280.0, 720.0, 1.0)
+SECONDS = 15.0
+"""That the median image takes a participant of median speed."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """Who takes part.
+
+    Attributes:
+        guesses: the baseline whose distribution they click by.
+        unfinished: share who stop on the way.
+        careless: share who click on checks as on any other image.
+        prolific: whether they come with made-up Prolific IDs.
+    """
+
+    guesses: str = "nearest-player"
+    unfinished: float = 0.1
+    careless: float = 0.15
+    prolific: bool = True
+
+
+def simulate(study: Path, n: int, *, seed: int = 0, population: Population | None = None) -> list[str]:
+    """Add n participants to a study of clicks; returns their labels.
+
+    Labels, lists, orders, clicks and times follow from the seed and the study.
+    """
+    design = load(study)
+    population = population or Population()
+    draws = _Draws(design, population.guesses)
+    labels = []
+    with Store(study) as store:
+        store.claim(design.parts)
+        stopping, careless = (
+            set(generator_for(seed, what).permutation(n)[: round(share * n)].tolist())
+            for what, share in (("unfinished", population.unfinished), ("careless", population.careless))
+        )
+        for number in range(n):
+            label = f"synthetic-{seed}-{number + 1}"
+            rng = generator_for(seed, "participant", str(number))
+            held = Counter(person.list for person in store.participants())
+            own = seed_of(design.config.seed, label)
+            name = choose_list({one.name: held[one.name] for one in design.config.lists}, own)
+            person = design.trials(name, own)
+            stops = int(rng.integers(len(person))) if number in stopping else None
+            events = list(_events(person, stops, draws, rng, careless=number in careless))
+            store_participant(store, design, label, name, own, person, events, prolific=population.prolific)
+            labels.append(label)
+    return labels
+
+
+def store_participant(
+    store: Store,
+    design: Design,
+    label: str,
+    list_name: str,
+    seed: int,
+    trials: Sequence[Trial],
+    events: Sequence[Event],
+    *,
+    prolific: bool = False,
+) -> None:
+    """Store one participant with what they did, having checked that the study allows all of it."""
+    finished = replay(trials, events, design.item_type).over.get("trials")
+    began, seen = events[0].received_at, events[-1].received_at
+    token = hashlib.sha256(label.encode()).digest()
+    if prolific:
+        person = hashlib.sha256(token).hexdigest()[:24]
+        with store.identities_file as identities:
+            insert_identity(identities, Identity(label, PROLIFIC, person, "synthetic-study", f"session-{label}"))
+    row = Participant(0, label, list_name, seed, tuple(trials), began, seen, finished, __version__)
+    with store.study as connection:
+        insert_events(connection, insert_participant(connection, row, token), events)
+
+
+class Clock:
+    """Events of one participant, one after the other, with times as the server and the browser would have them."""
+
+    def __init__(self, rng: np.random.Generator, start: datetime = START) -> None:
+        self._rng, self._now, self._shown = rng, start, start
+        self._seq = 0
+
+    def event(self, kind: str, trial: int | None, value: dict[str, Any], *, after: float = 0.0) -> Event:
+        """What the server makes of an event that comes some seconds after the one before."""
+        self._now += timedelta(seconds=after)
+        if kind == "shown":
+            self._shown = self._now
+        self._seq += 1
+        at = self._now.isoformat(timespec="milliseconds")
+        own_id = str(uuid.UUID(bytes=self._rng.bytes(16), version=4))
+        if kind == "stage" and value == {"stage": "consent"}:
+            # The server's own.
+            return Event(self._seq, own_id, "stage", None, value, 0.0, VIEWPORT, at)
+        elapsed = (self._now - self._shown).total_seconds() * 1000 if trial is not None else 0.0
+        sent = {"seq": self._seq, "event": own_id, "kind": kind, "trial": trial, "value": value}
+        return read_event({**sent, "elapsed_ms": elapsed, "viewport": list(VIEWPORT)}, at)
+
+    def answer(self, trial: int, cells: Sequence[tuple[int, int]], grid: Any, seconds: float) -> Iterator[Event]:
+        """A trial is shown, cells are clicked in their middles, and confirmed."""
+        yield self.event("shown", trial, {})
+        for row, col in cells:
+            place = {"row": row, "col": col, "x": (col - 0.5) / grid.cols, "y": (row - 0.5) / grid.rows, "by": "mouse"}
+            yield self.event("click", trial, place, after=seconds / len(cells))
+        yield self.event("answer", trial, {"cells": [list(cell) for cell in cells]}, after=0.5)
+
+
+class _Draws:
+    """Clicks on each image, by a baseline and by who sees the ball."""
+
+    def __init__(self, design: Design, guesses: str) -> None:
+        self.design = design
+        keys = list(design.scenes)
+        scenes = list(design.scenes.values())
+        self._blind: dict[Key, FloatArray] = dict(zip(keys, baseline_distributions(guesses, scenes), strict=True))
+        self._seeing: dict[Key, FloatArray] = dict(zip(keys, baseline_distributions("oracle", scenes), strict=True))
+
+    def cells(self, trial: Trial, rng: np.random.Generator, *, sees: bool) -> list[tuple[int, int]]:
+        mass = (self._seeing if sees else self._blind)[trial.key]
+        if not np.isfinite(mass).all():
+            mass = np.full(len(mass), 1 / len(mass))
+        grid = self.design.scenes[trial.key].layout
+        drawn = rng.choice(len(mass), size=self.design.config.clicks.per_image, p=mass)
+        return [grid.position(grid.labels[index]) for index in drawn]
+
+
+def _events(
+    trials: Sequence[Trial], stops: int | None, draws: _Draws, rng: np.random.Generator, *, careless: bool
+) -> Iterator[Event]:
+    clock = Clock(rng, START + timedelta(minutes=float(rng.uniform(0, 600))))
+    speed = float(np.exp(rng.normal(0, 0.3)))
+    yield clock.event("stage", None, {"stage": "consent"})
+    yield clock.event("stage", None, {"stage": "instructions"}, after=60 * speed)
+    practiced = not any(trial.trial < 0 for trial in trials)
+    for place, trial in enumerate(trials):
+        if place == stops:
+            return
+        if trial.trial >= 0 and not practiced:
+            practiced = True
+            yield clock.event("stage", None, {"stage": "practice"}, after=5.0)
+        seconds = SECONDS * speed * float(np.exp(rng.normal(0, 0.4)))
+        cells = draws.cells(trial, rng, sees=trial.check and not careless)
+        yield from clock.answer(trial.trial, cells, draws.design.scenes[trial.key].layout, seconds)
+        if trial.explain:
+            text = "Synthetic: nobody said this."
+            yield clock.event("explanation", trial.trial, {"text": text}, after=20 * speed)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Add synthetic participants to a study.")
+    parser.add_argument("study", type=Path)
+    parser.add_argument("n", type=int)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    simulate(arguments.study, arguments.n, seed=arguments.seed)

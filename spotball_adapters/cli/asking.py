@@ -1,0 +1,88 @@
+"""What commands that ask share: their options, and how they end."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spotball_core.cli.console import teller
+
+if TYPE_CHECKING:
+    from spotball_adapters.launch import Ended
+
+ProviderName = Annotated[
+    str | None, typer.Option(metavar="NAME", help="How to reach the model: openai, anthropic, ...")
+]
+ModelName = Annotated[str | None, typer.Option(metavar="NAME", help="The model, by the provider's name for it.")]
+RunFolder = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="RUN", help="Folder of the run. Default: run-RESPONDENT.")
+]
+BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="The server, if not the provider's own.")]
+Temperature = Annotated[float | None, typer.Option(help="Default of this and the next: the provider's.")]
+TopP = Annotated[float | None, typer.Option(help="Nucleus sampling.")]
+MaxOutputTokens = Annotated[int | None, typer.Option(metavar="N", help="Longest reply.")]
+SamplingSeed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the sampling, where there is one.")]
+Concurrency = Annotated[int, typer.Option(min=1, metavar="N", help="Requests at a time.")]
+RequestsPerMinute = Annotated[float | None, typer.Option(min=0.001, metavar="N", help="At most.")]
+TokensPerMinute = Annotated[float | None, typer.Option(min=1, metavar="N", help="At most, in and out.")]
+MaxRequests = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Stop after so many, failed ones among them.")
+]
+MaxTokens = Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop once so many are used.")]
+Attempts = Annotated[int, typer.Option(min=1, metavar="N", help="How often a request is tried.")]
+Timeout = Annotated[float, typer.Option(min=0.001, metavar="SECONDS", help="For one request.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be sent and its cost; send nothing.")]
+
+
+def run_folder(named: Path | None, respondent: str) -> Path:
+    """The folder of a run: as it was named, or by the respondent.
+
+    Examples:
+        >>> run_folder(None, "org/model:1").name
+        'run-org-model-1'
+    """
+    return named or Path(f"run-{slug(respondent)}")
+
+
+def slug(name: str) -> str:
+    """A name as a part of a file's."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)
+
+
+def silence_retries() -> None:
+    """Keep the library from logging each retry, which the progress tells of."""
+    from stamina.instrumentation import set_on_retry_hooks
+
+    set_on_retry_hooks(())
+
+
+def finish(ended: Ended[Any], said: str | None, *, quiet: bool) -> None:
+    """Say how it ended, and end the command accordingly.
+
+    Args:
+        said: what was made of the replies.
+    """
+    from spotball_adapters.launch import INTERRUPTED
+    from spotball_adapters.runner import StormError
+
+    tell, tally = teller(quiet), ended.tally
+    tokens = f"{tally.input_tokens:,} tokens in, {tally.output_tokens:,} out"
+    tell(f"asked: {tally.requests:,} requests, {tally.faults:,} of which failed; {tokens}")
+    if said:
+        tell(said)
+    left = tally.total - tally.done
+    if left and (ended.error is None or isinstance(ended.error, StormError)):
+        why = ended.error or ended.why or f"failed on every attempt; the last fault: {tally.last_fault}"
+        # Not for --quiet to hide: it is what is wrong.
+        typer.echo(f"{left:,} of {tally.total:,} replies are left to ask: {why}", err=True)
+        tell("The same command goes on where this one ended.")
+    elif ended.error:
+        tell(f"{left:,} of {tally.total:,} replies are left to ask; the same command goes on where this one ended.")
+        raise ended.error
+    if ended.why == INTERRUPTED:
+        raise typer.Exit(130)
+    if left:
+        raise typer.Exit(1)

@@ -1,0 +1,146 @@
+"""`spotball gaze ask`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spotball_adapters.cli.asking import (
+    Attempts,
+    BaseUrl,
+    Concurrency,
+    DryRun,
+    MaxOutputTokens,
+    MaxRequests,
+    MaxTokens,
+    ModelName,
+    ProviderName,
+    RequestsPerMinute,
+    RunFolder,
+    SamplingSeed,
+    Temperature,
+    Timeout,
+    TokensPerMinute,
+    TopP,
+    finish,
+    run_folder,
+    silence_retries,
+)
+from spotball_adapters.cli.gaze_match import summary
+from spotball_core.cli.console import progress
+from spotball_core.cli.options import Debug, Quiet
+from spotball_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from spotball_adapters.gaze.photos import Photo
+
+
+def ask(
+    stimuli: Annotated[
+        Path, typer.Argument(metavar="STIMULI", help="The photos: the study's CSV file, or one of the same columns.")
+    ],
+    images: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder that the photos' paths are relative to.")
+    ] = None,
+    provider: ProviderName = None,
+    model: ModelName = None,
+    out: RunFolder = None,
+    prompt: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES", help="By commas: main, pilot, pre-pilot, one of them as pilot-3, files of your own."
+        ),
+    ] = "main",
+    samples: Annotated[int, typer.Option(min=1, metavar="N", help="Answers to each photo with each prompt.")] = 1,
+    size: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Photos are shown N x N pixels, at most: 448 in the study.")
+    ] = 448,
+    order_seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of the orders in which options are offered.")
+    ] = 0,
+    base_url: BaseUrl = None,
+    temperature: Temperature = None,
+    top_p: TopP = None,
+    max_output_tokens: MaxOutputTokens = None,
+    seed: SamplingSeed = None,
+    respondent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name in the trials. Default: the model's.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the first N photos, conditions in turn.")
+    ] = None,
+    checks: Annotated[bool, typer.Option("--checks", help="Ask about attention checks.")] = False,
+    concurrency: Concurrency = 8,
+    requests_per_minute: RequestsPerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
+    max_requests: MaxRequests = None,
+    max_tokens: MaxTokens = None,
+    attempts: Attempts = 12,
+    timeout: Timeout = 120.0,
+    dry_run: DryRun = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Ask a model where the person on each photo looks, with each prompt, and keep every reply.
+
+    RUN gets run.sqlite with each reply as it came, replies.jsonl with its options and what was matched, trials.csv for
+    `spotball gaze analyze`, and manual.csv with what is left for people to decide. Run the same again and it goes on
+    where it was, whatever ended it. Prompts, samples and photos may join; other settings are refused. Keys come from
+    the environment alone. Exit status 1 if anything is left to ask.
+
+    Example: `spotball gaze ask stimuli.csv --images photos --provider openai --model gpt-4o --limit 3 --dry-run`
+    """
+    from spotball_adapters.dry_run import describe
+    from spotball_adapters.gaze.job import GazeJob
+    from spotball_adapters.gaze.matching import write_matches
+    from spotball_adapters.gaze.photos import Photo
+    from spotball_adapters.gaze.prompts import load_prompts
+    from spotball_adapters.launch import launch
+    from spotball_adapters.plan import limited
+    from spotball_adapters.providers.find import find
+    from spotball_adapters.providers.protocol import Access, Settings
+    from spotball_adapters.runner import Options
+    from spotball_adapters.store import peek
+    from spotball_core.gaze.stimuli import read_stimuli
+
+    if provider is None or model is None:
+        raise OptionError("name a --provider and a --model")
+    known = read_stimuli(stimuli)
+    photos = [Photo(stimulus) for stimulus in known if checks or not stimulus.attention_check]
+    asked = limited(photos, limit, lambda photo: photo.stimulus.condition)
+    if not asked:
+        raise OptionError(f"{stimuli}: all photos are attention checks, which are asked about with --checks")
+    settings = Settings(temperature=temperature, top_p=top_p, max_output_tokens=max_output_tokens, seed=seed)
+    prompts = tuple((each, samples) for each in load_prompts(prompt, seed=order_seed))
+    access = Access(model, base_url=base_url, stimuli=known, concurrency=concurrency, timeout=timeout)
+    found = find(provider, access)
+    found.check(settings)
+    job = GazeJob(
+        *(asked, prompts, found, base_url, settings, respondent or model),
+        stimuli=known,
+        images=images,
+        side=size,
+        order_seed=order_seed,
+    )
+    out = run_folder(out, job.respondent)
+    if dry_run:
+        typer.echo(describe(job, job.plan(peek(out))), nl=False)
+        return
+    options = Options(
+        concurrency=concurrency,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
+        max_requests=max_requests,
+        max_tokens=max_tokens,
+        attempts=attempts,
+    )
+
+    def reading(known: Iterable[Photo]) -> Iterable[Photo]:
+        return progress(known, "photos read", total=len(asked), quiet=quiet)
+
+    silence_retries()
+    ended = launch(job, out, options, write_matches, progress=reading, quiet=quiet)
+    finish(ended, summary(ended.made), quiet=quiet)

@@ -1,0 +1,112 @@
+"""`spotball gaze match`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spotball_adapters.cli.asking import Attempts, Concurrency, finish, silence_retries
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet
+from spotball_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from spotball_adapters.gaze.matching import Matched
+    from spotball_adapters.launch import Ended
+    from spotball_adapters.store import Store
+
+
+def match(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run of `spotball gaze ask`.")],
+    judge_provider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Ask a model about what no template matches: openai, ...")
+    ] = None,
+    judge_model: Annotated[str | None, typer.Option(metavar="NAME", help="The model, by the provider's name.")] = None,
+    judge_base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Its server, if not the provider's own.")
+    ] = None,
+    judge_temperature: Annotated[float | None, typer.Option(help="Default: the provider's.")] = None,
+    manual: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A copy of RUN/manual.csv whose choices are filled in.")
+    ] = None,
+    concurrency: Concurrency = 8,
+    attempts: Attempts = 12,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Match the stored replies of a run with options anew, and write its replies.jsonl, trials.csv and manual.csv.
+
+    First by templates, then by what a judge said, if one is named or was before, then by what people filled in as the
+    choice in RUN/manual.csv: an option's letter or name, or none. What is left is no choice, counts as wrong, and is
+    counted.
+
+    Example: `spotball gaze match run-gpt-4o --judge-provider openai --judge-model gpt-4.1-mini`
+    """
+    from spotball_adapters.gaze.matching import write_matches
+    from spotball_adapters.store import STORE, Store
+
+    if not (run / STORE).is_file():
+        raise OptionError(f"{run} holds no run: there is no {STORE}")
+    if (judge_provider is None) != (judge_model is None):
+        raise OptionError("a judge has a --judge-provider and a --judge-model")
+    with Store(run) as store:
+        judged = None
+        if judge_provider is not None and judge_model is not None:
+            judged = _judge(
+                store, (judge_provider, judge_model, judge_base_url, judge_temperature), (concurrency, attempts), quiet
+            )
+        found = write_matches(store, filled_in=manual)
+    if judged:
+        finish(judged, summary(found), quiet=quiet)
+    else:
+        teller(quiet)(summary(found) or f"{run} holds no replies")
+
+
+def _judge(
+    store: Store, who: tuple[str, str, str | None, float | None], how: tuple[int, int], quiet: bool
+) -> Ended[None]:
+    from spotball_adapters.gaze.judge import JUDGE, judge_job
+    from spotball_adapters.gaze.matching import unresolved
+    from spotball_adapters.gaze.replies import read_replies
+    from spotball_adapters.launch import launch
+    from spotball_adapters.providers.find import find
+    from spotball_adapters.providers.protocol import Access, Settings
+    from spotball_adapters.runner import Options
+
+    provider, model, base_url, temperature = who
+    concurrency, attempts = how
+    settings = Settings(temperature=temperature)
+    found = find(provider, Access(model, base_url=base_url, concurrency=concurrency))
+    found.check(settings)
+    _, replies = read_replies(store)
+    job = judge_job(store.folder, unresolved(replies), found, base_url, settings)
+    silence_retries()
+    options = Options(concurrency=concurrency, attempts=attempts)
+    return launch(job, store.folder / JUDGE, options, lambda _: None, quiet=quiet)
+
+
+def summary(matched: Matched) -> str | None:
+    """How many replies were matched, how, and why others were not; None where there are none.
+
+    Examples:
+        >>> from spotball_adapters.gaze.matching import Matched
+        >>> print(summary(Matched(9, {"letter": 6, "judge": 1}, {"denied": 2}, 2, Path("run/trials.csv"))))
+        run/trials.csv: 9 replies, 7 matched (letter 6, judge 1), 2 unmatched (denied 2), which count as wrong
+        run/manual.csv: 2 replies to decide by hand
+    """
+    if matched.trials is None:
+        return None
+    ways = f"{sum(matched.how.values()):,} matched{_counts(matched.how)}"
+    lost = sum(matched.problems.values())
+    rest = f", {lost:,} unmatched{_counts(matched.problems)}, which count as wrong" if lost else ""
+    said = f"{matched.trials}: {matched.replies:,} replies, {ways}{rest}"
+    if matched.queued:
+        said += f"\n{matched.trials.with_name('manual.csv')}: {matched.queued:,} replies to decide by hand"
+    return said
+
+
+def _counts(numbers: Mapping[str, int]) -> str:
+    return f" ({', '.join(f'{name} {n:,}' for name, n in numbers.items())})" if numbers else ""

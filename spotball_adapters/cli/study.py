@@ -1,0 +1,93 @@
+"""`spotball study`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from spotball_adapters.cli.study_results import add_to
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet
+from spotball_core.errors import OptionError
+
+study = typer.Typer(
+    no_args_is_help=True,
+    help="Put the benchmark in front of people, in a browser, and get their answers out.",
+    rich_markup_mode=None,
+)
+
+
+@study.command("init")
+def init_command(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with scenes.jsonl and images.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="STUDY", help="Folder of the study.")],
+    sport: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A sport, which becomes a list; may be repeated. Default: all."),
+    ] = None,
+    images: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Images of a sport, drawn at random. Default: all.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of all that is drawn, also for participants.")
+    ] = 0,
+    task: Annotated[
+        Literal["clicks", "choice"], typer.Option(help="Where is the ball, or which object is looked at.")
+    ] = "clicks",
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write STUDY/study.toml for a dataset: what is shown, asked, said and paid, each choice with a comment.
+
+    Each sport is a list; a participant sees one. Controls, in which the ball is visible, become attention checks. Read
+    the file and change it before people come.
+
+    Example: `spotball study init data --sport soccer --images 50 --out study`
+    """
+    from spotball_adapters.study.config import CONFIG
+    from spotball_adapters.study.init import init_study
+
+    config = init_study(dataset, out, sports=sport or (), images=images, seed=seed, task=task)
+    tell = teller(quiet)
+    for one in config.lists:
+        tell(f"{one.name}: {len(one.images)} images, {len(one.checks)} checks, {len(one.practice)} for practice")
+    tell(f"{out / CONFIG}: read it, and change what you need. Then: spotball study serve {out}")
+
+
+@study.command("serve")
+def serve_command(
+    folder: Annotated[Path | None, typer.Argument(metavar="STUDY", help="Folder of the study.")] = None,
+    host: Annotated[str, typer.Option(metavar="NAME", help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0 for any that is free.")] = 8000,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="A study of made-up scenes instead, forgotten at the end.")
+    ] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Serve a study until Ctrl-C. Each click is on disk before it is acknowledged; start again and all go on.
+
+    SPOTBALL_STUDY_PASSWORD in the environment opens /admin, to which the user is `admin`. To be reached from outside,
+    stand behind a proxy that speaks HTTPS.
+
+    Example: `spotball study serve --demo`
+    """
+    from spotball_adapters.study.serve import serve
+
+    tell = teller(quiet)
+    if demo == (folder is not None):
+        raise OptionError("name a study's folder, or --demo")
+    if folder is not None:
+        serve(folder, host=host, port=port, tell=tell)
+        return
+    from spotball_adapters.study.demo import demo_study
+
+    with tempfile.TemporaryDirectory(prefix="spotball-study-") as name:
+        tell("Everything here is synthetic: made-up scenes. What is answered is forgotten at the end.")
+        serve(demo_study(Path(name)), host=host, port=port, tell=tell)
+
+
+add_to(study)

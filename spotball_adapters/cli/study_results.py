@@ -1,0 +1,223 @@
+"""`spotball study export`, `status`, `bonus` and `delete`: what comes out of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet
+from spotball_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from spotball_adapters.study.design import Design
+    from spotball_adapters.study.exclusion import Exclusion
+    from spotball_adapters.study.participations import Participation
+
+Study = Annotated[Path, typer.Argument(metavar="STUDY", help="The study's folder, with study.toml.")]
+Exclude = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULES",
+        help="By commas: checks (a click of a check off the ball), checks-all (all of them), fast, same-cell. "
+        "Default: study.toml's.",
+    ),
+]
+MinSeconds = Annotated[
+    float | None, typer.Option(min=0, metavar="S", help="For the rule fast: seconds on the median image.")
+]
+
+
+def add_to(group: typer.Typer) -> None:
+    """Add the commands to a group of commands."""
+    for name, command in (("export", export), ("status", status), ("bonus", bonus), ("delete", delete)):
+        group.command(name)(command)
+
+
+def export(
+    study: Study,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="PATH", help="A file (.jsonl, .csv, .parquet), or a folder.")
+    ],
+    format: Annotated[
+        Literal["jsonl", "csv", "parquet", "release"] | None,
+        typer.Option(help="Form of the responses, or the published release's layout. Default: by --out, else jsonl."),
+    ] = None,
+    exclude: Exclude = None,
+    min_seconds: MinSeconds = None,
+    keep_all: Annotated[
+        bool, typer.Option("--keep-all", help="Exclude nobody; participants.csv says who would be.")
+    ] = False,
+    unfinished: Annotated[
+        bool, typer.Option("--unfinished", help="Also the answers of those who did not finish.")
+    ] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write the answers of those who finished and are not excluded, as responses of the respondent `human`.
+
+    A folder gets responses-human, scenes.jsonl (so that it is a dataset), every click with its place and time, and
+    participants.csv, which says who is excluded by which rule. With --format release, it gets the published release's
+    layout. Nothing is deleted from the study, which may be running.
+
+    Example: `spotball study export my-study --out human`
+    """
+    from spotball_adapters.study import export as exports
+    from spotball_adapters.study.exclusion import exclusion_of
+    from spotball_adapters.study.release_layout import write_release
+
+    design, everybody = _read(study)
+    exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
+    chosen = [
+        person
+        for person in everybody
+        if (person.finished or unfinished) and (keep_all or not exclusion.reasons(person))
+    ]
+    tell = teller(quiet)
+    for line in _who(everybody, chosen, exclusion, keep_all=keep_all, unfinished=unfinished):
+        tell(line)
+    if not chosen:
+        raise OptionError(f"{study}: nobody is left to export")
+    if format == "release":
+        for line in write_release(chosen, design, out):
+            tell(line)
+    elif out.suffix:
+        if format is not None and out.suffix != f".{format}":
+            raise OptionError(f"--out {out}: the ending is not that of --format {format}")
+        exports.write_file(chosen, design, out)
+    else:
+        exports.write_folder(everybody, chosen, design, exclusion, out, format or "jsonl")
+    if n := exports.left_out_checks(chosen, design):
+        tell(f"left out: {n:,} answers to checks that are no controls of the dataset, as scoring would count them")
+    tell(f"wrote {out}")
+
+
+def status(
+    study: Study,
+    exclude: Exclude = None,
+    min_seconds: MinSeconds = None,
+    format: Annotated[Literal["table", "markdown", "json"], typer.Option(help="Form of the result.")] = "table",
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """How many took part, how far they came, who would be excluded, and how long it took: the attrition table.
+
+    Exit status 1 if what is stored does not agree with study.toml and its dataset as they are now.
+
+    Example: `spotball study status my-study`
+    """
+    from spotball_adapters.study import attrition_text
+    from spotball_adapters.study.agreement import disagreements
+    from spotball_adapters.study.attrition import attrition
+    from spotball_adapters.study.design import load
+    from spotball_adapters.study.exclusion import exclusion_of
+    from spotball_adapters.study.participations import participations
+    from spotball_adapters.study.store import reading
+
+    design = load(study)
+    exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
+    with reading(study) as reader:
+        faults = list(disagreements(reader, design))
+        people = participations(reader, design)
+    found = attrition(people, [one.name for one in design.config.lists], exclusion)
+    forms = {
+        "table": attrition_text.to_text,
+        "markdown": attrition_text.to_markdown,
+        "json": attrition_text.to_json,
+    }
+    typer.echo(forms[format](found, exclusion, faults), nl=False)
+    if faults:
+        raise typer.Exit(1)
+
+
+def bonus(
+    study: Study,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="CSV file: PROLIFIC_PID, amount.")],
+    kept: Annotated[bool, typer.Option("--kept", help="Only those who are not excluded.")] = False,
+    exclude: Exclude = None,
+    min_seconds: MinSeconds = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write what each participant's accuracy earns: pay.bonus times accuracy over the test images, rounded down.
+
+    Everybody who finished is paid, unless --kept. The file names people: keep it apart from their answers.
+
+    Example: `spotball study bonus my-study --out bonus.csv`
+    """
+    from spotball_adapters.study.bonus import bonuses, write_bonuses
+    from spotball_adapters.study.exclusion import exclusion_of
+    from spotball_adapters.study.store import reading
+
+    design, everybody = _read(study)
+    exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
+    with reading(study) as reader:
+        persons = {one.participant: one.person for one in reader.identities() if one.platform == "prolific"}
+    paid = [person for person in everybody if person.finished and not (kept and exclusion.reasons(person))]
+    amounts = bonuses(paid, persons, design.config.pay.bonus)
+    write_bonuses(amounts, out)
+    tell = teller(quiet)
+    unknown = sum(person.participant not in persons for person in paid)
+    total = sum(amounts.values(), Decimal("0.00"))
+    tell(f"{len(amounts)} bonuses, {total:.2f} {design.config.pay.currency} in all")
+    if nothing := len(paid) - unknown - len(amounts):
+        tell(f"{nothing} earned less than 0.01, and are not in the list")
+    if unknown:
+        tell(f"{unknown} did not come from Prolific, and are not in the list")
+    tell(f"wrote {out}")
+
+
+def delete(
+    study: Study,
+    participant: Annotated[str | None, typer.Option(metavar="LABEL", help="By the label that exports have.")] = None,
+    prolific: Annotated[str | None, typer.Option(metavar="PID", help="By the Prolific ID.")] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Delete one person for good, from the answers and from the platform IDs. It cannot be undone.
+
+    The server must not be running. Exports that were made earlier are not touched: make them again.
+
+    Example: `spotball study delete my-study --prolific 5f2e0c1a9b7d4e3f8a6c5b4d`
+    """
+    from spotball_adapters.study import deletion
+
+    if (participant is None) == (prolific is None):
+        raise OptionError("say who, by --participant or by --prolific")
+    gone = deletion.delete(study, participant=participant, prolific=prolific)
+    tell = teller(quiet)
+    known = "and their platform ID" if gone.identities else "who had no platform ID"
+    tell(f"deleted {gone.participant}: {gone.events:,} events, {known}")
+    tell(f"exports that were made earlier may still have {gone.participant}: make them again")
+
+
+def _read(study: Path) -> tuple[Design, list[Participation]]:
+    from spotball_adapters.study.design import load
+    from spotball_adapters.study.participations import participations
+    from spotball_adapters.study.store import reading
+
+    design = load(study)
+    with reading(study) as reader:
+        return design, participations(reader, design)
+
+
+def _who(
+    everybody: list[Participation],
+    chosen: list[Participation],
+    exclusion: Exclusion,
+    *,
+    keep_all: bool,
+    unfinished: bool,
+) -> Iterator[str]:
+    """How many are exported, and why the others are not."""
+    done = [person for person in everybody if person.finished]
+    yield f"{len(everybody):,} took part, {len(done):,} finished, {len(chosen):,} exported"
+    if len(done) < len(everybody):
+        yield f"{len(everybody) - len(done):,} unfinished: {'kept' if unfinished else 'left out'}"
+    for rule in exclusion.rules:
+        if n := sum(rule in exclusion.reasons(person) for person in done):
+            yield f"{n:,} {'would be excluded' if keep_all else 'excluded'} by the rule {rule}"

@@ -1,0 +1,1 @@
+"""Asking models where somebody looks: prompts, photos, and which object a reply names."""

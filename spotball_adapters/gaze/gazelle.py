@@ -1,0 +1,244 @@
+"""GazeLLE: a decoder of gaze targets on a frozen image encoder, after its public description (arXiv 2412.09586).
+
+Patches of a DINOv2 encoder are brought to the decoder's width, get positions and, where the head is, a vector of their
+own; a few transformer blocks mix them, and what comes out is a heatmap of where the person looks. Names and shapes of
+the weights are those of the published checkpoints, which hold the decoder alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from spotball_core.errors import InputError, Problem
+
+Box = tuple[float, float, float, float]
+"""x1, y1, x2, y2 as shares of the image."""
+
+HEADS = 8
+OUT = 64
+"""Cells of a heatmap's side."""
+
+MEAN, SD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Of the encoder's images, by channel."""
+
+
+class Attention(nn.Module):
+    """Multi-head self-attention over tokens."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(dim, 3 * dim, bias=False)
+        self.proj = nn.Linear(dim, dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix tokens, shape (batch, tokens, dim)."""
+        batch, tokens, dim = x.shape
+        parts = self.qkv(x).reshape(batch, tokens, 3, HEADS, dim // HEADS).permute(2, 0, 3, 1, 4)
+        mixed = functional.scaled_dot_product_attention(*parts.unbind(0))
+        return self.proj(mixed.transpose(1, 2).reshape(batch, tokens, dim))
+
+
+class Mlp(nn.Module):
+    """Two layers with a GELU between them."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(dim, 4 * dim), nn.Linear(4 * dim, dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Each token by itself."""
+        return self.fc2(functional.gelu(self.fc1(x)))
+
+
+class Block(nn.Module):
+    """A transformer block with the norms first.
+
+    Args:
+        drop: share of images for which a branch is left out while training.
+    """
+
+    def __init__(self, dim: int, drop: float = 0.1) -> None:
+        super().__init__()
+        self.norm1, self.attn = nn.LayerNorm(dim), Attention(dim)
+        self.norm2, self.mlp = nn.LayerNorm(dim), Mlp(dim)
+        self.drop = drop
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Tokens, shape (batch, tokens, dim)."""
+        x = x + self._kept(self.attn(self.norm1(x)))
+        return x + self._kept(self.mlp(self.norm2(x)))
+
+    def _kept(self, branch: Tensor) -> Tensor:
+        if not self.training or not self.drop:
+            return branch
+        keep = torch.rand(branch.shape[0], 1, 1, device=branch.device) >= self.drop
+        return branch * keep / (1 - self.drop)
+
+
+class GazeLLE(nn.Module):
+    """The decoder with its encoder.
+
+    Args:
+        encoder: a DINOv2 model of the transformers library; it is not trained.
+        grid: rows and columns of patches.
+        dim: the decoder's width.
+        layers: number of its blocks.
+        inout: whether it also tells if the person looks at something within the image.
+    """
+
+    def __init__(
+        self, encoder: Any, *, grid: tuple[int, int] = (32, 32), dim: int = 256, layers: int = 3, inout: bool = False
+    ) -> None:
+        super().__init__()
+        self.backbone = encoder.requires_grad_(False)
+        self.grid, self.inout = grid, inout
+        self.linear = nn.Conv2d(encoder.config.hidden_size, dim, 1)
+        self.register_buffer("pos_embed", positions(dim, *grid))
+        self.transformer = nn.Sequential(*(Block(dim) for _ in range(layers)))
+        self.heatmap_head = nn.Sequential(
+            nn.ConvTranspose2d(dim, dim, 2, stride=2), nn.Conv2d(dim, 1, 1, bias=False), nn.Sigmoid()
+        )
+        self.head_token = nn.Embedding(1, dim)
+        if inout:
+            self.inout_head = nn.Sequential(
+                nn.Linear(dim, 128), nn.ReLU(), nn.Dropout(0.1), nn.Linear(128, 1), nn.Sigmoid()
+            )
+            self.inout_token = nn.Embedding(1, dim)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of the images that it takes, in pixels."""
+        patch = self.backbone.config.patch_size
+        return self.grid[0] * patch, self.grid[1] * patch
+
+    def train(self, mode: bool = True) -> GazeLLE:
+        """Train the decoder; the encoder stays as it is."""
+        super().train(mode)
+        self.backbone.eval()
+        return self
+
+    def forward(self, images: Tensor, faces: Sequence[Box | None]) -> Tensor:
+        """Where the person on each image looks.
+
+        Args:
+            images: as `prepared`, shape (batch, 3, height, width).
+            faces: the box of each one's head; None where it is not known.
+
+        Returns:
+            Heatmaps from 0 to 1, shape (batch, 64, 64).
+        """
+        with torch.no_grad():
+            patches = self.backbone(pixel_values=images).last_hidden_state[:, -self.grid[0] * self.grid[1] :]
+        x = self.linear(patches.transpose(1, 2).unflatten(2, self.grid)) + self.pos_embed
+        heads = torch.stack([self._head_map(face) for face in faces]).to(x)
+        x = x + heads[:, None] * self.head_token.weight[:, :, None, None]
+        tokens = x.flatten(2).transpose(1, 2)
+        if self.inout:
+            extra = self.inout_token.weight.expand(len(tokens), 1, -1)
+            tokens = self.transformer(torch.cat([extra, tokens], 1))[:, 1:]
+        else:
+            tokens = self.transformer(tokens)
+        heatmaps = self.heatmap_head(tokens.transpose(1, 2).unflatten(2, self.grid))
+        return functional.interpolate(heatmaps, (OUT, OUT), mode="bilinear", antialias=True)[:, 0]
+
+    def _head_map(self, face: Box | None) -> Tensor:
+        """Ones where the head is, shape (rows, columns)."""
+        found = torch.zeros(self.grid)
+        if face is not None:
+            rows, columns = self.grid
+            x1, y1, x2, y2 = face
+            found[round(y1 * rows) : round(y2 * rows), round(x1 * columns) : round(x2 * columns)] = 1
+        return found
+
+
+def positions(dim: int, rows: int, columns: int) -> Tensor:
+    """Sines and cosines of each patch's place, shape (dim, rows, columns).
+
+    The first half of the channels is the column's, the other the row's; in each, sine and cosine take turns, and waves
+    become longer from channel to channel, up to 10,000.
+    """
+    rates = torch.exp(torch.arange(0, dim // 2, 2) * (-math.log(10_000) / (dim // 2)))
+
+    def waves(n: int) -> Tensor:
+        angles = torch.arange(n)[:, None] * rates
+        return torch.stack([angles.sin(), angles.cos()], 2).flatten(1).T
+
+    across, down = waves(columns)[:, None, :], waves(rows)[:, :, None]
+    return torch.cat([across.expand(-1, rows, -1), down.expand(-1, -1, columns)])
+
+
+def prepared(image: Any, size: tuple[int, int]) -> Tensor:
+    """An RGB image of PIL as the encoder takes it, whatever its shape; shape (3, height, width)."""
+    data = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8)
+    pixels = data.reshape(image.height, image.width, 3).permute(2, 0, 1) / 255
+    normal = (pixels - torch.tensor(MEAN)[:, None, None]) / torch.tensor(SD)[:, None, None]
+    return functional.interpolate(normal[None], size, mode="bilinear", antialias=True)[0]
+
+
+def peak(heatmap: Tensor) -> tuple[float, float]:
+    """The middle of a heatmap's highest cell, as shares of width and height."""
+    rows, columns = heatmap.shape
+    row, column = divmod(int(heatmap.argmax()), columns)
+    return (column + 0.5) / columns, (row + 0.5) / rows
+
+
+def load_gazelle(checkpoint: Path, backbone: str) -> GazeLLE:
+    """A model from a checkpoint of its decoder, on the CPU.
+
+    Args:
+        checkpoint: a state dict saved by PyTorch; what else a pickle may hold is refused.
+        backbone: folder of a DINOv2 model of the transformers library, or its name on the Hugging Face Hub.
+
+    Raises:
+        InputError: if either is none, or they do not fit together.
+    """
+    from transformers import AutoModel
+
+    try:
+        weights = torch.load(checkpoint, map_location="cpu", weights_only=True)
+    except Exception as error:
+        # Whatever a file may hold in the place of weights: PyTorch raises many kinds of errors.
+        said = str(error).split("\n", 1)[0]
+        raise InputError([Problem(str(checkpoint), None, "file", said, "weights saved by PyTorch")]) from error
+    try:
+        encoder = AutoModel.from_pretrained(backbone)
+    except (OSError, ValueError) as error:
+        said = str(error).split("\n", 1)[0]
+        raise InputError([Problem(backbone, None, "backbone", said, "a DINOv2 model of transformers")]) from error
+    return assembled(weights, encoder, str(checkpoint))
+
+
+def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE:
+    """A model with weights of a decoder, whose shapes say how large it is.
+
+    Raises:
+        InputError: for weights that are not a decoder's, or for another encoder.
+    """
+    needed = ("linear.weight", "pos_embed", "head_token.weight")
+    if not isinstance(weights, Mapping) or any(key not in weights for key in needed):
+        raise InputError([Problem(name, None, "weights", "no decoder of GazeLLE", f"weights such as {needed[0]}")])
+    dim, width = weights["linear.weight"].shape[:2]
+    hidden = getattr(encoder.config, "hidden_size", None)
+    if encoder.config.model_type not in ("dinov2", "dinov2_with_registers") or hidden != width:
+        found = f"{encoder.config.model_type} of width {hidden}"
+        raise InputError([Problem(name, None, "backbone", found, f"DINOv2 of width {width}, as the checkpoint has it")])
+    layers = 1 + max((int(key.split(".")[1]) for key in weights if key.startswith("transformer.")), default=-1)
+    rows, columns = weights["pos_embed"].shape[-2:]
+    model = GazeLLE(encoder, grid=(rows, columns), dim=dim, layers=layers, inout="inout_token.weight" in weights)
+    expected = {key: value.shape for key, value in model.state_dict().items() if not key.startswith("backbone.")}
+    differing = [
+        key for key in expected.keys() | weights.keys() if expected.get(key) != getattr(weights.get(key), "shape", None)
+    ]
+    if differing:
+        found = f"{len(differing)} weights that are missing, unknown or of another shape, such as {min(differing)}"
+        raise InputError([Problem(name, None, "weights", found, "those of a decoder of GazeLLE, and no others")])
+    model.load_state_dict(dict(weights), strict=False)
+    model.eval()
+    return model

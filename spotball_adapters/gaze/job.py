@@ -1,0 +1,77 @@
+"""What `spotball gaze ask` asks: where the person on each photo looks, with each prompt."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from spotball_adapters.gaze.options import ORDER_VERSION
+from spotball_adapters.gaze.photos import SIZE, Photo, Photos
+from spotball_adapters.job import Job
+from spotball_core.errors import OptionError
+from spotball_core.gaze.stimuli import Stimulus, write_stimuli
+
+STIMULI = "stimuli.csv"
+"""The file of a run with all of its stimuli."""
+
+ORDER_SEED, ORDER = "order_seed", "order"
+"""What a run's identity calls the seed of the options' orders, and the version of how they come from it."""
+
+
+@dataclass(frozen=True)
+class GazeJob(Job[Photo]):
+    """Who is asked about which photos.
+
+    Attributes:
+        stimuli: all that there are, those that are not asked about too.
+        images: the folder with the photos; None where nobody looks at them.
+        side: pixels of a photo's side, at most.
+        order_seed: of the orders in which options are offered; the prompts' own.
+
+    Raises:
+        OptionError: if photos are looked at and there is no folder of them.
+    """
+
+    stimuli: tuple[Stimulus, ...] = field(kw_only=True)
+    images: Path | None = field(kw_only=True)
+    side: int = field(default=SIZE, kw_only=True)
+    order_seed: int = field(default=0, kw_only=True)
+
+    kept: ClassVar[str] = STIMULI
+    without_pictures: ClassVar[tuple[str, ...]] = ("observer",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.looks and self.images is None:
+            raise OptionError(f"{self.provider.name} looks at photos: name their folder with --images")
+        # Each sample's options stand in an order of their own, so each is a request of its own.
+        self.provider.max_samples = 1
+
+    def pictures(self, cache: Path | None) -> Photos | None:
+        """The photos; None where nobody looks at them."""
+        return self._photos(cache) if self.looks else None
+
+    def size(self, item: Photo) -> tuple[int, int]:
+        """Width and height of a photo as it is shown, in pixels."""
+        return self._photos(None).size(item)
+
+    def about(self) -> Mapping[str, Any]:
+        """The stimuli's digest, how large they are shown, and how the options' orders come about."""
+        stimuli = sorted(stimulus.model_dump_json() for stimulus in self.stimuli)
+        return {
+            "stimuli": hashlib.sha256("\n".join(stimuli).encode()).hexdigest(),
+            "side": self.side,
+            ORDER_SEED: self.order_seed,
+            ORDER: ORDER_VERSION,
+        }
+
+    def keep(self, out: Path) -> None:
+        """Write the stimuli."""
+        write_stimuli(self.stimuli, out / STIMULI)
+
+    def _photos(self, cache: Path | None) -> Photos:
+        assert self.images is not None
+        return Photos(self.images, self.side, cache)

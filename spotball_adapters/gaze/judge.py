@@ -1,0 +1,129 @@
+"""A model that says which option a reply chooses, where templates cannot: through any provider, shown no photo.
+
+It is asked by the runner, into a run of its own within the run: what it said is kept, and is not asked again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, ClassVar
+
+from spotball_adapters.gaze.options import letters, lines
+from spotball_adapters.gaze.prompts import Wording
+from spotball_adapters.gaze.replies import Asked, GazeReply
+from spotball_adapters.gaze.templates import match
+from spotball_adapters.job import Job
+from spotball_adapters.providers.protocol import Message, Provider, Settings
+from spotball_adapters.store import STORE, Store
+from spotball_core.errors import OptionError
+
+JUDGE = "judge"
+"""The judge's folder in the run, and the name of what it is asked."""
+
+NONE = "none of these"
+"""The judge's last option."""
+
+_PLACEHOLDER = re.compile(r"\{(options|letters|reply)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """A reply that no template matched, as something to ask about."""
+
+    reply: GazeReply
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The task, and the trial."""
+        return JUDGE, json.dumps(self.reply.asked)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePrompt(Wording):
+    """What the judge is asked about a reply."""
+
+    def last(self, item: Unresolved, sample: int, answers: Sequence[str] = ()) -> tuple[Message, ...]:
+        """The one message."""
+        options = _offered(item.reply)
+        filled = {"options": lines(options), "letters": ", ".join(letters(options)), "reply": item.reply.text}
+        return (Message("user", _PLACEHOLDER.sub(lambda match: filled[match[1]], self.text)),)
+
+
+@dataclass(frozen=True)
+class JudgeJob(Job[Unresolved]):
+    """Who is asked about which replies."""
+
+    kept: ClassVar[str] = STORE
+    without_pictures: ClassVar[tuple[str, ...]] = ()
+
+    def pictures(self, cache: Path | None) -> None:
+        """There are none."""
+
+    def size(self, item: Unresolved) -> tuple[int, int]:
+        """There is no picture."""
+        return 0, 0
+
+    def about(self) -> Mapping[str, Any]:
+        """Nothing more: which replies are judged changes as others are matched."""
+        return {}
+
+    def keep(self, out: Path) -> None:
+        """The replies are in the run around it."""
+
+
+def judge_job(
+    run: Path, unresolved: Sequence[GazeReply], provider: Provider, base_url: str | None, settings: Settings
+) -> JudgeJob:
+    """A judge, who is asked once about each reply.
+
+    Args:
+        run: the folder of the run.
+
+    Raises:
+        OptionError: if somebody else is the run's judge.
+    """
+    asked = tuple(Unresolved(reply) for reply in unresolved)
+    job = JudgeJob(asked, ((judge_prompt(), 1),), provider, base_url, settings, provider.model)
+    if (run / JUDGE / STORE).exists():
+        with Store(run / JUDGE) as store:
+            before = store.identity()
+        now = job.identity()
+        if other := [name for name, value in before.items() if now.get(name) != value]:
+            raise OptionError(
+                f"{run}: its judge is {before['provider']} {before['model']}, with another {', '.join(other)}. A run "
+                f"has one judge: remove {run / JUDGE} to take another"
+            )
+    return job
+
+
+def read_judged(run: Path, replies: Sequence[GazeReply]) -> dict[Asked, str | None]:
+    """The option that the run's judge named for each reply that it was asked about; None where that is none of them."""
+    if not (run / JUDGE / STORE).exists():
+        return {}
+    with Store(run / JUDGE) as store:
+        said = {key: (text, finish) for _, key, _, text, finish in store.finals(JUDGE, 0)}
+    found: dict[Asked, str | None] = {}
+    for reply in replies:
+        if answer := said.get(json.dumps(reply.asked)):
+            choice = match(answer[0], _offered(reply), finish=answer[1]).choice
+            found[reply.asked] = choice if choice in reply.options else None
+    return found
+
+
+@cache
+def judge_prompt() -> JudgePrompt:
+    """What the judge is asked."""
+    path = files("spotball_adapters").joinpath("gaze", "prompt_texts", "judge.toml")
+    fields = tomllib.loads(path.read_text(encoding="utf-8"))
+    return JudgePrompt(fields["name"], fields["version"], fields["text"])
+
+
+def _offered(reply: GazeReply) -> tuple[str, ...]:
+    return (*reply.options, NONE)

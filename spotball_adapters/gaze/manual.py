@@ -1,0 +1,112 @@
+"""What people decide: a CSV of the replies that nothing else matched, to fill in and to read back.
+
+The file is in the run's folder. A row whose `choice` is filled in stays as it is, and counts from then on.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from spotball_adapters.gaze.options import letters
+from spotball_adapters.gaze.replies import Asked, GazeReply
+from spotball_adapters.gaze.templates import Match
+from spotball_core.errors import SHOWN_PROBLEMS, InputError, Problem
+from spotball_core.gaze.rows import Rows
+from spotball_core.io.csv_records import record_lines
+from spotball_core.io.files import replacing
+
+MANUAL = "manual.csv"
+"""The file in the run's folder."""
+
+NOBODY_CAN_TELL = "none"
+"""What is filled in where it is not to be recognized which option is meant."""
+
+COLUMNS = ("stimulus_id", "prompt_id", "sample", "options", "reply", "problem", "choice")
+
+Decisions = Mapping[Asked, str | None]
+"""What people decided for trials: an option, or None for none."""
+
+
+def read_decisions(path: Path, replies: Mapping[Asked, GazeReply]) -> dict[Asked, str | None]:
+    """What was filled in: an option's name or letter, or `none`.
+
+    Args:
+        replies: of the run.
+
+    Raises:
+        InputError: for a file that is none of these, a trial that the run has not or that is there twice, and whatever
+            is no option: file, line, field, found and expected.
+    """
+    rows = Rows(path)
+    rows.need(("stimulus_id", "prompt_id", "sample", "choice"))
+    faults: list[tuple[int, str, str, str]] = []
+    decided: dict[Asked, str | None] = {}
+    seen: set[Asked] = set()
+    columns = ("_record", "stimulus_id", "prompt_id", "sample", "choice")
+    for record, stimulus_id, prompt, sample, choice in rows.frame.select(columns).iter_rows():
+        asked = (stimulus_id or "", prompt or "", int(sample) if (sample or "").isdecimal() else 0)
+        reply = replies.get(asked)
+        if reply is None or asked in seen:
+            again = "a second row for" if reply else "no reply to"
+            found = f"{again} {stimulus_id}, {prompt}, sample {sample}"
+            faults.append((record, "stimulus_id", found, "each trial of the run once"))
+            continue
+        seen.add(asked)
+        if choice is None:
+            continue
+        option = _option(choice, reply.options)
+        if option is None and choice.casefold() != NOBODY_CAN_TELL:
+            named = ", ".join(
+                f"{letter} or {name}" for letter, name in zip(letters(reply.options), reply.options, strict=True)
+            )
+            faults.append((record, "choice", repr(choice), f"{named}, or {NOBODY_CAN_TELL}"))
+        decided[asked] = option
+    if faults:
+        lines = record_lines(path, [record for record, *_ in faults[:SHOWN_PROBLEMS]])
+        told = [Problem(str(path), lines[record], *fault) for record, *fault in faults[:SHOWN_PROBLEMS]]
+        raise InputError(told, len(faults))
+    return decided
+
+
+def write_queue(resolved: Sequence[tuple[GazeReply, Match]], decided: Decisions, path: Path) -> int:
+    """Write what is decided and what is left to decide; no file where there is neither.
+
+    Returns:
+        How many are left.
+    """
+    rows = [*_rows(resolved, decided)]
+    if not rows:
+        path.unlink(missing_ok=True)
+        return 0
+    with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+    return sum(not row["choice"] for row in rows)
+
+
+def _rows(resolved: Sequence[tuple[GazeReply, Match]], decided: Decisions) -> Iterable[dict[str, str]]:
+    for reply, found in resolved:
+        if reply.asked not in decided and found.choice is not None:
+            continue
+        options = zip(letters(reply.options), reply.options, strict=True)
+        yield {
+            "stimulus_id": reply.stimulus_id,
+            "prompt_id": reply.prompt,
+            "sample": str(reply.sample),
+            "options": " | ".join(f"{letter}. {option}" for letter, option in options),
+            "reply": reply.text,
+            "problem": found.problem or "",
+            "choice": (decided[reply.asked] or NOBODY_CAN_TELL) if reply.asked in decided else "",
+        }
+
+
+def _option(filled_in: str, options: Sequence[str]) -> str | None:
+    """The option of this name or letter."""
+    for option in options:
+        if option.casefold() == filled_in.casefold():
+            return option
+    place = letters(options).find(filled_in.upper())
+    return options[place] if len(filled_in) == 1 and place >= 0 else None

@@ -1,0 +1,209 @@
+"""Where a reply speaks of an option: by its letter or its name, as an answer or by the way, to claim or to deny it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal
+
+from spotball_adapters.gaze.options import letters
+from spotball_adapters.parsing import plain
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place where a reply speaks of an option.
+
+    Attributes:
+        start: the first character's number.
+        end: the number of the one after its last.
+        option: its number, from 0.
+        answers: it stands where an answer is given.
+        denied: it is denied, asked about, or only near to what is meant.
+    """
+
+    start: int
+    end: int
+    option: int
+    kind: Literal["letter", "name"]
+    answers: bool
+    denied: bool
+
+
+def mentions(text: str, options: tuple[str, ...], *, unfinished: bool = False) -> list[Mention]:
+    """Where a text speaks of options, in the order of places, in time proportional to its length.
+
+    Args:
+        text: in plain characters.
+        options: from A.
+        unfinished: the text was cut off, and what it ends with may be the beginning of something else.
+    """
+    found = [*_letters(text, options), *_names(text, options)]
+    if unfinished:
+        found = [one for one in found if text[one.end :].strip(_AROUND)]
+    return _together(text, sorted(found, key=lambda one: (one.start, one.end)))
+
+
+_AROUND = " \t*_`\"'”’)]}"
+# What may stand between a cue and what it leads to. No sentence ends there.
+_GAP = r"[ \t*_`\"'“”‘’(\[{<>=:,\\-]"
+_LINKS = r"is|was|be|would|will|should|the|an?|that|it|it['’]s|as|option|letter|object|item|most|likely|probably|text"
+_LINK = rf"(?:{_GAP}|(?<![^\W_])(?:{_LINKS})(?![^\W_]))"
+_CUE = re.compile(
+    r"\b(?:answer|choice|choose|chose|choosing|pick|picked|select|selected|guess|go with|going with|say|opt for|boxed)"
+    rf"(?![^\W_]){_LINK}{{0,40}}(?::[\s*_]{{0,6}}{_LINK}{{0,10}})?\Z",
+    re.I,
+)
+_AT = r"are|to|at|on|upon|towards?|directed|directly|straight|down"
+_LOOK = re.compile(
+    r"\b(?:looks?|looking|gaz(?:e|es|ing)|star(?:es|ing)|eyes|attention|watching|focus|focused|fixed|fixated)"
+    rf"(?![^\W_])(?:{_LINK}|(?<![^\W_])(?:{_AT})(?![^\W_])){{0,40}}\Z",
+    re.I,
+)
+_NEGATION = re.compile(
+    r"\b(?:not(?! (?:only|just|merely)\b)|no|never|neither|nor|none|cannot|without|unable|impossible|unclear|unsure"
+    r"|whether|between|rather than|instead of|except|hardly|other than"
+    r"|if(?! (?:i (?:had|have|must|were|am)|forced|pressed)\b))\b|n['’]t\b",
+    re.I,
+)
+_NEARBY = re.compile(
+    r"\b(?:near|nearby|nearest|besides?|next to|clos(?:e|er|est) to|behind|past|beyond|above|below|under"
+    r"|left of|right of|front of|side of|opposite|than|from)"
+    rf"{_GAP}{{1,4}}(?:(?:the|an?|that|this|his|her|its|their|option|object){_GAP}{{1,4}}){{0,3}}\Z",
+    re.I,
+)
+_CLAUSE = re.compile(r"[.!?;\n]|\b(?:but|however|so|therefore|thus|hence|then)\b", re.I)
+_SENTENCE_END = re.compile(r"[.!?\n]")
+_LINE = re.compile(r"[^\n]++")
+_LETTER = re.compile(r"(?<![\w'’-])([A-Z])(?![\w'’]|-\w)")
+_ALONE = re.compile(r"[\W_]{0,12}(?:(?:option|answer|choice|letter)[\W_]{1,6})?([A-Z])[\W_]{0,12}", re.I)
+_NAMED_LETTER = re.compile(r"\b(?:option|letter)[\s*:\"'“(\[]{1,4}\Z", re.I)
+_BEFORE_LETTER = re.compile(r"(?:\b(?:option|letter|choice|answer)[\s*:\"'“(\[]{1,4}|[(\[\"'“‘*{>])\Z", re.I)
+_AFTER_LETTER = re.compile(r"[*\"'”’)\].,:;}<]|\s*\Z|\s[-=]\s")
+_WORD = re.compile(r"[ \t]+(?!(?:or|and|is|because|since)\b)[^\W\d_]")
+_ARTICLES = re.compile(r"\b(?:the|an?)\b", re.I)
+_AFTER_ALONE = re.compile(r"[\s*_`\"'”’]*(?:\Z|[.!\n]|,?\s*\b(?:not|because|since)\b)", re.I)
+_JOINED = re.compile(
+    r"[\s*\"'”’)\].]*(?:[,/&]|\b(?:and|or|as well as)\b)[\s*\"'“‘(\[,/]*"
+    r"(?:\b(?:and|or|also|the|an?|option|object|at)\b[\s*\"'“‘(\[]*){0,4}",
+    re.I,
+)
+_BEFORE = 120
+"""Characters before a mention in which what leads up to it is looked for, and after it in which its sentence ends."""
+
+
+def _letters(text: str, options: tuple[str, ...]) -> list[Mention]:
+    known, start = letters(options), _start(text)
+    found: list[Mention] = []
+    lines: list[Mention] = []
+    for line in _LINE.finditer(text):
+        alone = _ALONE.fullmatch(line[0])
+        if alone and (option := known.find(alone[1].upper())) >= 0:
+            place = line.start() + alone.start(1)
+            said = Mention(place, place + 1, option, "letter", answers=True, denied=False)
+            (found if _leads(line[0][: alone.start(1)]) else lines).append(said)
+            continue
+        for letter in _LETTER.finditer(text, line.start(), line.end()):
+            option, rest = known.find(letter[1]), text[letter.end() : line.end()]
+            before = text[max(0, letter.start() - _BEFORE) : letter.start()]
+            if option < 0 or not _is_meant(letter[1], before, rest, starts=letter.start() == start):
+                continue
+            denied = _denied(text, letter.start(), letter.end())
+            answers = not denied and (letter.start() == start or _leads(before))
+            mention = Mention(letter.start(), letter.end(), option, "letter", answers, denied)
+            if _start(line[0]) == letter.start() - line.start() and _names_all(rest, options):
+                lines.append(replace(mention, answers=not denied))
+            else:
+                found.append(mention)
+    if len({one.option for one in lines}) > 1:
+        # The options, said over.
+        lines = [replace(one, answers=False) for one in lines]
+    return [*found, *lines]
+
+
+def _is_meant(letter: str, before: str, rest: str, *, starts: bool) -> bool:
+    """Whether a capital letter stands for an option, and is no article, pronoun or initial."""
+    if letter in "AI" and _WORD.match(rest) and not _NAMED_LETTER.search(before):
+        return False
+    if _AFTER_LETTER.match(rest) or _BEFORE_LETTER.search(before) or _leads(before):
+        return True
+    return starts and rest.startswith((" ", "\t"))
+
+
+def _names(text: str, options: tuple[str, ...]) -> Iterator[Mention]:
+    numbers, pattern = _known_names(options)
+    start = _start(text)
+    for name in pattern.finditer(text) if pattern else ():
+        # None where capital letters of a script have no one small letter.
+        if (option := numbers.get(_folded(name[0]))) is None:
+            continue
+        before = text[max(0, name.start() - _BEFORE) : name.start()]
+        alone = not _ARTICLES.sub("", text[start : name.start()]).strip() and _AFTER_ALONE.match(text, name.end())
+        denied = _denied(text, name.start(), name.end())
+        answers = not denied and bool(alone or _leads(before))
+        yield Mention(name.start(), name.end(), option, "name", answers, denied)
+
+
+def _together(text: str, found: list[Mention]) -> list[Mention]:
+    """Mentions in an enumeration are answers, all or none: "at the keys or the bottle" chooses neither."""
+    for number, (one, next_) in enumerate(pairwise(found)):
+        joined = one.option != next_.option and _JOINED.fullmatch(text, one.end, next_.start)
+        if joined and found[number].answers and not next_.denied:
+            found[number + 1] = replace(next_, answers=True)
+    return found
+
+
+def _leads(before: str) -> bool:
+    """Whether what stands before a mention leads up to an answer."""
+    return bool(_CUE.search(before) or _LOOK.search(before))
+
+
+def _denied(text: str, start: int, end: int) -> bool:
+    """Whether what is at a place is denied, asked about, or only near to what is meant."""
+    before = text[max(0, start - _BEFORE) : start]
+    clause = before
+    for boundary in _CLAUSE.finditer(before):
+        clause = before[boundary.end() :]
+    sentence = _SENTENCE_END.search(text, end, end + _BEFORE)
+    asked = sentence is not None and sentence[0] == "?"
+    return asked or bool(_NEGATION.search(clause) or _NEARBY.search(before))
+
+
+def _start(text: str) -> int:
+    """The place of the first letter or digit."""
+    first = re.search(r"[^\W_]", text)
+    return first.start() if first else len(text)
+
+
+def _names_all(rest: str, options: tuple[str, ...]) -> bool:
+    """Whether what follows a letter is an option's name, and nothing else."""
+    _, pattern = _known_names(options)
+    name = pattern.search(rest) if pattern else None
+    if name is None:
+        return False
+    around = _ARTICLES.sub("", rest[: name.start()]) + rest[name.end() :]
+    return not re.search(r"[^\W_]", around)
+
+
+@lru_cache(maxsize=1024)
+def _known_names(options: tuple[str, ...]) -> tuple[dict[str, int], re.Pattern[str] | None]:
+    """Each name's number, and what finds them, the longest first; names that look the same are left out."""
+    folded = [_folded(plain(option)) for option in options]
+    numbers = {name: number for number, name in enumerate(folded) if folded.count(name) == 1 and name.strip()}
+    if not numbers:
+        return {}, None
+    each = (r"[\s_-]{1,3}".join(map(re.escape, name.split())) for name in sorted(numbers, key=len, reverse=True))
+    return numbers, re.compile(rf"(?<![\w-])(?:{'|'.join(each)})(?![\w]|-\w)", re.I)
+
+
+def _folded(name: str) -> str:
+    """A name without what may differ from one spelling to another.
+
+    Examples:
+        >>> _folded("Remote_Control")
+        'remote control'
+    """
+    return " ".join(re.sub(r"[\s_-]+", " ", name.casefold()).split())

@@ -1,0 +1,93 @@
+"""`observer`: made-up observers, asked like a model. Its models are eye, head, compromise, coin, shift, guess.
+
+They are those of `spotball_core.gaze.observers`, with their weights and noise as they are there. No photo is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from spotball_adapters.providers.protocol import Access, Answer, PermanentError, Provider, Reply, Request, Settings
+from spotball_adapters.providers.ranges import check_ranges, refuse
+from spotball_core.errors import OptionError
+from spotball_core.gaze.observers import CUES, Observer, simulate
+
+DRAWS = 256
+"""Choices that are drawn for each photo; which of them a trial gets depends on what it asks."""
+
+_OPTION = re.compile(r"^([A-Z])\. (.+)$", re.M)
+
+
+class ObserverProvider:
+    """One observer. It answers with the letter of the object that it chooses.
+
+    Raises:
+        OptionError: for a model that is no observer, a base URL, or a run without stimuli.
+    """
+
+    name = "observer"
+
+    def __init__(self, access: Access) -> None:
+        if access.model not in CUES:
+            raise OptionError(f"there is no observer {access.model!r}; there are {', '.join(CUES)}")
+        if access.base_url:
+            raise OptionError("observers have no server: leave the base URL out")
+        if not access.stimuli:
+            raise OptionError("observers answer from stimuli: ask them with `spotball gaze ask`")
+        self.model: str = access.model
+        self._observer = Observer(access.model)
+        self.max_samples = 1
+        # Attention checks are photos like others to whoever is asked.
+        self._stimuli = [one.model_copy(update={"attention_check": False}) for one in access.stimuli]
+        self._drawn: dict[int, dict[str, list[str]]] = {}
+
+    def check(self, settings: Settings) -> None:
+        """Refuse all settings but the seed."""
+        names = ("temperature", "top_p", "max_output_tokens")
+        refuse(settings, *names, why="observers draw from what they are, and take no setting but seed")
+        check_ranges(settings, self.name, max_temperature=0.0)
+
+    def image_tokens(self, width: int, height: int) -> int | None:
+        """Nothing: no photo is looked at."""
+        return 0
+
+    def versions(self) -> Mapping[str, str]:
+        """NumPy's, which draws."""
+        return {"numpy": np.__version__}
+
+    async def ask(self, request: Request) -> Answer:
+        """The letter of the object chosen for each sample."""
+        stimulus_id = request.scene.key[1]
+        choices = self._choices(request.settings.seed or 0).get(stimulus_id)
+        asked = request.messages[-1].text
+        letters = {name: letter for letter, name in _OPTION.findall(asked)}
+        if choices is None:
+            raise PermanentError(f"observer: {stimulus_id} is not among the stimuli of the run")
+        replies = []
+        for sample in request.samples:
+            draw = int.from_bytes(hashlib.sha256(f"{sample} {asked}".encode()).digest()[:8], "big")
+            replies.append(Reply(letters[choices[draw % DRAWS]], "stop", "stop"))
+        return Answer(tuple(replies), model=None, input_tokens=0, output_tokens=0)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _choices(self, seed: int) -> Mapping[str, list[str]]:
+        """The objects that are drawn for each stimulus."""
+        if seed not in self._drawn:
+            frame = simulate(self._observer, self._stimuli, prompts=DRAWS, seed=seed).frame
+            places = frame["choice"].to_numpy().reshape(-1, DRAWS)
+            self._drawn[seed] = {
+                one.stimulus_id: [one.objects[place] for place in row]
+                for one, row in zip(self._stimuli, places.tolist(), strict=True)
+            }
+        return self._drawn[seed]
+
+
+def provider(access: Access) -> Provider:
+    """The entry point."""
+    return ObserverProvider(access)

@@ -1,0 +1,197 @@
+"""Methods that predict a point, such as GazeLLE and Moondream: the object nearest to the point is their choice."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from spotball_core.errors import SHOWN_PROBLEMS, InputError, OptionError, Problem
+from spotball_core.gaze.rows import Rows
+from spotball_core.gaze.stimuli import Point, Stimulus
+from spotball_core.gaze.trials import Trial
+from spotball_core.io.csv_records import record_lines
+from spotball_core.io.files import replacing
+
+PROMPT = "point"
+"""What trials of these methods call their prompt, since nobody is asked anything."""
+
+COLUMNS = ("stimulus_id", "x", "y", "sample")
+
+_Row = tuple[int, str, object, object, object]
+"""A line's number, and what it says of `COLUMNS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """A point for a photo.
+
+    Attributes:
+        point: as shares of the image's width and height; None where nothing was predicted.
+        sample: which of several, from 1; None where there is one.
+    """
+
+    stimulus_id: str
+    point: Point | None
+    sample: int | None = None
+
+
+def nearest(point: Point, points: Sequence[Point]) -> int | None:
+    """Which of some points is nearest to a point, from 0; None where two are.
+
+    Distances are between shares of width and height, as if the image were square: the study's are.
+
+    Examples:
+        >>> nearest((0.3, 0.5), [(0.1, 0.5), (0.4, 0.5), (0.9, 0.5)])
+        1
+        >>> nearest((0.5, 0.5), [(0.25, 0.5), (0.75, 0.5)]) is None
+        True
+    """
+    distances = [math.dist(point, one) for one in points]
+    closest = min(distances)
+    return distances.index(closest) if distances.count(closest) == 1 else None
+
+
+def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], respondent: str) -> list[Trial]:
+    """Trials of a method that predicts points: each chooses the nearest object, or none where there is no point.
+
+    Raises:
+        OptionError: for an unknown stimulus, or one whose objects' points are not all known.
+    """
+    known = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
+    trials = []
+    for one in predicted:
+        if one.stimulus_id not in known:
+            raise OptionError(f"there is no stimulus {one.stimulus_id}")
+        stimulus = known[one.stimulus_id]
+        place = nearest(one.point, points_of(stimulus)) if one.point is not None else None
+        choice = stimulus.objects[place] if place is not None else None
+        trials.append(
+            Trial(
+                respondent=respondent,
+                stimulus_id=one.stimulus_id,
+                prompt_id=PROMPT,
+                choice=choice,
+                sample=one.sample,
+            )
+        )
+    return trials
+
+
+def points_of(stimulus: Stimulus) -> list[Point]:
+    """Where each object is; OptionError where that is not known of all."""
+    points = stimulus.points or (None,) * len(stimulus.objects)
+    found = [point for point in points if point is not None]
+    if len(found) < len(stimulus.objects):
+        lacking = ", ".join(name for name, point in zip(stimulus.objects, points, strict=True) if point is None)
+        raise OptionError(
+            f"stimulus {stimulus.stimulus_id} has no point for {lacking}: the stimuli's columns option1_x, option1_y "
+            "and so on, or points, say where objects are"
+        )
+    return found
+
+
+def read_points(path: Path) -> list[Predicted]:
+    """Read points from CSV, or JSON Lines by the ending `.jsonl`: `stimulus_id`, `x`, `y` and, if it likes, `sample`.
+
+    `x` and `y` are shares of the image, from 0 to 1, from its upper left corner; both are left out where nothing was
+    predicted.
+
+    Raises:
+        InputError: with all that is wrong: file, line, field, what was found and expected.
+    """
+    problems: list[Problem] = []
+    found: list[Predicted] = []
+    seen: set[tuple[str, object]] = set()
+    for line, stimulus_id, x, y, sample in _json_rows(path) if path.suffix == ".jsonl" else _csv_rows(path):
+        shares = [_number(value) for value in (x, y)]
+        numbered = None if sample is None else _number(sample)
+        if not stimulus_id:
+            problems.append(Problem(str(path), line, "stimulus_id", "nothing", "a name"))
+        elif (x is None) != (y is None) or any(not 0 <= share <= 1 for share in shares if share is not None):
+            expected = "shares of the image's width and height from 0 to 1, or neither"
+            problems.append(Problem(str(path), line, "x, y", f"{x}, {y}", expected))
+        elif numbered is not None and not (numbered >= 1 and numbered.is_integer()):
+            problems.append(Problem(str(path), line, "sample", repr(sample), "a whole number from 1"))
+        elif (stimulus_id, numbered) in seen:
+            problems.append(Problem(str(path), line, "stimulus_id", f"{stimulus_id} again", "each point once"))
+        else:
+            seen.add((stimulus_id, numbered))
+            point = (shares[0], shares[1]) if shares[0] is not None and shares[1] is not None else None
+            found.append(Predicted(stimulus_id, point, None if numbered is None else int(numbered)))
+    if problems:
+        raise InputError(problems[:SHOWN_PROBLEMS], len(problems))
+    return found
+
+
+def write_points(predicted: Iterable[Predicted], path: Path) -> None:
+    """Write points as CSV. The file is whole or not there."""
+    with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS[:3])
+        for one in predicted:
+            shares = ("", "") if one.point is None else tuple(f"{share:.6g}" for share in one.point)
+            writer.writerow((one.stimulus_id, *shares))
+
+
+def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
+    """Read faces' boxes from CSV: `stimulus_id`, and `x1`, `y1`, `x2`, `y2` as shares of the image.
+
+    Raises:
+        InputError: with all that is wrong.
+    """
+    rows = Rows(path)
+    names = ("x1", "y1", "x2", "y2")
+    rows.need(("stimulus_id", *names))
+    found: dict[str, tuple[float, float, float, float]] = {}
+    wrong: list[tuple[int, str]] = []
+    for record, stimulus_id, *sides in rows.frame.select("_record", "stimulus_id", *names).iter_rows():
+        x1, y1, x2, y2 = (math.nan if (side := _number(text)) is None else side for text in sides)
+        if stimulus_id and stimulus_id not in found and 0 <= x1 < x2 <= 1 and 0 <= y1 < y2 <= 1:
+            found[stimulus_id] = (x1, y1, x2, y2)
+        else:
+            wrong.append((record, f"{stimulus_id}: {', '.join(map(str, sides))}"))
+    if wrong:
+        lines = record_lines(path, [record for record, _ in wrong[:SHOWN_PROBLEMS]])
+        expected = "each stimulus once, and a box within the image, from 0 to 1"
+        told = [Problem(str(path), lines[record], "face", said, expected) for record, said in wrong[:SHOWN_PROBLEMS]]
+        raise InputError(told, len(wrong))
+    return found
+
+
+def _number(value: object) -> float | None:
+    """A number; NaN for what is none, None for nothing."""
+    if value is None:
+        return None
+    try:
+        return float(str(value))
+    except ValueError:
+        return math.nan
+
+
+def _csv_rows(path: Path) -> Iterator[_Row]:
+    rows = Rows(path)
+    rows.need(COLUMNS[:3])
+    rows.optional(COLUMNS)
+    records = rows.frame["_record"].to_list()
+    lines = record_lines(path, records)
+    for record, *values in rows.frame.select("_record", *COLUMNS).iter_rows():
+        yield (lines[record], values[0] or "", *values[1:])
+
+
+def _json_rows(path: Path) -> Iterator[_Row]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError([Problem(str(path), None, "file", str(error), "a readable file of JSON Lines")]) from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            yield (number, str(row.get("stimulus_id") or ""), row.get("x"), row.get("y"), row.get("sample"))
+        except (ValueError, AttributeError) as error:
+            raise InputError([Problem(str(path), number, "line", str(error), "a JSON object")]) from error

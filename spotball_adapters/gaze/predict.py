@@ -1,0 +1,55 @@
+"""Predicting points with GazeLLE for the photos of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from spotball_adapters.gaze.gazelle import Box, GazeLLE, peak, prepared
+from spotball_adapters.gaze.photos import SIZE, Photo, Photos
+from spotball_adapters.gaze.points import Predicted
+from spotball_adapters.picture import content_of, read_image
+from spotball_core.gaze.stimuli import Stimulus
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+BATCH = 16
+"""Photos at a time."""
+
+
+def predict(
+    model: GazeLLE, stimuli: Sequence[Stimulus], images: Path, faces: Mapping[str, Box], device: str
+) -> Iterator[Predicted]:
+    """The point that the person on each photo looks at.
+
+    Args:
+        images: folder that the photos' paths are relative to.
+        faces: boxes by stimulus; where there is none, the model is not told where the head is.
+        device: of PyTorch.
+
+    Raises:
+        InputError: if a photo cannot be used.
+    """
+    model.to(device)
+    photos = Photos(images, SIZE, None)
+    for batch in _batches(stimuli):
+        shown = torch.stack([_image(photos.path(Photo(one)), model.size) for one in batch])
+        with torch.inference_mode():
+            heatmaps = model(shown.to(device), [faces.get(one.stimulus_id) for one in batch]).cpu()
+        for one, heatmap in zip(batch, heatmaps, strict=True):
+            yield Predicted(one.stimulus_id, peak(heatmap))
+
+
+def _image(path: Path, size: tuple[int, int]) -> Tensor:
+    return prepared(read_image(path, content_of(path)), size)
+
+
+def _batches(stimuli: Iterable[Stimulus]) -> Iterator[list[Stimulus]]:
+    left = iter(stimuli)
+    while batch := list(islice(left, BATCH)):
+        yield batch

@@ -1,0 +1,215 @@
+"""What models are asked about a photo: the paper's pilot prompts, sixteen for the main study, and anybody's own.
+
+Prompts are kept as text with a version; a run records the version and the text's hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from spotball_adapters.gaze.options import letters, lines, shuffled
+from spotball_adapters.gaze.photos import Photo
+from spotball_adapters.providers.protocol import Message
+from spotball_core.errors import InputError, OptionError, Problem
+
+SETS = ("main", "pilot", "pre-pilot")
+"""Names of the sets that are built in. A prompt of a set is named by it and its number: `pilot-3`."""
+
+_PLACEHOLDER = re.compile(r"\{(options|letters|in_order)\}")
+_WORD_IN_BRACES = re.compile(r"\{++\s*+\w++\s*+\}++")
+_FIELDS = ("name", "version", "text", "hints")
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Something that is asked in one message.
+
+    Attributes:
+        name: as a run calls it.
+        version: of the text.
+        text: with placeholders in braces.
+    """
+
+    name: str
+    version: str
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the text, as hexadecimal digits."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """None: everything is asked at once."""
+        return ()
+
+    def question(self, index: int) -> tuple[Message, ...]:
+        """There is none."""
+        raise IndexError(f"prompt {self.name!r} has no question {index}")
+
+
+@dataclass(frozen=True, slots=True)
+class GazePrompt(Wording):
+    """What a model is asked about a photo.
+
+    Attributes:
+        text: `{options}` stands for the options, a line each with its letter, `{letters}` for the letters,
+            `{in_order}` for the objects as they stand along the table.
+        hints: names of the hints in it, for whoever compares prompts with and without.
+        seed: of the orders in which options are offered.
+
+    Raises:
+        OptionError: for an empty name or version, a text without options, or a word in braces that is no placeholder.
+    """
+
+    hints: tuple[str, ...] = ()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if faults := list(_faults(self.name, self.version, self.text)):
+            said = (f"{field}: found {found}, expected {wanted}" for field, found, wanted in faults)
+            raise OptionError(f"prompt {self.name!r}: {'; '.join(said)}")
+
+    def options(self, photo: Photo, sample: int) -> tuple[str, ...]:
+        """The objects in the order in which they are offered."""
+        stimulus = photo.stimulus
+        return shuffled(
+            stimulus.objects, seed=self.seed, stimulus_id=stimulus.stimulus_id, prompt=self.name, sample=sample
+        )
+
+    def last(self, item: Photo, sample: int, answers: Sequence[str] = ()) -> tuple[Message, ...]:
+        """The one message: the photo, then the text with this trial's options.
+
+        Examples:
+            >>> from spotball_core.gaze.stimuli import Stimulus
+            >>> photo = Photo(Stimulus(stimulus_id="7", objects=("keys", "bottle"), view="front", proximity=1,
+            ...     gaze_target="keys"))
+            >>> prompt = GazePrompt("mine", "1", "Look!\\n{options}\\nSay {letters}. ({in_order})")
+            >>> print(prompt.last(photo, 1)[0].text)
+            Look!
+            A. keys
+            B. bottle
+            Say A, B. (keys, bottle)
+        """
+        options = self.options(item, sample)
+        filled = {
+            "options": lines(options),
+            "letters": ", ".join(letters(options)),
+            "in_order": ", ".join(item.stimulus.objects),
+        }
+        return (Message("user", _PLACEHOLDER.sub(lambda match: filled[match[1]], self.text), picture=True),)
+
+
+def load_prompts(named: str, *, seed: int = 0) -> tuple[GazePrompt, ...]:
+    """Prompts by their names, with commas between: sets, single ones such as `pilot-3`, and paths of TOML files.
+
+    A file has `name`, `version`, `text` and, if it likes, `hints`. Its name is none of those that are built in, so that
+    no result can be taken for one of theirs.
+
+    Args:
+        seed: of the orders in which options are offered.
+
+    Raises:
+        OptionError: for a name that is none, or a prompt that is there twice.
+        InputError: for a file that is no prompt, with everything that is wrong with it.
+
+    Examples:
+        >>> len(load_prompts("main")), load_prompts("pilot-3")[0].name
+        (16, 'pilot-3')
+    """
+    found = [prompt for part in named.split(",") if part.strip() for prompt in _named(part.strip())]
+    names = [prompt.name for prompt in found]
+    if not names:
+        raise OptionError("no prompt was named")
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise OptionError(f"the prompt {', '.join(twice)} is there twice")
+    return tuple(replace(prompt, seed=seed) for prompt in found)
+
+
+@cache
+def built_in(name: str) -> tuple[GazePrompt, ...]:
+    """The prompts of a set."""
+    text = files("spotball_adapters").joinpath("gaze", "prompt_texts", f"{name}.toml").read_text(encoding="utf-8")
+    fields = tomllib.loads(text)
+    return tuple(
+        GazePrompt(each["name"], fields["version"], each["text"], tuple(each.get("hints", ())))
+        for each in fields["prompt"]
+    )
+
+
+def _named(name: str) -> Iterable[GazePrompt]:
+    if name in SETS:
+        return built_in(name)
+    for prompt in _all():
+        if prompt.name == name:
+            return (prompt,)
+    path = Path(name)
+    if not path.exists():
+        raise OptionError(f"prompt {name!r} is no set ({', '.join(SETS)}), none of theirs, and no file that is there")
+    return (_from_file(path),)
+
+
+def _all() -> list[GazePrompt]:
+    return [prompt for name in SETS for prompt in built_in(name)]
+
+
+def _from_file(path: Path) -> GazePrompt:
+    try:
+        fields = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError([Problem(str(path), None, "file", str(error), "a prompt in TOML")]) from error
+    if problems := list(_problems(fields)):
+        raise InputError([Problem(str(path), None, field, found, wanted) for field, found, wanted in problems])
+    return GazePrompt(fields["name"], fields["version"], fields["text"], tuple(fields.get("hints", ())))
+
+
+Fault = tuple[str, str, str]
+"""A field, what was found there and what was expected."""
+
+
+def _problems(fields: dict[str, Any]) -> list[Fault]:
+    """What is wrong with a file's fields."""
+    faults = [
+        (name, "a field of this name", f"none but {', '.join(_FIELDS)}") for name in fields if name not in _FIELDS
+    ]
+    for field in ("name", "version", "text"):
+        if field not in fields:
+            faults.append((field, "nothing", "a text in quotes"))
+        elif not isinstance(fields[field], str):
+            faults.append((field, repr(fields[field]), "a text in quotes"))
+    hints = fields.get("hints", [])
+    if not isinstance(hints, list) or not all(isinstance(hint, str) for hint in hints):
+        faults.append(("hints", repr(hints), "a list of texts in quotes"))
+    if faults:
+        return faults
+    if fields["name"] in {prompt.name for prompt in _all()}:
+        faults.append(("name", repr(fields["name"]), "another name than built-in prompts have"))
+    return faults + _faults(fields["name"], fields["version"], fields["text"])
+
+
+def _faults(name: str, version: str, text: str) -> list[Fault]:
+    """What is wrong with a prompt."""
+    faults = [
+        (field, repr(value), "a word without blanks around it")
+        for field, value in (("name", name), ("version", version))
+        if not value or value != value.strip()
+    ]
+    if "{options}" not in text:
+        faults.append(("text", "no {options}", "the place for the options"))
+    faults += [
+        ("text", found, "no word in braces but {options}, {letters} and {in_order}")
+        for found in dict.fromkeys(_WORD_IN_BRACES.findall(text))
+        if not _PLACEHOLDER.fullmatch(found)
+    ]
+    return faults

@@ -1,0 +1,107 @@
+"""Replies of a run, each with the options as they were offered, and what was matched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from spotball_adapters.gaze.job import ORDER, ORDER_SEED, STIMULI
+from spotball_adapters.gaze.options import ORDER_VERSION, shuffled
+from spotball_adapters.gaze.photos import TASK
+from spotball_adapters.gaze.templates import Match
+from spotball_adapters.job import PROMPT
+from spotball_adapters.providers.protocol import Finish
+from spotball_adapters.store import Store
+from spotball_core.errors import OptionError
+from spotball_core.gaze.stimuli import Stimulus, read_stimuli
+from spotball_core.io.files import replacing
+
+REPLIES = "replies.jsonl"
+"""The file of a run with its replies as they were matched."""
+
+Asked = tuple[str, str, int]
+"""A trial: stimulus, prompt and sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class GazeReply:
+    """What was replied in one trial.
+
+    Attributes:
+        options: the objects as they were offered, from A.
+        text: as the model gave it.
+        finish: why it ended.
+    """
+
+    stimulus_id: str
+    prompt: str
+    sample: int
+    options: tuple[str, ...]
+    text: str
+    finish: Finish
+
+    @property
+    def asked(self) -> Asked:
+        """The trial."""
+        return self.stimulus_id, self.prompt, self.sample
+
+
+def read_replies(store: Store) -> tuple[tuple[Stimulus, ...], list[GazeReply]]:
+    """A run's stimuli, and all of its replies, by prompt and stimulus.
+
+    Raises:
+        OptionError: if the run is of Spot the Ball, or its options stood in orders that are not known here.
+    """
+    identity = store.identity()
+    if ORDER not in identity:
+        raise OptionError(f"{store.folder} holds no run about gaze; `spotball reparse` reads those of Spot the Ball")
+    if identity[ORDER] != ORDER_VERSION:
+        raise OptionError(
+            f"{store.folder}: its options stood in orders of version {identity[ORDER]}, known is {ORDER_VERSION}: "
+            "match it with the version of spotball-core that asked"
+        )
+    stimuli = read_stimuli(store.folder / STIMULI)
+    known = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
+    return stimuli, [
+        GazeReply(
+            stimulus_id,
+            prompt,
+            sample,
+            shuffled(
+                known[stimulus_id].objects,
+                seed=identity[ORDER_SEED],
+                stimulus_id=stimulus_id,
+                prompt=prompt,
+                sample=sample,
+            ),
+            text,
+            finish,
+        )
+        for prompt in _prompts(identity)
+        for task, stimulus_id, sample, text, finish in store.finals(prompt, 0)
+        if task == TASK
+    ]
+
+
+def write_replies(replies: Iterable[tuple[GazeReply, Match]], path: Path) -> None:
+    """Write replies with what was matched, as JSON Lines. The file is whole or not there."""
+    with replacing(path) as beside, beside.open("w", encoding="utf-8") as file:
+        for reply, found in replies:
+            row = {
+                "stimulus_id": reply.stimulus_id,
+                "prompt_id": reply.prompt,
+                "sample": reply.sample,
+                "options": reply.options,
+                "reply": reply.text,
+                "finish": reply.finish,
+                "choice": found.choice,
+                "how": found.how,
+                "problem": found.problem,
+            }
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _prompts(identity: Iterable[str]) -> Iterator[str]:
+    return (name.removeprefix(PROMPT) for name in identity if name.startswith(PROMPT))

@@ -1,0 +1,99 @@
+"""Which option a reply names, by its letter or its name: what templates can tell, and nothing else. Never a guess.
+
+An answer is a letter or a name where one is given: at the start, on a line of its own, after "the answer is", after
+"she is looking at". Without any, an option is taken that is the only one spoken of. What is denied, asked, or only near
+to what is looked at is not taken; where a letter and a name say different things, neither is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from spotball_adapters.gaze.mentions import mentions
+from spotball_adapters.parsing import plain, without_thinking
+from spotball_adapters.providers.protocol import Finish
+
+How = Literal["letter", "name", "judge", "manual"]
+"""How a reply was matched: by the letter that it gives, by the name, by another model, by a person."""
+
+Problem = Literal[
+    "empty",
+    "no option",
+    "several options",
+    "letter and name differ",
+    "denied",
+    "cut off",
+    "refused",
+    "filtered",
+    "not recognizable",
+]
+
+PROBLEMS: dict[Problem, str] = {
+    "empty": "there is no text",
+    "no option": "it names none of the options",
+    "several options": "it names more than one, and does not say which it chooses",
+    "letter and name differ": "its letter is of one option, and the name that it gives of another",
+    "denied": "it names options only to deny them, to ask, or to say what is close to them",
+    "cut off": "it ended at the limit of its length, before or within its answer",
+    "refused": "the model declined, and named no option",
+    "filtered": "a filter withheld it, or what would have been its answer",
+    "not recognizable": "a person looked at it, and cannot recognize which option is meant",
+}
+"""Why a reply is unmatched, in words."""
+
+_FINISHED_EARLY: dict[Finish, Problem] = {"length": "cut off", "filtered": "filtered", "refused": "refused"}
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a reply chooses.
+
+    Attributes:
+        choice: the option; None if the reply is unmatched.
+        how: it was matched.
+        problem: why it is unmatched, a key of `PROBLEMS`; None if it is not.
+    """
+
+    choice: str | None
+    how: How | None
+    problem: Problem | None
+
+
+def match(text: str, options: Sequence[str], *, finish: Finish = "stop") -> Match:
+    """The option that a reply names.
+
+    Args:
+        text: as the model gave it. What it thought, in `<think>` and its like, is not looked at.
+        options: as they were offered, from A.
+        finish: why the reply ended.
+
+    Examples:
+        >>> match("B", ["keys", "bottle"])
+        Match(choice='bottle', how='letter', problem=None)
+        >>> match("She is looking at the keys.", ["keys", "bottle"])
+        Match(choice='keys', how='name', problem=None)
+        >>> match("It is not the keys.", ["keys", "bottle"]).problem
+        'denied'
+    """
+    said = plain(without_thinking(text))
+    found = mentions(said, tuple(options), unfinished=finish in ("length", "filtered"))
+    answers = [one for one in found if one.answers and not one.denied] or found
+    chosen = {one.option for one in answers}
+    if len(chosen) > 1:
+        by_kind = [{one.option for one in answers if one.kind == kind} for kind in ("letter", "name")]
+        each_one = all(len(kind) == 1 for kind in by_kind)
+        return Match(None, None, "letter and name differ" if each_one else "several options")
+    if any(one.denied for one in answers):
+        return Match(None, None, "denied")
+    if not answers:
+        early = _FINISHED_EARLY.get(finish)
+        return Match(None, None, early or ("no option" if text.strip() else "empty"))
+    (option,) = chosen
+    for kind in ("letter", "name"):
+        others = {one.option for one in found if one.kind == kind and not one.denied}
+        if others and option not in others:
+            return Match(None, None, "letter and name differ")
+    by_letter = any(one.kind == "letter" for one in answers)
+    return Match(options[option], "letter" if by_letter else "name", None)

@@ -1,0 +1,66 @@
+"""The columns of the tables that an export writes beside responses, and what they mean: for files and documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Columns = Mapping[str, tuple[Literal["text", "whole number", "number", "true or false"], str]]
+"""Of each column, its type and its meaning."""
+
+PARTICIPANTS: Columns = MappingProxyType(
+    {
+        "participant": ("text", "their label"),
+        "list": ("text", "the list they saw"),
+        "finished": ("true or false", "whether they came to the end"),
+        "minutes": ("number", "from consent to the last answer; empty for who did not finish"),
+        "answers": ("whole number", "images answered, checks among them"),
+        "median_seconds": ("number", "that an image was on the screen until it was answered, the median"),
+        "accuracy": ("number", "share of clicks (or choices) on test images that are right"),
+        "clicks_off_checks": ("whole number", "clicks on attention checks outside the ball's cells"),
+        "excluded": ("text", "the rules by which they are excluded, or `unfinished`; empty for who is kept"),
+    }
+)
+CLICKS: Columns = MappingProxyType(
+    {
+        "participant": ("text", "their label"),
+        "order": ("whole number", "the image's place among those they saw, from 1"),
+        "sport": ("text", "the image's sport"),
+        "image": ("text", "the image's id"),
+        "check": ("true or false", "it was an attention check"),
+        "click": ("whole number", "the click's number on the image, from 1"),
+        "row": ("whole number", "the cell's, from 1"),
+        "col": ("whole number", "the cell's, from 1"),
+        "x": ("number", "where in the image, as a share of its width"),
+        "y": ("number", "the same of its height"),
+        "by": ("text", "mouse, touch, pen or keyboard"),
+        "seconds": ("number", "since the image was shown, by the browser's clock"),
+        "answer_seconds": ("number", "that the image was on the screen until its clicks were confirmed"),
+    }
+)
+CHOICES: Columns = MappingProxyType(
+    {
+        "respondent": ("text", "`human`"),
+        "participant": ("text", "their label"),
+        "stimulus_id": ("text", "the photo's id"),
+        "order": ("whole number", "its place among those they saw, from 1"),
+        "check": ("true or false", "it was an attention check"),
+        "objects": ("text", "the options in the order of the stimuli's file, joined by +"),
+        "gaze_target": ("text", "the right one"),
+        "choice": ("text", "the one that was chosen"),
+        "seconds": ("number", "that the photo was on the screen until then"),
+        "explanation": ("text", "in the participant's words"),
+    }
+)
+
+
+def frame(columns: Columns, rows: Sequence[tuple[object, ...]]) -> pl.DataFrame:
+    """Rows as a frame with these columns, none empty of its type even where there are no rows."""
+    import polars as pl
+
+    types = {"text": pl.String, "whole number": pl.Int64, "number": pl.Float64, "true or false": pl.Boolean}
+    return pl.DataFrame(rows, schema={name: types[kind] for name, (kind, _) in columns.items()}, orient="row")

@@ -1,0 +1,204 @@
+"""What a study shows and asks: an image to click on, or a choice among options, behind one small protocol.
+
+A type says what the browser may know of an item, which events are allowed and what they come to, whether a check is
+passed, and what a practice item tells. Where the ball is, or which option is right, leaves it by feedback alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from spotball_adapters.study.events import Event, Trial
+from spotball_core.schema.scene import Scene
+
+Key = tuple[str, str]
+"""An image's identity: (sport, image)."""
+
+_EDGE = 0.01
+"""How far, in cells, a point may lie outside the cell that goes with it: browsers round at the edges."""
+
+
+class NotAllowedError(ValueError):
+    """An event that the study's rules do not allow at this point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Click:
+    """A cell that was clicked.
+
+    Attributes:
+        row: counted from 1.
+        col: counted from 1.
+        x: where in the image, as a share of its width.
+        y: the same of its height.
+        by: mouse, touch, pen or keyboard.
+        elapsed_ms: since the trial was shown, by the browser's clock.
+    """
+
+    row: int
+    col: int
+    x: float
+    y: float
+    by: str
+    elapsed_ms: float
+
+    @property
+    def cell(self) -> tuple[int, int]:
+        """Row and column."""
+        return self.row, self.col
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a participant answered to an item: the clicks, or the number of an option as it was shown."""
+
+    clicks: tuple[Click, ...] = ()
+    option: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What an event comes to: the clicks that are not confirmed, and the answer once it is given."""
+
+    pending: tuple[Click, ...] = ()
+    answer: Answer | None = None
+
+
+class ItemType(Protocol):
+    """A kind of item. Trials are of images that it knows."""
+
+    @property
+    def name(self) -> str:
+        """As the browser is told."""
+
+    def public(self, trial: Trial) -> dict[str, Any]:
+        """What the browser may know of an item, beside its number, the address of its image, and its size."""
+
+    def step(self, trial: Trial, pending: tuple[Click, ...], event: Event) -> Step:
+        """What an event on the current trial comes to; NotAllowedError if it is not allowed."""
+
+    def passes(self, trial: Trial, answer: Answer) -> bool:
+        """Whether an answer is right throughout, as an attention check wants it."""
+
+    def feedback(self, trial: Trial, answer: Answer) -> dict[str, Any]:
+        """What a practice item tells once it is answered."""
+
+
+class Clicks:
+    """An image with a grid; so many cells are clicked and then confirmed. A cell may be clicked more than once.
+
+    Args:
+        scenes: by identity.
+        per_image: how many clicks an answer has.
+    """
+
+    name = "clicks"
+
+    def __init__(self, scenes: Mapping[Key, Scene], per_image: int) -> None:
+        self._scenes, self._per_image = scenes, per_image
+
+    def public(self, trial: Trial) -> dict[str, Any]:
+        """See `ItemType`."""
+        grid = self._scenes[trial.key].grid
+        return {"rows": grid.rows, "cols": grid.cols, "clicks": self._per_image}
+
+    def step(self, trial: Trial, pending: tuple[Click, ...], event: Event) -> Step:
+        """See `ItemType`."""
+        if event.kind == "click":
+            if len(pending) >= self._per_image:
+                raise NotAllowedError(f"{self._per_image} cells are clicked already")
+            return Step((*pending, self._click(trial, event)))
+        if event.kind == "undo":
+            if not pending:
+                raise NotAllowedError("there is no click to undo")
+            return Step(pending[:-1])
+        if event.kind == "answer":
+            if len(pending) < self._per_image:
+                raise NotAllowedError(f"{len(pending)} of {self._per_image} cells are clicked")
+            if [list(cell) for cell in event.value["cells"]] != [list(click.cell) for click in pending]:
+                raise NotAllowedError("the cells are not those that were clicked")
+            return Step(answer=Answer(pending))
+        raise NotAllowedError(f"{event.kind} is no event of this item")
+
+    def passes(self, trial: Trial, answer: Answer) -> bool:
+        """See `ItemType`: every click in a cell that holds the ball."""
+        ball = self._ball(trial)
+        return all(click.cell in ball for click in answer.clicks)
+
+    def feedback(self, trial: Trial, answer: Answer) -> dict[str, Any]:
+        """See `ItemType`."""
+        return {"cells": [list(cell) for cell in self._ball(trial)]}
+
+    def _ball(self, trial: Trial) -> list[tuple[int, int]]:
+        scene = self._scenes[trial.key]
+        return [scene.layout.position(label) for label in scene.ball_cells or ()]
+
+    def _click(self, trial: Trial, event: Event) -> Click:
+        click = Click(**event.value, elapsed_ms=event.elapsed_ms)
+        grid = self._scenes[trial.key].grid
+        if not (1 <= click.row <= grid.rows and 1 <= click.col <= grid.cols):
+            raise NotAllowedError(f"row {click.row}, column {click.col} is outside the {grid.rows} x {grid.cols} cells")
+        across, down = click.x * grid.cols - (click.col - 1), click.y * grid.rows - (click.row - 1)
+        if not (-_EDGE <= across <= 1 + _EDGE and -_EDGE <= down <= 1 + _EDGE):
+            raise NotAllowedError(f"the point ({click.x}, {click.y}) is not in row {click.row}, column {click.col}")
+        return click
+
+
+@dataclass(frozen=True, slots=True)
+class Stimulus:
+    """A photo, and the options of which one is right.
+
+    Attributes:
+        path: the image's file, relative to the dataset's folder.
+        options: as the file of stimuli has them; each participant gets them in an order of their own.
+        right: one of them; None where it is not known.
+    """
+
+    image: str
+    path: str
+    options: tuple[str, ...]
+    right: str | None
+
+
+class Choice:
+    """An image with a question; one of some options is chosen, and that is the answer.
+
+    Args:
+        stimuli: by identity.
+        question: what is asked about each.
+        feedback: whether a practice item tells what is right.
+    """
+
+    name = "choice"
+
+    def __init__(self, stimuli: Mapping[Key, Stimulus], question: str, *, feedback: bool = True) -> None:
+        self._stimuli, self._question, self._tells = stimuli, question, feedback
+
+    def public(self, trial: Trial) -> dict[str, Any]:
+        """See `ItemType`."""
+        return {"question": self._question, "options": list(trial.options)}
+
+    def step(self, trial: Trial, pending: tuple[Click, ...], event: Event) -> Step:
+        """See `ItemType`."""
+        if event.kind != "choice":
+            raise NotAllowedError(f"{event.kind} is no event of this item")
+        option: int = event.value["option"]
+        if not 0 <= option < len(trial.options):
+            raise NotAllowedError(f"option {option} is none of the {len(trial.options)}, which count from 0")
+        return Step(answer=Answer(option=option))
+
+    def passes(self, trial: Trial, answer: Answer) -> bool:
+        """See `ItemType`."""
+        return answer.option is not None and trial.options[answer.option] == self._stimuli[trial.key].right
+
+    def feedback(self, trial: Trial, answer: Answer) -> dict[str, Any]:
+        """See `ItemType`."""
+        if not self._tells:
+            return {}
+        right = self._stimuli[trial.key].right
+        return {
+            "right": self.passes(trial, answer),
+            "option": trial.options.index(right) if right in trial.options else None,
+        }

@@ -1,0 +1,271 @@
+// The study as a participant goes through it: which screen comes when, and each thing done recorded on the way.
+
+import { get, patiently, post } from "./api.js";
+import { byId, say } from "./dom.js";
+import { preload } from "./picture.js";
+import { Progress } from "./progress.js";
+import { forget, Queue, uuid } from "./queue.js";
+import * as screens from "./screens.js";
+import { claim, release, takeOver } from "./tabs.js";
+import { Trial } from "./trial.js";
+
+const PERSON = "spotball:person";
+const NOTICE_AFTER = 1500; // milliseconds that a request may take before anything is said
+const AGAIN = { label: "Load again", on: () => location.reload() };
+
+let study, progress, queue, trial, feedbackOf;
+
+const viewport = () => [window.innerWidth, window.innerHeight, window.devicePixelRatio];
+
+/** Who Prolific's link says it is, or null without one. */
+function fromLink() {
+  const query = new URLSearchParams(location.search);
+  const [pid, ofStudy, session] = ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID"].map((name) => query.get(name) ?? "");
+  return pid || ofStudy || session ? { pid, study: ofStudy, session } : null;
+}
+
+/** Remembered while the browser lets us, so that two people at one computer are told apart. */
+const person = {
+  isAnother: () => {
+    const known = stored(() => localStorage.getItem(PERSON)), now = fromLink()?.pid;
+    return Boolean(known && now && known !== now);
+  },
+  remember: () => stored(() => localStorage.setItem(PERSON, fromLink()?.pid ?? "")),
+};
+
+function stored(action) {
+  try {
+    return action();
+  } catch {
+    return null; // Storage is switched off.
+  }
+}
+
+const unreachable = () => { saving("The study cannot be reached. Trying again …"); };
+
+function saving(text) {
+  const line = byId("saving");
+  if (line.textContent !== text) line.textContent = text;
+}
+
+async function asked(request) {
+  const answer = await patiently(request, unreachable);
+  saving("");
+  return answer;
+}
+
+async function open() {
+  const slow = setTimeout(() => saving("Loading …"), NOTICE_AFTER);
+  const [described, state] = await Promise.all([asked(() => get("api/study")), asked(() => get("api/state"))]);
+  clearTimeout(slow);
+  saving("");
+  if (!described.ok) return failed(described);
+  study = described.body;
+  document.title = study.title;
+  if (state.ok && !person.isAnother()) return enter(state.body);
+  return screens.consent(study, start);
+}
+
+async function start() {
+  const answer = await asked(() => post("api/start", { consent: true, prolific: fromLink(), viewport: viewport() }));
+  if (answer.ok) {
+    person.remember();
+    return enter(answer.body);
+  }
+  const refusals = {
+    403: [
+      "Please come by your link",
+      "This study is open to those who come by the link they were given. Please open it from there.",
+    ],
+    409: ["You have already taken part", "Each person can take part once. Thank you for your interest."],
+    422: [
+      "Your link is not complete",
+      "Something is missing in the link that you came by. Please open the study again from where you found it.",
+    ],
+  };
+  return refusals[answer.status] ? screens.notice(...refusals[answer.status]) : failed(answer);
+}
+
+function failed({ status, body }) {
+  const told = typeof body.error === "string" ? ` (${body.error})` : "";
+  screens.notice(
+    "This did not work",
+    `The study answered with error ${status}${told}. Please load the page again, or tell the researchers.`,
+    AGAIN,
+  );
+}
+
+/** Go on from a state of the server, if no other tab has the study. */
+async function enter(state) {
+  if (state.stage !== "finished" && !(await claim(left))) {
+    return screens.notice(
+      "The study is open in another tab",
+      "You can go on there, or continue here: nothing is lost either way.",
+      { label: "Continue here", on: () => takeOver(left).then(refresh) },
+    );
+  }
+  return resume(state);
+}
+
+function left() {
+  leave();
+  byId("bar").hidden = true;
+  saving("");
+  screens.notice(
+    "You continue in another tab",
+    "The study went on in another tab of this browser. You can close this one.",
+    { ...AGAIN, label: "Continue here" },
+  );
+}
+
+/** Take the server's state for the truth. */
+async function refresh() {
+  const state = await asked(() => get("api/state"));
+  if (state.ok) return resume(state.body);
+  return unknown();
+}
+
+function leave() {
+  queue?.stop();
+  trial?.close();
+  trial = null;
+}
+
+function resume(state) {
+  leave();
+  progress = new Progress(state);
+  queue = new Queue(progress.participant, {
+    stored: (answer) => {
+      if (progress.stage === "practice" && !queue.events.length) gotFeedback(answer.feedback ?? {});
+      if (progress.stage === "finished" && !queue.events.length) void finish();
+    },
+    refused: () => {
+      forget(progress.participant);
+      say("The page was brought up to date.");
+      void refresh();
+    },
+    unknown,
+    waiting: (_, failing) => saving(failing ? "Not saved yet, trying again …" : ""),
+  });
+  feedbackOf = null;
+  queue.restore(progress.seq).forEach((event) => progress.take(event));
+  next();
+}
+
+function unknown() {
+  leave();
+  byId("bar").hidden = true;
+  release();
+  saving("");
+  if (study && fromLink()) return screens.consent(study, start);
+  return screens.notice(
+    "The study cannot go on in this browser",
+    "The page no longer knows who you are. If cookies are blocked, please allow them for this page and open your link "
+      + "to the study again.",
+    AGAIN,
+  );
+}
+
+function record(kind, number, value, elapsed) {
+  const event = {
+    seq: progress.seq + 1, event: uuid(), kind, trial: number, value,
+    elapsed_ms: Math.round(Math.max(0, elapsed) * 10) / 10, viewport: viewport(),
+  };
+  progress.take(event);
+  queue.push(event);
+}
+
+const stageIsOver = (stage) => { record("stage", null, { stage }, 0); next(); };
+
+/** Show what comes now. */
+function next() {
+  trial?.close();
+  trial = null;
+  bar();
+  preload(progress.item, progress.following);
+  if (progress.stage === "instructions") {
+    screens.instructions(study, progress.practice.length > 0, () => stageIsOver("instructions"));
+  } else if (progress.stage === "finished") end();
+  else if (progress.item) showTrial();
+  else endOfPractice();
+}
+
+function showTrial() {
+  const { item } = progress;
+  trial = new Trial(item, progress, (kind, value, elapsed) => did(item, kind, value, elapsed), study.texts.explanation);
+  if (progress.stage === "trials") say(`Image ${progress.trial + 1} of ${progress.trials.length}`);
+  void trial.begin();
+}
+
+/** Something was done to the current item. */
+function did(item, kind, value, elapsed) {
+  const { explaining, stage } = progress;
+  record(kind, item.trial, value, elapsed);
+  if (kind === "shown") return;
+  if (kind === "click" || kind === "undo") trial.update();
+  else if (stage === "practice") {
+    feedbackOf = item;
+    trial.wait();
+  } else if (progress.explaining && !explaining) {
+    bar();
+    trial.explain();
+  } else next();
+}
+
+const afterPractice = () => (progress.item ? "Next" : "Start");
+
+function goOn() {
+  feedbackOf = null;
+  if (progress.item) next();
+  else stageIsOver("practice");
+}
+
+/** All that was done in practice is stored, and this came back: feedback, if it ended with an answer. */
+function gotFeedback(feedback) {
+  if (feedbackOf) trial.reveal(feedback, afterPractice(), goOn);
+  else if (!progress.item) {
+    progress.feedback.set(progress.practice.at(-1).trial, feedback);
+    endOfPractice();
+  }
+}
+
+/** The last practice item was answered before the page was loaded: its feedback again, then the images. */
+function endOfPractice() {
+  const item = progress.practice.at(-1), feedback = progress.feedback.get(item.trial);
+  trial?.close();
+  trial = new Trial(item, progress, () => {}, "");
+  if (feedback) void trial.again(feedback, afterPractice(), goOn);
+  else trial.wait();
+}
+
+function end() {
+  screens.notice("One moment", "Your last answers are being saved. Please keep this page open for a moment.");
+  if (!queue.events.length) void finish();
+}
+
+async function finish() {
+  const state = await asked(() => get("api/state"));
+  if (!state.ok) return unknown();
+  if (state.body.stage !== "finished") return resume(state.body);
+  queue.stop();
+  release();
+  byId("bar").hidden = true;
+  return screens.finished(state.body);
+}
+
+function bar() {
+  const { stage, trials, answered, trial: number } = progress;
+  byId("bar").hidden = stage !== "practice" && stage !== "trials";
+  const done = stage === "practice" ? 0 : answered;
+  byId("where").textContent = stage === "practice" ? "Practice" : `Image ${(number ?? 0) + 1} of ${trials.length}`;
+  const line = byId("progress");
+  line.setAttribute("aria-valuemax", trials.length);
+  line.setAttribute("aria-valuenow", done);
+  line.setAttribute("aria-valuetext", `${done} of ${trials.length} images done`);
+  line.firstElementChild.style.width = `${(100 * done) / trials.length}%`;
+}
+
+// A page taken out of the browser's memory may be out of date.
+window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+
+void open();

@@ -1,0 +1,66 @@
+// An item of the kind "choice": a picture, a question, and options as buttons that number keys choose, too.
+
+import { button, el, enable } from "./dom.js";
+import { Picture } from "./picture.js";
+
+export class ChoiceView {
+  /**
+   * @param item as the server describes it.
+   * @param {(kind: string, value: object) => void} emit does something to the item.
+   */
+  constructor(item, emit) {
+    this.item = item;
+    this.emit = emit;
+    this.stays = true; // what was chosen is seen in the panel
+    this.open = false;
+    this.ask = item.question;
+    this.picture = new Picture(item);
+    this.options = item.options.map((option, i) => {
+      const node = button("", () => this.#choose(i), { class: "option", "aria-disabled": "true" });
+      node.append(el("kbd", { "aria-hidden": "true" }, String(i + 1)), el("span", {}, option));
+      return node;
+    });
+    this.panel = el("div", { class: "panel choice" },
+      el("div", { class: "options", role: "group", "aria-label": item.question }, ...this.options));
+    this.key = (event) => {
+      const i = Number(event.key) - 1;
+      if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || !this.options[i]) return;
+      event.preventDefault();
+      this.#choose(i);
+    };
+    document.addEventListener("keydown", this.key);
+  }
+
+  begin() {
+    this.open = true;
+    this.options.forEach((node) => enable(node, true));
+  }
+
+  update() {}
+
+  lock() {
+    this.open = false;
+    this.options.forEach((node) => enable(node, false));
+  }
+
+  /** After practice: whether that was right, where the study tells it. */
+  reveal({ right, option }) {
+    const known = this.options[option] !== undefined;
+    if (known) this.options[option].classList.add("right");
+    if (known && !right && this.chosen !== undefined) this.options[this.chosen].classList.add("wrong");
+    const verdict = right ? "That is right." : `Not quite. The answer is: ${this.item.options[option]}.`;
+    return el("p", { class: `feedback ${known ? (right ? "right" : "wrong") : ""}` }, known ? verdict : "Thank you.");
+  }
+
+  close() {
+    this.picture.close();
+    document.removeEventListener("keydown", this.key);
+  }
+
+  #choose(option) {
+    if (!this.open) return;
+    this.chosen = option;
+    this.options[option].classList.add("chosen");
+    this.emit("choice", { option });
+  }
+}

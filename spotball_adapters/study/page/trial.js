@@ -1,0 +1,106 @@
+// One item from the moment its picture is painted to its answer, its explanation or its feedback.
+
+import { button, byId, el, prose, say } from "./dom.js";
+import { ChoiceView } from "./choice.js";
+import { ClicksView } from "./clicks.js";
+import { draft } from "./queue.js";
+
+const VIEWS = { clicks: ClicksView, choice: ChoiceView };
+const LONGEST = 2000; // characters of an explanation
+
+export class Trial {
+  /**
+   * @param item as the server describes it.
+   * @param {import("./progress.js").Progress} progress of which this item is the current one.
+   * @param {(kind: string, value: object, elapsed: number) => void} record keeps what is done to the item, and when, in
+   *   milliseconds since its picture was painted.
+   * @param {string} question asked where an explanation is wanted, HTML.
+   */
+  constructor(item, progress, record, question) {
+    this.item = item;
+    this.progress = progress;
+    this.question = question;
+    this.record = record;
+    this.emit = (kind, value) => record(kind, value, performance.now() - this.painted);
+    this.view = new VIEWS[item.type](item, (kind, value) => this.emit(kind, value));
+    const main = byId("main");
+    this.foot = el("div", { class: "foot" }, this.view.panel);
+    main.className = "task";
+    main.replaceChildren(el("h1", { class: "ask" }, this.view.ask), this.view.picture.node, this.foot);
+    window.scrollTo(0, 0);
+  }
+
+  /** Show the picture, and let things be done from then on. */
+  async begin() {
+    this.view.update(this.progress.clicks);
+    const painted = await this.view.picture.painted();
+    if (this.closed) return;
+    this.painted = painted;
+    this.record("shown", {}, 0);
+    if (this.progress.explaining) this.explain();
+    else this.view.begin();
+  }
+
+  /** Show again a practice item that was answered before the page was loaded. */
+  async again(feedback, next, on) {
+    await this.view.picture.painted();
+    this.reveal(feedback, next, on);
+  }
+
+  update() {
+    this.view.update(this.progress.clicks);
+  }
+
+  /** Ask for an explanation of the answer. */
+  explain() {
+    this.view.lock();
+    const { participant } = this.progress, { trial } = this.item;
+    const id = "explanation";
+    const area = el("textarea", {
+      id, rows: "2", maxlength: String(LONGEST),
+      "aria-labelledby": `${id}-question`, "aria-describedby": `${id}-missing`,
+      oninput: () => draft.write(participant, trial, area.value),
+    });
+    area.value = draft.read(participant, trial);
+    const missing = el("p", { id: `${id}-missing`, class: "missing" });
+    const done = () => {
+      const text = area.value.trim();
+      if (!text) {
+        missing.textContent = "Please write a few words first.";
+        area.focus();
+        return;
+      }
+      draft.write(participant, trial, "");
+      this.emit("explanation", { text });
+    };
+    this.foot.replaceChildren(el("div", { class: "panel explain" },
+      prose(this.question, { id: `${id}-question` }), area,
+      el("div", { class: "buttons" }, button("Continue", done, { class: "main" })), missing));
+    area.focus();
+  }
+
+  /** Practice is answered; its feedback is on its way. */
+  wait() {
+    this.view.lock();
+    this.#put(el("div", { class: "panel" }, el("p", { class: "feedback" }, "One moment …")));
+  }
+
+  /** Practice is answered: how it was, and on. */
+  reveal(feedback, next, on) {
+    this.view.lock();
+    const told = this.view.reveal(feedback);
+    const go = button(next, on, { class: "main" });
+    this.#put(el("div", { class: "panel told" }, told, el("div", { class: "buttons" }, go)));
+    say(told.textContent);
+    go.focus({ preventScroll: true });
+  }
+
+  #put(panel) {
+    this.foot.replaceChildren(...(this.view.stays ? [this.view.panel] : []), panel);
+  }
+
+  close() {
+    this.closed = true;
+    this.view.close();
+  }
+}

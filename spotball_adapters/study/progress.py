@@ -1,0 +1,163 @@
+"""Where a participant is: a pure function of their trials and of what they did.
+
+The server, the admin page and the export all read stored events by `replay`; nothing of it is stored beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from spotball_adapters.study.events import Event, Trial, Viewport
+from spotball_adapters.study.items import Answer, Click, ItemType, NotAllowedError
+
+Stage = Literal["consent", "instructions", "practice", "trials", "finished"]
+
+STAGES: tuple[Stage, ...] = get_args(Stage)
+"""In their order."""
+
+_NEXT: dict[Stage, Stage] = {"consent": "instructions", "instructions": "practice", "practice": "trials"}
+"""What follows a stage that is over once the participant says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A trial with its answer.
+
+    Attributes:
+        trial: what was shown.
+        answer: what was answered.
+        response_ms: how long the trial was on the screen until then; time away, as between closing the page and
+            opening it again, is left out.
+        answered_at: when the server had it, ISO 8601 in UTC.
+        viewport: in which it was answered.
+        explanation: in the participant's words; None where none was asked for or given yet.
+        explanation_ms: how long the trial was on the screen until the explanation came.
+    """
+
+    trial: Trial
+    answer: Answer
+    response_ms: float
+    answered_at: str
+    viewport: Viewport
+    explanation: str | None = None
+    explanation_ms: float | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing of the trial is left to do."""
+        return self.explanation is not None or not self.trial.explain
+
+
+class Progress:
+    """What one participant has done so far, and what comes next.
+
+    Attributes:
+        stage: where they are.
+        seq: number of the last event.
+        answered: by trial number, practice too, in the order of answering.
+        pending: clicks on the current trial that are not confirmed.
+        over: when each stage was over, ISO 8601 in UTC; `trials` is the end of the study.
+    """
+
+    def __init__(self, trials: Sequence[Trial], item_type: ItemType) -> None:
+        self.stage: Stage = "consent"
+        self.seq = 0
+        self.answered: dict[int, Answered] = {}
+        self.pending: tuple[Click, ...] = ()
+        self.over: dict[Stage, str] = {}
+        self._item_type = item_type
+        self._practice = [trial for trial in trials if trial.trial < 0]
+        self._trials = [trial for trial in trials if trial.trial >= 0]
+        self._done = 0
+        self._shown = False
+        self._before = self._showing = 0.0
+
+    @property
+    def current(self) -> Trial | None:
+        """The trial to do now; one that is confirmed but not explained yet is. None if there is none."""
+        if self.stage == "practice":
+            return next((trial for trial in self._practice if trial.trial not in self.answered), None)
+        if self.stage == "trials":
+            return self._trials[self._done]
+        return None
+
+    @property
+    def answers(self) -> tuple[Answered, ...]:
+        """Trials with their answers in the order they were shown, without practice."""
+        return tuple(one for number, one in self.answered.items() if number >= 0)
+
+    def take(self, event: Event) -> None:
+        """Go on by one event; nothing changes if it is refused.
+
+        Raises:
+            NotAllowedError: for an event that is not the next one, or that the rules do not allow here.
+        """
+        if event.seq != self.seq + 1:
+            raise NotAllowedError(f"event {event.seq} does not follow event {self.seq}")
+        if event.kind == "stage":
+            self._end_stage(event)
+        else:
+            self._take_of_trial(event)
+        self.seq = event.seq
+
+    def _end_stage(self, event: Event) -> None:
+        stage = event.value["stage"]
+        if stage != self.stage or stage not in _NEXT:
+            raise NotAllowedError(f"the stage {stage} cannot be over now: this is {self.stage}")
+        if stage == "practice" and self.current is not None:
+            raise NotAllowedError("practice is not done")
+        self.over[self.stage] = event.received_at
+        self.stage = _NEXT[self.stage]
+        if self.stage == "practice" and not self._practice:
+            self.stage = "trials"
+
+    def _take_of_trial(self, event: Event) -> None:
+        trial = self.current
+        if trial is None:
+            raise NotAllowedError(f"{event.kind}: there is no trial now, the stage is {self.stage}")
+        if event.trial != trial.trial:
+            raise NotAllowedError(f"{event.kind}: trial {event.trial} is not the current one, which is {trial.trial}")
+        if event.kind == "shown":
+            self._shown, self._before, self._showing = True, self._before + self._showing, 0.0
+            return
+        if not self._shown:
+            raise NotAllowedError(f"{event.kind}: the trial was not shown")
+        elapsed = max(self._showing, event.elapsed_ms)
+        if event.kind == "explanation":
+            self._explain(trial, event, self._before + elapsed)
+        elif trial.trial in self.answered:
+            raise NotAllowedError(f"{event.kind}: the trial is answered; its explanation is next")
+        else:
+            step = self._item_type.step(trial, self.pending, event)
+            self.pending = step.pending
+            if step.answer:
+                self.answered[trial.trial] = Answered(
+                    trial, step.answer, self._before + elapsed, event.received_at, event.viewport
+                )
+        self._showing = elapsed
+        if trial.trial in self.answered and self.answered[trial.trial].complete:
+            self._shown, self._before, self._showing = False, 0.0, 0.0
+            self._done += trial.trial >= 0
+            if self._done == len(self._trials):
+                self.over["trials"] = event.received_at
+                self.stage = "finished"
+
+    def _explain(self, trial: Trial, event: Event, elapsed: float) -> None:
+        if trial.trial not in self.answered:
+            raise NotAllowedError("an explanation comes after the answer")
+        known = self.answered[trial.trial]
+        self.answered[trial.trial] = replace(known, explanation=event.value["text"], explanation_ms=elapsed)
+
+
+def replay(trials: Sequence[Trial], events: Iterable[Event], item_type: ItemType) -> Progress:
+    """Where a participant is after some events, in their order.
+
+    Raises:
+        NotAllowedError: for an event that the rules do not allow; no stored one is.
+    """
+    progress = Progress(trials, item_type)
+    for event in events:
+        progress.take(event)
+    return progress

@@ -1,0 +1,359 @@
+"""All respondents of a file through the battery: the contract of `spotball gaze analyze --format json`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze import checks as one_respondent
+from spotball_core.gaze.battery.findings import Finding, Key
+from spotball_core.gaze.battery.run import TestPolicy, run_battery
+from spotball_core.gaze.battery.types import Type
+from spotball_core.gaze.fleet import (
+    FleetAgainstChance,
+    ModelFacts,
+    Trend,
+    TwoRespondents,
+    against_chance,
+    compare_two,
+    trends,
+)
+from spotball_core.gaze.measures import Share, accuracy_by_objects, share, with_measures
+from spotball_core.gaze.parallel import in_processes
+from spotball_core.gaze.trials import Trials
+from spotball_core.schema.record import Record
+from spotball_core.schema.report import Interval
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SCHEMA_VERSION: Final = 1
+HUMAN: Final = "human"
+
+
+class Cell(Record):
+    """A mean over some of a respondent's trials.
+
+    Attributes:
+        measure: `accuracy`, `wrongness` (among matched trials) or `head`, the share that chose the head target.
+        by: what the trials have in common.
+        value: the mean.
+        ci95: its interval over photos; None without resamples.
+        chance: what guessing gives on the same trials.
+        n_trials: how many.
+        n_stimuli: photos among them.
+    """
+
+    measure: Literal["accuracy", "wrongness", "head"]
+    by: dict[str, str]
+    value: float
+    ci95: Interval | None
+    chance: float
+    n_trials: int
+    n_stimuli: int
+
+
+class Checks(Record):
+    """The paper's other checks, as far as the trials allow them.
+
+    Attributes:
+        sites: wrongness by where photos were taken.
+        response_time: whether slower answers are less often right.
+        hint: whether the prompts named have another accuracy.
+    """
+
+    sites: tuple[one_respondent.Effect, ...] = ()
+    response_time: one_respondent.Effect | None = None
+    hint: one_respondent.Effect | None = None
+
+
+class RespondentResult(Record):
+    """One respondent.
+
+    Attributes:
+        respondent: its name.
+        n_trials: how many, in all conditions.
+        n_unmatched: how many whose reply could not be matched; they are wrong.
+        accuracy: by number of objects, over the trials of `accuracy_of` (Table 1).
+        accuracy_ci95: their intervals.
+        accuracy_of: `natural`, the condition of Table 1, or `all` where there is none of it.
+        tests: by key.
+        type: what they lead to.
+        cells: means by condition, view, proximity and DistEyeHead.
+        checks: the rest.
+    """
+
+    respondent: str
+    n_trials: int
+    n_unmatched: int
+    accuracy: dict[str, float]
+    accuracy_ci95: dict[str, Interval | None]
+    accuracy_of: Literal["natural", "all"]
+    tests: dict[Key, Finding]
+    type: Type
+    cells: tuple[Cell, ...]
+    checks: Checks
+
+
+class GazeSignature(Record):
+    """Where the numbers come from, in full. `str()` of it is the short form for a table's foot.
+
+    Attributes:
+        version: of spotball-core.
+        data: SHA-256 over all trials, whatever order they came in.
+        people: respondent that Test 1 compares with; None for the published people.
+        policy: alpha and multiplicity.
+        bootstrap: resamples of the photos, for intervals of means.
+        seed: of what is drawn.
+        dropped: trials left out, by reason.
+    """
+
+    version: str
+    data: str
+    people: str | None
+    policy: TestPolicy
+    bootstrap: int
+    seed: int
+    dropped: dict[str, int]
+
+    def __str__(self) -> str:
+        fields = {
+            "v": self.version,
+            "data": self.data[:8],
+            "people": self.people or "published",
+            "alpha": f"{self.policy.alpha:g}",
+            "multiplicity": self.policy.multiplicity,
+            "boot": self.bootstrap,
+            "seed": self.seed,
+        }
+        return "|".join(["spotball-gaze", *(f"{key}:{value}" for key, value in fields.items())])
+
+
+class Fleet(Record):
+    """All respondents together.
+
+    Attributes:
+        against_chance: accuracy against guessing, each of them.
+        trends: accuracy against release date and size, where these are known.
+        compared: two of them, where that was asked for.
+    """
+
+    against_chance: FleetAgainstChance
+    trends: tuple[Trend, ...] = ()
+    compared: TwoRespondents | None = None
+
+
+class GazeReport(Record):
+    """Everything the analysis has to say.
+
+    Attributes:
+        respondents: in the order of the file.
+        fleet: all of them together.
+        n_stimuli: photos, by condition and number of objects.
+        warnings: what to bear in mind.
+        signature: of all numbers, short.
+        provenance: the same in full.
+    """
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    respondents: tuple[RespondentResult, ...]
+    fleet: Fleet
+    n_stimuli: dict[str, dict[str, int]]
+    warnings: tuple[str, ...]
+    signature: str
+    provenance: GazeSignature
+
+
+@dataclass(frozen=True)
+class GazeOptions:
+    """What is asked of an analysis.
+
+    Attributes:
+        policy: alpha and multiplicity.
+        people: respondent whose responses Test 1 compares with; None for `human` if it is there, else the published
+            people.
+        hinted: prompts with a hint.
+        models: what is known of models beside their answers.
+        compare: two respondents whose accuracies are compared.
+        bootstrap: resamples for intervals of means.
+        seed: of what is drawn.
+        jobs: processes.
+    """
+
+    policy: TestPolicy = field(default_factory=TestPolicy)
+    people: str | None = None
+    hinted: tuple[str, ...] = ()
+    models: Mapping[str, ModelFacts] | None = None
+    compare: tuple[str, str] | None = None
+    bootstrap: int = 1000
+    seed: int = 0
+    jobs: int = 1
+
+
+@dataclass(frozen=True)
+class _Task:
+    rows: pl.DataFrame
+    people: pl.DataFrame | None
+    options: GazeOptions
+
+
+def analyze(
+    trials: Trials, options: GazeOptions | None = None, *, told: Callable[[str], None] = lambda _: None
+) -> GazeReport:
+    """Run the battery and all checks for each respondent.
+
+    Args:
+        trials: of one respondent or several.
+        options: the choices.
+        told: hears each respondent's name when it is done.
+
+    Raises:
+        OptionError: for names of people, prompts or respondents that the trials do not have, or no trials.
+    """
+    from spotball_core import __version__
+
+    options = options or GazeOptions()
+    names = trials.respondents
+    if not names:
+        raise OptionError("there are no trials but attention checks" if trials.n_checks else "there are no trials")
+    for name in [*([options.people] if options.people else []), *(options.compare or ())]:
+        if name not in names:
+            raise OptionError(f"there is no respondent {name}; there are {', '.join(names[:20])}")
+    people = options.people or (HUMAN if HUMAN in names else None)
+    rows = with_measures(trials.frame)
+    reference = rows.filter(respondent=people) if people else None
+    tasks = [_Task(rows.filter(respondent=name), None if name == people else reference, options) for name in names]
+    results = []
+    for result in in_processes(_respondent, tasks, options.jobs):
+        told(result.respondent)
+        results.append(result)
+    provenance = GazeSignature(
+        version=str(__version__),
+        data=trials.digest(),
+        people=people,
+        policy=options.policy,
+        bootstrap=options.bootstrap,
+        seed=options.seed,
+        dropped={"attention checks": trials.n_checks},
+    )
+    return GazeReport(
+        respondents=tuple(results),
+        fleet=_fleet(rows, options),
+        n_stimuli=_n_stimuli(rows),
+        warnings=tuple(_warnings(rows, results, people)),
+        signature=str(provenance),
+        provenance=provenance,
+    )
+
+
+def _respondent(task: _Task) -> RespondentResult:
+    import polars as pl
+
+    rows, options = task.rows, task.options
+    tests, kind = run_battery(rows, options.policy, people=task.people)
+    natural = rows.filter(condition="natural")
+    accuracy_of: Literal["natural", "all"] = "all" if natural.is_empty() else "natural"
+    accuracy = accuracy_by_objects(
+        rows if natural.is_empty() else natural, resamples=options.bootstrap, seed=options.seed
+    )
+    hinted = [prompt for prompt in options.hinted if prompt in set(rows["prompt_id"])]
+    if options.hinted and not hinted:
+        raise OptionError(f"none of the prompts {', '.join(options.hinted)} is among the trials")
+    timed = rows["response_time"].null_count() < len(rows)
+    return RespondentResult(
+        respondent=rows["respondent"][0],
+        n_trials=len(rows),
+        n_unmatched=rows.select(pl.col("choice").null_count()).item(),
+        accuracy={str(n): one.value for n, one in accuracy.items()},
+        accuracy_ci95={str(n): one.ci95 for n, one in accuracy.items()},
+        accuracy_of=accuracy_of,
+        tests=tests,
+        type=kind,
+        cells=tuple(_cells(rows, options)),
+        checks=Checks(
+            sites=one_respondent.site_effect(rows),
+            response_time=one_respondent.response_time_effect(rows) if timed else None,
+            hint=one_respondent.hint_effect(rows, hinted) if hinted else None,
+        ),
+    )
+
+
+def _cells(rows: pl.DataFrame, options: GazeOptions) -> list[Cell]:
+    """The means that tables and figures show."""
+    import polars as pl
+
+    matched = rows.filter(pl.col("wrongness").is_not_null())
+    facing = rows.filter(pl.col("condition") != "natural")
+    agreeing = matched.filter(pl.col("condition") != "incongruent")
+    rows = rows.with_columns(chance=1 / pl.col("n_objects"))
+    facing = facing.with_columns(chance=1 / pl.col("n_objects"))
+    wanted: Sequence[tuple[Literal["accuracy", "wrongness", "head"], str, str, pl.DataFrame, tuple[str, ...]]] = (
+        ("accuracy", "correct", "chance", rows, ("condition",)),
+        ("accuracy", "correct", "chance", rows, ("condition", "n_objects")),
+        ("accuracy", "correct", "chance", rows, ("condition", "view")),
+        ("accuracy", "correct", "chance", rows, ("condition", "proximity")),
+        ("wrongness", "wrongness", "expected_wrongness", matched, ("condition",)),
+        ("wrongness", "wrongness", "expected_wrongness", agreeing, ("view", "proximity")),
+        ("head", "is_head", "chance", facing, ("n_objects", "dist_eye_head")),
+    )
+    found = []
+    for measure, column, chance, of_these, keys in wanted:
+        for values, group in sorted(of_these.group_by(keys, maintain_order=True), key=lambda pair: str(pair[0])):
+            mean = share(group[column], group["stimulus_id"], resamples=options.bootstrap, seed=options.seed)
+            found.append(_cell(measure, dict(zip(keys, values, strict=True)), mean, group[chance]))
+    return found
+
+
+def _cell(
+    measure: Literal["accuracy", "wrongness", "head"], by: Mapping[str, object], mean: Share, chance: pl.Series
+) -> Cell:
+    said = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in by.items()}
+    return Cell(
+        measure=measure,
+        by=said,
+        value=mean.value,
+        ci95=mean.ci95,
+        chance=float(chance.to_numpy().mean()),
+        n_trials=mean.n_trials,
+        n_stimuli=mean.n_stimuli,
+    )
+
+
+def _fleet(rows: pl.DataFrame, options: GazeOptions) -> Fleet:
+    found = against_chance(rows, alpha=options.policy.alpha)
+    accuracy = {one.respondent: one.accuracy for one in found.respondents}
+    return Fleet(
+        against_chance=found,
+        trends=trends(accuracy, options.models) if options.models else (),
+        compared=compare_two(rows, *options.compare) if options.compare else None,
+    )
+
+
+def _n_stimuli(rows: pl.DataFrame) -> dict[str, dict[str, int]]:
+    import polars as pl
+
+    counts = rows.group_by("condition", "n_objects").agg(pl.col("stimulus_id").n_unique()).sort("n_objects")
+    found: dict[str, dict[str, int]] = {}
+    for condition, n_objects, n in counts.iter_rows():
+        found.setdefault(condition, {})[str(n_objects)] = n
+    return found
+
+
+def _warnings(rows: pl.DataFrame, results: Sequence[RespondentResult], people: str | None) -> list[str]:
+    found = []
+    for result in results:
+        name = result.respondent
+        if result.n_unmatched > 0.05 * result.n_trials:
+            found.append(f"{name}: {result.n_unmatched / result.n_trials:.0%} of the choices are unmatched, and wrong")
+        for key, test in result.tests.items():
+            if test.reason and test.verdict is not None:
+                found.append(f"{name}, Test {key}: a t-test stands in, since {test.reason}")
+            found += [f"{name}, Test {key}: {note}" for note in test.notes]
+    asked = {name: set(rows.filter(respondent=name)["stimulus_id"]) for name in {one.respondent for one in results}}
+    if len({frozenset(photos) for photos in asked.values()}) > 1:
+        found.append("respondents answered different photos: their accuracies are not of the same")
+    if people is None:
+        found.append("Test 1 compares with the published people, who saw the pilot's photos")
+    return found

@@ -1,0 +1,134 @@
+r"""Tests 2.4 and 3: does a distance of the choice grow with the distance of the eyes from the head target?
+
+$$\mathrm{logit}\,E[D_i] = \mathrm{logit}\,E_0[D_i] + \mathrm{DistEyeHead}_i * \mathrm{proximity}_i + \mathrm{view}_i +
+\mathrm{place}_i + u$$
+
+D is wrongness (from the gaze target, Test 2.4) or DistToHeadTarget (Test 3), each a share of the steps that are
+possible from its target. Place is a factor: how many objects there are, and whether that target is at an end of the row
+or inside. Targets at an end have larger distances before them, and the same slip is a smaller share of these: without
+the factor, an observer with noise who looks at the head alone would seem to move away from the eyes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spotball_core.gaze.battery.findings import Finding, Key, no_answer, tested
+from spotball_core.gaze.battery.modeling import by_stimulus, indicators, model, test_numbers
+from spotball_core.gaze.mixed import marginal_means, slopes
+from spotball_core.gaze.plain_tests import regression_slope
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A distance of the choice, as a share of the largest possible.
+
+    Attributes:
+        key: of the test.
+        column: that holds it.
+        steps: the column of the largest possible distance.
+        expected: the column of its expectation under chance.
+        target: from which it is taken: `gaze` or `head`.
+        title: in words.
+    """
+
+    key: Key
+    column: str
+    steps: str
+    expected: str
+    target: str
+    title: str
+
+
+def with_place(rows: pl.DataFrame, target: str) -> pl.DataFrame:
+    """Trials with `place`: how many objects, and whether the target is at an end of the row.
+
+    Args:
+        rows: trials.
+        target: `gaze` or `head`.
+    """
+    import polars as pl
+
+    at_end = (pl.col(target) == 0) | (pl.col(target) == pl.col("n_objects") - 1)
+    where = pl.when(at_end).then(pl.lit("end")).otherwise(pl.lit("inside"))
+    return rows.with_columns(place=pl.format("{} {}", "n_objects", where))
+
+
+def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float = 0.05) -> Finding:
+    """Tests 2.4 and 3.
+
+    Args:
+        rows: a respondent's trials, with measures, of all conditions.
+        distance: whose growth is asked for.
+        alpha: below which interactions are needed.
+    """
+    import polars as pl
+
+    controlled = with_place(rows.filter(pl.col("condition") != "natural"), distance.target)
+    matched = controlled.filter(pl.col("choice").is_not_null())
+    counts: dict[str, Any] = {
+        "n_trials": len(matched),
+        "n_left_out": len(controlled) - len(matched),
+        "n_stimuli": matched["stimulus_id"].n_unique(),
+    }
+    if matched["dist_eye_head"].n_unique() < 2:
+        return no_answer(
+            distance.key, "the photos do not differ in how far the eyes are from the head target", **counts
+        )
+    means = matched.group_by("dist_eye_head").agg(
+        mean=pl.col(distance.column).mean(), expected=pl.col(distance.expected).mean(), n=pl.len()
+    )
+    numbers = {"by_distance": means.sort("dist_eye_head").to_dicts()}
+    fitted = model(
+        matched,
+        distance.column,
+        ("center(dist_eye_head)*center(proximity)", "view", "place"),
+        ("center(dist_eye_head)", "center(proximity)", "view", "place"),
+        trials=distance.steps,
+        expected=matched[distance.expected].to_numpy(),
+        alpha=alpha,
+    )
+    if fitted.fit is None or fitted.problem:
+        excess = pl.col(distance.column) - pl.col(distance.expected)
+        photos = by_stimulus(matched, excess=excess)
+        others: list[ArrayLike] = [photos["proximity"], *indicators(photos["view"]), *indicators(photos["place"])]
+        found = regression_slope(photos["dist_eye_head"], photos["excess"], others)
+        if found is None:
+            return no_answer(distance.key, f"{fitted.problem}, and the photos are too few for a t-test", **counts)
+        return tested(
+            distance.key,
+            f"{distance.title.capitalize()} changes by {found.estimate:+.3f} with each step of DistEyeHead.",
+            estimate=found.estimate,
+            ci95=found.ci95,
+            scale=f"{distance.title} a step of DistEyeHead",
+            p=found.p,
+            method="t-test",
+            reason=fitted.problem,
+            numbers=numbers | test_numbers(found),
+            models=fitted.records,
+            **counts,
+        )
+    slope = slopes(fitted.fit, "dist_eye_head").row(0, named=True)
+    change = np.expm1(slope["estimate"])
+    if "proximity" in fitted.fit.design.variables:
+        numbers["by_proximity"] = slopes(fitted.fit, "dist_eye_head", ["proximity"]).to_dicts()
+    numbers["means"] = marginal_means(fitted.fit, ["dist_eye_head"]).table.to_dicts()
+    return tested(
+        distance.key,
+        f"The odds of {distance.title} change by {change:+.1%} with each step of DistEyeHead.",
+        estimate=slope["estimate"],
+        ci95=(slope["low"], slope["high"]),
+        scale=f"log odds of {distance.title} a step of DistEyeHead",
+        p=slope["p"],
+        method=fitted.method,
+        numbers=numbers | {"z": slope["z"], "se": slope["se"]},
+        models=fitted.records,
+        **counts,
+    )

@@ -1,0 +1,211 @@
+r"""Tests 3 and 4: do the eyes matter at all, and if so, as a coin flip between the two targets?
+
+Test 3 is `distance.grows_with_distance` of DistToHeadTarget.
+
+Test 4, congruent and incongruent photos, three and four objects apart, DistEyeHead d as a factor:
+$\mathrm{logit}\,P(\text{head}) = \mathrm{DistEyeHead}_d * \mathrm{proximity} + \mathrm{view} + \mathrm{place} + u$, and
+all pairs of its marginal means, adjusted by Holm's method over the pairs of both sets together. Which type they speak
+for:
+
+- eye-head ambivalent, for a number of objects: the mean at 0 is significantly above each other, no two others
+  differ;
+- head-dominant: not that, some mean is significantly below one at a smaller distance, and none is above;
+- neither: the rest.
+
+Where one set speaks for a type and the other for neither, that type it is. Where they speak for different ones, it is
+head-dominant: a coin cannot fall less often on the head the farther the eyes are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from spotball_core.gaze.battery.distance import Distance, grows_with_distance, with_place
+from spotball_core.gaze.battery.findings import QUESTIONS, Finding, Method, Model, Supports, no_answer
+from spotball_core.gaze.battery.modeling import Modeled, by_stimulus, indicators, model
+from spotball_core.gaze.mixed import marginal_means, pairwise
+from spotball_core.gaze.plain_tests import regression_slope
+from spotball_core.stats.permutation import holm
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SIZES = (3, 4)
+
+TO_HEAD = Distance("3", "dist_to_head", "head_reach", "expected_dist_to_head", "head", "distance to the head target")
+
+
+def gaze_responsiveness(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
+    """Test 3.
+
+    Args:
+        rows: a respondent's trials, with measures, of all conditions.
+        alpha: of tests within the test.
+    """
+    return grows_with_distance(rows, TO_HEAD, alpha=alpha)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two distances of the eyes from the head target, and how much less often it is chosen at the larger.
+
+    Attributes:
+        n_objects: how many objects there are.
+        near: the smaller distance.
+        far: the larger.
+        drop: the head target's log odds (or share) at the smaller distance less those at the larger.
+        p: two-sided, adjusted.
+    """
+
+    n_objects: int
+    near: int
+    far: int
+    drop: float
+    p: float
+
+
+def supported(pairs: Sequence[Pair], alpha: float) -> Supports:
+    """Which type the pairs of one number of objects speak for.
+
+    Examples:
+        >>> supported([Pair(3, 0, 1, 2.0, 0.01), Pair(3, 0, 2, 2.1, 0.01), Pair(3, 1, 2, 0.1, 0.6)], 0.05)
+        'eye-head ambivalent'
+        >>> supported([Pair(3, 0, 1, 0.1, 0.6), Pair(3, 0, 2, 1.0, 0.01), Pair(3, 1, 2, 0.9, 0.02)], 0.05)
+        'head-dominant'
+    """
+    clear = [pair for pair in pairs if pair.p < alpha]
+    falls, rises = [pair for pair in clear if pair.drop > 0], [pair for pair in clear if pair.drop < 0]
+    from_zero = [pair for pair in pairs if pair.near == 0]
+    flat = not [pair for pair in clear if pair.near > 0]
+    if flat and from_zero and all(pair in falls for pair in from_zero):
+        return "eye-head ambivalent"
+    return "head-dominant" if falls and not rises else "neither"
+
+
+def together(each: Sequence[Supports]) -> Supports:
+    """What the sets of three and of four objects say together.
+
+    Examples:
+        >>> together(["neither", "head-dominant"]), together(["eye-head ambivalent", "head-dominant"])
+        ('head-dominant', 'head-dominant')
+    """
+    said = set(each) - {"neither"}
+    if not said:
+        return "neither"
+    return "head-dominant" if "head-dominant" in said else "eye-head ambivalent"
+
+
+@dataclass(frozen=True)
+class _Set:
+    """The photos of one number of objects: means, raw pairs, and where they come from."""
+
+    n_objects: int
+    means: list[dict[str, Any]]
+    pairs: list[Pair]
+    method: Method
+    problem: str
+    models: tuple[Model, ...]
+
+
+def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
+    """Test 4. Unmatched choices are left out.
+
+    Args:
+        rows: a respondent's trials, with measures, of all conditions.
+        alpha: of the pairs, after their adjustment.
+    """
+    import polars as pl
+
+    controlled = rows.filter((pl.col("condition") != "natural") & pl.col("n_objects").is_in(SIZES))
+    matched = with_place(controlled.filter(pl.col("choice").is_not_null()), "head")
+    counts: dict[str, Any] = {
+        "n_trials": len(matched),
+        "n_left_out": len(controlled) - len(matched),
+        "n_stimuli": matched["stimulus_id"].n_unique(),
+    }
+    sets = []
+    for n_objects in SIZES:
+        mine = matched.filter(n_objects=n_objects)
+        if mine["dist_eye_head"].n_unique() > 2 and 0.0 in mine["dist_eye_head"]:
+            sets.append(_set(mine, n_objects, alpha))
+    sets = [one for one in sets if one.pairs]
+    if not sets:
+        return no_answer("4", "no set of three or four objects has photos at three distances, 0 among them", **counts)
+    raw = [pair for one in sets for pair in one.pairs]
+    adjusted = [
+        Pair(pair.n_objects, pair.near, pair.far, pair.drop, p)
+        for pair, p in zip(raw, holm([pair.p for pair in raw]), strict=True)
+    ]
+    each = {one.n_objects: supported([p for p in adjusted if p.n_objects == one.n_objects], alpha) for one in sets}
+    verdict = together(list(each.values()))
+    shares = matched.group_by("n_objects", "dist_eye_head").agg(share=pl.col("is_head").mean(), n=pl.len())
+    says = "; ".join(
+        f"{n} objects: "
+        + ", ".join(f"{row['share']:.0%}" for row in shares.filter(n_objects=n).sort("dist_eye_head").to_dicts())
+        for n in each
+    )
+    problems = [f"{one.n_objects} objects: {one.problem}" for one in sets if one.problem]
+    return Finding(
+        verdict=verdict == "eye-head ambivalent",
+        question=QUESTIONS["4"],
+        says=f"The head target was chosen, by distance of the eyes ({says}): {verdict}.",
+        supports=verdict,
+        method="t-test" if problems else sets[0].method,
+        reason="; ".join(problems),
+        numbers={
+            "by_objects": {
+                str(one.n_objects): {
+                    "supports": each[one.n_objects],
+                    "method": one.method,
+                    "means": one.means,
+                    "pairs": [
+                        {"near": pair.near, "far": pair.far, "drop": pair.drop, "p_adjusted": pair.p}
+                        for pair in adjusted
+                        if pair.n_objects == one.n_objects
+                    ],
+                }
+                for one in sets
+            },
+            "shares": shares.sort("n_objects", "dist_eye_head").to_dicts(),
+        },
+        models=tuple(model for one in sets for model in one.models),
+        **counts,
+    )
+
+
+def _set(rows: pl.DataFrame, n_objects: int, alpha: float) -> _Set:
+    fitted = model(
+        rows,
+        "is_head",
+        ("C(dist_eye_head)*center(proximity)", "view", "place"),
+        ("C(dist_eye_head)", "center(proximity)", "view", "place"),
+        alpha=alpha,
+    )
+    if fitted.fit is None or fitted.problem:
+        return _plain(rows, n_objects, fitted)
+    means = marginal_means(fitted.fit, ["dist_eye_head"])
+    pairs = [
+        Pair(n_objects, int(float(row["first"])), int(float(row["second"])), row["estimate"], row["p"])
+        for row in pairwise(means, adjust="none").to_dicts()
+    ]
+    return _Set(n_objects, means.table.to_dicts(), pairs, fitted.method, "", fitted.records)
+
+
+def _plain(rows: pl.DataFrame, n_objects: int, fitted: Modeled) -> _Set:
+    """By t-tests over photos: of each two distances, beside where the head target is."""
+    import polars as pl
+
+    photos = by_stimulus(rows, share=pl.col("is_head"))
+    distances = [int(value) for value in photos["dist_eye_head"].unique().sort()]
+    pairs = []
+    for near, far in combinations(distances, 2):
+        two = photos.filter(pl.col("dist_eye_head").is_in([float(near), float(far)]))
+        is_far = (two["dist_eye_head"] == far).cast(pl.Float64)
+        found = regression_slope(is_far, two["share"], indicators(two["place"]))
+        if found is not None:
+            pairs.append(Pair(n_objects, near, far, -found.estimate, found.p))
+    means = photos.group_by("dist_eye_head").agg(estimate=pl.col("share").mean(), n=pl.len()).sort("dist_eye_head")
+    return _Set(n_objects, means.to_dicts(), pairs, "t-test", fitted.problem, fitted.records)

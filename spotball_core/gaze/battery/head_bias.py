@@ -1,0 +1,266 @@
+r"""Tests 2.1 to 2.4: does the head decide where the eyes should?
+
+2.1, incongruent photos of more than two objects, choices of either target: $\mathrm{logit}\,P(\text{head}) = \beta_0 +
+\mathrm{proximity} + u$, with proximity centered; yes where $\beta_0 > 0$.
+
+2.2, photos that differ in the eyes alone, with one prompt: k photos of n objects are answered alike by chance with
+probability $n^{1-k}$; yes where the mean over combinations of (alike − $n^{1-k}$) is above 0 (Student's test, one
+side).
+
+2.3: $\mathrm{logit}\,P(\text{correct}) = \mathrm{logit}\,(1/n) + \mathrm{congruent} * \mathrm{proximity} +
+\mathrm{view} + \mathrm{objects} + u$; yes where congruent photos have the higher marginal mean.
+
+2.4: as wrongness in Proximity, by $\mathrm{DistEyeHead} * \mathrm{proximity} + \mathrm{view} + \mathrm{place}$; yes
+where the marginal slope of DistEyeHead is above 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spotball_core.gaze.battery.distance import Distance, grows_with_distance
+from spotball_core.gaze.battery.findings import Finding, no_answer, tested
+from spotball_core.gaze.battery.modeling import by_stimulus, model, test_numbers
+from spotball_core.gaze.mixed import marginal_means, pairwise
+from spotball_core.gaze.plain_tests import exact_p, one_sample, welch
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
+    """Test 2.1.
+
+    Args:
+        rows: a respondent's trials, with measures, of all conditions.
+        alpha: of tests within the test.
+    """
+    import polars as pl
+
+    asked = rows.filter((pl.col("condition") == "incongruent") & (pl.col("n_objects") > 2))
+    either = asked.filter((pl.col("is_head") == 1) | (pl.col("correct") == 1))
+    if either.is_empty():
+        return no_answer("2.1", "no incongruent photo of more than two objects was answered with either target")
+    counts: dict[str, Any] = {
+        "n_trials": len(either),
+        "n_left_out": asked["choice"].null_count(),
+        "n_stimuli": either["stimulus_id"].n_unique(),
+    }
+    share = float(either["is_head"].mean() or 0.0)  # type: ignore[arg-type]
+    by_proximity = either.group_by("proximity").agg(share=pl.col("is_head").mean(), n=pl.len()).sort("proximity")
+    numbers = {"share": share, "by_proximity": by_proximity.to_dicts()}
+    says = f"{share:.1%} of the choices of either target are the head target."
+    fitted = model(either, "is_head", ("center(proximity)",), (), alpha=alpha)
+    if fitted.fit is None or fitted.problem:
+        found = one_sample(by_stimulus(either, share=pl.col("is_head"))["share"], 0.5)
+        if found is None:
+            return no_answer("2.1", f"{fitted.problem}, and the photos are too few for a t-test", **counts)
+        return tested(
+            "2.1",
+            says,
+            estimate=found.estimate,
+            ci95=found.ci95,
+            scale="share of the head target, mean over photos, less one half",
+            p=found.p,
+            method="t-test",
+            reason=fitted.problem,
+            numbers=numbers | test_numbers(found),
+            models=fitted.records,
+            **counts,
+        )
+    mean = marginal_means(fitted.fit).table.row(0, named=True)
+    z = mean["estimate"] / mean["se"]
+    from scipy.stats import norm
+
+    return tested(
+        "2.1",
+        says,
+        estimate=mean["estimate"],
+        ci95=(mean["low"], mean["high"]),
+        scale="log odds of the head target against the gaze target",
+        p=float(2 * norm.sf(abs(z))),
+        method=fitted.method,
+        numbers=numbers | {"z": z, "se": mean["se"]},
+        models=fitted.records,
+        **counts,
+    )
+
+
+COMBINATION = ("objects", "proximity", "view", "head", "actor", "scene", "prompt_id", "participant", "sample")
+"""What photos of a combination share: all but where the eyes go."""
+
+
+def combinations(rows: pl.DataFrame) -> pl.DataFrame:
+    """Photos that differ in the eyes alone, answered to one prompt.
+
+    Args:
+        rows: trials, with measures.
+
+    Returns:
+        A row a combination of at least two photos, all matched: the columns of `COMBINATION`, `n_objects`, `k` photos,
+        `same` and `all_head` (0 or 1), and their chances `chance_same` $= n^{1-k}$ and `chance_head` $= n^{-k}$.
+    """
+    import polars as pl
+
+    controlled = rows.filter(pl.col("condition") != "natural")
+    found = controlled.group_by(COMBINATION, maintain_order=True).agg(
+        pl.col("n_objects").first(),
+        k=pl.len().cast(pl.Int64),
+        eyes=pl.col("gaze").n_unique(),
+        unmatched=pl.col("choice").null_count(),
+        same=(pl.col("choice").n_unique() == 1).cast(pl.Float64),
+        all_head=(pl.col("choice") == pl.col("head")).all().cast(pl.Float64),
+    )
+    n, k = pl.col("n_objects").cast(pl.Float64), pl.col("k").cast(pl.Float64)
+    whole = found.filter((pl.col("eyes") > 1) & (pl.col("unmatched") == 0))
+    return whole.drop("eyes", "unmatched").with_columns(chance_same=n.pow(1 - k), chance_head=n.pow(-k))
+
+
+def same_choice(rows: pl.DataFrame) -> Finding:
+    """Test 2.2.
+
+    The verdict is the paper's: combinations are the observations. Those of one scene under several prompts are hardly
+    independent, so that the test over scenes (means over prompts) stands beside it, and a note where they differ.
+
+    Args:
+        rows: a respondent's trials, with measures, of all conditions.
+    """
+    import polars as pl
+
+    found = combinations(rows)
+    if len(found) < 2:
+        return no_answer("2.2", "fewer than two combinations of photos differ in the eyes alone")
+    over = found["same"] - found["chance_same"]
+    test = one_sample(over, sides="greater")
+    assert test is not None
+    scenes = found.with_columns(over=over).group_by(COMBINATION[:6], maintain_order=True).agg(pl.col("over").mean())
+    by_scene = one_sample(scenes["over"], sides="greater")
+    head = one_sample(found["all_head"] - found["chance_head"], sides="greater")
+    assert head is not None
+    share, chance = float(found["same"].mean() or 0.0), float(found["chance_same"].mean() or 0.0)  # type: ignore[arg-type]
+    kinds = found.group_by("n_objects", "k", maintain_order=True).agg(
+        n=pl.len(), same=pl.col("same").mean(), chance=pl.col("chance_same").first()
+    )
+    controlled = rows.filter(pl.col("condition") != "natural")
+    notes: tuple[str, ...] = ()
+    if by_scene is not None and (by_scene.p < 0.05) != (test.p < 0.05):
+        notes = (f"Over scenes instead of combinations, p is {by_scene.p:.2g}.",)
+    return tested(
+        "2.2",
+        f"The same object was chosen in {share:.1%} of {len(found):,} combinations; by chance in {chance:.1%}.",
+        estimate=test.estimate,
+        ci95=test.ci95,
+        scale="share of combinations answered alike, less chance",
+        p=test.p,
+        method="t-test",
+        notes=notes,
+        n_trials=int(found["k"].sum()),
+        n_left_out=controlled["choice"].null_count(),
+        n_stimuli=controlled["stimulus_id"].n_unique(),
+        numbers={
+            **test_numbers(test),
+            "share": share,
+            "chance": chance,
+            "n_combinations": len(found),
+            "exact_p": exact_p(
+                int(found["same"].sum()),
+                [(int(n), float(each)) for n, each in kinds.select("n", "chance").iter_rows()],
+                sides="greater",
+            ),
+            "chance_of_habits": _chance_of_habits(controlled, found),
+            "by_scene": None if by_scene is None else {"p": by_scene.p, "n": by_scene.n, **test_numbers(by_scene)},
+            "always_head": {
+                "share": float(found["all_head"].mean() or 0.0),  # type: ignore[arg-type]
+                "chance": float(found["chance_head"].mean() or 0.0),  # type: ignore[arg-type]
+                "p": head.p,
+                **test_numbers(head),
+            },
+            "by_kind": kinds.sort("n_objects", "k").to_dicts(),
+        },
+    )
+
+
+def _chance_of_habits(rows: pl.DataFrame, found: pl.DataFrame) -> float:
+    """The chance of one choice throughout for who chooses places as often as the respondent, whatever the photo."""
+    import polars as pl
+
+    habits = rows.filter(pl.col("choice").is_not_null()).group_by("n_objects", "choice", maintain_order=True).len()
+    share = habits.with_columns(share=pl.col("len") / pl.col("len").sum().over("n_objects"))
+    per = share.group_by("n_objects", maintain_order=True).agg("share")
+    table = {n: np.asarray(shares) for n, shares in per.iter_rows()}
+    kinds = found.group_by("n_objects", "k", maintain_order=True).len().iter_rows()
+    return float(sum(number * (table[n] ** k).sum() for n, k, number in kinds) / len(found))
+
+
+def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
+    """Test 2.3. Unmatched choices are wrong.
+
+    Args:
+        rows: a respondent's trials, with measures, of all conditions.
+        alpha: of tests within the test.
+    """
+    import polars as pl
+
+    controlled = rows.filter(pl.col("condition") != "natural")
+    if controlled["condition"].n_unique() < 2:
+        return no_answer("2.3", "there are no trials of both the congruent and the incongruent condition")
+    counts: dict[str, Any] = {"n_trials": len(controlled), "n_stimuli": controlled["stimulus_id"].n_unique()}
+    share = dict(controlled.group_by("condition").agg(pl.col("correct").mean()).iter_rows())
+    says = (
+        f"{share['congruent']:.1%} correct in the congruent condition, {share['incongruent']:.1%} in the incongruent."
+    )
+    fitted = model(
+        controlled,
+        "correct",
+        ("condition*center(proximity)", "view", "center(n_objects)"),
+        ("condition", "center(proximity)", "view", "center(n_objects)"),
+        expected=1 / controlled["n_objects"].to_numpy(),
+        alpha=alpha,
+    )
+    if fitted.fit is None or fitted.problem:
+        photos = by_stimulus(controlled, excess=pl.col("correct") - 1 / pl.col("n_objects"))
+        found = welch(*(photos.filter(condition=one)["excess"] for one in ("congruent", "incongruent")))
+        if found is None:
+            return no_answer("2.3", f"{fitted.problem}, and the photos are too few for a t-test", **counts)
+        return tested(
+            "2.3",
+            says,
+            estimate=found.estimate,
+            ci95=found.ci95,
+            scale="accuracy beyond chance, congruent less incongruent",
+            p=found.p,
+            method="t-test",
+            reason=fitted.problem,
+            numbers={"accuracy": share, **test_numbers(found)},
+            models=fitted.records,
+            **counts,
+        )
+    means = marginal_means(fitted.fit, ["condition"])
+    pair = pairwise(means, adjust="none").row(0, named=True)
+    return tested(
+        "2.3",
+        says,
+        estimate=pair["estimate"],
+        ci95=(pair["low"], pair["high"]),
+        scale="log odds of a correct answer, congruent less incongruent",
+        p=pair["p"],
+        method=fitted.method,
+        numbers={"accuracy": share, "z": pair["z"], "se": pair["se"], "means": means.table.to_dicts()},
+        models=fitted.records,
+        **counts,
+    )
+
+
+WRONGNESS = Distance("2.4", "wrongness", "reach", "expected_wrongness", "gaze", "wrongness")
+
+
+def more_wrong_with_distance(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
+    """Test 2.4.
+
+    Args:
+        rows: a respondent's trials, with measures, of all conditions.
+        alpha: of tests within the test.
+    """
+    return grows_with_distance(rows, WRONGNESS, alpha=alpha)

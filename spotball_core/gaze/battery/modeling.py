@@ -1,0 +1,187 @@
+"""How the battery uses mixed models: what is fitted, which is relied on, and what stands in where none can be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.battery.findings import Coefficient, Interactions, Method, Model
+from spotball_core.gaze.mixed import Chosen, Fit, bimodal, choose, design, fit, likelihood_ratio
+from spotball_core.gaze.plain_tests import Mean
+from spotball_core.grid import FloatArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+GROUPS: Final = ("stimulus_id", "prompt_id", "objects", "participant")
+"""The random intercepts, where trials tell them apart."""
+
+_VARIABLE = re.compile(r"(?:C|center)\((\w+)\)|(\w+)")
+
+
+@dataclass(frozen=True)
+class Modeled:
+    """A model and how far it can be relied on.
+
+    Attributes:
+        fit: with the most complex fixed effects; None where none could be made.
+        record: for the finding; None with it.
+        problem: why it is not relied on; empty if it is.
+    """
+
+    fit: Fit | None
+    record: Model | None
+    problem: str
+
+    @property
+    def method(self) -> Method:
+        """What a test of the fit is called."""
+        return "GLMM" if self.fit is not None and self.fit.sds else "logistic regression"
+
+    @property
+    def records(self) -> tuple[Model, ...]:
+        """The model, if there is one."""
+        return (self.record,) if self.record else ()
+
+
+def model(
+    rows: pl.DataFrame,
+    response: str,
+    terms: Sequence[str],
+    without: Sequence[str] | None = None,
+    *,
+    trials: str | None = None,
+    expected: FloatArray | None = None,
+    alpha: float = 0.05,
+) -> Modeled:
+    """Fit a binomial model with as many random intercepts as can be had, with and without interactions.
+
+    Args:
+        rows: a row a trial, without missing values in what is used.
+        response: the column that is explained: 0 or 1, or a share.
+        terms: the fixed effects; variables that take one value are left out.
+        without: the same without interactions; None where there are none.
+        trials: the column that says of how many a share is.
+        expected: shape (n,), what chance gives: its log odds are the offset. None for none.
+        alpha: below which interactions are needed.
+    """
+    full, plain = _varying(terms, rows), _varying(without, rows) if without is not None else None
+    groups = {name: rows[name].to_numpy() for name in GROUPS if _tells_apart(rows, name)}
+    y = rows[response].to_numpy()
+    weights = rows[trials].to_numpy() if trials else None
+    offset = np.log(expected / (1 - expected)) if expected is not None else None
+    try:
+        try:
+            fixed = design(rows, full)
+        except OptionError:
+            if plain is None:
+                raise
+            # Not all combinations of levels are there.
+            full, plain = plain, None
+            fixed = design(rows, full)
+        chosen = choose(y, fixed, groups, weights=weights, offset=offset)
+    except OptionError as error:
+        return Modeled(None, None, f"no model can be fitted: {error}")
+    reported, interactions = chosen.fit, None
+    if plain is not None and chosen.fit.converged and set(plain) != set(full):
+        kept = {name: groups[name] for name in chosen.groups}
+        smaller = fit(y, design(rows, plain), kept, weights=weights, offset=offset)
+        if smaller.converged:
+            test = likelihood_ratio(smaller, chosen.fit)
+            needed = test.p < alpha
+            interactions = Interactions(
+                without=_formula(response, plain, kept, offset is not None),
+                chi2=test.chi2,
+                df=test.df,
+                p=test.p,
+                needed=needed,
+            )
+            reported = chosen.fit if needed else smaller
+    problem = _problem(chosen)
+    record = Model(
+        formula=_formula(response, full, chosen.groups, offset is not None),
+        groups={name: chosen.fit.sds[name] for name in chosen.groups},
+        dropped=tuple(f"{', '.join(one.groups) or 'none'}: {one.reason}" for one in chosen.dropped),
+        n_rows=len(rows),
+        log_likelihood=chosen.fit.log_likelihood,
+        converged=chosen.fit.converged,
+        problem=problem,
+        interactions=interactions,
+        coefficients=_coefficients(reported) if reported.converged else {},
+    )
+    return Modeled(chosen.fit, record, problem)
+
+
+def by_stimulus(rows: pl.DataFrame, **means: pl.Expr) -> pl.DataFrame:
+    """Each photo's means, and the first of what is the same in all its trials: what a t-test over photos is of."""
+    import polars as pl
+
+    fixed = [name for name in rows.columns if name not in {"stimulus_id", *means}]
+    return rows.group_by("stimulus_id", maintain_order=True).agg(
+        *(pl.col(name).first() for name in fixed), **{name: each.mean() for name, each in means.items()}
+    )
+
+
+def indicators(column: pl.Series) -> list[FloatArray]:
+    """A column of 0 and 1 for each level but the first."""
+    return [(column == level).to_numpy().astype(float) for level in column.unique().sort().to_list()[1:]]
+
+
+def test_numbers(found: Mean | None) -> dict[str, float | None]:
+    """A t-test's numbers, for a finding."""
+    return {} if found is None else {"t": found.t, "df": found.df, "se": found.se}
+
+
+def _varying(terms: Sequence[str], rows: pl.DataFrame) -> tuple[str, ...]:
+    """The terms without variables that take a single value."""
+    found = []
+    for term in terms:
+        kept = []
+        for part in term.split("*"):
+            match = _VARIABLE.fullmatch(part)
+            assert match is not None
+            if rows[match[1] or match[2]].n_unique() > 1:
+                kept.append(part)
+        if kept:
+            found.append("*".join(kept))
+    return tuple(dict.fromkeys(found))
+
+
+def _tells_apart(rows: pl.DataFrame, name: str) -> bool:
+    return rows[name].null_count() == 0 and 1 < rows[name].n_unique() < len(rows)
+
+
+def _formula(response: str, terms: Sequence[str], groups: Iterable[str], offset: bool) -> str:
+    right = [*(term.replace("*", " * ") for term in terms), *(f"(1 | {name})" for name in groups)]
+    right += ["offset(logit(expected))"] if offset else []
+    return f"{response} ~ {' + '.join(right) or '1'}"
+
+
+def _problem(chosen: Chosen) -> str:
+    """Why a fit is not relied on."""
+    if not chosen.fit.converged:
+        return f"the model did not converge: {chosen.fit.message}"
+    if "stimulus_id" not in chosen.full.sds:
+        return ""
+    if bimodal(chosen.full, "stimulus_id").bimodal:
+        return "the photos' effects are bimodal"
+    lost = [one for one in chosen.dropped if "stimulus_id" in one.groups and one.reason.startswith("did not converge")]
+    if lost and "stimulus_id" not in chosen.groups:
+        # What is left would take all trials with a photo for independent.
+        return f"no model with the photos' effects converged: {lost[-1].reason.removeprefix('did not converge: ')}"
+    return ""
+
+
+def _coefficients(found: Fit) -> dict[str, Coefficient]:
+    numbers = zip(found.coefficients, found.standard_errors, found.z, found.p_values, found.intervals(), strict=True)
+    return {
+        name: Coefficient(
+            estimate=float(b), se=float(se), z=float(z), p=float(p), ci95=(float(ends[0]), float(ends[1]))
+        )
+        for name, (b, se, z, p, ends) in zip(found.design.names, numbers, strict=True)
+    }

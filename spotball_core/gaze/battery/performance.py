@@ -1,0 +1,130 @@
+r"""Test 1: is the respondent less accurate than people?
+
+With $w_n$ the share of the respondent's trials in the natural condition that show n objects, and $a_n$ and $h_n$ the
+accuracies of respondent and people there, the gap is $\sum_n w_n (h_n - a_n)$, tested by $z$ = gap / se. Trials with
+one photo are no independent observations, nor are one person's: the variance is that of sums over photos, with a
+person's own added where there are several (two-way clustering, Cameron, Gelbach and Miller 2011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from spotball_core.gaze.battery.findings import Finding, no_answer, tested
+from spotball_core.grid import FloatArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PUBLISHED: Final[Mapping[int, float]] = {2: 0.94, 3: 0.88, 4: 0.76}
+"""People's accuracy by number of objects in the pilot (Table 1)."""
+
+PUBLISHED_TRIALS: Final[Mapping[int, int]] = {2: 1605, 3: 552, 4: 498}
+"""About how many trials that rests on: 59 people's 45 each, as the pilot's 900 photos have 2, 3 and 4 objects."""
+
+
+def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None) -> Finding:
+    """Test 1.
+
+    Args:
+        rows: a respondent's trials, with measures, of all conditions.
+        people: people's, likewise; without them, the published row of Table 1.
+
+    Returns:
+        The finding; its estimate is the gap, people less respondent, over numbers of objects that both have.
+    """
+    import polars as pl
+
+    mine = rows.filter(condition="natural")
+    if mine.is_empty():
+        return no_answer("1", "there are no trials in the natural condition")
+    theirs = people.filter(condition="natural") if people is not None else None
+    known = set(theirs["n_objects"]) if theirs is not None else set(PUBLISHED)
+    sizes = sorted(set(mine["n_objects"]) & known)
+    if not sizes:
+        return no_answer("1", "people's accuracy is not known for these numbers of objects")
+    mine = mine.filter(pl.col("n_objects").is_in(sizes))
+    weights = {n: float((mine["n_objects"] == n).mean() or 0.0) for n in sizes}
+    parts = [_influence(mine, weights, -1.0)]
+    accuracy = {n: _accuracy(mine, n) for n in sizes}
+    if theirs is not None:
+        theirs = theirs.filter(pl.col("n_objects").is_in(sizes))
+        reference = {n: _accuracy(theirs, n) for n in sizes}
+        parts.append(_influence(theirs, weights, 1.0))
+        known_variance = 0.0
+    else:
+        reference = {n: PUBLISHED[n] for n in sizes}
+        known_variance = sum(weights[n] ** 2 * reference[n] * (1 - reference[n]) / PUBLISHED_TRIALS[n] for n in sizes)
+    pieces = pl.concat(parts)
+    if pieces["stimulus_id"].n_unique() < 2:
+        return no_answer("1", "there is one photo alone")
+    gap = sum(weights[n] * (reference[n] - accuracy[n]) for n in sizes)
+    se = float(np.sqrt(_clustered(pieces) + known_variance))
+    z = gap / se if se > 0 else None
+    p = _two_sided(z, gap)
+    ends = (gap - 1.959963984540054 * se, gap + 1.959963984540054 * se)
+    whom = "people" if theirs is not None else "the published people"
+    words = f"{abs(gap):.1%} {'less' if gap > 0 else 'more'} accurate than {whom}"
+    return tested(
+        "1",
+        f"{words}, in the natural condition (95% interval of the gap {ends[0]:.1%} to {ends[1]:.1%}).",
+        estimate=gap,
+        ci95=ends,
+        scale="accuracy of people less the respondent's",
+        p=p,
+        method="z-test",
+        n_trials=len(mine),
+        n_stimuli=mine["stimulus_id"].n_unique(),
+        numbers={
+            "z": z,
+            "se": se,
+            "people": "responses" if theirs is not None else "published",
+            "by_objects": {
+                str(n): {"respondent": accuracy[n], "people": reference[n], "weight": weights[n]} for n in sizes
+            },
+        },
+    )
+
+
+def _accuracy(rows: pl.DataFrame, n_objects: int) -> float:
+    return float(rows.filter(n_objects=n_objects)["correct"].mean() or 0.0)  # type: ignore[arg-type]
+
+
+def _influence(rows: pl.DataFrame, weights: Mapping[int, float], sign: float) -> pl.DataFrame:
+    """What each trial adds to the gap's error: its weight times how far it is from its group's accuracy."""
+    import polars as pl
+
+    weight = pl.col("n_objects").replace_strict(dict(weights), return_dtype=pl.Float64)
+    away = pl.col("correct") - pl.col("correct").mean().over("n_objects")
+    return rows.select(
+        "stimulus_id",
+        side=pl.lit(sign),
+        person="participant",
+        part=sign * weight * away / pl.len().over("n_objects"),
+    )
+
+
+def _clustered(pieces: pl.DataFrame) -> float:
+    """The variance of the sum of the parts: by photos, and by people where a side tells them apart."""
+    import polars as pl
+
+    def by(rows: pl.DataFrame, *keys: str) -> float:
+        sums: FloatArray = rows.group_by(keys, maintain_order=True).agg(pl.col("part").sum())["part"].to_numpy()
+        return float((sums**2).sum()) * len(sums) / (len(sums) - 1)
+
+    found = by_photo = by(pieces, "stimulus_id")
+    for side in pieces.filter(pl.col("person").is_not_null()).partition_by("side"):
+        if side["person"].n_unique() > 1:
+            found += by(side, "person") - by(side, "stimulus_id", "person")
+    return max(found, by_photo)
+
+
+def _two_sided(z: float | None, estimate: float) -> float:
+    from scipy.stats import norm
+
+    if z is None:
+        return 0.0 if estimate else 1.0
+    return float(2 * norm.sf(abs(z)))

@@ -1,0 +1,92 @@
+"""All tests of one respondent, and the type they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from pydantic import Field
+
+from spotball_core.gaze.battery import eyes, head_bias, performance, scene_effects
+from spotball_core.gaze.battery.findings import QUESTIONS, Finding, Key
+from spotball_core.gaze.battery.types import Type, type_of
+from spotball_core.gaze.plain_tests import adjusted
+from spotball_core.schema.record import Record
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ORDER: Final[tuple[Key, ...]] = tuple(QUESTIONS)
+
+
+class TestPolicy(Record):
+    """The choices that change verdicts.
+
+    Attributes:
+        alpha: p values below it are significant.
+        multiplicity: `none` tests each question at alpha, as the paper does; `holm` adjusts the p values of all of a
+            respondent's tests but Test 4, whose pairs are adjusted among themselves in any case.
+    """
+
+    __test__ = False
+
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    multiplicity: Literal["none", "holm"] = "none"
+
+
+class Battery:
+    """The tests of one respondent, each made when it is first asked for.
+
+    Attributes:
+        found: those made so far, with their verdicts at alpha.
+    """
+
+    def __init__(self, rows: pl.DataFrame, alpha: float, people: pl.DataFrame | None = None) -> None:
+        """Of one respondent's trials, of `measures.with_measures`, and people's, likewise, for Test 1."""
+        self.found: dict[Key, Finding] = {}
+        self._rows, self._alpha, self._people = rows, alpha, people
+
+    def __getitem__(self, key: Key) -> Finding:
+        """What a test finds."""
+        if key not in self.found:
+            for name, finding in self._tested(key).items():
+                tested = finding.p is not None
+                p = finding.p or 0.0
+                self.found[name] = finding.decided(p, self._alpha, adjusted=False) if tested else finding
+        return self.found[key]
+
+    def _tested(self, key: Key) -> dict[Key, Finding]:
+        rows, alpha = self._rows, self._alpha
+        if key in ("proximity", "view"):
+            return scene_effects.proximity_and_view(rows, alpha=alpha)
+        tests: dict[Key, Callable[[], Finding]] = {
+            "1": lambda: performance.performance_gap(rows, self._people),
+            "2.1": lambda: head_bias.head_more_often(rows, alpha=alpha),
+            "2.2": lambda: head_bias.same_choice(rows),
+            "2.3": lambda: head_bias.better_when_congruent(rows, alpha=alpha),
+            "2.4": lambda: head_bias.more_wrong_with_distance(rows, alpha=alpha),
+            "3": lambda: eyes.gaze_responsiveness(rows, alpha=alpha),
+            "4": lambda: eyes.coin_flipping(rows, alpha=alpha),
+        }
+        return {key: tests[key]()}
+
+
+def run_battery(
+    rows: pl.DataFrame, policy: TestPolicy | None = None, *, people: pl.DataFrame | None = None
+) -> tuple[dict[Key, Finding], Type]:
+    """Every test, in the paper's order, and the type.
+
+    Args:
+        rows: one respondent's trials, of `measures.with_measures`.
+        policy: alpha and multiplicity.
+        people: people's trials, likewise, for Test 1; the published row of Table 1 without.
+    """
+    policy = policy or TestPolicy()
+    battery = Battery(rows, policy.alpha, people)
+    found = {key: battery[key] for key in ORDER}
+    if policy.multiplicity != "none":
+        tested = [key for key in ORDER if found[key].p is not None]
+        p_values = adjusted([found[key].p or 0.0 for key in tested], policy.multiplicity)
+        for key, p in zip(tested, p_values, strict=True):
+            found[key] = found[key].decided(p, policy.alpha, adjusted=True)
+    return found, type_of(found.__getitem__)

@@ -1,0 +1,153 @@
+r"""Proximity and View: are answers more wrong where objects are closer together, and where the photo is from a side?
+
+Wrongness is a share of `reach` steps, so that the trials are binomial: wrongness × reach failures of reach. With its
+expectation under chance as the offset, a respondent that guesses has the same predictor everywhere:
+
+$$\mathrm{logit}\,E[W_i] = \mathrm{logit}\,E_0[W_i] + \mathrm{proximity}_i * \mathrm{view}_i * \mathrm{objects}_i + u$$
+
+Proximity and the number of objects are numbers, centered. Trials are of the natural and the congruent condition.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spotball_core.gaze.battery.findings import Finding, Key, no_answer, tested
+from spotball_core.gaze.battery.modeling import Modeled, by_stimulus, indicators, model, test_numbers
+from spotball_core.gaze.mixed import marginal_means, pairwise, slopes
+from spotball_core.gaze.plain_tests import regression_slope, welch
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FULL = ("center(proximity)*view*center(n_objects)",)
+PLAIN = ("center(proximity)", "view", "center(n_objects)")
+
+
+def proximity_and_view(rows: pl.DataFrame, *, alpha: float = 0.05) -> dict[Key, Finding]:
+    """Both tests, of one model.
+
+    Args:
+        rows: a respondent's trials, with measures, of all conditions.
+        alpha: below which the model's interactions are needed.
+    """
+    import polars as pl
+
+    of_these = rows.filter(pl.col("condition") != "incongruent")
+    matched = of_these.filter(pl.col("wrongness").is_not_null())
+    left_out = len(of_these) - len(matched)
+    counts: dict[str, Any] = {
+        "n_trials": len(matched),
+        "n_left_out": left_out,
+        "n_stimuli": matched["stimulus_id"].n_unique(),
+    }
+    if matched.is_empty():
+        reason = "there are no matched trials in the natural and the congruent condition"
+        return {"proximity": no_answer("proximity", reason), "view": no_answer("view", reason)}
+    fitted = model(
+        matched,
+        "wrongness",
+        FULL,
+        PLAIN,
+        trials="reach",
+        expected=matched["expected_wrongness"].to_numpy(),
+        alpha=alpha,
+    )
+    photos = by_stimulus(matched, excess=pl.col("wrongness") - pl.col("expected_wrongness"))
+    return {
+        "proximity": _proximity(matched, photos, fitted).model_copy(update=counts),
+        "view": _view(matched, photos, fitted).model_copy(update=counts),
+    }
+
+
+def _proximity(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Finding:
+    if rows["proximity"].n_unique() < 2:
+        return no_answer("proximity", "all photos have one proximity")
+    if fitted.fit is None or fitted.problem:
+        others: list[ArrayLike] = [photos["n_objects"], *indicators(photos["view"])]
+        found = regression_slope(photos["proximity"], photos["excess"], others)
+        if found is None:
+            return no_answer("proximity", f"{fitted.problem}, and the photos are too few for a t-test")
+        rises = "rises" if found.estimate > 0 else "falls"
+        return tested(
+            "proximity",
+            f"Wrongness {rises} by {abs(found.estimate):.3f} with each step of proximity.",
+            estimate=found.estimate,
+            ci95=found.ci95,
+            scale="wrongness a step of proximity",
+            p=found.p,
+            method="t-test",
+            reason=fitted.problem,
+            numbers=test_numbers(found),
+            models=fitted.records,
+        )
+    slope = slopes(fitted.fit, "proximity").row(0, named=True)
+    by = ("view", "proximity") if "view" in fitted.fit.design.variables else ("proximity",)
+    return tested(
+        "proximity",
+        f"The odds of wrongness change by {np.expm1(slope['estimate']):+.1%} with each step of proximity.",
+        estimate=slope["estimate"],
+        ci95=(slope["low"], slope["high"]),
+        scale="log odds of wrongness a step of proximity",
+        p=slope["p"],
+        method=fitted.method,
+        numbers={"z": slope["z"], "se": slope["se"], "means": marginal_means(fitted.fit, by).table.to_dicts()},
+        models=fitted.records,
+    )
+
+
+def _view(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Finding:
+    import polars as pl
+
+    views = rows["view"].unique().sort().to_list()
+    if "front" not in views or len(views) < 2:
+        return no_answer("view", "the photos do not show both the front and a side")
+    if fitted.fit is None or fitted.problem:
+        found = welch(
+            *(photos.filter(side)["excess"] for side in (pl.col("view") != "front", pl.col("view") == "front"))
+        )
+        if found is None:
+            return no_answer("view", f"{fitted.problem}, and the photos are too few for a t-test")
+        return tested(
+            "view",
+            f"Wrongness is {abs(found.estimate):.3f} {_more(found.estimate)} from the sides.",
+            estimate=found.estimate,
+            ci95=found.ci95,
+            scale="wrongness from the sides less that from the front",
+            p=found.p,
+            method="t-test",
+            reason=fitted.problem,
+            numbers=test_numbers(found),
+            models=fitted.records,
+        )
+    means = marginal_means(fitted.fit, ["view"])
+    order = means.table["view"].to_list()
+    weights = np.array([-1.0 if view == "front" else 1 / (len(order) - 1) for view in order])
+    difference = float(weights @ means.table["estimate"].to_numpy())
+    se = float(np.sqrt(weights @ means.covariance @ weights))
+    from scipy.stats import norm
+
+    half = float(norm.ppf(0.975)) * se
+    return tested(
+        "view",
+        f"The odds of wrongness are {abs(np.expm1(difference)):.1%} {_more(difference)} from the sides.",
+        estimate=difference,
+        ci95=(difference - half, difference + half),
+        scale="log odds of wrongness from the sides less those from the front",
+        p=float(2 * norm.sf(abs(difference / se))),
+        method=fitted.method,
+        numbers={
+            "z": difference / se,
+            "se": se,
+            "means": means.table.to_dicts(),
+            "pairs": pairwise(means, adjust="tukey").to_dicts(),
+        },
+        models=fitted.records,
+    )
+
+
+def _more(estimate: float) -> str:
+    return "higher" if estimate > 0 else "lower"

@@ -1,0 +1,99 @@
+"""The type of a respondent: a decision tree over the verdicts, held as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal, get_args
+
+from spotball_core.gaze.battery.findings import Finding, Key
+
+Type = Literal["human-level", "gap without head bias", "head-only", "head-dominant", "eye-head ambivalent", "unclear"]
+TYPES: Final[tuple[Type, ...]] = get_args(Type)
+
+SUBTESTS: Final[tuple[Key, ...]] = ("2.1", "2.2", "2.3", "2.4")
+
+ENOUGH: Final = 3
+"""Positive results among `SUBTESTS` that make a head bias."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the decision table: what has to hold, from left to right, for a type. None: whatever it is.
+
+    Attributes:
+        gap: verdict of Test 1.
+        bias: whether at least three of Tests 2.1 to 2.4 are positive.
+        responsive: verdict of Test 3.
+        supports: what Test 4 speaks for.
+        type: that follows.
+    """
+
+    gap: bool | None
+    bias: bool | None
+    responsive: bool | None
+    supports: str | None
+    type: Type
+
+
+TABLE: Final = (
+    Rule(False, None, None, None, "human-level"),
+    Rule(True, False, None, None, "gap without head bias"),
+    Rule(True, True, False, None, "head-only"),
+    Rule(True, True, True, "head-dominant", "head-dominant"),
+    Rule(True, True, True, "eye-head ambivalent", "eye-head ambivalent"),
+    Rule(True, True, True, "neither", "unclear"),
+)
+"""The decision tree, a row a leaf. What no row fits, since a test has no answer, is unclear."""
+
+
+def head_bias(verdict: Callable[[Key], bool | None]) -> bool | None:
+    """Whether three of the four sub-tests are positive; None where those without an answer could decide.
+
+    Tests are asked for one by one, and no more of them than it takes.
+
+    Examples:
+        >>> head_bias({"2.1": False, "2.2": True, "2.3": True, "2.4": True}.get)
+        True
+        >>> head_bias({"2.1": False, "2.2": True, "2.3": True, "2.4": None}.get) is None
+        True
+    """
+    known: list[bool | None] = []
+    for key in SUBTESTS:
+        known.append(verdict(key))
+        if known.count(True) >= ENOUGH:
+            return True
+        if known.count(False) > len(SUBTESTS) - ENOUGH:
+            return False
+    return None
+
+
+def type_of(finding: Callable[[Key], Finding]) -> Type:
+    """The type that a respondent's findings lead to.
+
+    Args:
+        finding: what each test finds; called for those alone that decide.
+    """
+    facts: list[Callable[[], bool | str | None]] = [
+        cache(lambda: finding("1").verdict),
+        cache(lambda: head_bias(lambda key: finding(key).verdict)),
+        cache(lambda: finding("3").verdict),
+        cache(lambda: finding("4").supports),
+    ]
+    for rule in TABLE:
+        asked = (rule.gap, rule.bias, rule.responsive, rule.supports)
+        if all(wanted is None or wanted == fact() for wanted, fact in zip(asked, facts, strict=True)):
+            return rule.type
+    return "unclear"
+
+
+def table_markdown() -> str:
+    """The decision table for the documentation."""
+    words = {True: "yes", False: "no", None: ""}
+    heads = ("Test 1: gap", f"Tests 2.1 to 2.4: {ENOUGH} or more", "Test 3: responsive", "Test 4 speaks for", "Type")
+    lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
+    for rule in TABLE:
+        cells = (words[rule.gap], words[rule.bias], words[rule.responsive], rule.supports or "", f"**{rule.type}**")
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)

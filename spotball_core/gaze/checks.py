@@ -1,0 +1,197 @@
+"""The rest of the paper's checks of one respondent: response times, prompts with and without a hint, sites."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.battery.findings import Method
+from spotball_core.gaze.plain_tests import one_sample, regression_slope, welch
+from spotball_core.schema.record import Record
+from spotball_core.schema.report import Interval
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from spotball_core.gaze.battery.modeling import Modeled
+
+
+class Effect(Record):
+    """An effect with its interval and test.
+
+    Attributes:
+        of: what is compared.
+        estimate: how large it is.
+        scale: in which unit.
+        ci95: its interval; None where nothing varies.
+        p: two-sided.
+        method: of the test.
+        reason: why a t-test stands in for the model; empty if none does.
+        n_trials: trials that entered.
+        n_stimuli: photos among them.
+    """
+
+    of: str
+    estimate: float
+    scale: str
+    ci95: Interval | None
+    p: float
+    method: Method
+    reason: str = ""
+    n_trials: int
+    n_stimuli: int
+
+
+def hint_effect(rows: pl.DataFrame, hinted: Collection[str], *, what: str = "a hint") -> Effect | None:
+    """Whether prompts with a hint give another accuracy than those without: a paired t-test over photos.
+
+    Each photo's accuracy with the hinted prompts less that with the others. Trials are of the natural and the
+    congruent condition, as in the paper's section 4.
+
+    Args:
+        rows: a respondent's trials, of `measures.with_measures`.
+        hinted: prompts with the hint.
+        what: the hint, in words.
+
+    Returns:
+        None where fewer than two photos have both.
+
+    Raises:
+        OptionError: if all or none of the prompts are hinted.
+    """
+    import polars as pl
+
+    known = set(rows["prompt_id"])
+    if not set(hinted) < known or not hinted:
+        listed = ", ".join(sorted(known))
+        raise OptionError(f"hinted prompts are some of {listed} but not all, found {', '.join(sorted(hinted))}")
+    of_these = rows.filter(pl.col("condition") != "incongruent")
+    has = pl.col("prompt_id").is_in(list(hinted))
+    photos = of_these.group_by("stimulus_id", maintain_order=True).agg(
+        difference=pl.col("correct").filter(has).mean() - pl.col("correct").filter(~has).mean()
+    )
+    found = one_sample(photos["difference"].drop_nulls())
+    if found is None:
+        return None
+    return Effect(
+        of=f"{what}: prompts {', '.join(sorted(hinted))} against the others",
+        estimate=found.estimate,
+        scale="accuracy",
+        ci95=found.ci95,
+        p=found.p,
+        method="t-test",
+        n_trials=len(of_these),
+        n_stimuli=found.n,
+    )
+
+
+def site_effect(rows: pl.DataFrame) -> tuple[Effect, ...]:
+    """Whether wrongness depends on where photos were taken, and so on what is in the background (A.7.8).
+
+    The model of Proximity and View without interactions, with the site as one more factor: each site against the
+    first.
+
+    Args:
+        rows: a respondent's trials, of `measures.with_measures`.
+
+    Returns:
+        Empty where there is one site, or they are not known.
+    """
+    import polars as pl
+
+    from spotball_core.gaze.battery.modeling import by_stimulus, indicators, model
+    from spotball_core.gaze.battery.scene_effects import PLAIN
+
+    matched = rows.filter((pl.col("condition") != "incongruent") & pl.col("wrongness").is_not_null())
+    if matched["scene"].null_count() or matched["scene"].n_unique() < 2:
+        return ()
+    fitted = model(
+        matched, "wrongness", (*PLAIN, "scene"), trials="reach", expected=matched["expected_wrongness"].to_numpy()
+    )
+    first, *others = matched["scene"].unique().sort().to_list()
+    photos = by_stimulus(matched, excess=pl.col("wrongness") - pl.col("expected_wrongness"))
+    found = []
+    for place, site in enumerate(others):
+        counts = {"n_trials": len(matched), "n_stimuli": len(photos)}
+        of = f"{site} against {first}"
+        if fitted.fit is not None and not fitted.problem:
+            found.append(_coefficient(fitted, f"scene[{site}]", of, "log odds of wrongness", **counts))
+            continue
+        columns = indicators(photos["scene"])
+        others_too = [column for number, column in enumerate(columns) if number != place]
+        rest: list[ArrayLike] = [photos["proximity"], photos["n_objects"], *indicators(photos["view"]), *others_too]
+        slope = regression_slope(columns[place], photos["excess"], rest)
+        if slope is not None:
+            found.append(
+                Effect(
+                    of=of,
+                    estimate=slope.estimate,
+                    scale="wrongness",
+                    ci95=slope.ci95,
+                    p=slope.p,
+                    method="t-test",
+                    reason=fitted.problem,
+                    **counts,
+                )
+            )
+    return tuple(found)
+
+
+def response_time_effect(rows: pl.DataFrame) -> Effect | None:
+    """Whether slower answers are less often right (A.4): a mixed logistic model by the logarithm of the time.
+
+    Random intercepts for photos and, where people are told apart, for people: slow people are not slow trials.
+
+    Args:
+        rows: a respondent's trials, of `measures.with_measures`; those without a response time are left out.
+
+    Returns:
+        None where no two trials have different times.
+    """
+    import polars as pl
+
+    from spotball_core.gaze.battery.modeling import model
+
+    timed = rows.filter(pl.col("response_time") > 0).with_columns(log_time=pl.col("response_time").log())
+    if timed["log_time"].n_unique() < 2:
+        return None
+    counts = {"n_trials": len(timed), "n_stimuli": timed["stimulus_id"].n_unique()}
+    of, scale = "response time", "log odds of a correct answer as the time grows e-fold"
+    fitted = model(timed, "correct", ("center(log_time)",))
+    if fitted.fit is not None and not fitted.problem:
+        return _coefficient(fitted, "log_time", of, scale, **counts)
+    right, wrong = (timed.filter(correct=value)["log_time"] for value in (1.0, 0.0))
+    found = welch(right, wrong)
+    if found is None:
+        return None
+    return Effect(
+        of=of,
+        estimate=found.estimate,
+        scale="mean log time of correct less that of wrong answers",
+        ci95=found.ci95,
+        p=found.p,
+        method="t-test",
+        reason=fitted.problem,
+        **counts,
+    )
+
+
+def _coefficient(fitted: Modeled, name: str, of: str, scale: str, *, n_trials: int, n_stimuli: int) -> Effect:
+    found = fitted.fit
+    assert found is not None
+    place = found.design.names.index(name)
+    low, high = found.intervals()[place]
+    return Effect(
+        of=of,
+        estimate=float(found.coefficients[place]),
+        scale=scale,
+        ci95=(float(low), float(high)),
+        p=float(np.asarray(found.p_values)[place]),
+        method=fitted.method,
+        n_trials=n_trials,
+        n_stimuli=n_stimuli,
+    )

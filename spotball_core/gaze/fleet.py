@@ -1,0 +1,274 @@
+"""A fleet of models: which are better than chance, and whether newer or larger ones are better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.plain_tests import exact_p, proportion_z, two_proportions
+from spotball_core.gaze.rows import Rows, quoted
+from spotball_core.schema.record import Record
+from spotball_core.schema.report import Interval
+from spotball_core.stats.permutation import holm
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LARGEST: Final = 100.0
+"""Billions of parameters: larger models are outliers, which the paper leaves out (A.6)."""
+
+DAYS_A_YEAR: Final = 365.25
+
+
+class AgainstChance(Record):
+    """One respondent's accuracy against guessing.
+
+    Attributes:
+        respondent: whose.
+        n_trials: how many; unmatched ones are wrong.
+        accuracy: share of correct choices.
+        chance: that of guessing, the mean of 1 / number of objects.
+        z: of the two-sided test for proportions.
+        p: its p value.
+        p_holm: after Holm's adjustment over the fleet.
+        p_exact: two-sided, of the exact distribution of how many guesses are right.
+        p_exact_holm: that after Holm's adjustment.
+    """
+
+    respondent: str
+    n_trials: int
+    accuracy: float
+    chance: float
+    z: float | None
+    p: float
+    p_holm: float
+    p_exact: float
+    p_exact_holm: float
+
+    def above(self, p: float, alpha: float) -> bool:
+        """Whether it is better than chance, by one of the p values."""
+        return self.accuracy > self.chance and p < alpha
+
+
+class FleetAgainstChance(Record):
+    """A fleet against guessing.
+
+    Attributes:
+        alpha: below which a p value is significant.
+        not_above: how many are not significantly better, by each way to test: `z`, `z_holm`, `exact`, `exact_holm`.
+        respondents: each of them.
+    """
+
+    alpha: float
+    not_above: dict[str, int]
+    respondents: tuple[AgainstChance, ...]
+
+
+def against_chance(rows: pl.DataFrame, *, alpha: float = 0.05) -> FleetAgainstChance:
+    """Test each respondent's accuracy against guessing (94 of the paper's 111 models were not above it).
+
+    Args:
+        rows: trials of all respondents, of `measures.with_measures`.
+        alpha: below which a p value is significant.
+    """
+    import polars as pl
+
+    counts = rows.group_by("respondent", "n_objects", maintain_order=True).agg(
+        n=pl.len(), correct=pl.col("correct").sum()
+    )
+    found = []
+    for name in counts["respondent"].unique(maintain_order=True):
+        mine = counts.filter(respondent=name)
+        n, correct = int(mine["n"].sum()), round(mine["correct"].sum())
+        groups = [(int(k), 1 / size) for size, k in mine.select("n_objects", "n").iter_rows()]
+        chance = sum(k * each for k, each in groups) / n
+        found.append((name, n, correct / n, chance, proportion_z(correct, n, chance), exact_p(correct, groups)))
+    p_holm, exact_holm = holm([one[4].p for one in found]), holm([one[5] for one in found])
+    respondents = tuple(
+        AgainstChance(
+            respondent=name,
+            n_trials=n,
+            accuracy=accuracy,
+            chance=chance,
+            z=test.z,
+            p=test.p,
+            p_holm=p_holm[place],
+            p_exact=exact,
+            p_exact_holm=exact_holm[place],
+        )
+        for place, (name, n, accuracy, chance, test, exact) in enumerate(found)
+    )
+    ways = {"z": "p", "z_holm": "p_holm", "exact": "p_exact", "exact_holm": "p_exact_holm"}
+    not_above = {
+        way: sum(not one.above(getattr(one, field), alpha) for one in respondents) for way, field in ways.items()
+    }
+    return FleetAgainstChance(alpha=alpha, not_above=not_above, respondents=respondents)
+
+
+class Trend(Record):
+    """Whether accuracy goes up with something, over a fleet of models (A.6).
+
+    Attributes:
+        of: what with.
+        n: how many models have it.
+        n_left_out: how many of the fleet do not, or are outliers.
+        slope: of the straight line, accuracy a year or a billion parameters.
+        ci95: its interval.
+        r: Pearson's correlation.
+        p: two-sided, of slope and correlation alike.
+        rho: Spearman's rank correlation.
+        p_rho: its p value.
+    """
+
+    of: str
+    n: int
+    n_left_out: int
+    slope: float
+    ci95: Interval
+    r: float
+    p: float
+    rho: float
+    p_rho: float
+
+
+def trend(of: str, x: ArrayLike, accuracy: ArrayLike, *, n_left_out: int = 0) -> Trend | None:
+    """A straight line through accuracies; None for fewer than three models, or where x or accuracy does not vary.
+
+    Args:
+        of: what x is.
+        x: shape (n,).
+        accuracy: shape (n,).
+        n_left_out: models without x.
+    """
+    from scipy import stats
+
+    at, height = np.asarray(x, dtype=float), np.asarray(accuracy, dtype=float)
+    if len(at) < 3 or np.ptp(at) == 0 or np.ptp(height) == 0:
+        return None
+    line, ranks = stats.linregress(at, height), stats.spearmanr(at, height)
+    half = float(stats.t.ppf(0.975, len(at) - 2) * line.stderr)
+    return Trend(
+        of=of,
+        n=len(at),
+        n_left_out=n_left_out,
+        slope=float(line.slope),
+        ci95=(float(line.slope) - half, float(line.slope) + half),
+        r=float(line.rvalue),
+        p=float(line.pvalue),
+        rho=float(ranks.statistic),
+        p_rho=float(ranks.pvalue),
+    )
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What is known of a model beside its answers.
+
+    Attributes:
+        released: when it was.
+        parameters: how many, in billions.
+    """
+
+    released: date | None
+    parameters: float | None
+
+
+def read_models(path: str | Path) -> dict[str, ModelFacts]:
+    """Read facts about models from a CSV file: `respondent`, `released` (2025-11-30) and `parameters` (billions).
+
+    Either may be empty or left out.
+
+    Raises:
+        InputError: with all that is wrong: file, line, field, what was found and expected.
+    """
+    import polars as pl
+
+    rows = Rows(path)
+    rows.need(("respondent",))
+    rows.optional(("released", "parameters"))
+    name = pl.col("respondent")
+    rows.check(name.is_null(), "respondent", "nothing", "a name")
+    rows.check(name.is_duplicated(), "respondent", quoted("respondent"), "each respondent once")
+    day = pl.col("released").str.to_date("%Y-%m-%d", strict=False)
+    rows.check(pl.col("released").is_not_null() & day.is_null(), "released", quoted("released"), "YYYY-MM-DD")
+    size = pl.col("parameters").cast(pl.Float64, strict=False)
+    is_size = (size > 0) & size.is_finite()
+    wrong = pl.col("parameters").is_not_null() & ~is_size.fill_null(False)
+    rows.check(wrong, "parameters", quoted("parameters"), "a number of billions above 0")
+    rows.settle()
+    table = rows.frame.select("respondent", day.alias("released"), size.alias("parameters"))
+    return {row["respondent"]: ModelFacts(row["released"], row["parameters"]) for row in table.iter_rows(named=True)}
+
+
+def trends(accuracy: Mapping[str, float], models: Mapping[str, ModelFacts]) -> tuple[Trend, ...]:
+    """Accuracy against release date and against size, as far as the models have them.
+
+    Args:
+        accuracy: of each respondent.
+        models: what is known of them; models above `LARGEST` are left out of the second.
+    """
+    known = [(models[name], value) for name, value in accuracy.items() if name in models]
+    dated = [(facts.released.toordinal() / DAYS_A_YEAR, value) for facts, value in known if facts.released]
+    sized = [(facts.parameters, value) for facts, value in known if facts.parameters and facts.parameters <= LARGEST]
+    found = []
+    for of, points in (("year of release", dated), ("billions of parameters", sized)):
+        x, y = [point[0] for point in points], [point[1] for point in points]
+        found.append(trend(of, x, y, n_left_out=len(accuracy) - len(points)))
+    return tuple(one for one in found if one is not None)
+
+
+class TwoRespondents(Record):
+    """Two respondents' accuracies on the same conditions, such as one model at two resolutions.
+
+    Attributes:
+        a: the first.
+        b: the second.
+        accuracy_a: share of correct choices.
+        accuracy_b: likewise.
+        n_a: trials.
+        n_b: trials.
+        z: of the two-proportion test with a pooled variance.
+        p: two-sided.
+    """
+
+    a: str
+    b: str
+    accuracy_a: float
+    accuracy_b: float
+    n_a: int
+    n_b: int
+    z: float | None
+    p: float
+
+
+def compare_two(rows: pl.DataFrame, a: str, b: str) -> TwoRespondents:
+    """Whether two respondents differ in accuracy: a two-proportion test on photos that both answered.
+
+    Args:
+        rows: trials of all respondents, of `measures.with_measures`.
+        a: the first.
+        b: the second.
+
+    Raises:
+        OptionError: if one of them is not there, or they share no photo.
+    """
+    import polars as pl
+
+    both = [rows.filter(respondent=name) for name in (a, b)]
+    shared = set(both[0]["stimulus_id"]) & set(both[1]["stimulus_id"])
+    if not shared:
+        missing = [name for name, one in zip((a, b), both, strict=True) if one.is_empty()]
+        raise OptionError(f"there is no respondent {missing[0]}" if missing else f"{a} and {b} share no photo")
+    counts = [one.filter(pl.col("stimulus_id").is_in(list(shared)))["correct"].to_numpy() for one in both]
+    (right_a, n_a), (right_b, n_b) = ((float(one.sum()), len(one)) for one in counts)
+    test = two_proportions(right_a, n_a, right_b, n_b)
+    return TwoRespondents(
+        a=a, b=b, accuracy_a=right_a / n_a, accuracy_b=right_b / n_b, n_a=n_a, n_b=n_b, z=test.z, p=test.p
+    )

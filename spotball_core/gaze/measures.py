@@ -1,0 +1,205 @@
+r"""What is measured of a trial, and of many.
+
+With n objects in a row, the gaze target at place g, the head target at h and the choice at c (all from 0):
+
+- correct: c = g. An unmatched choice is wrong.
+- reach: the largest possible distance from g, $r = \max(g, n - 1 - g)$.
+- wrongness: $|c - g| / r$; undefined for an unmatched choice.
+- its expectation under chance: the mean of $|c - g| / r$ over all n choices.
+- DistEyeHead: $|h - g|$.
+- DistToHeadTarget: $|c - h|$ over the largest possible distance from h.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import FloatArray, IntArray
+from spotball_core.stats.bootstrap import CONFIDENCE, percentile_interval, weight_blocks
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from spotball_core.schema.report import Interval
+
+_BLOCK: Final = 2_000_000
+"""Numbers in memory at once when resampling."""
+
+
+def reach(n_objects: ArrayLike, place: ArrayLike) -> IntArray:
+    """The largest possible distance from a place.
+
+    Args:
+        n_objects: how many objects there are.
+        place: of the one that distances are taken from, from 0.
+
+    Examples:
+        >>> reach([4, 4, 3], [0, 1, 1]).tolist()
+        [3, 2, 1]
+    """
+    n, at = np.asarray(n_objects), np.asarray(place)
+    return np.asarray(np.maximum(at, n - 1 - at))
+
+
+def wrongness(n_objects: ArrayLike, gaze: ArrayLike, choice: ArrayLike) -> FloatArray:
+    """Distance between choice and target, as a share of the largest that is possible: 0 right, 1 as wrong as can be.
+
+    Args:
+        n_objects: how many objects there are.
+        gaze: place of the target, from 0.
+        choice: place of the choice; NaN where it is unmatched, and the wrongness with it.
+
+    Examples:
+        The second of four objects is right, the third was chosen:
+
+        >>> wrongness(4, 1, 2).tolist()
+        0.5
+    """
+    away = np.abs(np.asarray(choice, dtype=float) - np.asarray(gaze))
+    return np.asarray(away / reach(n_objects, gaze))
+
+
+def expected_wrongness(n_objects: ArrayLike, gaze: ArrayLike) -> FloatArray:
+    """Mean wrongness of somebody who chooses each object equally often.
+
+    Args:
+        n_objects: how many objects there are.
+        gaze: place of the target, from 0.
+
+    Examples:
+        In the middle of three, two of three choices are as wrong as can be:
+
+        >>> [round(float(value), 3) for value in expected_wrongness([2, 3, 3, 4, 4], [0, 0, 1, 0, 1])]
+        [0.5, 0.5, 0.667, 0.5, 0.5]
+    """
+    n, at = np.asarray(n_objects), np.asarray(gaze)
+    # The sum of the distances to both ends of the row.
+    total = at * (at + 1) / 2 + (n - 1 - at) * (n - at) / 2
+    return np.asarray(total / n / reach(n, at))
+
+
+def with_measures(trials: pl.DataFrame) -> pl.DataFrame:
+    """Trials with what is measured of each.
+
+    Args:
+        trials: with `n_objects`, `gaze`, `head` and `choice`, as `Trials.frame` has them.
+
+    Returns:
+        The same rows, and `correct` (0 or 1), `reach`, `wrongness`, `expected_wrongness`; and, null in the natural
+        condition, `dist_eye_head`, `head_reach`, `dist_to_head`, `expected_dist_to_head` and `is_head`.
+    """
+    import polars as pl
+
+    n, gaze = trials["n_objects"].to_numpy(), trials["gaze"].to_numpy()
+    head, choice = (trials[name].cast(pl.Float64).to_numpy() for name in ("head", "choice"))
+    faces = np.where(np.isnan(head), 0, head).astype(int)
+    known = np.isfinite(head)
+
+    def here(values: FloatArray) -> pl.Series:
+        return pl.Series(np.where(known, values, np.nan), nan_to_null=True)
+
+    return trials.with_columns(
+        correct=pl.Series((choice == gaze).astype(float)),
+        reach=pl.Series(reach(n, gaze)),
+        wrongness=pl.Series(wrongness(n, gaze, choice), nan_to_null=True),
+        expected_wrongness=pl.Series(expected_wrongness(n, gaze)),
+        dist_eye_head=here(np.abs(head - gaze)),
+        head_reach=here(reach(n, faces).astype(float)),
+        dist_to_head=here(wrongness(n, faces, choice)),
+        expected_dist_to_head=here(expected_wrongness(n, faces)),
+        is_head=here((choice == head).astype(float)),
+    )
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share with its interval.
+
+    Attributes:
+        value: from 0 to 1.
+        ci95: its 95% interval; None where there is none.
+        n_trials: how many trials.
+        n_stimuli: on how many photos.
+        interval: how the interval was made: `bootstrap` over photos, or `wilson`, where each has one trial.
+    """
+
+    value: float
+    ci95: Interval | None
+    n_trials: int
+    n_stimuli: int
+    interval: str
+
+
+def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    r"""Wilson's score interval of a share.
+
+    $\frac{\hat p + z^2 / 2n \pm z \sqrt{\hat p (1 - \hat p) / n + z^2 / 4n^2}}{1 + z^2 / n}$
+
+    Args:
+        successes: how many, or their sum.
+        n: of how many; at least 1.
+        confidence: of the interval.
+
+    Examples:
+        >>> [round(end, 3) for end in wilson(8, 10)]
+        [0.49, 0.943]
+    """
+    from statistics import NormalDist
+
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share = successes / n
+    middle = share + z * z / (2 * n)
+    spread = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    low, high = (middle - spread) / (1 + z * z / n), (middle + spread) / (1 + z * z / n)
+    return max(0.0, float(low)), min(1.0, float(high))
+
+
+def share(values: ArrayLike, stimulus: ArrayLike, *, resamples: int = 1000, seed: int = 0) -> Share:
+    """The mean of values between 0 and 1, with an interval over photos.
+
+    Trials with the same photo are not independent: the bootstrap draws photos with all their trials. Where each photo
+    has one trial there is nothing to cluster, and the interval is Wilson's.
+
+    Args:
+        values: shape (n,), at least one.
+        stimulus: which photo each is of.
+        resamples: of the bootstrap; 0 for no interval.
+        seed: of what is drawn.
+    """
+    values, stimulus = np.asarray(values, dtype=float), np.asarray(stimulus)
+    if not len(values):
+        raise OptionError("a share needs at least one trial")
+    _, place = np.unique(stimulus, return_inverse=True)
+    sizes = np.bincount(place).astype(float)
+    sums = np.bincount(place, weights=values)
+    n, value = len(values), float(values.mean())
+    if len(sizes) == n:
+        ends = wilson(float(values.sum()), n) if resamples else None
+        return Share(value, ends, n, n, "wilson")
+    both = np.stack([sums, sizes], axis=-1)
+    blocks = weight_blocks(len(sizes), resamples, seed, block=max(1, _BLOCK // len(sizes)))
+    drawn = [np.divide(*(weights @ both).T) for weights in blocks]
+    ci95 = percentile_interval(np.concatenate(drawn)) if drawn else None
+    return Share(value, ci95, n, len(sizes), "bootstrap")
+
+
+def accuracy_by_objects(trials: pl.DataFrame, *, resamples: int = 1000, seed: int = 0) -> dict[int, Share]:
+    """Accuracy for each number of objects (Table 1).
+
+    Args:
+        trials: of `with_measures`.
+        resamples: of the bootstrap.
+        seed: of what is drawn.
+    """
+    import polars as pl
+
+    found = {}
+    for n_objects in trials["n_objects"].unique().sort().to_list():
+        rows = trials.filter(pl.col("n_objects") == n_objects)
+        found[n_objects] = share(rows["correct"], rows["stimulus_id"], resamples=resamples, seed=seed)
+    return found

@@ -1,0 +1,25 @@
+"""Binomial models with crossed random intercepts: fits, tests, and what the fitted model says on average."""
+
+from spotball_core.gaze.mixed.designs import Design, design
+from spotball_core.gaze.mixed.fitting import Fit, fit
+from spotball_core.gaze.mixed.means import MarginalMeans, marginal_means, pairwise, slopes
+from spotball_core.gaze.mixed.modality import Bimodality, bimodal
+from spotball_core.gaze.mixed.structure import Chosen, Dropped, LikelihoodRatio, choose, likelihood_ratio
+
+__all__ = [
+    "Bimodality",
+    "Chosen",
+    "Design",
+    "Dropped",
+    "Fit",
+    "LikelihoodRatio",
+    "MarginalMeans",
+    "bimodal",
+    "choose",
+    "design",
+    "fit",
+    "likelihood_ratio",
+    "marginal_means",
+    "pairwise",
+    "slopes",
+]

@@ -1,0 +1,173 @@
+"""Columns of fixed effects from a table: numbers, factors in treatment coding, and their interactions."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import FloatArray
+
+Level = str | bool | float
+INTERCEPT = "intercept"
+
+_FACTOR = re.compile(r"(?:(C|center)\()?\s*(\w+)\s*(\))?")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A column of the table as it enters a design.
+
+    Attributes:
+        name: of the column.
+        levels: of a factor, the reference level first; None of a number.
+        mean: of a number over the table's rows.
+        shift: what is taken from a number before it enters: its mean if it is centered, else 0.
+        values: distinct values of a number, in order.
+    """
+
+    name: str
+    levels: tuple[Level, ...] | None
+    mean: float = 0.0
+    shift: float = 0.0
+    values: tuple[float, ...] = ()
+
+    def columns(self, table: pl.DataFrame) -> tuple[tuple[str, ...], FloatArray]:
+        """Its columns (n, c) over a table's rows, and their names."""
+        column = table[self.name]
+        if self.levels is None:
+            values = column.cast(pl.Float64).to_numpy() - self.shift
+            return (self.name,), np.asarray(values[:, None])
+        others = self.levels[1:]
+        names = tuple(
+            f"{self.name}[{level:g}]" if isinstance(level, float) else f"{self.name}[{level}]" for level in others
+        )
+        return names, np.column_stack([(column == level).to_numpy().astype(float) for level in others])
+
+
+@dataclass(frozen=True)
+class Design:
+    """Fixed effects: the matrix of a table, and how to make that of another.
+
+    Attributes:
+        names: of the columns: "intercept", "proximity", "view[left]", "view[left]:proximity".
+        matrix: (n, p).
+        variables: that enter, by name.
+        terms: which variables each term multiplies, in the columns' order; the intercept's is empty.
+    """
+
+    names: tuple[str, ...]
+    matrix: FloatArray
+    variables: Mapping[str, Variable]
+    terms: tuple[tuple[str, ...], ...]
+
+    def rows(self, table: pl.DataFrame) -> FloatArray:
+        """The matrix (m, p) of other rows, which have all variables."""
+        return _matrix(table, self.variables, self.terms)[1]
+
+
+def design(table: pl.DataFrame, terms: Sequence[str] = ()) -> Design:
+    """Build the fixed effects of a table, always with an intercept.
+
+    A term is a variable or several joined by `*`, which stands for each of them and all their interactions. A column
+    of strings, categories or truth values is a factor: 0 and 1 columns for all levels but the first, in the order of
+    an Enum, else sorted. `C(x)` makes a number a factor; `center(x)` takes its mean over the table's rows away.
+    Columns are ordered as R orders them: main effects, then interactions.
+
+    Args:
+        table: a row an observation.
+        terms: as above.
+
+    Raises:
+        OptionError: for a term that cannot be read, an unknown column, missing values, a variable in two forms, a
+            factor with one level, or columns that are combinations of others.
+
+    Examples:
+        >>> table = pl.DataFrame({"view": ["front", "left", "front", "left"], "proximity": [1, 1, 2, 3]})
+        >>> fixed = design(table, ["view*center(proximity)"])
+        >>> fixed.names
+        ('intercept', 'view[left]', 'proximity', 'view[left]:proximity')
+        >>> fixed.matrix.tolist()[-1]
+        [1.0, 1.0, 1.25, 1.25]
+    """
+    variables: dict[str, Variable] = {}
+    products: list[tuple[str, ...]] = []
+    for term in terms:
+        inside = [_variable(table, factor, term) for factor in term.split("*")]
+        for variable in inside:
+            if variables.setdefault(variable.name, variable) != variable:
+                raise OptionError(f"{variable.name} stands in two forms among {', '.join(terms)}")
+        names = [variable.name for variable in inside]
+        if len(set(names)) < len(names):
+            raise OptionError(f"{term} multiplies a variable by itself")
+        for size in range(1, len(names) + 1):
+            products.extend(itertools.combinations(names, size))
+    unique = {frozenset(product): product for product in reversed(products)}
+    ordered = sorted(dict.fromkeys(unique[frozenset(product)] for product in products), key=len)
+    all_terms = ((), *ordered)
+    column_names, matrix = _matrix(table, variables, all_terms)
+    _check_rank(column_names, matrix)
+    return Design(column_names, matrix, variables, all_terms)
+
+
+def _variable(table: pl.DataFrame, text: str, term: str) -> Variable:
+    found = _FACTOR.fullmatch(text.strip())
+    if not found or bool(found[1]) != bool(found[3]):
+        raise OptionError(
+            f"cannot read {text.strip()!r} in the term {term!r}: give a column, C(column) or center(column)"
+        )
+    how, name = found[1], found[2]
+    if name not in table.columns:
+        raise OptionError(f"the term {term!r} names no column of the table: {', '.join(table.columns)}")
+    column = table[name]
+    number = column.dtype.is_numeric()
+    if column.null_count() or (number and not column.cast(pl.Float64).is_finite().all()):
+        raise OptionError(f"{name} has missing or infinite values")
+    if how != "C" and number:
+        values = column.cast(pl.Float64)
+        mean = float(np.mean(values.to_numpy()))
+        return Variable(name, None, mean, mean if how == "center" else 0.0, tuple(values.unique().sort()))
+    if how == "center":
+        raise OptionError(f"{name} is no number to be centered")
+    levels = tuple(float(level) if number else level for level in column.unique().sort())
+    if len(levels) < 2:
+        raise OptionError(f"the factor {name} has the one level {levels[0]}" if levels else "the table has no rows")
+    return Variable(name, levels)
+
+
+def _matrix(
+    table: pl.DataFrame, variables: Mapping[str, Variable], terms: Sequence[tuple[str, ...]]
+) -> tuple[tuple[str, ...], FloatArray]:
+    columns = {name: variable.columns(table) for name, variable in variables.items()}
+    parts = [_product([columns[name] for name in term], len(table)) for term in terms]
+    return tuple(itertools.chain.from_iterable(names for names, _ in parts)), np.column_stack(
+        [part for _, part in parts]
+    )
+
+
+def _product(parts: Sequence[tuple[tuple[str, ...], FloatArray]], n: int) -> tuple[tuple[str, ...], FloatArray]:
+    """All products of one column of each part, the first part's columns changing fastest."""
+    if not parts:
+        return (INTERCEPT,), np.ones((n, 1))
+    names, columns = parts[0]
+    for more, other in parts[1:]:
+        names = tuple(f"{a}:{b}" for b in more for a in names)
+        columns = np.column_stack([columns * column[:, None] for column in other.T])
+    return names, columns
+
+
+def _check_rank(names: Sequence[str], matrix: FloatArray) -> None:
+    if len(matrix) < len(names):
+        raise OptionError(f"{len(matrix)} rows are too few for {len(names)} coefficients")
+    scale = np.linalg.norm(matrix, axis=0)
+    if not scale.all():
+        raise OptionError(f"{names[int(np.argmin(scale))]} is 0 in all rows: some combination of levels has no data")
+    triangle = np.abs(np.diag(np.linalg.qr(matrix / scale, mode="r")))
+    if (triangle < 1e-10).any():
+        column = names[int(np.argmax(triangle < 1e-10))]
+        raise OptionError(f"{column} is a combination of the columns before it: it cannot be told from them")

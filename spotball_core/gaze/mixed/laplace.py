@@ -1,0 +1,251 @@
+r"""The marginal likelihood of a binomial model with crossed random intercepts, by Laplace's approximation.
+
+Answers are $y_i \sim \mathrm{Binomial}(m_i, \mu_i)$ with
+$\mathrm{logit}\,\mu_i = o_i + x_i\beta + \sum_k \theta_k u_{k, g_k(i)}$ and standard normal $u$: group k's random
+intercepts have the standard deviation $\theta_k$. With $\hat u$ the mode of the integrand, $W = m\mu(1 - \mu)$ there,
+and $A$ the columns that multiply u, its logarithm is
+
+$$\ell(\theta, \beta) = \log f(y \mid \hat u) - \tfrac12 |\hat u|^2 - \tfrac12 \log |I + A^\top W A|$$
+
+This is what lme4's glmer maximizes (Bates et al. 2015, doi:10.18637/jss.v067.i01); its gradient follows from the
+implicit function theorem (Skaug and Fournier 2006, doi:10.1016/j.csda.2006.03.005). The largest group's block of the
+Hessian is diagonal. It is eliminated, and what remains is small and dense.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import gammaln
+
+from spotball_core.gaze.mixed.products import across, along, dot
+from spotball_core.grid import FloatArray, IntArray
+
+SMALL_DECREMENT = 1e-7
+"""A Newton step that gains less than this has converged: the next would gain about its square."""
+MAX_STEPS = 100
+
+
+class NoModeError(ArithmeticError):
+    """The random effects' mode was not found at these parameters."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a model is fitted to.
+
+    Attributes:
+        successes: (n,) how often each row's answer was yes, of so many:
+        trials: (n,) at least 1.
+        matrix: (n, p) columns of the fixed effects.
+        offset: (n,) added to the linear predictor.
+        names: of the groups, the largest first.
+        codes: a (n,) array a group: each row's level, from 0.
+        levels: each group's labels.
+    """
+
+    successes: FloatArray
+    trials: FloatArray
+    matrix: FloatArray
+    offset: FloatArray
+    names: tuple[str, ...]
+    codes: tuple[IntArray, ...]
+    levels: tuple[tuple[object, ...], ...]
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many levels each group has."""
+        return tuple(len(each) for each in self.levels)
+
+    @property
+    def constant(self) -> float:
+        """The logarithm of the binomial coefficients."""
+        yes, all_ = self.successes, self.trials
+        return float(np.sum(gammaln(all_ + 1) - gammaln(yes + 1) - gammaln(all_ - yes + 1)))
+
+    def sums(self, values: FloatArray) -> list[FloatArray]:
+        """Each group's sums of values (n,) over its levels."""
+        return [
+            np.bincount(code, values, size).astype(float, copy=False)
+            for code, size in zip(self.codes, self.sizes, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class _Mode:
+    """The integrand around a point u."""
+
+    residual: FloatArray
+    working: FloatArray
+    """W."""
+    third: FloatArray
+    """Derivative of W by the linear predictor."""
+    value: float
+    """The logarithm of the integrand, without the binomial coefficients."""
+
+
+class Hessian:
+    """I + A'WA in two blocks: the first group's diagonal, and all others' dense after the first is eliminated."""
+
+    def __init__(self, data: Data, theta: FloatArray, working: FloatArray) -> None:
+        first, *others = data.codes
+        q, *sizes = data.sizes
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+        rest = int(starts[-1])
+        self._theta, self._data, self._starts = theta, data, starts
+        self.diagonal = 1 + theta[0] ** 2 * np.bincount(first, working, q)
+        self.cross = np.empty((q, rest))
+        dense = np.eye(rest)
+        for k, (code, size) in enumerate(zip(others, sizes, strict=True)):
+            mine = slice(starts[k], starts[k + 1])
+            table = np.bincount(first * size + code, working, q * size).reshape(q, size)
+            self.cross[:, mine] = theta[0] * theta[k + 1] * table
+            dense[mine, mine] += np.diag(theta[k + 1] ** 2 * np.bincount(code, working, size))
+            for j in range(k):
+                table = np.bincount(others[j] * size + code, working, sizes[j] * size).reshape(sizes[j], size)
+                block = theta[j + 1] * theta[k + 1] * table
+                theirs = slice(starts[j], starts[j + 1])
+                dense[theirs, mine], dense[mine, theirs] = block, block.T
+        self._scaled = self.cross / self.diagonal[:, None]
+        self._factor = cho_factor(dense - across(self.cross, self._scaled), lower=True) if rest else None
+
+    @property
+    def log_determinant(self) -> float:
+        """Of the whole."""
+        dense = 2 * np.log(np.diag(self._factor[0])).sum() if self._factor else 0.0
+        return float(np.log(self.diagonal).sum() + dense)
+
+    def solve(self, vectors: FloatArray) -> FloatArray:
+        """H^-1 v, of one vector (q,) or of several (q, r)."""
+        q = len(self.diagonal)
+        top, bottom = vectors[:q], vectors[q:]
+        over = top.T / self.diagonal
+        if self._factor is None:
+            return np.asarray(over.T)
+        low = cho_solve(self._factor, bottom - self.cross.T @ over.T)
+        return np.concatenate([over.T - self._scaled @ low, low])
+
+    def inverse(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What the gradient needs of H^-1: the first block's diagonal, the cross block and the dense block."""
+        if self._factor is None:
+            return 1 / self.diagonal, self.cross, np.empty((0, 0))
+        dense = cho_solve(self._factor, np.eye(self.cross.shape[1]))
+        cross = -along(self._scaled, dense)
+        return 1 / self.diagonal - np.einsum("ij,ij->i", cross, self._scaled), cross, dense
+
+    def leverages(self) -> tuple[FloatArray, FloatArray]:
+        """Each row's (A H^-1 A')_ii, and the diagonal of H^-1."""
+        first, *others = self._data.codes
+        theta, starts = self._theta, self._starts
+        top, cross, dense = self.inverse()
+        found = theta[0] ** 2 * top[first]
+        flat, square, width = cross.ravel(), dense.ravel(), cross.shape[1]
+        places = [code + start for code, start in zip(others, starts, strict=False)]
+        for k, place in enumerate(places, 1):
+            found += 2 * theta[0] * theta[k] * flat[first * width + place]
+            found += theta[k] ** 2 * square[place * (width + 1)]
+            for j in range(1, k):
+                found += 2 * theta[j] * theta[k] * square[places[j - 1] * width + place]
+        return found, np.concatenate([top, np.diag(dense)])
+
+
+class Likelihood:
+    """The marginal log likelihood as a function of (theta, beta). The last mode is where the next search starts."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+        self.mode = np.zeros(sum(data.sizes))
+        self._constant = data.constant
+
+    def __call__(self, theta: FloatArray, beta: FloatArray) -> tuple[float, FloatArray]:
+        """Value and gradient (k + p,) by theta, then beta.
+
+        Raises:
+            NoModeError: if the search for the mode does not end, or leaves what floating point can hold.
+        """
+        point, hessian = self.at_mode(theta, beta)
+        value = point.value - hessian.log_determinant / 2 + self._constant
+        return value, self._gradient(theta, point, hessian)
+
+    def at_mode(self, theta: FloatArray, beta: FloatArray) -> tuple[_Mode, Hessian]:
+        """The integrand at its mode, which is kept."""
+        fixed = self.data.offset + self.data.matrix @ beta
+        u = self.mode
+        point = self._at(theta, fixed, u)
+        for _ in range(MAX_STEPS):
+            hessian = Hessian(self.data, theta, point.working)
+            slope = self._by_effects(theta, point.residual) - u
+            step = hessian.solve(slope)
+            decrement = float(slope @ step)
+            if not np.isfinite(decrement):
+                break
+            size = 1.0
+            while (new := self._at(theta, fixed, u + size * step)).value < point.value - 1e-9 * abs(point.value):
+                size /= 2
+                if size < 1e-6:
+                    raise NoModeError("no step raises the integrand")
+            u, point = u + size * step, new
+            if decrement < SMALL_DECREMENT:
+                self.mode = u
+                return point, Hessian(self.data, theta, point.working)
+        raise NoModeError("the random effects' mode was not found")
+
+    def information(self, theta: FloatArray, beta: FloatArray) -> FloatArray:
+        """Of the fixed effects, at fixed theta: X'WX - X'WA H^-1 A'WX."""
+        point, hessian = self.at_mode(theta, beta)
+        matrix = self.data.matrix
+        weighted = matrix * point.working[:, None]
+        mixed = np.column_stack([self._by_effects(theta, column) for column in weighted.T])
+        return np.asarray(across(matrix, weighted) - across(mixed, hessian.solve(mixed)))
+
+    def _at(self, theta: FloatArray, fixed: FloatArray, u: FloatArray) -> _Mode:
+        data = self.data
+        eta = fixed.copy()
+        for t, code, part in zip(theta, data.codes, self.parts(u), strict=True):
+            eta += t * part[code]
+        tail = np.exp(-np.abs(eta))  # one exponential is most of what a step costs
+        mean = np.where(eta < 0, tail, 1.0) / (1 + tail)
+        softplus = np.maximum(eta, 0) + np.log(1 + tail)
+        value = dot(data.successes, eta) - dot(data.trials, softplus) - dot(u, u) / 2
+        working = data.trials * tail / (1 + tail) ** 2
+        return _Mode(data.successes - data.trials * mean, working, working * (1 - 2 * mean), value)
+
+    def parts(self, u: FloatArray) -> list[FloatArray]:
+        """u by group."""
+        return np.split(u, np.cumsum(self.data.sizes)[:-1])
+
+    def _by_effects(self, theta: FloatArray, values: FloatArray) -> FloatArray:
+        """A' v."""
+        return np.concatenate([t * sums for t, sums in zip(theta, self.data.sums(values), strict=True)])
+
+    def _gradient(self, theta: FloatArray, point: _Mode, hessian: Hessian) -> FloatArray:
+        data = self.data
+        leverage, diagonal = hessian.leverages()
+        pull = leverage * point.third  # twice what log|H|/2 changes by with each row's predictor
+        moved = hessian.solve(self._by_effects(theta, pull))
+        indirect = np.zeros(len(pull))  # A H^-1 A' pull
+        for t, code, part in zip(theta, data.codes, self.parts(moved), strict=True):
+            indirect += t * part[code]
+        per_row = point.residual - (pull - point.working * indirect) / 2
+        residuals = data.sums(point.residual)
+        by_theta = [
+            dot(per_row, part[code]) - dot(moved_part, residual) / 2 - _trace(t, inverse)
+            for t, code, part, moved_part, residual, inverse in zip(
+                theta,
+                data.codes,
+                self.parts(self.mode),
+                self.parts(moved),
+                residuals,
+                self.parts(diagonal),
+                strict=True,
+            )
+        ]
+        return np.concatenate([by_theta, data.matrix.T @ per_row])
+
+
+def _trace(theta: float, inverse: FloatArray) -> float:
+    """Half of log|H|'s derivative by one theta as a factor of A: tr(I - H^-1) / theta over its block, 0 at 0."""
+    return float(np.sum(1 - inverse) / theta) if theta else 0.0

@@ -1,0 +1,230 @@
+"""What a fit says on average: estimated marginal means, their differences, and slopes, all on the logit scale.
+
+As emmeans does, the fit is asked about a grid: all combinations of the factors' levels, with numbers at their means.
+Averages over the grid give all levels the same weight, and are taken before anything is transformed back.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from scipy.special import expit
+from scipy.stats import norm, studentized_range
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.mixed.designs import Level
+from spotball_core.gaze.mixed.fitting import Fit
+from spotball_core.grid import FloatArray
+from spotball_core.stats.permutation import holm
+
+Adjustment = Literal["holm", "tukey", "none"]
+MANY = 12
+"""A number with more values than these is not spread out by itself."""
+
+
+@dataclass(frozen=True)
+class MarginalMeans:
+    """Estimated marginal means.
+
+    Attributes:
+        table: a row a mean: the columns of `by`; `estimate`, `se`, `low` and `high` on the logit scale, with the
+            offset; and `response`, `response_low` and `response_high`, those transformed back to a probability.
+        by: what tells the means apart.
+        covariance: (m, m) of the estimates.
+    """
+
+    table: pl.DataFrame
+    by: tuple[str, ...]
+    covariance: FloatArray = field(repr=False)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Each mean's name: its values of `by`."""
+        if not self.by:
+            return ("all",)
+        return tuple(
+            ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in row)
+            for row in self.table.select(self.by).iter_rows()
+        )
+
+
+def marginal_means(
+    fit: Fit,
+    by: Sequence[str] = (),
+    *,
+    at: Mapping[str, Sequence[float]] | None = None,
+    offset: float | None = None,
+    level: float = 0.95,
+) -> MarginalMeans:
+    """Means of the linear predictor at each combination of `by`, the random intercepts being 0.
+
+    Args:
+        fit: a fit.
+        by: variables of its design; none for the grand mean. A number takes its values in the data, if they are not
+            more than 12.
+        at: values of numbers, whether in `by` or not, in place of those or of the mean; more than one only in `by`.
+        offset: added to all; by default the mean offset of the data, as in emmeans. 0 gives means beyond the offset.
+        level: of the intervals, which are Wald's.
+
+    Raises:
+        OptionError: for a variable that the design has not, or a number with too many values.
+
+    Examples:
+        >>> from spotball_core.gaze.mixed import design, fit
+        >>> table = pl.DataFrame({"view": ["front", "left"] * 20})
+        >>> answers = [1, 0, 1, 0, 1, 0, 0, 1] * 5
+        >>> means = marginal_means(fit(answers, design(table, ["view"])), ["view"])
+        >>> means.labels, means.table["response"].round(3).to_list()
+        (('front', 'left'), [0.75, 0.25])
+    """
+    grid = _grid(fit, by, at or {})
+    rows = fit.design.rows(grid)
+    contrast, cells = _averages(grid, by, rows)
+    estimates = contrast @ fit.coefficients + (float(np.mean(fit.data.offset)) if offset is None else offset)
+    covariance = contrast @ fit.covariance @ contrast.T
+    errors = np.sqrt(np.diag(covariance))
+    reach = norm.ppf((1 + level) / 2) * errors
+    table = {
+        **cells,
+        "estimate": estimates,
+        "se": errors,
+        "low": estimates - reach,
+        "high": estimates + reach,
+        "response": expit(estimates),
+        "response_low": expit(estimates - reach),
+        "response_high": expit(estimates + reach),
+    }
+    return MarginalMeans(pl.DataFrame(table), tuple(by), covariance)
+
+
+def pairwise(means: MarginalMeans, *, adjust: Adjustment = "holm", level: float = 0.95) -> pl.DataFrame:
+    """Differences between all pairs of means, first minus second, with two-sided z tests.
+
+    Args:
+        means: at least two.
+        adjust: p for the number of pairs: Holm's, Tukey's (the studentized range) or not.
+        level: of the intervals, which are widened by Tukey's method only.
+
+    Returns:
+        Columns first, second (labels), estimate, se, low, high, z, p, p_adjusted.
+
+    Raises:
+        OptionError: for fewer than two means or an unknown adjustment.
+    """
+    labels, estimates = means.labels, means.table["estimate"].to_numpy()
+    k = len(labels)
+    if k < 2:
+        raise OptionError("there are no two means to compare")
+    pairs = list(itertools.combinations(range(k), 2))
+    contrast = np.zeros((len(pairs), k))
+    for row, (i, j) in zip(contrast, pairs, strict=True):
+        row[i], row[j] = 1.0, -1.0
+    differences = contrast @ estimates
+    errors = np.sqrt(np.einsum("ij,jk,ik->i", contrast, means.covariance, contrast))
+    reach = norm.ppf((1 + level) / 2)
+    z = differences / errors
+    p = np.asarray(2 * norm.sf(np.abs(z)))
+    match adjust:
+        case "holm":
+            adjusted = np.asarray(holm(p.tolist()))
+        case "tukey":
+            adjusted = np.asarray(studentized_range.sf(np.abs(z) * np.sqrt(2), k, np.inf))
+            reach = studentized_range.ppf(level, k, np.inf) / np.sqrt(2)
+        case "none":
+            adjusted = p
+        case _:
+            raise OptionError(f"adjust is holm, tukey or none, not {adjust}")
+    return pl.DataFrame(
+        {
+            "first": [labels[i] for i, _ in pairs],
+            "second": [labels[j] for _, j in pairs],
+            "estimate": differences,
+            "se": errors,
+            "low": differences - reach * errors,
+            "high": differences + reach * errors,
+            "z": z,
+            "p": p,
+            "p_adjusted": adjusted,
+        }
+    )
+
+
+def slopes(
+    fit: Fit,
+    variable: str,
+    by: Sequence[str] = (),
+    *,
+    at: Mapping[str, Sequence[float]] | None = None,
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """What the logit changes by as a number grows by 1, averaged over the grid.
+
+    Args:
+        fit: a fit.
+        variable: a number in its design.
+        by: as in `marginal_means`: a slope for each combination.
+        at: as in `marginal_means`.
+        level: of the intervals.
+
+    Returns:
+        The columns of `by`, then estimate, se, low, high, z and the two-sided p.
+
+    Raises:
+        OptionError: as `marginal_means` does, or for a factor.
+    """
+    known = fit.design.variables.get(variable)
+    if known is None or known.levels is not None or variable in by:
+        raise OptionError(f"{variable} is no number in the design, or stands in `by`")
+    grid = _grid(fit, by, at or {})
+    # The predictor is linear in each number: a difference of 1 is the derivative.
+    rise = fit.design.rows(grid.with_columns(pl.col(variable) + 1)) - fit.design.rows(grid)
+    contrast, cells = _averages(grid, by, rise)
+    estimates = contrast @ fit.coefficients
+    errors = np.sqrt(np.einsum("ij,jk,ik->i", contrast, fit.covariance, contrast))
+    reach = norm.ppf((1 + level) / 2) * errors
+    z = estimates / errors
+    table = {
+        **cells,
+        "estimate": estimates,
+        "se": errors,
+        "low": estimates - reach,
+        "high": estimates + reach,
+        "z": z,
+        "p": 2 * norm.sf(np.abs(z)),
+    }
+    return pl.DataFrame(table)
+
+
+def _grid(fit: Fit, by: Sequence[str], at: Mapping[str, Sequence[float]]) -> pl.DataFrame:
+    variables = fit.design.variables
+    if strangers := [name for name in (*by, *at) if name not in variables]:
+        raise OptionError(f"the design has no {strangers[0]}, only {', '.join(variables) or 'an intercept'}")
+    values: dict[str, Sequence[Level]] = {}
+    for name in [*by, *(name for name in variables if name not in by)]:
+        variable = variables[name]
+        if name in at:
+            if variable.levels is not None or not len(at[name]) or (name not in by and len(at[name]) > 1):
+                raise OptionError(f"`at` gives numbers their values, several only to those in `by`: {name}")
+            values[name] = [float(value) for value in at[name]]
+        elif variable.levels is not None:
+            values[name] = variable.levels
+        elif name not in by:
+            values[name] = [variable.mean]
+        elif len(variable.values) > MANY:
+            raise OptionError(f"{name} has {len(variable.values)} values; say with `at` which are asked for")
+        else:
+            values[name] = variable.values
+    combinations = list(itertools.product(*values.values()))
+    return pl.DataFrame(combinations, schema=list(values), orient="row") if values else pl.DataFrame({"": [0.0]})
+
+
+def _averages(grid: pl.DataFrame, by: Sequence[str], rows: FloatArray) -> tuple[FloatArray, dict[str, pl.Series]]:
+    """Mean rows (m, p) of the grid's cells, and the cells: `by` comes first in the grid, and changes slowest."""
+    cells = grid.select(by).unique(maintain_order=True).to_dict() if by else {}
+    m = len(cells[by[0]]) if by else 1
+    return rows.reshape(m, -1, rows.shape[1]).mean(axis=1), cells

@@ -1,0 +1,172 @@
+"""Do the levels of a group fall in two clusters? Then a normal distribution of random intercepts describes neither."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spotball_core.gaze.mixed.fitting import Fit
+from spotball_core.grid import FloatArray
+
+NODES = np.linspace(-10, 10, 101)
+"""Random intercepts, in logits, at which likelihoods are taken: beyond them all answers are the same anyway."""
+LEAST_SD = 0.2
+EVIDENCE = 10.0
+"""A difference of BIC from which evidence is called very strong (Kass and Raftery 1995)."""
+TROUGH = 0.75
+"""Two modes count where the density between them falls below this share of the lower one."""
+GAIN = 2.0
+"""How much log likelihood two components must gain over any distribution with one mode."""
+DECIDED = 0.6
+"""Levels of which so many have only one kind of answer leave nothing for a normal distribution to describe."""
+LEAST_END = 0.1
+ROUNDS = 1000
+PEAKS = range(10, 91, 2)
+"""Nodes that are tried as the one mode."""
+
+
+@dataclass(frozen=True)
+class Bimodality:
+    """Whether a group's levels fall in two clusters, and by what that is seen.
+
+    Attributes:
+        bimodal: the verdict.
+        group: whose intercepts.
+        evidence: how much better, in BIC, two normal components of one width describe the intercepts than one does.
+        modes: the components' means on the logit scale, less than the fit's linear predictor without the intercepts.
+        shares: of the levels in each component; they sum to 1.
+        sd: of each component.
+        always: share of levels whose answers are all yes.
+        never: share of levels whose answers are all no.
+    """
+
+    bimodal: bool
+    group: str
+    evidence: float
+    modes: tuple[float, float]
+    shares: tuple[float, float]
+    sd: float
+    always: float
+    never: float
+
+
+def bimodal(fit: Fit, group: str) -> Bimodality:
+    """Look for two clusters among the levels of a group, such as stimuli that a respondent always or never solves.
+
+    A mixed model takes random intercepts to be normal, and its coefficients then speak of the median level. With two
+    clusters there is nobody at the median. They are seen in either of two ways:
+
+    - Given all else in the fit, each level's likelihood as a function of its intercept is taken, and two normal
+      distributions of one width describe the intercepts far better (BIC lower by 10) than one, with a trough between
+      two modes; and they describe them better than any distribution with one mode, however skewed. This allows for
+      how little a few answers say about a level, unlike a histogram of rates.
+    - Six in ten of the levels or more have only one kind of answer, at least a tenth always and a tenth never.
+
+    Args:
+        fit: converged or not; `Chosen.full` is one with all groups.
+        group: one of those it was fitted with.
+
+    Raises:
+        OptionError: for a group that the fit has not.
+    """
+    code, levels = fit.codes(group), len(fit.modes[group])
+    curves = _curves(fit, group)
+    one = _fit_components(curves, np.array([0.0]), max(fit.sds[group], 0.5))
+    starts = (0.5, 1.0, 2.0)
+    two = max(
+        (_fit_components(curves, one.means + reach * max(one.sd, 1.0) * np.array([-1, 1]), 0.5) for reach in starts),
+        key=lambda found: found.log_likelihood,
+    )
+    evidence = 2 * (two.log_likelihood - one.log_likelihood) - 2 * np.log(levels)
+    yes = np.bincount(code, fit.data.successes, levels)
+    all_ = np.bincount(code, fit.data.trials, levels)
+    always, never = float(np.mean(yes == all_)), float(np.mean(yes == 0))
+    decided = always + never >= DECIDED and min(always, never) >= LEAST_END and float(np.median(all_)) >= 4
+    clusters = evidence > EVIDENCE and two.has_trough and two.log_likelihood > _one_mode(curves) + GAIN
+    order = np.argsort(two.means)
+    return Bimodality(
+        bimodal=bool(decided or clusters),
+        group=group,
+        evidence=float(evidence),
+        modes=(float(two.means[order[0]]), float(two.means[order[1]])),
+        shares=(float(two.shares[order[0]]), float(two.shares[order[1]])),
+        sd=two.sd,
+        always=always,
+        never=never,
+    )
+
+
+@dataclass(frozen=True)
+class _Components:
+    means: FloatArray
+    shares: FloatArray
+    sd: float
+    log_likelihood: float
+
+    @property
+    def has_trough(self) -> bool:
+        """Whether its density has two modes with a trough between them."""
+        fine = np.linspace(self.means.min() - self.sd, self.means.max() + self.sd, 400)
+        density = (self.shares * np.exp(-0.5 * ((fine[:, None] - self.means) / self.sd) ** 2)).sum(axis=1)
+        inner = density[1:-1]
+        peaks = np.flatnonzero((inner > density[:-2]) & (inner >= density[2:])) + 1
+        if len(peaks) < 2:
+            return False
+        between = density[peaks[0] : peaks[1] + 1]
+        return bool(between.min() < TROUGH * density[peaks].min())
+
+
+def _curves(fit: Fit, group: str) -> FloatArray:
+    """Each level's likelihood (levels, nodes) of its intercept, up to a factor of each level."""
+    code, levels = fit.codes(group), len(fit.modes[group])
+    without = fit.linear_predictor - fit.modes[group][code]
+    yes = np.bincount(code, fit.data.successes, levels)
+    fixed = np.bincount(code, fit.data.successes * without, levels)
+    odds = np.exp(np.clip(without, -500, 500))
+    logs = np.empty((levels, len(NODES)))
+    for j, node in enumerate(NODES):
+        no = fit.data.trials * np.log(1 + odds * np.exp(node))
+        logs[:, j] = fixed + yes * node - np.bincount(code, no, levels)
+    return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
+
+
+def _fit_components(curves: FloatArray, means: FloatArray, sd: float) -> _Components:
+    """Normal components of one width on the nodes, by expectation maximization from a start."""
+    shares = np.full(len(means), 1 / len(means))
+    before = -np.inf
+    for _ in range(ROUNDS):
+        density = np.exp(-0.5 * ((NODES[:, None] - means) / sd) ** 2)
+        density = shares * density / density.sum(axis=0)
+        mixed = curves @ density.sum(axis=1)
+        value = float(np.log(mixed).sum())
+        if value - before < 1e-3:
+            break
+        before = value
+        mass = density * (curves.T @ (1 / mixed))[:, None]  # expected levels at each node and component
+        counts = mass.sum(axis=0)
+        shares = counts / counts.sum()
+        means = NODES @ mass / np.maximum(counts, 1e-300)
+        sd = max(LEAST_SD, float(np.sqrt((mass * (NODES[:, None] - means) ** 2).sum() / counts.sum())))
+    return _Components(means, shares, sd, value)
+
+
+def _one_mode(curves: FloatArray) -> float:
+    """The highest log likelihood of a distribution of any shape with one mode: a mixture of steps that end in it."""
+    totals = np.concatenate([np.zeros((len(curves), 1)), np.cumsum(curves, axis=1)], axis=1)
+    best = -np.inf
+    for peak in PEAKS:
+        left = (totals[:, [peak + 1]] - totals[:, : peak + 1]) / np.arange(peak + 1, 0, -1)
+        right = (totals[:, peak + 2 :] - totals[:, [peak]]) / np.arange(2, len(NODES) - peak + 1)
+        steps = np.concatenate([left, right], axis=1)
+        weights = np.full(steps.shape[1], 1 / steps.shape[1])
+        before = -np.inf
+        for _ in range(ROUNDS):
+            mixed = steps @ weights
+            value = float(np.log(mixed).sum())
+            if value - before < 1e-2:
+                break
+            before = value
+            weights *= steps.T @ (1 / mixed) / len(steps)
+        best = max(best, value)
+    return best

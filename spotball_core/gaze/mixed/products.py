@@ -1,0 +1,39 @@
+"""Products of long arrays, in pieces so small that BLAS does not start threads for them.
+
+Its threads wait for each other longer than products of this size take, ten times as long where all cores are busy; and
+fits of several respondents run beside each other anyway.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spotball_core.grid import FloatArray
+
+PIECE = 200_000
+"""Multiplications in one call of BLAS: OpenBLAS starts threads from 262,144."""
+
+
+def dot(a: FloatArray, b: FloatArray) -> float:
+    """The sum of products of two long vectors."""
+    return float(np.einsum("i,i->", a, b))
+
+
+def across(a: FloatArray, b: FloatArray) -> FloatArray:
+    """a'b of two tall arrays (n, p) and (n, r): shape (p, r)."""
+    rows = PIECE // max(1, a.shape[1] * b.shape[1])
+    if rows < 16 or len(a) <= rows:
+        return np.asarray(a.T @ b)
+    whole = len(a) // rows * rows
+    pieces = a[:whole].reshape(-1, rows, a.shape[1]).transpose(0, 2, 1) @ b[:whole].reshape(-1, rows, b.shape[1])
+    return np.asarray(pieces.sum(axis=0) + a[whole:].T @ b[whole:])
+
+
+def along(a: FloatArray, b: FloatArray) -> FloatArray:
+    """ab of a tall array (n, p) and a small one (p, r): shape (n, r)."""
+    rows = PIECE // max(1, a.shape[1] * b.shape[1])
+    if rows < 16 or len(a) <= rows:
+        return np.asarray(a @ b)
+    whole = len(a) // rows * rows
+    pieces = (a[:whole].reshape(-1, rows, a.shape[1]) @ b).reshape(whole, b.shape[1])
+    return np.concatenate([pieces, a[whole:] @ b])

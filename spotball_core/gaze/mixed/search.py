@@ -1,0 +1,166 @@
+"""The search for the maximum of the marginal likelihood."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
+
+from spotball_core.gaze.mixed.laplace import Likelihood
+from spotball_core.grid import FloatArray
+
+SINGULAR = 1e-4
+"""A standard deviation below this, in logits, is none: lme4's tolerance."""
+NEAR = 0.05
+"""Below this it is tried whether none is as good."""
+ROUGH = 1e-3
+"""The gradient that ends the quasi-Newton search, in log likelihood a unit of scaled parameters."""
+FINE = 1e-10
+"""What a last Newton step may be expected to gain, in log likelihood."""
+ACCEPTED = 1e-6
+"""What a fit that converged may leave to be gained: less than a hundredth of a standard error."""
+DIFFERENCE = 1e-4
+"""Step of finite differences, in scaled parameters."""
+POLISHES = 10
+
+
+class Search:
+    """Maximizes over the standard deviations and the coefficients together.
+
+    A quasi-Newton search on parameters scaled so that all matter about as much, then Newton's with a Hessian from
+    differences of the gradient. The likelihood is even in each standard deviation, so that the search needs no bound.
+
+    Attributes:
+        theta: (k,) standard deviations at the maximum.
+        beta: (p,) coefficients.
+        value: the log likelihood there.
+        covariance: (p, p) of the coefficients; NaN where the Hessian has no inverse.
+    """
+
+    def __init__(
+        self, likelihood: Likelihood, none: FloatArray, start: tuple[FloatArray, FloatArray] | None = None
+    ) -> None:
+        """Start from deviations and coefficients, else from 1 and those of `none`, which a model without groups has."""
+        self._likelihood, self._none = likelihood, none
+        self.theta, self.beta = start or (np.ones(len(likelihood.data.sizes)), none)
+        self.value = -np.inf
+        self.covariance = np.full((len(none), len(none)), np.nan)
+        self._free = np.ones(len(self.theta), dtype=bool)
+
+    def run(self) -> str:
+        """Search, and say what is wrong: nothing is an empty message.
+
+        Raises:
+            NoModeError: if the random effects' mode cannot be found on the way.
+        """
+        self._scale()
+        self._quasi_newton()
+        self._drop_zeros()
+        self._compare_with_none()
+        message = self._newton()
+        self.theta = np.abs(self.theta)
+        self.value, _ = self._likelihood(self.theta, self.beta)
+        return message
+
+    def _scale(self) -> None:
+        """Take as units what one standard error will be, roughly."""
+        hessian = self._likelihood.at_mode(self.theta, self.beta)[1]
+        inverse = self._likelihood.parts(hessian.leverages()[1])
+        self._theta_units = np.array([1 / np.sqrt(2 * np.sum((1 - part) ** 2) + 1) for part in inverse])
+        information = self._likelihood.information(self.theta, self.beta)
+        lower = np.linalg.cholesky(information + 1e-10 * np.diag(np.diag(information)))
+        self._beta_units = solve_triangular(lower, np.eye(len(lower)), lower=True).T
+
+    def _at(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Minus log likelihood and gradient by the scaled steps from theta and beta; fixed ones have no part in x."""
+        theta, beta = self._moved(x)
+        value, slope = self._likelihood(theta, beta)
+        k = len(theta)
+        by_theta = (slope[:k] * self._theta_units)[self._free]
+        return -value, -np.concatenate([by_theta, self._beta_units.T @ slope[k:]])
+
+    def _moved(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        free = int(self._free.sum())
+        theta = self.theta.copy()
+        theta[self._free] += self._theta_units[self._free] * x[:free]
+        return theta, self.beta + self._beta_units @ x[free:]
+
+    def _origin(self) -> FloatArray:
+        return np.zeros(int(self._free.sum()) + len(self.beta))
+
+    def _quasi_newton(self) -> None:
+        found = minimize(self._at, self._origin(), jac=True, method="BFGS", options={"gtol": ROUGH, "maxiter": 500})
+        self.theta, self.beta = self._moved(found.x)
+        self.value = -float(found.fun)
+
+    def _drop_zeros(self) -> None:
+        """Fix at 0 what is a maximum there; search again from afar if the search only stuck there."""
+        for k in np.flatnonzero(np.abs(self.theta) < NEAR):
+            trial = self.theta.copy()
+            trial[k] = 0.0
+            value, _ = self._likelihood(trial, self.beta)
+            trial[k] = 10 * SINGULAR
+            _, slope = self._likelihood(trial, self.beta)
+            falls = slope[k] <= 0
+            if falls and value > self.value - 1e-4:
+                self.theta[k], self._free[k] = 0.0, False
+            elif not falls and np.abs(self.theta[k]) < 10 * SINGULAR:
+                self.theta[k] = 2 * NEAR
+                self._quasi_newton()
+
+    def _compare_with_none(self) -> None:
+        """Where answers are few, none of the groups may be likelier than the maximum that was found."""
+        zero = np.zeros(len(self.theta))
+        value, _ = self._likelihood(zero, self._none)
+        if value > self.value:
+            self.theta, self.beta, self.value, self._free = zero, self._none, value, zero.astype(bool)
+
+    def _newton(self) -> str:
+        """Newton's steps, by absolute eigenvalues where the Hessian has negative ones; one Hessian serves for three."""
+        decrement, positive = np.inf, False
+        for _ in range(POLISHES):
+            value, slope = self._at(self._origin())
+            eigenvalues, axes = np.linalg.eigh(self._hessian(slope))
+            size = np.maximum(np.abs(eigenvalues), 1e-6 * np.abs(eigenvalues).max())
+            inverse = (axes / size) @ axes.T
+            positive = bool((eigenvalues == size).all())
+            if positive:
+                self._keep(inverse)
+            for _ in range(3 if positive else 1):
+                step = -inverse @ slope
+                decrement = float(-slope @ step)
+                if decrement < FINE:
+                    break
+                lower = self._descend(value, step)
+                if lower is None:
+                    break
+                value, slope = lower
+            if positive and decrement < FINE:
+                return ""
+        if not positive:
+            return "the Hessian is not positive definite: this is no maximum"
+        return "" if decrement < ACCEPTED else f"the search ended with {decrement:.2g} of log likelihood to be gained"
+
+    def _hessian(self, slope: FloatArray) -> FloatArray:
+        origin = self._origin()
+        rows = []
+        for i in range(len(origin)):
+            step = origin.copy()
+            step[i] = DIFFERENCE
+            rows.append((self._at(step)[1] - slope) / DIFFERENCE)
+        hessian = np.array(rows)
+        return (hessian + hessian.T) / 2
+
+    def _descend(self, value: float, step: FloatArray) -> tuple[float, FloatArray] | None:
+        """Go a step, or that part of it that loses nothing; what is found there, or None where no part does."""
+        for _ in range(30):
+            found = self._at(step)
+            if found[0] <= value + 1e-12 * abs(value):
+                self.theta, self.beta = self._moved(step)
+                return found
+            step = step / 2
+        return None
+
+    def _keep(self, inverse: FloatArray) -> None:
+        free = int(self._free.sum())
+        self.covariance = self._beta_units @ inverse[free:, free:] @ self._beta_units.T

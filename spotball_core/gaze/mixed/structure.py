@@ -1,0 +1,148 @@
+"""Which random intercepts, and does a term matter?"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import chi2 as chi_squared
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.mixed.designs import Design
+from spotball_core.gaze.mixed.fitting import Fit, fit, refit
+from spotball_core.gaze.mixed.search import SINGULAR
+
+AS_GOOD = 1e-4
+"""A structure whose log likelihood is this near to that of a larger one cannot be beaten by others of its size."""
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A random structure that was tried and not kept.
+
+    Attributes:
+        groups: whose intercepts it had.
+        reason: why it was dropped.
+        log_likelihood: that it came to.
+    """
+
+    groups: tuple[str, ...]
+    reason: str
+    log_likelihood: float
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A fit with the most complex random structure that can be had, and what was tried before.
+
+    Attributes:
+        fit: as chosen.
+        full: with all groups, whether or not it is what was chosen.
+        groups: whose intercepts the chosen one has; none of an ordinary logistic regression.
+        dropped: what was tried and not kept, in order.
+    """
+
+    fit: Fit
+    full: Fit
+    groups: tuple[str, ...]
+    dropped: tuple[Dropped, ...]
+
+
+def choose(
+    y: ArrayLike,
+    design: Design,
+    groups: Mapping[str, ArrayLike],
+    *,
+    weights: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+) -> Chosen:
+    """Fit with as many random intercepts as converge and are not singular.
+
+    All groups first, then all sets of one fewer, and so on; of sets of one size the likeliest is taken. Without any
+    group left it is an ordinary logistic regression, which may not converge either: its own fit says so.
+
+    Args:
+        y: as for `fit`, as are the others.
+        design: fixed effects, the same in all.
+        groups: of the most complex structure.
+        weights: numbers of trials.
+        offset: added to the linear predictor.
+
+    Raises:
+        OptionError: as `fit` does.
+    """
+    full = fit(y, design, groups, weights=weights, offset=offset)
+    dropped: list[Dropped] = []
+    for size in range(len(groups), -1, -1):
+        kept: Fit | None = None
+        for names in _by_promise(full, size):
+            found = full if size == len(groups) else refit(full, names)
+            if size and (reason := _reason(found)):
+                dropped.append(Dropped(names, reason, found.log_likelihood))
+            elif kept is None:
+                kept = found
+            else:
+                worse, kept = sorted((kept, found), key=lambda each: each.log_likelihood)
+                dropped.append(Dropped(tuple(worse.sds), f"{', '.join(kept.sds)} is likelier", worse.log_likelihood))
+            if kept and full.converged and kept.log_likelihood > full.log_likelihood - AS_GOOD:
+                break
+        if kept:
+            return Chosen(kept, full, tuple(kept.sds), tuple(dropped))
+    raise AssertionError("an ordinary logistic regression is always kept")
+
+
+def _by_promise(full: Fit, size: int) -> list[tuple[str, ...]]:
+    """All sets of so many groups, first those that leave out the groups with the smallest intercepts."""
+    sets = itertools.combinations(full.sds, size)
+    return sorted(sets, key=lambda kept: sum(sd**2 for name, sd in full.sds.items() if name not in kept))
+
+
+def _reason(found: Fit) -> str:
+    if not found.converged:
+        return f"did not converge: {found.message}"
+    if found.singular:
+        none = [name for name, sd in found.sds.items() if sd < SINGULAR]
+        return f"singular: {', '.join(none)} has no variance"
+    return ""
+
+
+class LikelihoodRatio(NamedTuple):
+    """A likelihood-ratio test: chi2 with df degrees of freedom, and p."""
+
+    chi2: float
+    df: int
+    p: float
+
+
+def likelihood_ratio(smaller: Fit, larger: Fit) -> LikelihoodRatio:
+    """Test whether a model says more than one that is part of it.
+
+    The models must be nested, which is not looked at. For a random intercept more, the test is conservative, since a
+    standard deviation cannot be below 0.
+
+    Args:
+        smaller: fit with fewer parameters.
+        larger: fit to the same answers.
+
+    Raises:
+        OptionError: for different answers, or a larger model that has no more parameters.
+    """
+    same = all(
+        np.array_equal(a, b)
+        for a, b in (
+            (smaller.data.successes, larger.data.successes),
+            (smaller.data.trials, larger.data.trials),
+            (smaller.data.offset, larger.data.offset),
+        )
+    )
+    if not same:
+        raise OptionError("a likelihood-ratio test is of two fits to the same answers")
+    df = larger.parameters - smaller.parameters
+    if df < 1:
+        raise OptionError(f"the larger model has {larger.parameters} parameters, the smaller {smaller.parameters}")
+    chi2 = max(0.0, 2 * (larger.log_likelihood - smaller.log_likelihood))
+    return LikelihoodRatio(chi2, df, float(chi_squared.sf(chi2, df)))

@@ -1,0 +1,240 @@
+"""Tests that need no model: of means, of shares, and of many p values at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import FloatArray
+from spotball_core.stats.permutation import holm
+
+if TYPE_CHECKING:
+    from spotball_core.schema.report import Interval
+
+Sides = Literal["two-sided", "greater"]
+
+Multiplicity = Literal["none", "holm"]
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean, or a difference of means, with Student's test that it is 0.
+
+    Attributes:
+        estimate: the mean or the difference.
+        se: its standard error.
+        t: their ratio; None where nothing varies.
+        df: degrees of freedom.
+        p: of the test, on the sides asked for.
+        ci95: two-sided interval; None where nothing varies.
+        n: how many values, or of the smaller group.
+    """
+
+    estimate: float
+    se: float
+    t: float | None
+    df: float
+    p: float
+    ci95: Interval | None
+    n: int
+
+
+def one_sample(values: ArrayLike, null: float = 0.0, sides: Sides = "two-sided") -> Mean | None:
+    """Student's test of one mean; None for fewer than two values.
+
+    Where all values are equal and differ from the null, p is 0 (or 1 on the other side): nothing speaks for chance.
+
+    Args:
+        values: shape (n,).
+        null: the mean under the null hypothesis; the estimate is the difference from it.
+        sides: `greater` asks whether the mean is above.
+
+    Examples:
+        >>> found = one_sample([1.0, 2.0, 3.0])
+        >>> round(found.t, 3), round(found.p, 3)
+        (3.464, 0.074)
+    """
+    x = np.asarray(values, dtype=float)
+    if len(x) < 2:
+        return None
+    return _student(float(x.mean() - null), float(x.std(ddof=1) / np.sqrt(len(x))), len(x) - 1, len(x), sides)
+
+
+def welch(a: ArrayLike, b: ArrayLike) -> Mean | None:
+    """Welch's two-sided test of mean(a) - mean(b); None where either has fewer than two values.
+
+    Args:
+        a: shape (n,).
+        b: shape (m,).
+    """
+    x, y = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if min(len(x), len(y)) < 2:
+        return None
+    u, v = x.var(ddof=1) / len(x), y.var(ddof=1) / len(y)
+    df = (u + v) ** 2 / (u * u / (len(x) - 1) + v * v / (len(y) - 1)) if u + v else float(len(x) + len(y) - 2)
+    return _student(float(x.mean() - y.mean()), float(np.sqrt(u + v)), float(df), min(len(x), len(y)), "two-sided")
+
+
+def regression_slope(x: ArrayLike, y: ArrayLike, others: Sequence[ArrayLike] = ()) -> Mean | None:
+    """The slope of a straight line through y by x, beside other columns, with the two-sided test that it is 0.
+
+    Args:
+        x: shape (n,).
+        y: shape (n,).
+        others: more columns, each of shape (n,); those that say nothing new are left out.
+
+    Returns:
+        None for fewer values than columns, or where x does not vary beside the others.
+    """
+    from scipy.linalg import qr
+
+    mine = np.asarray(x, dtype=float)
+    columns = [np.ones(len(mine)), *(np.asarray(column, dtype=float) for column in others)]
+    rest = np.column_stack(columns)
+    basis, triangle, _ = qr(rest, mode="economic", pivoting=True)
+    rank = int((np.abs(np.diag(triangle)) > 1e-10 * abs(triangle[0, 0])).sum())
+    basis = basis[:, :rank]
+    left = mine - basis @ (basis.T @ mine)
+    outcome = np.asarray(y, dtype=float)
+    outcome = outcome - basis @ (basis.T @ outcome)
+    df, spread = len(mine) - rank - 1, float(left @ left)
+    if df < 1 or spread < 1e-10 * max(1.0, float(mine @ mine)):
+        return None
+    slope = float(left @ outcome) / spread
+    residual = outcome - slope * left
+    return _student(slope, float(np.sqrt(residual @ residual / df / spread)), df, len(mine), "two-sided")
+
+
+def _student(estimate: float, se: float, df: float, n: int, sides: Sides) -> Mean:
+    from scipy import stats
+
+    if se <= 1e-12 * max(1.0, abs(estimate)):
+        clear = estimate > 1e-12 if sides == "greater" else abs(estimate) > 1e-12
+        return Mean(estimate, 0.0, None, df, 0.0 if clear else 1.0, None, n)
+    t = estimate / se
+    p = float(stats.t.sf(t, df)) if sides == "greater" else float(2 * stats.t.sf(abs(t), df))
+    half = float(stats.t.ppf(0.975, df)) * se
+    return Mean(estimate, se, t, df, p, (estimate - half, estimate + half), n)
+
+
+@dataclass(frozen=True)
+class Proportions:
+    """A test of shares.
+
+    Attributes:
+        estimate: the share less what it is compared with.
+        z: standardized; None where nothing can vary.
+        p: two-sided.
+    """
+
+    estimate: float
+    z: float | None
+    p: float
+
+
+def proportion_z(successes: float, n: int, chance: float) -> Proportions:
+    r"""Two-sided z test of a share against a known chance: $z = (\hat p - p_0) / \sqrt{p_0 (1 - p_0) / n}$.
+
+    Args:
+        successes: how many.
+        n: of how many; at least 1.
+        chance: above 0 and below 1.
+
+    Examples:
+        >>> round(proportion_z(60, 100, 0.5).p, 4)
+        0.0455
+    """
+    if n < 1 or not 0 < chance < 1:
+        raise OptionError(f"a share of {n} trials cannot be tested against a chance of {chance:g}")
+    return _normal(successes / n - chance, float(np.sqrt(chance * (1 - chance) / n)))
+
+
+def two_proportions(successes_a: float, n_a: int, successes_b: float, n_b: int) -> Proportions:
+    r"""Two-sided z test of two shares with a pooled variance, such as accuracies at two resolutions.
+
+    $z = (\hat p_a - \hat p_b) / \sqrt{\hat p (1 - \hat p) (1/n_a + 1/n_b)}$ with the share of both together.
+
+    Args:
+        successes_a: how many of the first.
+        n_a: of how many.
+        successes_b: how many of the second.
+        n_b: of how many.
+
+    Examples:
+        >>> round(two_proportions(39, 100, 45, 100).p, 3)
+        0.39
+    """
+    if min(n_a, n_b) < 1:
+        raise OptionError(f"shares of {n_a} and {n_b} trials cannot be compared")
+    pooled = (successes_a + successes_b) / (n_a + n_b)
+    return _normal(
+        successes_a / n_a - successes_b / n_b, float(np.sqrt(max(pooled * (1 - pooled), 0.0) * (1 / n_a + 1 / n_b)))
+    )
+
+
+def _normal(estimate: float, se: float) -> Proportions:
+    from scipy import stats
+
+    if se <= 1e-12:
+        return Proportions(estimate, None, 0.0 if abs(estimate) > 1e-12 else 1.0)
+    return Proportions(estimate, estimate / se, float(2 * stats.norm.sf(abs(estimate / se))))
+
+
+def sum_of_chances(groups: Sequence[tuple[int, float]]) -> FloatArray:
+    """The distribution of how many of independent trials succeed, whose chances differ from group to group.
+
+    Args:
+        groups: how many trials, and the chance of each.
+
+    Returns:
+        Shape (n + 1,), the probability of 0, 1, ..., n successes.
+
+    Examples:
+        >>> sum_of_chances([(1, 0.5), (1, 0.25)]).round(3).tolist()
+        [0.375, 0.5, 0.125]
+    """
+    from scipy import stats
+    from scipy.signal import fftconvolve
+
+    found = np.ones(1)
+    for n, chance in groups:
+        mine = stats.binom.pmf(np.arange(n + 1), n, chance)
+        # Direct sums where they are few; they are exact also far out in the tails.
+        found = np.convolve(found, mine) if min(len(found), len(mine)) < 5000 else fftconvolve(found, mine)
+    return np.asarray(np.clip(found, 0, 1))
+
+
+def exact_p(successes: int, groups: Sequence[tuple[int, float]], sides: Sides = "two-sided") -> float:
+    """The exact p value of so many successes under chance.
+
+    Two-sided: the probability of all numbers of successes that are no more likely than this one, as the exact binomial
+    test has it, which it is where all chances are equal.
+
+    Args:
+        successes: how many.
+        groups: how many trials, and the chance of each.
+        sides: `greater` asks for as many or more.
+
+    Examples:
+        >>> round(exact_p(8, [(10, 0.5)]), 4)
+        0.1094
+    """
+    chances = sum_of_chances(groups)
+    if sides == "greater":
+        return float(min(1.0, chances[successes:].sum()))
+    return float(min(1.0, chances[chances <= chances[successes] * (1 + 1e-7)].sum()))
+
+
+def adjusted(p: Sequence[float], multiplicity: Multiplicity) -> list[float]:
+    """P values for several tests at once: as they are, or Holm's step-down.
+
+    Examples:
+        >>> [round(value, 4) for value in adjusted([0.01, 0.04, 0.03], "holm")]
+        [0.03, 0.06, 0.06]
+    """
+    return holm(p) if multiplicity == "holm" else list(p)

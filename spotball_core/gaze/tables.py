@@ -1,0 +1,184 @@
+"""The analysis as text: on a terminal, as Markdown. Both carry the signature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spotball_core.gaze.analysis import GazeReport, RespondentResult
+from spotball_core.gaze.battery.findings import QUESTIONS, Finding
+from spotball_core.gaze.battery.performance import PUBLISHED
+from spotball_core.gaze.checks import Effect
+from spotball_core.report.numbers import interval, number
+from spotball_core.report.tables import Titled, tables_as_markdown, tables_as_text
+from spotball_core.schema.report import Interval
+from spotball_core.stats.wording import say_p
+
+MARKS = {True: "+", False: "-", None: "?"}
+PUBLISHED_NAME = "people (published)"
+CHANCE_NAME = "guessing"
+
+
+def to_text(report: GazeReport, *, to_terminal: bool = False) -> str:
+    """The report as tables in text: as wide as they need, or as the terminal that standard output is."""
+    return tables_as_text(tables(report), "\n".join(foot(report)), to_terminal=to_terminal)
+
+
+def to_markdown(report: GazeReport) -> str:
+    """The report as Markdown tables, with the signature at the foot."""
+    return tables_as_markdown(tables(report), "\n".join(foot(report)))
+
+
+def tables(report: GazeReport) -> Iterator[Titled]:
+    """Tables 1 and 2 for the data at hand, every test's numbers, and the other checks."""
+    yield _accuracy(report)
+    yield _types(report)
+    yield _numbers(report)
+    yield from _fleet(report)
+    yield from _checks(report)
+
+
+def mark(finding: Finding) -> str:
+    """A verdict in a table; of Test 4, what it speaks for."""
+    return finding.supports or MARKS[finding.verdict]
+
+
+def sizes(report: GazeReport) -> list[str]:
+    """All numbers of objects, in order."""
+    return sorted({n for result in report.respondents for n in result.accuracy}, key=int)
+
+
+def scaled(value: float) -> str:
+    """An estimate as it stands in a table."""
+    return f"{value:+.3f}"
+
+
+def ends(ci95: Interval | None) -> str:
+    """Its interval."""
+    return f"[{ci95[0]:+.3f}, {ci95[1]:+.3f}]" if ci95 else ""
+
+
+def foot(report: GazeReport) -> Iterator[str]:
+    """What stands beneath the tables."""
+    yield from (f"warning: {warning}" for warning in report.warnings)
+    yield "+ yes, - no, ? no answer; [95% interval: over photos, of estimates by Wald or Student]"
+    yield report.signature
+
+
+def _accuracy(report: GazeReport) -> Titled:
+    columns = sizes(report)
+    heads = ["respondent", "trials", "unmatched", *(f"{n} objects (%)" for n in columns)]
+    rows = [
+        [
+            result.respondent + ("" if result.accuracy_of == "natural" else " (all conditions)"),
+            f"{result.n_trials:,}",
+            f"{result.n_unmatched:,}",
+            *(_share(result, n) for n in columns),
+        ]
+        for result in report.respondents
+    ]
+    published = [f"{100 * PUBLISHED[int(n)]:.0f}" if int(n) in PUBLISHED else "" for n in columns]
+    rows += [
+        [PUBLISHED_NAME, "", "", *published],
+        [CHANCE_NAME, "", "", *(f"{100 / int(n):.1f}" for n in columns)],
+    ]
+    return "Table 1: accuracy in the natural condition", 1, heads, rows
+
+
+def _share(result: RespondentResult, n: str) -> str:
+    if n not in result.accuracy:
+        return "-"
+    return f"{number(result.accuracy[n], 'share')}\n{interval(result.accuracy_ci95[n], 'share')}".rstrip()
+
+
+def _types(report: GazeReport) -> Titled:
+    heads = ["respondent", "type", *(f"Test {key}" if key[0].isdigit() else key for key in QUESTIONS)]
+    rows = [
+        [result.respondent, result.type, *(mark(finding) for finding in result.tests.values())]
+        for result in report.respondents
+    ]
+    return "Table 2: types and tests", 2, heads, rows
+
+
+def _numbers(report: GazeReport) -> Titled:
+    heads = ["respondent", "test", "estimate of", "verdict", "estimate", "p", "method"]
+    rows = [
+        [
+            result.respondent,
+            key,
+            finding.scale or finding.reason or "-",
+            mark(finding),
+            "-" if finding.estimate is None else f"{scaled(finding.estimate)}\n{ends(finding.ci95)}".rstrip(),
+            _p(finding),
+            finding.method or "-",
+        ]
+        for result in report.respondents
+        for key, finding in result.tests.items()
+    ]
+    return "Every test", 3, heads, rows
+
+
+def _p(finding: Finding) -> str:
+    if finding.p is None:
+        return "-"
+    raw = say_p(finding.p).removeprefix("= ")
+    return raw if finding.p_adjusted is None else f"{raw}\nadjusted {say_p(finding.p_adjusted).removeprefix('= ')}"
+
+
+def _fleet(report: GazeReport) -> Iterator[Titled]:
+    found = report.fleet.against_chance
+    if len(found.respondents) > 1:
+        n = len(found.respondents)
+        told = "; ".join(f"{way.replace('_', ', ').title()}: {k}" for way, k in found.not_above.items())
+        heads = ["respondent", "trials", "accuracy (%)", "chance (%)", "z", "p", "Holm", "exact p", "exact, Holm"]
+        rows = [
+            [
+                one.respondent,
+                f"{one.n_trials:,}",
+                number(one.accuracy, "share"),
+                number(one.chance, "share"),
+                "-" if one.z is None else f"{one.z:.2f}",
+                *(say_p(p).removeprefix("= ") for p in (one.p, one.p_holm, one.p_exact, one.p_exact_holm)),
+            ]
+            for one in found.respondents
+        ]
+        yield f"Against guessing, all conditions; of {n} not above it: {told}", 1, heads, rows
+    if report.fleet.trends:
+        heads = ["accuracy by", "models", "left out", "slope", "p", "r", "rho", "p of rho"]
+        rows = [
+            [
+                one.of,
+                str(one.n),
+                str(one.n_left_out),
+                f"{scaled(one.slope)}\n{ends(one.ci95)}",
+                say_p(one.p).removeprefix("= "),
+                f"{one.r:.2f}",
+                f"{one.rho:.2f}",
+                say_p(one.p_rho).removeprefix("= "),
+            ]
+            for one in report.fleet.trends
+        ]
+        yield "Newer and larger models", 1, heads, rows
+    if two := report.fleet.compared:
+        row = [two.a, two.b, number(two.accuracy_a, "share"), number(two.accuracy_b, "share")]
+        row += ["-" if two.z is None else f"{two.z:.2f}", say_p(two.p).removeprefix("= ")]
+        yield "Two respondents", 2, ["a", "b", "accuracy of a (%)", "accuracy of b (%)", "z", "p"], [row]
+
+
+def _checks(report: GazeReport) -> Iterator[Titled]:
+    rows = []
+    for result in report.respondents:
+        found: list[Effect | None] = [*result.checks.sites, result.checks.response_time, result.checks.hint]
+        rows += [
+            [
+                result.respondent,
+                one.of,
+                f"{scaled(one.estimate)}\n{ends(one.ci95)}".rstrip(),
+                one.scale,
+                say_p(one.p).removeprefix("= "),
+                one.method,
+            ]
+            for one in found
+            if one is not None
+        ]
+    if rows:
+        yield "Other checks", 2, ["respondent", "check", "estimate", "of", "p", "method"], rows

@@ -1,0 +1,48 @@
+"""One process at a time has a folder, by a lock that the system lets go of when the process ends, however it ends."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from spotball_core.errors import MissingExtraError, OptionError
+
+
+def locked(path: Path, taken: Callable[[], str], *, what: str, extra: str) -> Any:
+    """A lock that is held; `release` lets go of it.
+
+    Args:
+        path: the lock's file.
+        taken: what to say if another process has it.
+        what: what needs the lock, as the error about a missing package calls it.
+        extra: the extra that brings the package.
+
+    Raises:
+        OptionError: if another process has it.
+        MissingExtraError: without filelock.
+    """
+    try:
+        from filelock import FileLock, Timeout
+    except ImportError as error:
+        raise MissingExtraError(what, extra) from error
+
+    lock = FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise OptionError(taken()) from None
+    return lock
+
+
+def holder(path: Path) -> str:
+    """Who last started what keeps its `sessions` in an SQLite file, as far as it can be told."""
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            row = connection.execute("SELECT pid, host, started FROM sessions ORDER BY session DESC").fetchone()
+    except sqlite3.Error:
+        # It has only just begun, and has made nothing yet.
+        row = None
+    return f"process {row[0]} on {row[1]}, since {row[2]}" if row else "another process"

@@ -1,0 +1,127 @@
+"""What keeps a page that this package serves safe: headers, where requests come from, how large they are; a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from spotball_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from starlette.datastructures import Headers
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+"""With every answer; nothing is taken from, told to, or framed by another site."""
+
+NO_STORE = "no-store"
+
+BODY_SECONDS = 30.0
+"""For a request's body to come."""
+
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
+
+
+class RefusedError(Exception):
+    """A request that is not answered as it was meant.
+
+    Attributes:
+        status: of HTTP.
+        retry_after: seconds after which it may be sent again.
+    """
+
+    def __init__(self, status: int, why: str, *, retry_after: int | None = None) -> None:
+        self.status, self.retry_after = status, retry_after
+        super().__init__(why)
+
+
+class SafeHeaders:
+    """An app whose every answer has `HEADERS`, and is not stored unless it says how."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._fixed = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = list(message["headers"])
+                if all(name != b"cache-control" for name, _ in headers):
+                    headers.append((b"cache-control", NO_STORE.encode()))
+                message = {**message, "headers": [*headers, *self._fixed]}
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+
+def check_origin(headers: Headers) -> None:
+    """RefusedError unless a request that changes something is of JSON, and of our own page.
+
+    Another site's page cannot send JSON without asking first, and browsers say where a request comes from.
+    """
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise RefusedError(415, "the content type must be application/json")
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+        raise RefusedError(403, "this request comes from another site")
+    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise RefusedError(403, "this request comes from another site")
+
+
+async def read_body(request: Request, most: int) -> bytes:
+    """A request's body; RefusedError if it is larger, or does not come."""
+    if request.headers.get("content-length", "0").isdigit() and int(request.headers.get("content-length", "0")) > most:
+        raise RefusedError(413, f"more than {most} bytes")
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise RefusedError(413, f"more than {most} bytes")
+                parts.append(part)
+    except TimeoutError:
+        raise RefusedError(408, "the request did not come to its end") from None
+    return b"".join(parts)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens; OptionError if the address is taken or is none."""
+    # Named as TCP, so that asyncio knows to send small answers at once: else some would wait 40 ms for the last one's
+    # acknowledgement.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":
+            # Not on Windows, where it would let another process take the port, too.
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise OptionError(f"--host {host} --port {port}: {error.strerror or error}") from error
+    return listener
+
+
+def shown(at: socket.socket) -> str:
+    """A listening socket's address."""
+    host, port = at.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"

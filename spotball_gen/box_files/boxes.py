@@ -1,0 +1,90 @@
+"""What is read of a box, whatever the format, and how it gets into an item's image."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from spotball_core.errors import InputError, Problem
+from spotball_gen.items import Box, Label
+
+EXPECTED_SCORE = "a number from 0 to 1"
+
+
+@dataclass(frozen=True, slots=True)
+class FileBox:
+    """A box in a file.
+
+    Attributes:
+        corners: (x1, y1, x2, y2).
+        category: what is in it, as the file calls it.
+        score: from 0 to 1.
+        of: width and height of the picture, in the same unit; None: in pixels of what it was found in.
+    """
+
+    corners: tuple[float, float, float, float]
+    category: str
+    score: float = 1.0
+    of: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What of a picture is in an item's image.
+
+    Attributes:
+        size: the picture's width and height, in pixels.
+        window: (x1, y1, x2, y2) of it is in the image; it may be larger than the picture.
+        image: the image's width and height.
+    """
+
+    size: tuple[float, float]
+    window: tuple[float, float, float, float]
+    image: tuple[float, float]
+
+    def box(self, box: FileBox, label: Label) -> Box | None:
+        """The box in the image, cut at its edges; None if nothing of it is there.
+
+        Examples:
+            >>> view = View((1920, 1080), (240, 0, 1680, 1080), (640, 480))
+            >>> view.box(FileBox((0.5, 0.5, 0.75, 0.75), "0", of=(1, 1)), "ball").corners
+            (320.0, 240.0, 533.3333333333334, 360.0)
+            >>> view.box(FileBox((0, 0, 240, 1080), "0"), "ball")
+        """
+        (x1, x2), (y1, y2) = (self._along(axis, box) for axis in (0, 1))
+        return None if x1 >= x2 or y1 >= y2 else Box(x1, y1, x2, y2, box.score, label)
+
+    def _along(self, axis: int, box: FileBox) -> tuple[float, ...]:
+        unit = self.size[axis] / box.of[axis] if box.of else 1.0
+        start, end, most = self.window[axis], self.window[axis + 2], self.image[axis]
+        edges = ((box.corners[side] * unit - start) * most / (end - start) for side in (axis, axis + 2))
+        return tuple(min(max(edge, 0.0), most) for edge in edges)
+
+
+def number(text: str) -> float | None:
+    """The number that a text is; None for anything else, and for one that is not finite.
+
+    Examples:
+        >>> number(" 1.5 "), number("1e400"), number("one")
+        (1.5, None, None)
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text file.
+
+    Raises:
+        InputError: if there is none that can be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig").split("\n")
+    except FileNotFoundError:
+        raise InputError([Problem(str(path), None, "file", "nothing there", "a file of boxes")]) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error

@@ -1,0 +1,125 @@
+"""COCO's JSON: `images`, `categories` and `annotations` with `bbox` as left, top, width and height in pixels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveInt, ValidationError
+
+from spotball_core.errors import InputError, Problem
+from spotball_gen.box_files.boxes import FileBox, read_lines
+
+M = TypeVar("M", bound=BaseModel)
+
+_Id = int | str
+_Length = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class _Picture(_Entry):
+    id: _Id
+    file_name: str
+    width: PositiveInt
+    height: PositiveInt
+
+
+class _Category(_Entry):
+    id: _Id
+    name: str
+
+
+class _Annotation(_Entry):
+    image_id: _Id
+    category_id: _Id
+    bbox: tuple[FiniteFloat, FiniteFloat, _Length, _Length]
+    score: float = Field(1.0, ge=0, le=1)
+    iscrowd: int = 0
+
+
+def read_coco(path: Path) -> Mapping[str, tuple[FileBox, ...]]:
+    """The boxes of each image by its file's name without suffix; what is marked as a crowd is left out.
+
+    Raises:
+        InputError: naming all that is wrong with the file.
+    """
+    return _Reading(path).boxes()
+
+
+class _Reading:
+    """One file being read; collects what is wrong with it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._problems: list[Problem] = []
+
+    def boxes(self) -> Mapping[str, tuple[FileBox, ...]]:
+        data = self._data()
+        pictures = self._by_id(self._entries(_Picture, data, "images"), "images")
+        categories = self._by_id(self._entries(_Category, data, "categories"), "categories")
+        names = {ident: str(PurePosixPath(picture.file_name).with_suffix("")) for ident, picture in pictures.items()}
+        self._check_once(names)
+        found: dict[_Id, list[FileBox]] = {ident: [] for ident in pictures}
+        for number, entry in self._entries(_Annotation, data, "annotations"):
+            if entry.image_id not in pictures:
+                self._wrong(f"annotations.{number}.image_id", repr(entry.image_id), "the id of one of the images")
+            elif entry.category_id not in categories:
+                self._wrong(f"annotations.{number}.category_id", repr(entry.category_id), "that of a category")
+            elif not entry.iscrowd:
+                x, y, width, height = entry.bbox
+                picture, name = pictures[entry.image_id], categories[entry.category_id].name
+                size = float(picture.width), float(picture.height)
+                found[entry.image_id].append(FileBox((x, y, x + width, y + height), name, entry.score, size))
+        if self._problems:
+            raise InputError(self._problems)
+        return {names[ident]: tuple(boxes) for ident, boxes in found.items()}
+
+    def _data(self) -> dict[str, object]:
+        try:
+            data = json.loads("\n".join(read_lines(self._path)))
+        except json.JSONDecodeError as error:
+            raise InputError([Problem(str(self._path), error.lineno, "file", error.msg, "JSON")]) from error
+        if not isinstance(data, dict):
+            told = "an object with images, categories and annotations"
+            raise InputError([Problem(str(self._path), None, "file", f"a {type(data).__name__}", told)])
+        return data
+
+    def _entries(self, model: type[M], data: dict[str, object], part: str) -> list[tuple[int, M]]:
+        entries = data.get(part)
+        if not isinstance(entries, list):
+            self._wrong(part, "nothing" if entries is None else type(entries).__name__, "a list")
+            return []
+        read = []
+        for number, entry in enumerate(entries):
+            try:
+                read.append((number, model.model_validate(entry)))
+            except ValidationError as error:
+                for detail in error.errors(include_url=False):
+                    field = ".".join([part, str(number), *(str(step) for step in detail["loc"])])
+                    found = "nothing" if detail["type"] == "missing" else repr(detail["input"])[:80]
+                    self._wrong(field, found, detail["msg"])
+        return read
+
+    def _by_id(self, entries: list[tuple[int, M]], part: str) -> dict[_Id, M]:
+        known: dict[_Id, M] = {}
+        for number, entry in entries:
+            ident: _Id = entry.id  # type: ignore[attr-defined]
+            if ident in known:
+                self._wrong(f"{part}.{number}.id", repr(ident), "each id once")
+            known[ident] = entry
+        return known
+
+    def _check_once(self, names: Mapping[_Id, str]) -> None:
+        first: dict[str, _Id] = {}
+        for ident, name in names.items():
+            if name in first:
+                self._wrong("images", f"{name!r} of the images {first[name]} and {ident}", "each file name once")
+            first[name] = ident
+
+    def _wrong(self, field: str, found: str, expected: str) -> None:
+        self._problems.append(Problem(str(self._path), None, field, found, expected))

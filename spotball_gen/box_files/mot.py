@@ -1,0 +1,65 @@
+"""MOTChallenge's CSV: `frame,track,left,top,width,height,confidence[,class[,...]]`, in pixels, counted from 1."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+from spotball_core.errors import InputError, Problem
+from spotball_gen.box_files.boxes import EXPECTED_SCORE, FileBox, number, read_lines
+
+_FIELDS = ("frame", "track", "left", "top", "width", "height", "confidence", "class")
+_NONE = -1
+"""What stands for a confidence or class that nobody knows."""
+
+
+def read_mot(path: Path, first_pixel: float) -> Mapping[int, tuple[FileBox, ...]]:
+    """The boxes of a video by the frame's number; rows with confidence 0, which are not to be considered, are left out.
+
+    Args:
+        path: the file.
+        first_pixel: what the file calls the first pixel's left edge.
+
+    Raises:
+        InputError: naming each line that is none.
+    """
+    problems: list[Problem] = []
+    boxes: dict[int, list[FileBox]] = {}
+    rows = csv.reader(read_lines(path))
+    for row in rows:
+        if not any(field.strip() for field in row):
+            continue
+        wrong = _wrong(row)
+        if wrong:
+            problems.append(Problem(str(path), rows.line_num, *wrong))
+            continue
+        frame, _, left, top, width, height = (float(field) for field in row[:6])
+        confidence = float(row[6]) if len(row) > 6 else _NONE
+        if confidence:
+            x, y = left - first_pixel, top - first_pixel
+            category = str(int(float(row[7]))) if len(row) > 7 else str(_NONE)
+            score = 1.0 if confidence == _NONE else confidence
+            boxes.setdefault(int(frame), []).append(FileBox((x, y, x + width, y + height), category, score))
+    if problems:
+        raise InputError(problems)
+    return {frame: tuple(found) for frame, found in boxes.items()}
+
+
+def _wrong(row: list[str]) -> tuple[str, str, str] | None:
+    """Which field is wrong, what it is, and what it should be."""
+    if not 6 <= len(row) <= 10:
+        return "line", f"{len(row)} fields", f"{','.join(_FIELDS)}, and at most 10"
+    for name, field in zip(_FIELDS, row, strict=False):
+        value = number(field)
+        if value is None:
+            return name, repr(field), "a number"
+        if name in ("frame", "track", "class") and value != int(value):
+            return name, repr(field), "a whole number"
+        if name == "frame" and value < 0:
+            return name, repr(field), "a frame's number"
+        if name in ("width", "height") and value <= 0:
+            return name, repr(field), "a number of pixels above 0"
+        if name == "confidence" and value != _NONE and not 0 <= value <= 1:
+            return name, repr(field), f"{EXPECTED_SCORE}, or -1"
+    return None

@@ -1,0 +1,52 @@
+"""YOLO's text files, one for each picture: `class x y width height [score [track]]`, as shares of the picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spotball_core.errors import InputError, Problem
+from spotball_gen.box_files.boxes import EXPECTED_SCORE, FileBox, number, read_lines
+
+_SLACK = 1e-3
+"""Boxes may reach so far out of the picture: files have few digits."""
+
+
+def read_yolo(path: Path) -> tuple[FileBox, ...]:
+    """The boxes of a file; x and y are of a box's middle.
+
+    Raises:
+        InputError: naming each line that is none.
+    """
+    problems: list[Problem] = []
+    boxes: list[FileBox] = []
+    for line, text in enumerate(read_lines(path), start=1):
+        fields = text.split()
+        if not fields:
+            continue
+        wrong = _wrong(fields)
+        if wrong:
+            problems.append(Problem(str(path), line, *wrong))
+            continue
+        x, y, width, height = (float(field) for field in fields[1:5])
+        corners = x - width / 2, y - height / 2, x + width / 2, y + height / 2
+        score = float(fields[5]) if len(fields) > 5 else 1.0
+        boxes.append(FileBox(corners, str(int(fields[0])), score, of=(1.0, 1.0)))
+    if problems:
+        raise InputError(problems)
+    return tuple(boxes)
+
+
+def _wrong(fields: list[str]) -> tuple[str, str, str] | None:
+    """Which field is wrong, what it is, and what it should be."""
+    if not 5 <= len(fields) <= 7:
+        return "line", f"{len(fields)} fields", "class x y width height, and at most score and track"
+    if not fields[0].isdecimal():
+        return "class", repr(fields[0]), "a class's number"
+    for name, field in zip(("x", "y", "width", "height"), fields[1:5], strict=True):
+        value = number(field)
+        if value is None or not -_SLACK <= value <= 1 + _SLACK or (name in ("width", "height") and value <= 0):
+            return name, repr(field), "a share of the picture, from 0 to 1"
+    score = number(fields[5]) if len(fields) > 5 else 1.0
+    if score is None or not 0 <= score <= 1:
+        return "score", repr(fields[5]), EXPECTED_SCORE
+    return None

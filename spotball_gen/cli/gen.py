@@ -1,0 +1,28 @@
+"""The command group `spotball gen`: its sub-commands, one a module."""
+
+from __future__ import annotations
+
+import typer
+
+from spotball_gen.cli.check import check
+from spotball_gen.cli.export import export
+from spotball_gen.cli.review import apply_review, review
+from spotball_gen.cli.run import run
+
+gen = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Make new, labelled items from video: run, check, look through, export.",
+)
+
+
+@gen.callback()
+def _gen() -> None:
+    pass
+
+
+gen.command("run")(run)
+gen.command("check")(check)
+gen.command("export")(export)
+gen.command("review")(review)
+gen.command("apply-review")(apply_review)

@@ -1,0 +1,89 @@
+"""`spotball gen run`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spotball_core.cli.console import progress, teller
+from spotball_core.cli.options import Debug, Quiet
+from spotball_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from spotball_gen.run import Ended
+    from spotball_gen.sources import Found
+
+SHOWN_FAILURES = 10
+
+
+def run(
+    config: Annotated[Path | None, typer.Argument(metavar="[CONFIG.toml]", help="The configuration.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DATASET", help="Folder of the dataset.")] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Instead of a configuration: a synthetic match. No network, GPU or weights.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Let items that failed before try that stage again.")
+    ] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Make a dataset of new items from video: frames, filter, ball and players, ball painted out, cells, card.
+
+    DATASET gets scenes.jsonl, images with and without the ball, a card, checksums and the funnel; DATASET/.work has
+    every item's provenance and every reject's reason. Run the same again and it goes on where it was, whatever
+    ended it; another configuration is refused. Exit status 1 if videos or items failed, or none are left.
+
+    Example: `spotball gen run --demo --out dataset`
+
+    Example: `spotball gen run handball.toml --out handball`
+    """
+    from spotball_gen.run import generate
+
+    if demo == (config is not None):
+        raise OptionError("name a configuration, or --demo")
+    if out is None:
+        raise OptionError("name the dataset's folder with --out")
+    tell = teller(quiet)
+
+    def reading(found: Sequence[Found], what: str) -> Iterable[Found]:
+        return progress(found, what, total=len(found), quiet=quiet)
+
+    try:
+        ended = generate(config, out, retry_failed=retry_failed, tell=tell, progress=reading, quiet=quiet)
+    except KeyboardInterrupt:
+        tell("Interrupted. What was done is kept; the same command goes on from there.")
+        raise typer.Exit(130) from None
+    except OSError:
+        tell("What was done is kept; once it can be written again, the same command goes on from there.")
+        raise
+    _finish(ended, out, quiet=quiet)
+
+
+def _finish(ended: Ended, out: Path, *, quiet: bool) -> None:
+    """Say how it ended, and end the command accordingly."""
+    from spotball_gen.funnel import lines
+
+    tell, written = teller(quiet), ended.written
+    for line in lines(written.steps):
+        tell(line)
+    for line in written.starving:
+        tell(line)
+    # Not for --quiet to hide: it is what is wrong.
+    for failure in ended.failures[:SHOWN_FAILURES]:
+        typer.echo(f"failed: {failure.item}, {failure.stage}: {failure.error}", err=True)
+    if len(ended.failures) > SHOWN_FAILURES:
+        typer.echo(
+            f"... and {len(ended.failures) - SHOWN_FAILURES:,} more failures, in {out}/.work/ledger.sqlite", err=True
+        )
+    if not written.chosen:
+        typer.echo("no item is left; the funnel says why", err=True)
+    elif written.fresh:
+        tell(f"{out}: {written.chosen:,} items")
+    else:
+        tell(f"{out}: {written.chosen:,} items, all there before")
+    if ended.failures or not written.chosen:
+        raise typer.Exit(1)

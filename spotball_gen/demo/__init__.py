@@ -1,0 +1,1 @@
+"""A synthetic match video: nobody takes it for footage, and all that is in it is known."""

@@ -1,0 +1,40 @@
+"""The demo's configuration, beside its videos, as a user would write one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spotball_core.io.files import replacing
+from spotball_gen.demo.video import write_demo
+
+_HEAD = """\
+# What `spotball gen run --demo` does, as a configuration of one's own.
+[run]
+seed = 0
+"""
+
+_SOURCE = """
+[[sources]]
+sport = "{sport}"
+path = "{name}"
+license = "synthetic"
+"""
+
+_STAGES = """
+[detect]
+kind = "color"
+"""
+
+
+def write_demo_config(folder: Path) -> Path:
+    """Write the videos and the configuration, unless they are there; returns the configuration's file.
+
+    Raises:
+        OSError: if they cannot be written.
+    """
+    videos = write_demo(folder)
+    path = folder / "config.toml"
+    sources = "".join(_SOURCE.format(sport=sport, name=video.name) for sport, video in videos.items())
+    with replacing(path) as beside:
+        beside.write_text(f"{_HEAD}{sources}{_STAGES}", encoding="utf-8")
+    return path

@@ -1,0 +1,203 @@
+"""What happens in a synthetic match: who is where, where the ball is and where the camera looks, at any time.
+
+Positions are pixels of a world somewhat wider than the picture; the camera moves over it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from spotball_gen.demo.look import Look
+
+Point = tuple[float, float]
+Kind = Literal["title", "play", "no ball", "two balls"]
+
+GROUND = 0.42
+"""Where the ground begins, as a share of the picture's height; the stands are above."""
+_REACH = 1.3
+"""The world's width over the picture's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A piece of the video between two cuts; of the same seed, the same is seen.
+
+    Attributes:
+        seconds: how long it is.
+        seed: from which all movements follow.
+    """
+
+    kind: Kind
+    seconds: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ball:
+    """A ball in the picture.
+
+    Attributes:
+        center: in pixels.
+        radius: in pixels.
+        ground: the point on the ground below it.
+        turn: how far it has turned, in radians.
+    """
+
+    center: Point
+    radius: float
+    ground: Point
+    turn: float
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """(x1, y1, x2, y2)."""
+        (x, y), r = self.center, self.radius
+        return x - r, y - r, x + r, y + r
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """A player in the picture.
+
+    Attributes:
+        feet: the middle between the feet, in pixels.
+        tall: height in pixels.
+        team: 0 or 1.
+        person: a number from which skin and hair follow.
+        stride: phase of the steps, in radians.
+        near: whether this is the one nearest to the ball, who reaches for it.
+    """
+
+    feet: Point
+    tall: float
+    team: int
+    person: int
+    stride: float
+    near: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What there is to be seen at one time.
+
+    Attributes:
+        pan: how far the camera has moved over the world, in pixels.
+        players: from the farthest to the nearest.
+        balls: those there are, in the picture or not.
+    """
+
+    kind: Kind
+    pan: float
+    players: tuple[Player, ...] = ()
+    balls: tuple[Ball, ...] = ()
+
+    @property
+    def focus(self) -> Point | None:
+        """Where everybody looks."""
+        return self.balls[0].center if self.balls else None
+
+
+class Play:
+    """The movements of one shot, for pictures of a width and a height in pixels."""
+
+    def __init__(self, shot: Shot, look: Look, width: int, height: int) -> None:
+        self._shot, self._look, self._width, self._height = shot, look, width, height
+        rng = np.random.default_rng(shot.seed)
+        n = look.players
+        world = width * _REACH
+        # Spread over the world from left to right, so that people hide each other now and then, not always.
+        self._x = (np.arange(n) + rng.uniform(0.25, 0.75, n)) * world / n
+        self._depth = rng.permutation(np.linspace(0.15, 1, n))
+        self._sway = rng.uniform(0.02, 0.07, n) * width
+        self._tempo = rng.uniform(0.5, 1.1, n)
+        self._phase = rng.uniform(0, 2 * math.pi, n)
+        self._team = rng.permutation(np.arange(n) % 2)
+        if look.net:
+            self._team = (self._x > world / 2).astype(int)
+        self._people = rng.integers(0, 1000, n)
+        self._pass = rng.uniform(1.7, 2.6)
+        self._pan = rng.uniform(0.2, 0.8), rng.uniform(0.4, 0.8), rng.uniform(0, 2 * math.pi)
+        # Last, since longer shots have more of them: passes between neighbors, near or not so near.
+        self._order = [int(rng.integers(n))]
+        for _ in range(math.ceil(shot.seconds / self._pass) + 2):
+            others = [i for i in range(n) if 0 < abs(i - self._order[-1]) <= 3]
+            self._order.append(int(rng.choice(others)))
+
+    def at(self, time: float) -> Moment:
+        """What there is to be seen so many seconds into the shot."""
+        if self._shot.kind == "title":
+            return Moment("title", 0.0)
+        pan = self._camera(time)
+        players = [self._player(i, time, pan) for i in range(self._look.players)]
+        balls = self._balls(time, pan)
+        if balls:
+            nearest = min(range(len(players)), key=lambda i: math.dist(_chest(players[i]), balls[0].center))
+            players[nearest] = replace(players[nearest], near=True)
+        return Moment(self._shot.kind, pan, tuple(sorted(players, key=lambda p: p.feet[1])), balls)
+
+    def _camera(self, time: float) -> float:
+        start, speed, phase = self._pan
+        room = self._width * (_REACH - 1)
+        return room * (0.5 + 0.5 * math.sin(phase + speed * time) * start)
+
+    def _player(self, i: int, time: float, pan: float) -> Player:
+        swing = self._phase[i] + self._tempo[i] * time
+        x = self._x[i] + self._sway[i] * math.sin(swing) - pan
+        y = self._height * (GROUND + 0.08 + (0.94 - GROUND - 0.08) * self._depth[i])
+        y += 0.012 * self._height * math.sin(1.7 * swing)
+        tall = self._look.tall * self._height * (0.72 + 0.28 * self._depth[i])
+        return Player((x, y), tall, int(self._team[i]), int(self._people[i]), 5 * swing)
+
+    def _balls(self, time: float, pan: float) -> tuple[Ball, ...]:
+        if self._shot.kind == "no ball":
+            return ()
+        first = self._ball(time, pan)
+        if self._shot.kind == "play":
+            return (first,)
+        (x, y), (gx, gy), aside = first.center, first.ground, 0.3 * self._width
+        aside = aside if x < self._width / 2 else -aside
+        return first, replace(first, center=(x + aside, y), ground=(gx + aside, gy))
+
+    def _ball(self, time: float, pan: float) -> Ball:
+        number, share = divmod(time / self._pass, 1)
+        giver, taker, next_one = self._order[int(number) : int(number) + 3]
+        a, b = self._hand(giver, taker, time, pan), self._hand(taker, next_one, time, pan)
+        depth = self._depth[giver] + (self._depth[taker] - self._depth[giver]) * share
+        x = a[0] + (b[0] - a[0]) * share
+        y = a[1] + (b[1] - a[1]) * share - self._look.high * self._height * 4 * share * (1 - share)
+        feet = [self._player(i, time, pan).feet[1] for i in (giver, taker)]
+        radius = 0.5 * self._look.across * self._height * (0.72 + 0.28 * depth)
+        ground = feet[0] + (feet[1] - feet[0]) * share
+        # Not out of the picture at the top, whoever throws.
+        y = max(y, radius + 0.05 * self._height)
+        return Ball((x, min(y, ground - radius)), radius, (x, ground), 3 * time)
+
+    def _hand(self, i: int, towards: int, time: float, pan: float) -> Point:
+        """Where a player has the ball: beside the body, towards whom it goes to next."""
+        player = self._player(i, time, pan)
+        side = 1 if self._x[towards] > self._x[i] else -1
+        return player.feet[0] + side * 0.52 * player.tall, player.feet[1] - 0.62 * player.tall
+
+
+def _chest(player: Player) -> Point:
+    return player.feet[0], player.feet[1] - 0.7 * player.tall
+
+
+def shots(seed: int) -> tuple[Shot, ...]:
+    """The shots of a match: a title, play, a shot without the ball, a warm-up with two, and a replay of one before."""
+    rng = np.random.default_rng(seed)
+    first, second, third, away, warm = (int(number) for number in rng.integers(2**31, size=5))
+    return (
+        Shot("title", 1.5, 0),
+        Shot("play", 8.5, first),
+        Shot("no ball", 2, away),
+        Shot("play", 8, second),
+        Shot("two balls", 2, warm),
+        Shot("play", 6, third),
+        # 8 seconds after the second shot's start, in whole seconds: the same frames are taken once more.
+        Shot("play", 4, second),
+    )

@@ -1,0 +1,70 @@
+"""From the frames of a video to items: near duplicates left out, pictures written, all noted in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from spotball_gen.config import Choice
+from spotball_gen.engines.work import settings_digest
+from spotball_gen.frames import Frame, Mark, Seen, digest
+from spotball_gen.items import Item, Source
+from spotball_gen.ledger import FRAMES, Ledger, Taken
+from spotball_gen.pictures import Picture
+from spotball_gen.stage import Failure, Reject
+
+DUPLICATE = "near duplicate"
+
+
+def item_id(source: Source, ms: int) -> str:
+    """The id of the item at a time stamp in milliseconds; ids of a video sort as its time stamps do."""
+    return f"{source.video}-{ms:09d}"
+
+
+class Taker:
+    """Turns frames into items, videos in their order and frames in theirs, across restarts."""
+
+    def __init__(self, ledger: Ledger, choice: Choice) -> None:
+        self._ledger, self._choice = ledger, choice
+        bits = choice.settings.model_dump().get("duplicate_bits", -1)
+        self._seen = Seen(bits, ledger.digests()) if bits >= 0 else None
+        self._notes = {"kind": choice.kind, "version": choice.make.version, "settings": settings_digest(choice)}
+
+    def mark(self, source: Source) -> Mark | None:
+        """How far a video was read."""
+        last = self._ledger.last(source.video)
+        return last and Mark(*last)
+
+    def take(self, source: Source, frames: Iterable[Frame]) -> tuple[Item, ...]:
+        """Write and note some frames; those that are items, to go on."""
+        taken: list[Taken] = []
+        failures: list[Failure] = []
+        for frame in frames:
+            if frame.image is None:
+                failures.append(Failure(item_id(source, frame.ms), FRAMES, frame.error))
+            else:
+                taken.append(self._judged(source, frame))
+        self._ledger.take(source.video, taken, failures)
+        return tuple(one.item for one in taken if not one.reject)
+
+    def _judged(self, source: Source, frame: Frame) -> Taken:
+        assert frame.image is not None
+        name, found = item_id(source, frame.ms), digest(frame.image)
+        path = self._ledger.work / FRAMES / source.video / f"{name}.png"
+        near = self._seen.near(found) if self._seen else None
+        if self._seen and near is None:
+            self._seen.add(name, found)
+        # Of a near duplicate no picture is kept.
+        picture = Picture(path) if near else Picture.write(path, frame.image)
+        item = Item(name, source, frame.ms / 1000, frame.shot, picture)
+        place = {"number": frame.number, "size": list(frame.size), "window": list(frame.window)}
+        item = item.noted(FRAMES, **self._notes, **place)
+        reject = near and Reject(name, FRAMES, DUPLICATE, f"{near[1]} bits from {near[0]}", {"bits": float(near[1])})
+        return Taken(item, frame.number, found, reject or None)
+
+
+def drop_pictures(items: Iterable[Item]) -> None:
+    """Remove the pictures of items that go no further."""
+    for item in items:
+        for picture in (item.frame, item.mask, item.painted):
+            if picture is not None:
+                picture.path.unlink(missing_ok=True)

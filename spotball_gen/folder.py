@@ -1,0 +1,53 @@
+"""The folder of a dataset that is being made: whether it may be one, who has it, and where its ledger is."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from spotball_core.errors import OptionError
+from spotball_core.io import folder_lock
+
+WORK, LEDGER, LOCK = ".work", "ledger.sqlite", "run.lock"
+
+
+def check_folder(dataset: Path) -> None:
+    """See that a folder may become a dataset, or is one that `spotball gen run` began.
+
+    Raises:
+        OptionError: if not.
+    """
+    if dataset.exists() and not dataset.is_dir():
+        raise OptionError(f"{dataset} is a file; --out names a folder")
+    if dataset.is_dir() and not (dataset / WORK).is_dir() and any(dataset.iterdir()):
+        raise OptionError(f"{dataset} is not empty and was not made by spotball gen; name another folder with --out")
+
+
+def read_only(dataset: Path) -> sqlite3.Connection:
+    """A connection that reads a dataset's ledger, whoever has it.
+
+    Raises:
+        OptionError: if there is none.
+    """
+    path = dataset / WORK / LEDGER
+    if not path.exists():
+        raise OptionError(f"{dataset} holds no ledger; spotball gen run makes one")
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+
+
+def locked(dataset: Path) -> Any:
+    """The lock of a dataset, held; `release` lets go of it.
+
+    Raises:
+        OptionError: if another process has it.
+        MissingExtraError: without filelock.
+    """
+    return folder_lock.locked(
+        dataset / WORK / LOCK,
+        lambda: (
+            f"{dataset} is in use by {folder_lock.holder(dataset / WORK / LEDGER)}; one process at a time has a dataset"
+        ),
+        what="making items",
+        extra="gen",
+    )

@@ -1,0 +1,1 @@
+"""Whether a ball is really gone: of one item, and of a whole dataset."""

@@ -1,0 +1,93 @@
+"""What a classifier is told of each cell of an image: noise, blur and edges, never where the cell is or what color."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_core.grid import Grid
+from spotball_gen.items import Image
+from spotball_gen.pictures import opencv
+
+MEASURES = ("noise", "edges", "strong edges", "blur", "structure")
+"""What is measured of each small block of a cell."""
+
+FEATURES = (
+    *(f"{how} {what}" for what in MEASURES for how in ("smallest", "median", "largest")),
+    "blocks with hardly any noise",
+)
+"""Of a cell's blocks, each measure's extremes and middle: a ball is smaller than a cell."""
+
+BLOCK = 8
+"""Side of a block, in pixels."""
+
+_NOISE = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], dtype=np.float32) / 6
+_STRONG = 12.0
+"""Gray levels a pixel from which on an edge is a strong one."""
+_LEAST = 0.25
+_QUIET = 0.35
+"""Hardly any noise: this share of the image's median block."""
+
+Floats = NDArray[np.float64]
+
+
+def cell_features(image: Image, grid: Grid) -> Floats:
+    """Features of all cells, relative to their image.
+
+    Args:
+        image: RGB, of any size.
+        grid: laid over the image, whatever size it was made for.
+
+    Returns:
+        Shape (n_cells, n_features), in robust standard deviations over the image's cells.
+    """
+    blocks = _blocks(image)
+    height, width = blocks.shape[:2]
+    rows = np.arange(height) * grid.rows // height
+    cols = np.arange(width) * grid.cols // width
+    cell = (rows[:, None] * grid.cols + cols[None]).reshape(-1)
+    flat = blocks.reshape(-1, len(MEASURES))
+    quiet = flat[:, 0] < np.median(flat[:, 0]) + np.log(_QUIET)
+    found = np.zeros((grid.n_cells, len(FEATURES)))
+    for index in np.unique(cell):
+        of = flat[cell == index]
+        found[index, :-1] = np.percentile(of, [0, 50, 100], axis=0).T.reshape(-1)
+        found[index, -1] = quiet[cell == index].mean()
+    return _standard(found)
+
+
+def _blocks(image: Image) -> Floats:
+    """Measures of all blocks, shape (block rows, block columns, 5); logarithms of gray levels."""
+    cv2 = opencv()
+    gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    border = cv2.BORDER_REFLECT
+    noise = np.abs(cv2.filter2D(gray, -1, _NOISE, borderType=border))
+    across = cv2.Sobel(gray, cv2.CV_32F, 1, 0, scale=1 / 8, borderType=border)
+    edges = np.hypot(across, cv2.Sobel(gray, cv2.CV_32F, 0, 1, scale=1 / 8, borderType=border))
+    # What is blurred once more changes little where it was blurred before.
+    lost = np.abs(gray - cv2.GaussianBlur(gray, (0, 0), 1.5, borderType=border))
+    second = np.abs(cv2.Laplacian(gray, cv2.CV_32F, borderType=border))
+    means = [_block_means(values) for values in (noise, edges, (edges > _STRONG) * 1.0, lost, second)]
+    noisy, edgy, strong, blurred, curved = means
+    blur = np.log((blurred + _LEAST) / (edgy + _LEAST))
+    structure = np.log((curved + _LEAST) / (noisy + _LEAST))
+    return np.dstack([np.log(noisy + _LEAST), np.log(edgy + _LEAST), strong, blur, structure])
+
+
+def _block_means(values: NDArray[np.floating]) -> Floats:
+    """Mean of each whole block; what is left over at the far edges goes without."""
+    height, width = (max(1, side // BLOCK) for side in values.shape)
+    block = min(BLOCK, values.shape[0]), min(BLOCK, values.shape[1])
+    cut = values[: height * block[0], : width * block[1]].astype(np.float64)
+    means: Floats = cut.reshape(height, block[0], width, block[1]).mean(axis=(1, 3))
+    return means
+
+
+def _standard(found: Floats) -> Floats:
+    """Each feature against its image: its distance from the median over the median deviation."""
+    middle = np.median(found, axis=0)
+    spread = 1.4826 * np.median(np.abs(found - middle), axis=0)
+    # Where most cells are the same, the standard deviation tells more than none.
+    spread = np.where(spread > 1e-6, spread, np.maximum(found.std(axis=0), 1e-6))
+    standard: Floats = np.clip((found - middle) / spread, -10, 10)
+    return standard

@@ -1,0 +1,62 @@
+"""A plain classifier: a linear discriminant with a ridge."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+RIDGE = 1e-3
+"""What is added to each feature's variance."""
+
+
+class Discriminant:
+    """Least squares of labels on features, whose direction is that of a linear discriminant.
+
+    What costs time is done once, so that many labels of the same rows cost little.
+
+    Args:
+        features: shape (n, k).
+        ridge: added to each feature's variance.
+
+    Examples:
+        >>> rows = np.array([[0.0], [1.0], [2.0], [3.0]])
+        >>> Discriminant(rows).weights(np.array([False, False, True, True])).round(3).tolist()
+        [0.4]
+    """
+
+    def __init__(self, features: Floats, *, ridge: float = RIDGE) -> None:
+        self._features, self._sum = features, features.sum(axis=0)
+        centered = features - features.mean(axis=0)
+        covariance = centered.T @ centered + ridge * len(features) * np.eye(features.shape[1])
+        self._inverse = np.linalg.inv(covariance)
+
+    def weights(self, labels: Bools) -> Floats:
+        """Weights of the features, shape (k,); rows with a higher weighted sum are more likely true."""
+        found: Floats = self._inverse @ (self._features[labels].sum(axis=0) - labels.mean() * self._sum)
+        return found
+
+
+def areas(scores: Floats, labels: Bools) -> Floats:
+    """Area under the ROC curve of each row: share of pairs whose true one has the higher score; a tie counts half.
+
+    Args:
+        scores: shape (n, k).
+        labels: likewise.
+
+    Returns:
+        Shape (n,), in [0, 1]; NaN where all labels of a row are the same.
+
+    Examples:
+        >>> areas(np.array([[0.1, 0.4, 0.35, 0.8]]), np.array([[False, False, True, True]])).tolist()
+        [0.75]
+    """
+    from scipy.stats import rankdata
+
+    inside = labels.sum(axis=1)
+    pairs = inside * (labels.shape[1] - inside)
+    above = (rankdata(scores, axis=1) * labels).sum(axis=1) - inside * (inside + 1) / 2
+    found: Floats = np.divide(above, pairs, out=np.full(len(scores), np.nan), where=pairs > 0)
+    return found

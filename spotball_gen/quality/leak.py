@@ -1,0 +1,257 @@
+"""The leak test: can a simple classifier tell the cells that were painted over from others?
+
+It is told noise, blur and edges of each cell, relative to its image; not where the cell is, nor what is on it. It
+learns from some videos and answers on others. Chance is what it makes of images whose balls have been exchanged: each
+image is given the ball cells of another one of its sport, so that where balls usually are stays the same.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.io.dataset import SCENES
+from spotball_core.io.scenes import read_scenes
+from spotball_core.schema.scene import Scene
+from spotball_gen.pictures import decoded
+from spotball_gen.quality.cells import FEATURES, cell_features
+from spotball_gen.quality.classifier import Discriminant, areas
+from spotball_gen.splits import video_of
+
+FOLDS = 5
+RESAMPLES = 1000
+"""Of videos, for the intervals."""
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One number of the leak test.
+
+    Attributes:
+        value: over the images.
+        interval: 95%, by resampling of videos; None with fewer than three.
+        chance: mean over the exchanges of balls.
+        chance_range: the middle 95% of them.
+        p: share of exchanges, the real one among them, with as high a value.
+    """
+
+    value: float
+    interval: tuple[float, float] | None
+    chance: float
+    chance_range: tuple[float, float]
+    p: float
+
+
+@dataclass(frozen=True)
+class Leak:
+    """What the leak test found.
+
+    Attributes:
+        accuracy: share of images whose most suspicious cell is one of the ball's.
+        auc: mean over images: share of pairs of a ball cell and another one in which the ball's is more suspicious.
+        weights: of the features, learned from all images, the largest first: what gives balls away. Each is that of a
+            feature of variance 1; their absolute values have the sum 1.
+        images: how many were looked at.
+        videos: how many they are from.
+        folds: parts of the cross-validation; no video is in two.
+        permutations: how often balls were exchanged.
+    """
+
+    accuracy: Measured
+    auc: Measured
+    weights: Mapping[str, float]
+    images: int
+    videos: int
+    folds: int
+    permutations: int
+
+    @property
+    def leaks(self) -> bool:
+        """Whether painted cells were told from others better than by chance, at 5% for the two numbers together."""
+        return min(self.accuracy.p, self.auc.p) < 0.025
+
+    def record(self) -> dict[str, Any]:
+        """As JSON, in thousandths."""
+        found: dict[str, Any] = {
+            name: {
+                "value": _round(of.value),
+                "interval": of.interval and [_round(end) for end in of.interval],
+                "chance": _round(of.chance),
+                "chance_range": [_round(end) for end in of.chance_range],
+                "p": round(of.p, 4),
+            }
+            for name, of in (("accuracy", self.accuracy), ("auc", self.auc))
+        }
+        return {
+            **found,
+            "leaks": self.leaks,
+            "weights": {name: round(value, 2) for name, value in self.weights.items()},
+            "images": self.images,
+            "videos": self.videos,
+            "folds": self.folds,
+            "permutations": self.permutations,
+        }
+
+
+def leak_test(dataset: Path, *, seed: int = 0, permutations: int = 200, most: int = 2000) -> Leak:
+    """Test a dataset: scenes, and images without the ball.
+
+    Args:
+        dataset: its folder.
+        seed: of all that is drawn.
+        permutations: how often balls are exchanged for chance.
+        most: so many images at most are looked at, drawn where there are more.
+
+    Raises:
+        InputError: for a dataset that cannot be read, with scenes of fewer than two videos, or with several grids.
+    """
+    known = [scene for scene in read_scenes(dataset / SCENES) if _tells(scene)]
+    rng = np.random.default_rng(seed)
+    if len(known) > most:
+        known = [known[index] for index in np.sort(rng.choice(len(known), most, replace=False))]
+    videos = [video_of(scene) for scene in known]
+    if len(set(videos)) < 2:
+        found = f"{len(known)} images without the ball, of {len(set(videos))} videos"
+        raise InputError([Problem(str(dataset / SCENES), None, "scenes", found, "images of two videos at least")])
+    grids = {(scene.grid.rows, scene.grid.cols) for scene in known}
+    if len(grids) > 1:
+        found = ", ".join(f"{rows} x {cols}" for rows, cols in sorted(grids))
+        raise InputError([Problem(str(dataset / SCENES), None, "grid", found, "one grid for all images")])
+    features = np.array([cell_features(_image(dataset, scene), scene.layout) for scene in known])
+    truth = np.array([scene.layout.mask(scene.ball_cells or ()) for scene in known])
+    return _tested(_Cells(features, truth, videos, [scene.sport for scene in known]), rng, permutations)
+
+
+def _tells(scene: Scene) -> bool:
+    """Whether the ball was painted out, and some of the cells hold it and others do not."""
+    in_cells = len(scene.ball_cells or ())
+    return scene.path is not None and not scene.control and 0 < in_cells < scene.grid.rows * scene.grid.cols
+
+
+class _Cells:
+    """Cells of all images of one grid: their features, and which part of the images is left out when."""
+
+    def __init__(self, features: Floats, truth: Bools, videos: Sequence[str], sports: Sequence[str]) -> None:
+        self.features, self.truth, self._sports = features, truth, np.array(sports)
+        names, self.video = np.unique(np.array(videos), return_inverse=True)
+        self.folds = min(FOLDS, len(names))
+        # Largest videos first, each to the fold that has least: folds of about the same size.
+        sizes = np.bincount(self.video)
+        load, fold = np.zeros(self.folds), np.zeros(len(names), dtype=int)
+        for video in np.argsort(-sizes, kind="stable"):
+            fold[video] = int(np.argmin(load))
+            load[fold[video]] += sizes[video]
+        self._out = [fold[self.video] == number for number in range(self.folds)]
+        self._learned = [Discriminant(self._rows(~out)) for out in self._out]
+
+    def exchanged(self, rng: np.random.Generator) -> Bools:
+        """The truth, each image's from another one of its sport."""
+        order = np.arange(len(self.truth))
+        for sport in np.unique(self._sports):
+            of = np.flatnonzero(self._sports == sport)
+            order[of] = rng.permutation(of)
+        return self.truth[order]
+
+    def answered(self, truth: Bools) -> tuple[Floats, Floats]:
+        """Of each image, the share of its most suspicious cells that are the ball's, and its AUC.
+
+        Each is answered by a classifier that has seen no image of its video.
+        """
+        suspicion = np.zeros(truth.shape)
+        for out, learned in zip(self._out, self._learned, strict=True):
+            suspicion[out] = self.features[out] @ learned.weights(truth[~out].reshape(-1))
+        most = suspicion == suspicion.max(axis=1, keepdims=True)
+        return (most & truth).sum(axis=1) / most.sum(axis=1), areas(suspicion, truth)
+
+    def weights(self) -> Floats:
+        """Of the features, learned from all images, in standard deviations of each."""
+        rows = self._rows(np.ones(len(self.truth), dtype=bool))
+        found: Floats = Discriminant(rows).weights(self.truth.reshape(-1)) * rows.std(axis=0)
+        return found / max(float(np.abs(found).sum()), 1e-12)
+
+    def _rows(self, images: Bools) -> Floats:
+        return self.features[images].reshape(-1, self.features.shape[-1])
+
+
+def _tested(cells: _Cells, rng: np.random.Generator, permutations: int) -> Leak:
+    found = cells.answered(cells.truth)
+    by_chance = np.array(
+        [[_mean(values) for values in cells.answered(cells.exchanged(rng))] for _ in range(permutations)]
+    ).reshape(-1, 2)
+    measured = [_measured(values, by_chance[:, one], cells.video, rng) for one, values in enumerate(found)]
+    weights = cells.weights()
+    largest = np.argsort(-np.abs(weights), kind="stable")
+    return Leak(
+        accuracy=measured[0],
+        auc=measured[1],
+        weights={FEATURES[index]: float(weights[index]) for index in largest},
+        images=len(cells.truth),
+        videos=int(cells.video.max()) + 1,
+        folds=cells.folds,
+        permutations=permutations,
+    )
+
+
+def _measured(values: Floats, by_chance: Floats, video: NDArray[np.int64], rng: np.random.Generator) -> Measured:
+    value = _mean(values)
+    low, high = np.percentile(by_chance, [2.5, 97.5]).tolist()
+    p = (1 + int((by_chance >= value - 1e-12).sum())) / (1 + len(by_chance))
+    return Measured(value, _interval(values, video, rng), float(by_chance.mean()), (low, high), p)
+
+
+def _interval(values: Floats, video: NDArray[np.int64], rng: np.random.Generator) -> tuple[float, float] | None:
+    """By resampling whole videos, since images of one are alike."""
+    n = int(video.max()) + 1
+    if n < 3:
+        return None
+    known = ~np.isnan(values)
+    sums = np.bincount(video[known], values[known], minlength=n)
+    counts = np.bincount(video[known], minlength=n)
+    drawn = rng.integers(n, size=(RESAMPLES, n))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = np.nanpercentile(means, [2.5, 97.5]).tolist()
+    return low, high
+
+
+def _mean(values: Floats) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def _round(value: float) -> float:
+    return round(value, 3)
+
+
+def _image(dataset: Path, scene: Scene) -> NDArray[np.uint8]:
+    assert scene.path
+    try:
+        return decoded(dataset / scene.path)
+    except OSError as error:
+        raise InputError([Problem(str(dataset / scene.path), None, "image", str(error), "a picture")]) from error
+
+
+def lines(leak: Leak) -> Iterator[str]:
+    """As lines for a terminal."""
+    looked = f"{leak.images:,} images of {leak.videos:,} videos, {leak.folds} folds"
+    yield f"{looked}, {leak.permutations} exchanges of balls"
+    for name, of in (("accuracy", leak.accuracy), ("AUC", leak.auc)):
+        interval = f" [{of.interval[0]:.3f}, {of.interval[1]:.3f}]" if of.interval else ""
+        low, high = of.chance_range
+        yield f"{name:<8}  {of.value:.3f}{interval}; chance {of.chance:.3f} [{low:.3f}, {high:.3f}], p = {of.p:.3f}"
+    if leak.leaks:
+        named = ", ".join(f"{name} ({weight:+.2f})" for name, weight in list(leak.weights.items())[:3])
+        yield f"Painted cells can be told from others. What tells most: {named}."
+    else:
+        yield "Painted cells were not told from others."

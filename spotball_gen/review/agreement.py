@@ -1,0 +1,104 @@
+"""How far two reviewers agree, beyond what chance would give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from spotball_gen.review.material import Piece
+from spotball_gen.review.store import Decision, Key
+
+
+@dataclass(frozen=True, slots=True)
+class Kappa:
+    """Agreement of two reviewers on one question.
+
+    Attributes:
+        n: how many both answered.
+        agree: share of these on which they agree; None if there is none.
+        kappa: Cohen's; None where it is not defined.
+        undefined: why it is not.
+    """
+
+    n: int
+    agree: float | None
+    kappa: float | None
+    undefined: str | None = None
+
+
+def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> Kappa:
+    r"""Cohen's kappa of two reviewers' answers to the same questions.
+
+    $$\kappa = \frac{p_o - p_e}{1 - p_e}, \qquad p_e = \sum_c p_c q_c$$
+
+    with $p_o$ the share of agreement and $p_c$, $q_c$ the shares of each reviewer's answers that are c. Counted
+    in whole numbers, so that it is not defined exactly where it must not be.
+
+    Source:
+        Cohen (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20(1).
+
+    Examples:
+        >>> cohens_kappa("aaaabbbbbb", "aaabbbbbba").kappa
+        0.583...
+        >>> cohens_kappa("aa", "aa").undefined
+        'both gave one and the same answer throughout'
+    """
+    n = len(one)
+    if not n:
+        return Kappa(0, None, None, "nothing that both decided on")
+    same = sum(a == b for a, b in zip(one, other, strict=True))
+    ours, theirs = Counter(one), Counter(other)
+    # Both times n squared.
+    observed, expected = same * n, sum(ours[answer] * theirs[answer] for answer in ours)
+    if expected == n * n:
+        return Kappa(n, 1.0, None, "both gave one and the same answer throughout")
+    return Kappa(n, same / n, (observed - expected) / (n * n - expected))
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two reviewers agree.
+
+    Attributes:
+        verdicts: whether an image is accepted, rejected or to be repainted.
+        boxes: whether a box holds a player, of the images that both decided on.
+        differing: images with different verdicts.
+    """
+
+    one: str
+    other: str
+    verdicts: Kappa
+    boxes: Kappa
+    differing: tuple[Key, ...]
+
+
+def agreements(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[Piece]) -> tuple[Agreement, ...]:
+    """Of each two reviewers, on the images that are reviewed."""
+    return tuple(
+        _agreement(one, other, decisions[one], decisions[other], pieces) for one, other in combinations(decisions, 2)
+    )
+
+
+def _agreement(
+    one: str, other: str, ours: Mapping[Key, Decision], theirs: Mapping[Key, Decision], pieces: Sequence[Piece]
+) -> Agreement:
+    none = Decision()
+    both = [
+        (piece.scene, ours[piece.scene.key], theirs[piece.scene.key])
+        for piece in pieces
+        if ours.get(piece.scene.key, none).verdict and theirs.get(piece.scene.key, none).verdict
+    ]
+    boxes = [
+        (box.corners in mine.unchecked, box.corners in its.unchecked)
+        for scene, mine, its in both
+        for box in scene.players or ()
+    ]
+    return Agreement(
+        one,
+        other,
+        cohens_kappa([mine.verdict for _, mine, _ in both], [its.verdict for _, _, its in both]),
+        cohens_kappa([mine for mine, _ in boxes], [its for _, its in boxes]),
+        tuple(scene.key for scene, mine, its in both if mine.verdict != its.verdict),
+    )

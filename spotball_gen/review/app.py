@@ -1,0 +1,284 @@
+"""The server of a review: what `page/` calls. One process serves one reviewer; who has its token is the reviewer."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import mimetypes
+import sys
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from spotball_core.io.sqlite_file import StoreError
+from spotball_core.schema.record import Record
+from spotball_core.web import RefusedError, SafeHeaders, check_origin, read_body
+from spotball_gen.review.material import MEDIA, Piece
+from spotball_gen.review.store import REASONS, Corners, Decision, Key, ReviewStore, StaleError, Verdict
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+MAX_BODY = 64 * 1024
+"""Bytes of a request's body."""
+
+MAX_REGIONS = 20
+"""To repaint, of one image."""
+
+STALE = "this was changed elsewhere, such as in another tab"
+
+Whole = Annotated[int, Field(strict=True, ge=0, le=2**53)]
+Pixels = Annotated[float, Field(strict=True, ge=0, le=10**6)]
+
+
+class Sent(Record):
+    """A change as the page sends it.
+
+    Attributes:
+        change: its id, drawn by the page, so that one that is sent twice counts once.
+        after: number of the reviewer's last change that the page knows.
+        item: position of the image in the list that the page was given.
+        unchecked: positions of the boxes that hold no player.
+        regions: (x1, y1, x2, y2) in pixels, to be repainted.
+    """
+
+    change: Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+    after: Whole
+    item: Whole
+    verdict: Verdict | None
+    reason: Annotated[str, Field(strict=True, max_length=100)] | None
+    unchecked: Annotated[tuple[Whole, ...], Field(max_length=10_000)]
+    regions: Annotated[tuple[tuple[Pixels, Pixels, Pixels, Pixels], ...], Field(max_length=MAX_REGIONS)]
+
+    @model_validator(mode="after")
+    def _whole(self) -> Sent:
+        if (self.verdict == "reject") != (self.reason in REASONS):
+            raise ValueError("a reject has one of the known reasons, nothing else has any")
+        if self.verdict != "reject" and self.reason is not None:
+            raise ValueError("only a reject has a reason")
+        if (self.verdict == "repaint") != bool(self.regions):
+            raise ValueError("what is to be repainted has regions, nothing else has any")
+        return self
+
+
+class Undone(Record):
+    """The number of the change to undo."""
+
+    number: Whole
+
+
+def review_app(pieces: Sequence[Piece], store: ReviewStore, reviewer: str, *, token: str, cookie: str) -> ASGIApp:
+    """The app of a review.
+
+    Args:
+        pieces: what is reviewed, in order.
+        token: who opens the page with it is the reviewer.
+        cookie: name under which the browser keeps it.
+    """
+    handlers = _Handlers(pieces, store, reviewer, token, cookie)
+    routes = [
+        Route("/", handlers.index),
+        Route("/static/{name}", handlers.static),
+        Route("/images/{part}/{item:int}", handlers.image),
+        Route("/api/review", handlers.review),
+        Route("/api/decide", handlers.decide, methods=["POST"]),
+        Route("/api/undo", handlers.undo, methods=["POST"]),
+    ]
+    faults: dict[Any, Any] = {
+        RefusedError: handlers.refused,
+        ValidationError: handlers.malformed,
+        StaleError: handlers.stale,
+        HTTPException: handlers.http_fault,
+        StoreError: handlers.not_stored,
+        Exception: handlers.fault,
+    }
+    return SafeHeaders(Starlette(routes=routes, exception_handlers=faults))
+
+
+class _Handlers:
+    """What is answered to each request."""
+
+    def __init__(self, pieces: Sequence[Piece], store: ReviewStore, reviewer: str, token: str, cookie: str) -> None:
+        self._pieces, self._store, self._reviewer = pieces, store, reviewer
+        self._token, self._cookie = token, cookie
+        self._at = {piece.scene.key: at for at, piece in enumerate(pieces)}
+        page = files("spotball_gen.review").joinpath("page")
+        self._files = {file.name: file.read_bytes() for file in page.iterdir() if file.is_file()}
+
+    # Pages and files -----------------------------------------------------------------------------------------
+
+    async def index(self, request: Request) -> Response:
+        """The page, for who has the token."""
+        if (given := request.query_params.get("token")) is not None:
+            if not self._is_token(given):
+                raise RefusedError(403, "this link is of another start of the command; open the one it printed last")
+            response: Response = RedirectResponse("/", 303)
+            # Lax would do as well; nothing of another site ever needs it.
+            response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
+            return response
+        self._known(request)
+        return Response(self._files["index.html"], media_type="text/html")
+
+    async def static(self, request: Request) -> Response:
+        """What belongs to the page."""
+        self._known(request)
+        content = self._files.get(name := request.path_params["name"])
+        if content is None:
+            raise HTTPException(404)
+        return Response(content, media_type=mimetypes.guess_type(name)[0] or "text/plain")
+
+    async def image(self, request: Request) -> Response:
+        """An image, named by its position: no path comes from outside."""
+        self._known(request)
+        part, item = request.path_params["part"], request.path_params["item"]
+        if part not in ("with", "without") or item >= len(self._pieces):
+            raise HTTPException(404)
+        piece = self._pieces[item]
+        path = piece.without if part == "without" else piece.with_ball
+        if path is None:
+            raise HTTPException(404)
+        try:
+            content = await asyncio.to_thread(path.read_bytes)
+        except OSError as error:
+            print(f"error: {error}", file=sys.stderr, flush=True)
+            raise HTTPException(404, "the image's file cannot be read") from None
+        return Response(content, media_type=MEDIA[path.suffix.lower()])
+
+    # The review ----------------------------------------------------------------------------------------------
+
+    async def review(self, request: Request) -> Response:
+        """All there is to review, and what was decided."""
+        self._known(request)
+        decided = (await asyncio.to_thread(self._store.decisions)).get(self._reviewer, {})
+        return JSONResponse(
+            {
+                "reviewer": self._reviewer,
+                "reasons": REASONS,
+                "last": await asyncio.to_thread(self._store.last, self._reviewer),
+                "items": [
+                    {**_told(piece), "decision": _sent(piece, decided.get(piece.scene.key, Decision()))}
+                    for piece in self._pieces
+                ],
+            }
+        )
+
+    async def decide(self, request: Request) -> Response:
+        """Store a change."""
+        sent = Sent.model_validate(await self._body(request))
+        if sent.item >= len(self._pieces):
+            raise RefusedError(422, f"no item {sent.item}")
+        piece = self._pieces[sent.item]
+        players = piece.scene.players or ()
+        if any(box >= len(players) for box in sent.unchecked):
+            raise RefusedError(422, f"item {sent.item} has {len(players)} boxes")
+        regions = tuple(_within(region, piece) for region in sent.regions)
+        unchecked = tuple(players[box].corners for box in sorted(set(sent.unchecked)))
+        decision = Decision(sent.verdict, sent.reason, unchecked, regions)
+        number = await asyncio.to_thread(
+            self._store.decide, sent.change, self._reviewer, piece.scene.key, decision, after=sent.after
+        )
+        return JSONResponse({"last": number})
+
+    async def undo(self, request: Request) -> Response:
+        """Let the last change count no more."""
+        number = Undone.model_validate(await self._body(request)).number
+        key: Key = await asyncio.to_thread(self._store.undo, self._reviewer, number)
+        decided = (await asyncio.to_thread(self._store.decisions)).get(self._reviewer, {})
+        last = await asyncio.to_thread(self._store.last, self._reviewer)
+        item = self._at.get(key)
+        decision = None if item is None else _sent(self._pieces[item], decided.get(key, Decision()))
+        return JSONResponse({"last": last, "item": item, "decision": decision})
+
+    # -----------------------------------------------------------------------------------------------------------
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self._token.encode())
+
+    def _known(self, request: Request) -> None:
+        if not self._is_token(request.cookies.get(self._cookie, "")):
+            raise RefusedError(403, "open the link that spotball gen review printed")
+
+    async def _body(self, request: Request) -> Any:
+        check_origin(request.headers)
+        self._known(request)
+        try:
+            return json.loads(await read_body(request, MAX_BODY))
+        except (ValueError, RecursionError):
+            # The second is of brackets in brackets, without end.
+            raise RefusedError(422, "no JSON") from None
+
+    # What goes wrong -----------------------------------------------------------------------------------------
+
+    async def refused(self, request: Request, error: RefusedError) -> Response:
+        """A request that is not answered as it was meant; people see the reason as text."""
+        if request.url.path == "/":
+            return Response(f"{error}\n", error.status, media_type="text/plain")
+        return JSONResponse({"error": str(error)}, error.status)
+
+    async def malformed(self, request: Request, error: ValidationError) -> Response:
+        """A request of the wrong shape."""
+        detail = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, detail["loc"])) or "the body"
+        return JSONResponse({"error": f"{where}: {detail['msg']}"}, 422)
+
+    async def stale(self, request: Request, error: StaleError) -> Response:
+        """A change by a page that is not up to date."""
+        return JSONResponse({"error": STALE}, 409)
+
+    async def http_fault(self, request: Request, error: HTTPException) -> Response:
+        """No such page, or not by this method."""
+        return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+
+    async def not_stored(self, request: Request, error: StoreError) -> Response:
+        """A store that cannot be written to: what was sent is to be sent again."""
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        return JSONResponse({"error": "it could not be stored"}, 503)
+
+    async def fault(self, request: Request, error: Exception) -> Response:
+        """A fault of ours: its traceback is for the log, not for the browser."""
+        return JSONResponse({"error": "something went wrong here"}, 500)
+
+
+def _told(piece: Piece) -> dict[str, Any]:
+    """An image as the page is told of it."""
+    scene = piece.scene
+    return {
+        "sport": scene.sport,
+        "image": scene.image,
+        "width": scene.width,
+        "height": scene.height,
+        "with_ball": piece.with_ball is not None,
+        "ball": scene.ball_box,
+        "cells": scene.ball_cells or (),
+        "players": [box.corners for box in scene.players or ()],
+        "first": piece.first,
+        "why": piece.why,
+        "artifact": piece.artifact,
+    }
+
+
+def _sent(piece: Piece, decision: Decision) -> dict[str, Any]:
+    """A decision as the page sends it; boxes that the scene no longer has are left out."""
+    players = [box.corners for box in piece.scene.players or ()]
+    return {
+        "verdict": decision.verdict,
+        "reason": decision.reason,
+        "unchecked": [at for at, box in enumerate(players) if box in decision.unchecked],
+        "regions": decision.regions,
+    }
+
+
+def _within(region: Corners, piece: Piece) -> Corners:
+    """A region that is one, and in the image."""
+    x1, y1, x2, y2 = region
+    if not (x1 < x2 <= piece.scene.width and y1 < y2 <= piece.scene.height):
+        raise RefusedError(422, f"no region of an image of {piece.scene.width}x{piece.scene.height}: {list(region)}")
+    return region

@@ -1,0 +1,127 @@
+"""What comes of a review: scenes without what was rejected, and without the boxes that were unchecked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.io.dataset import SCENES
+from spotball_core.io.files import replacing
+from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.schema.scene import Scene
+from spotball_gen.finish import CARD, finish
+from spotball_gen.folder import LEDGER, WORK
+from spotball_gen.ledger import Ledger
+from spotball_gen.output import FACTS, FUNNEL, IMAGES, WITH_BALL, put
+from spotball_gen.review.material import ORIGINAL, digest, original_file
+from spotball_gen.review.store import REVIEW, Decision, Key, ReviewStore
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What took effect.
+
+    Attributes:
+        kept: how many images the dataset has now.
+        rejected: how many a reviewer rejected.
+        waiting: how many are left out until they are repainted and accepted.
+        undecided: how many of those kept nobody decided on; left out where only accepted ones are wanted.
+        boxes: how many boxes of those kept were unchecked.
+    """
+
+    kept: int
+    rejected: int
+    waiting: int
+    undecided: int
+    boxes: int
+
+
+def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
+    """Let decisions take effect in `scenes.jsonl`, and in card, split and checksums where the dataset has them.
+
+    An image that any reviewer rejected is left out, one that any wants repainted, too; a box that any unchecked goes.
+    Images and the scenes as they were made stay, so that nothing is lost: applied again after more decisions, or
+    fewer, it starts from those.
+
+    Args:
+        only_accepted: leave out what nobody decided on.
+
+    Raises:
+        InputError: for scenes that cannot be read, or if none is left.
+        OptionError: if nobody has reviewed the dataset, or a run has it.
+    """
+    if not (dataset / REVIEW).is_file():
+        raise OptionError(f"{dataset} has not been reviewed; spotball gen review {dataset} does")
+    with ExitStack() as stack:
+        ledger = stack.enter_context(Ledger(dataset)) if (dataset / WORK / LEDGER).exists() else None
+        store = stack.enter_context(ReviewStore(dataset))
+        original, decisions = original_file(dataset, store), store.decisions()
+        scenes, applied = with_decisions(read_scenes(original), list(decisions.values()), only_accepted=only_accepted)
+        if not scenes:
+            raise InputError([Problem(str(original), None, "scenes", "none that the review left", "at least one")])
+        if original.name != ORIGINAL:
+            with replacing(dataset / ORIGINAL) as beside:
+                shutil.copyfile(original, beside)
+        new = Path(stack.enter_context(TemporaryDirectory(prefix=".review.", dir=dataset)))
+        write_scenes(scenes, new / SCENES)
+        names = []
+        if ledger and (dataset / CARD).is_file():
+            names = _finish(new, scenes, ledger, {"reviewers": len(decisions), **asdict(applied)})
+        # Noted first: scenes that are in place must be known to have come of a review.
+        store.applied(digest(dataset / ORIGINAL), digest(new / SCENES))
+        for name in (*names, SCENES):
+            (new / name).replace(dataset / name)
+    return applied
+
+
+def _finish(new: Path, scenes: Sequence[Scene], ledger: Ledger, review: Mapping[str, int]) -> list[str]:
+    """Write what a dataset has beside its scenes and images; returns the names of these files."""
+    card = json.loads((ledger.dataset / CARD).read_text(encoding="utf-8"))
+    for path in sorted(ledger.dataset.iterdir()):
+        if path.name in (IMAGES, WITH_BALL):
+            shutil.copytree(path, new / path.name, copy_function=_put)
+        elif path.stem == FUNNEL:
+            put(path, new / path.name)
+    there = {path.name for path in new.iterdir()}
+    facts = {name: card[name] for name in FACTS}
+    items = [ledger.item(scene.image) for scene in scenes]
+    finish(new, items, {**facts, "review": dict(review)}, seed=card["run"]["seed"])
+    return sorted(path.name for path in new.iterdir() if path.name not in there)
+
+
+def _put(file: str, place: str) -> None:
+    put(Path(file), Path(place))
+
+
+def with_decisions(
+    scenes: Sequence[Scene], decisions: Sequence[Mapping[Key, Decision]], *, only_accepted: bool = False
+) -> tuple[list[Scene], Applied]:
+    """The scenes that decisions leave, in their order.
+
+    Args:
+        decisions: of each reviewer.
+    """
+    kept: list[Scene] = []
+    rejected = waiting = undecided = boxes = 0
+    for scene in scenes:
+        said = [of[scene.key] for of in decisions if scene.key in of]
+        verdicts = {decision.verdict for decision in said}
+        if "reject" in verdicts:
+            rejected += 1
+        elif "repaint" in verdicts:
+            waiting += 1
+        else:
+            undecided += "accept" not in verdicts
+            if only_accepted and "accept" not in verdicts:
+                continue
+            unchecked = {box for decision in said for box in decision.unchecked}
+            players = scene.players and tuple(box for box in scene.players if box.corners not in unchecked)
+            boxes += len(scene.players or ()) - len(players or ())
+            kept.append(scene.model_copy(update={"players": players}))
+    return kept, Applied(len(kept), rejected, waiting, undecided, boxes)

@@ -1,0 +1,111 @@
+"""What is reviewed: the scenes as they were made, their images, and which come first."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.io.dataset import SCENES
+from spotball_core.io.scenes import read_scenes
+from spotball_core.schema.scene import Scene
+from spotball_gen.folder import LEDGER, WORK, read_only
+from spotball_gen.output import IMAGES, WITH_BALL
+from spotball_gen.review.store import ReviewStore
+
+ORIGINAL = "scenes.before-review.jsonl"
+"""The scenes as they were made, once decisions took effect in the others."""
+
+MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """An image to be reviewed.
+
+    Attributes:
+        without: the file without the ball.
+        with_ball: the file with it; None where there is none.
+        first: over a limit of the stage `check`.
+        why: what is over it.
+        artifact: how many untouched regions stand out less than the painted one, as a share; None if not measured.
+    """
+
+    scene: Scene
+    without: Path
+    with_ball: Path | None
+    first: bool = False
+    why: tuple[str, ...] = ()
+    artifact: float | None = None
+
+
+def original_file(dataset: Path, store: ReviewStore) -> Path:
+    """The file that has the scenes as they were made.
+
+    It is another one than `scenes.jsonl` if that came of it by applying decisions; a run that made the dataset anew
+    makes it what is reviewed.
+    """
+    scenes, original = dataset / SCENES, dataset / ORIGINAL
+    if original.is_file() and scenes.is_file() and store.was_applied(digest(original), digest(scenes)):
+        return original
+    return scenes
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def pieces(dataset: Path, store: ReviewStore) -> tuple[Piece, ...]:
+    """All images of a dataset: those over a limit first, of them the worst first; the others in the order of ids.
+
+    Raises:
+        InputError: for scenes that cannot be read, without an image, or whose image is missing or outside the dataset.
+    """
+    path = original_file(dataset, store)
+    noted = _noted(dataset)
+    problems: list[Problem] = []
+    found = []
+    for line, scene in enumerate(read_scenes(path), start=1):
+        without = _inside(dataset, scene.path)
+        if without is None:
+            shown = scene.path if scene.path else "nothing"
+            expected = f"an image ({', '.join(MEDIA)}) inside the dataset"
+            problems.append(Problem(str(path), line, "path", shown, expected))
+            continue
+        found.append(
+            Piece(scene, without, _inside(dataset, _with_ball(scene)), *noted.get(scene.image, (False, (), None)))
+        )
+    if problems:
+        raise InputError(problems)
+    return tuple(sorted(found, key=lambda one: (not one.first, -(one.artifact or 0) * one.first, one.scene.key)))
+
+
+def _with_ball(scene: Scene) -> str | None:
+    parts = PurePosixPath(scene.path or "").parts
+    return str(PurePosixPath(WITH_BALL, *parts[1:])) if parts[:1] == (IMAGES,) else None
+
+
+def _inside(dataset: Path, name: str | None) -> Path | None:
+    """An image's file, if it is there, of a kind that browsers show, and in the dataset whatever its name or links."""
+    if not name:
+        return None
+    path = (dataset / name).resolve()
+    return path if path.is_relative_to(dataset.resolve()) and path.suffix.lower() in MEDIA and path.is_file() else None
+
+
+def _noted(dataset: Path) -> dict[str, tuple[bool, tuple[str, ...], float | None]]:
+    """What the ledger's `check` says of each image; nothing where there is no ledger."""
+    if not (dataset / WORK / LEDGER).exists():
+        return {}
+    query = "SELECT item, json_extract(record, '$.notes.check'), json_extract(record, '$.scores.artifact') FROM items"
+    found = {}
+    with closing(read_only(dataset)) as connection:
+        for item, text, artifact in connection.execute(f"{query} WHERE state = 'passed'"):
+            check = json.loads(text) if text else {}
+            found[item] = bool(check.get("review_first")), tuple(check.get("why", ())), artifact
+    return found

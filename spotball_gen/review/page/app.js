@@ -1,0 +1,240 @@
+// The review: which image is looked at, what keys do, and what was decided.
+
+import { draw, firstRegion, isRegion, moved } from "./picture.js";
+import { Refused, get, post } from "./server.js";
+
+const byId = (id) => document.getElementById(id);
+const SAID = { accept: "Accepted", reject: "Rejected", repaint: "To repaint" };
+
+let review = null; // what the server says
+let at = 0; // which image
+let going = Promise.resolve(); // what is sent, one after another
+const look = { ball: false, both: false, boxes: true, chosen: null, marking: false, region: null };
+
+const item = () => review.items[at];
+
+// What is seen ------------------------------------------------------------------------------------------------------
+
+function show() {
+  const { decision, players } = item();
+  const told = { toggle: (index) => inTurn(() => toggle(index)), drag: (region) => inTurn(() => drag(region)) };
+  draw(byId("pictures"), at, item(), look, told);
+  byId("where").textContent = `${at + 1} of ${review.items.length}: ${item().sport}/${item().image}`;
+  const count = (verdict) => review.items.filter((one) => one.decision.verdict === verdict).length;
+  byId("counts").textContent =
+    `${review.reviewer}: ${count("accept")} accepted, ${count("reject")} rejected, ${count("repaint")} to repaint, ` +
+    `${count(null)} to do`;
+  const score = item().artifact === null ? "" : ` (artifact score ${item().artifact.toFixed(2)})`;
+  byId("mark").hidden = !item().first;
+  byId("mark").textContent = `Over a limit: ${item().why.join(", ")}${score}`;
+  const { verdict, reason } = decision;
+  byId("verdict").className = verdict ?? "";
+  byId("verdict").textContent = verdict ? SAID[verdict] + (reason ? `: ${reason}` : "") : "Not decided";
+  review.reasons.forEach((one, index) => {
+    byId("reasons").children[index].firstChild.setAttribute("aria-pressed", String(one === reason));
+  });
+  byId("boxes").replaceChildren(...players.map(boxEntry));
+  byId("boxes").children[look.chosen]?.scrollIntoView({ block: "nearest" });
+  const pressed = { accept: verdict === "accept", ball: look.ball, both: look.both, overlay: look.boxes };
+  for (const [id, on] of Object.entries({ ...pressed, region: look.marking })) {
+    byId(id).setAttribute("aria-pressed", String(on));
+  }
+  byId("ball").disabled = byId("both").disabled = !item().with_ball;
+  byId("undo").disabled = review.last === 0;
+  byId("drop").disabled = !decision.regions.length;
+  for (const [part, there] of [["with", item().with_ball], ["without", true]]) {
+    // The next image is at hand when it is wanted.
+    if (there && at + 1 < review.items.length) new Image().src = `images/${part}/${at + 1}`;
+  }
+}
+
+function boxEntry(box, index) {
+  const entry = document.createElement("li");
+  entry.className = index === look.chosen ? "chosen" : "";
+  const label = document.createElement("label");
+  const input = document.createElement("input");
+  input.type = "checkbox";
+  input.tabIndex = -1;
+  input.checked = !item().decision.unchecked.includes(index);
+  input.addEventListener("change", () => inTurn(() => toggle(index)));
+  label.append(input, String(index + 1));
+  entry.append(label);
+  return entry;
+}
+
+function trouble(text) {
+  byId("trouble").hidden = text === null;
+  byId("trouble").textContent = text ?? "";
+}
+
+// What is decided ---------------------------------------------------------------------------------------------------
+
+/** Do one thing after another: what a key means, and what is decided, hangs on what was stored before. */
+function inTurn(action) {
+  going = going.then(action).catch((error) => {
+    if (!(error instanceof Refused)) throw error;
+    trouble(`${error.message}. Load the page again.`);
+  });
+  return going;
+}
+
+const waiting = (why) => trouble(why && `Not stored yet: ${why}. Trying again.`);
+
+async function change(changes, then = () => {}) {
+  const shown = item();
+  const decision = { ...shown.decision, ...changes };
+  const sent = { change: newId(), after: review.last, item: at, ...decision };
+  review.last = (await post("api/decide", sent, waiting)).last;
+  shown.decision = decision;
+  then();
+  show();
+}
+
+/** A random id, also where the page is not served from this machine. */
+function newId() {
+  const bytes = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0"));
+  return bytes.join("").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+const accept = () => change({ verdict: "accept", reason: null, regions: [] }, () => step(1));
+
+const reject = (reason) => change({ verdict: "reject", reason, regions: [] }, () => step(1));
+
+function toggle(index) {
+  look.chosen = index;
+  const { unchecked } = item().decision;
+  const others = unchecked.filter((one) => one !== index);
+  return change({ unchecked: others.length < unchecked.length ? others : [...others, index] });
+}
+
+const repaint = (regions) => change({ verdict: regions.length ? "repaint" : null, reason: null, regions });
+
+async function undo() {
+  if (!review.last) return;
+  const undone = await post("api/undo", { number: review.last }, waiting);
+  review.last = undone.last;
+  if (undone.item !== null) {
+    review.items[undone.item].decision = undone.decision;
+    go(undone.item);
+  }
+  show();
+}
+
+// Where to look -----------------------------------------------------------------------------------------------------
+
+function go(to) {
+  if (to !== at) Object.assign(look, { ball: false, chosen: null, marking: false, region: null });
+  at = to;
+  history.replaceState(null, "", `#${at + 1}`);
+}
+
+const step = (by) => go(Math.min(Math.max(at + by, 0), review.items.length - 1));
+
+/** The next image that is not decided on, from the beginning after the end. */
+function undecided() {
+  const n = review.items.length;
+  for (let by = 1; by <= n; by += 1) {
+    const to = (at + by) % n;
+    if (review.items[to].decision.verdict === null) return go(to);
+  }
+  return undefined;
+}
+
+/** What only changes what is seen. */
+const seen = (action) => () => {
+  action();
+  show();
+};
+
+function choose(by) {
+  const n = item().players.length;
+  if (n) look.chosen = look.chosen === null ? (by > 0 ? 0 : n - 1) : (look.chosen + by + n) % n;
+}
+
+function mark() {
+  look.marking = !look.marking;
+  look.region = look.marking ? firstRegion(item()) : null;
+}
+
+function drag(region) {
+  Object.assign(look, { marking: false, region: null });
+  return isRegion(region) ? repaint([...item().decision.regions, region]) : show();
+}
+
+const actions = {
+  accept,
+  undo,
+  region: seen(mark),
+  drop: () => item().decision.regions.length && repaint(item().decision.regions.slice(0, -1)),
+  ball: seen(() => (look.ball = !look.ball && item().with_ball)),
+  both: seen(() => (look.both = !look.both)),
+  overlay: seen(() => (look.boxes = !look.boxes)),
+  previous: seen(() => step(-1)),
+  next: seen(() => step(1)),
+  open: seen(undecided),
+};
+
+const KEYS = {
+  a: "accept", Enter: "accept", u: "undo", Backspace: "undo", m: "region", Delete: "drop", b: "ball", s: "both",
+  o: "overlay", ArrowLeft: "previous", p: "previous", ArrowRight: "next", n: "open",
+};
+
+function whileMarking(event) {
+  if (event.key === "Escape" || event.key === "m") return seen(mark);
+  if (event.key === "Enter") return () => drag(look.region);
+  if (!event.key.startsWith("Arrow")) return null;
+  return seen(() => (look.region = moved(look.region, event.key, event.shiftKey, item())));
+}
+
+/** What a key means now; null for nothing. */
+function meant(event) {
+  if (look.marking) return whileMarking(event);
+  if (event.key === "ArrowUp") return seen(() => choose(-1));
+  if (event.key === "ArrowDown") return seen(() => choose(1));
+  if (event.key === " ") return look.chosen === null ? null : () => toggle(look.chosen);
+  const reason = /^[1-9]$/.test(event.key) ? review.reasons[Number(event.key) - 1] : undefined;
+  if (reason) return () => reject(reason);
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  return Object.hasOwn(KEYS, key) ? actions[KEYS[key]] : null;
+}
+
+function pressed(event) {
+  const control = event.ctrlKey || event.metaKey;
+  if (event.altKey || (control && event.key !== "z") || event.key === "Tab") return;
+  // A button that has the focus does what it says.
+  if (document.activeElement instanceof HTMLButtonElement && ["Enter", " "].includes(event.key)) return;
+  if (event.key.length === 1 || event.key.startsWith("Arrow") || event.key === "Backspace") event.preventDefault();
+  inTurn(() => (control ? undo() : meant(event)?.()));
+}
+
+function begin() {
+  byId("reasons").replaceChildren(
+    ...review.reasons.map((reason, index) => {
+      const entry = document.createElement("li");
+      const button = entry.appendChild(document.createElement("button"));
+      button.type = "button";
+      const key = button.appendChild(document.createElement("kbd"));
+      key.textContent = String(index + 1);
+      button.append(` ${reason}`);
+      button.addEventListener("click", () => inTurn(() => reject(reason)));
+      return entry;
+    }),
+  );
+  for (const [id, action] of Object.entries(actions)) byId(id).addEventListener("click", () => inTurn(action));
+  document.addEventListener("click", (event) => {
+    // Keys go on to mean what they mean after the mouse was used.
+    if (event.detail) document.activeElement?.blur();
+  });
+  document.addEventListener("keydown", pressed);
+  const wanted = Number(location.hash.slice(1));
+  if (Number.isInteger(wanted) && wanted >= 1 && wanted <= review.items.length) go(wanted - 1);
+  else if (item().decision.verdict !== null) undecided();
+  show();
+}
+
+try {
+  review = await get("api/review");
+  begin();
+} catch (error) {
+  trouble(error instanceof Refused ? error.message : "The server does not answer. Is spotball gen review running?");
+}

@@ -1,0 +1,102 @@
+// The image, with and without the ball, its boxes, and regions that are being marked.
+
+const SVG = "http://www.w3.org/2000/svg";
+const LEAST = 4; // pixels of a region's side
+const STEP = 8; // pixels by which keys move and size a region
+
+function rect([x1, y1, x2, y2], name) {
+  const node = document.createElementNS(SVG, "rect");
+  node.setAttribute("class", name);
+  for (const [key, value] of Object.entries({ x: x1, y: y1, width: x2 - x1, height: y2 - y1 })) {
+    node.setAttribute(key, value);
+  }
+  return node;
+}
+
+/** One image with its overlay. `toggle` is told of a box that is clicked, `drag` of a region that is drawn. */
+function figure(at, item, part, look, { toggle, drag }) {
+  const node = document.createElement("figure");
+  node.style.setProperty("--ratio", item.width / item.height);
+  const frame = document.createElement("div");
+  frame.className = "frame";
+  const image = document.createElement("img");
+  image.src = `images/${part}/${at}`;
+  image.alt = part === "with" ? "The image with the ball" : "The image without the ball";
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", `0 0 ${item.width} ${item.height}`);
+  frame.append(image, svg);
+  const caption = document.createElement("figcaption");
+  caption.textContent = part === "with" ? "with ball" : "without ball";
+  node.append(frame, caption);
+
+  if (look.boxes) {
+    item.players.forEach((box, index) => {
+      const unchecked = item.decision.unchecked.includes(index) ? " unchecked" : "";
+      const player = rect(box, `player${unchecked}${index === look.chosen ? " chosen" : ""}`);
+      player.dataset.box = index;
+      svg.append(player);
+    });
+    if (item.ball) svg.append(rect(item.ball, "ball"));
+  }
+  for (const region of item.decision.regions) svg.append(rect(region, "region"));
+  if (look.region) svg.append(rect(look.region, "region new"));
+
+  const point = (event) => {
+    const edges = svg.getBoundingClientRect();
+    const share = [(event.clientX - edges.left) / edges.width, (event.clientY - edges.top) / edges.height];
+    return share.map((value, axis) => Math.min(Math.max(value, 0), 1) * [item.width, item.height][axis]);
+  };
+  svg.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
+    event.preventDefault();
+    if (!look.marking) {
+      if (event.target.dataset.box !== undefined) toggle(Number(event.target.dataset.box));
+      return;
+    }
+    const [x, y] = point(event);
+    const spanned = (other) => {
+      const [u, v] = point(other);
+      return [Math.min(x, u), Math.min(y, v), Math.max(x, u), Math.max(y, v)];
+    };
+    const drawn = svg.appendChild(rect([x, y, x, y], "region new"));
+    svg.setPointerCapture(event.pointerId);
+    svg.onpointermove = (other) => {
+      const next = rect(spanned(other), "region new");
+      for (const { name, value } of next.attributes) drawn.setAttribute(name, value);
+    };
+    svg.onpointerup = (other) => drag(spanned(other));
+    svg.onpointercancel = () => drag(null);
+  });
+  return node;
+}
+
+/** Replace what is shown of an image. */
+export function draw(parent, at, item, look, actions) {
+  const parts = look.both && item.with_ball ? ["with", "without"] : [look.ball && item.with_ball ? "with" : "without"];
+  parent.classList.toggle("marking", look.marking);
+  parent.replaceChildren(...parts.map((part) => figure(at, item, part, look, actions)));
+}
+
+export const isRegion = (box) => box !== null && box[2] - box[0] >= LEAST && box[3] - box[1] >= LEAST;
+
+/** Where a region begins that is marked by keys: beside the ball's place, where shadows are. */
+export function firstRegion(item) {
+  const [x1, y1, x2, y2] = item.ball ?? [item.width * 0.45, item.height * 0.45, item.width * 0.55, item.height * 0.55];
+  return fitted([x1, y2, x2, y2 + Math.max((y2 - y1) / 2, 2 * LEAST)], item);
+}
+
+/** A region after a key: moved, or with Shift made larger or smaller. */
+export function moved(region, key, larger, item) {
+  const [dx, dy] = { ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0], ArrowUp: [0, -STEP], ArrowDown: [0, STEP] }[key];
+  const [x1, y1, x2, y2] = region;
+  if (!larger) return fitted([x1 + dx, y1 + dy, x2 + dx, y2 + dy], item);
+  return fitted([x1, y1, Math.max(x2 + dx, x1 + LEAST), Math.max(y2 + dy, y1 + LEAST)], item);
+}
+
+function fitted([x1, y1, x2, y2], item) {
+  const width = Math.min(x2 - x1, item.width);
+  const height = Math.min(y2 - y1, item.height);
+  const left = Math.min(Math.max(x1, 0), item.width - width);
+  const top = Math.min(Math.max(y1, 0), item.height - height);
+  return [left, top, left + width, top + height];
+}

@@ -1,0 +1,53 @@
+"""Serving a review until its reviewer ends it."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from spotball_core.errors import MissingExtraError
+from spotball_core.web import BACKLOG, listening, shown
+from spotball_gen.review.material import pieces
+from spotball_gen.review.store import ReviewStore
+
+
+def serve(dataset: Path, *, reviewer: str, host: str, port: int, tell: Callable[[str], None]) -> None:
+    """Serve a review until the process is told to end.
+
+    Args:
+        reviewer: whose decisions they are.
+        port: 0 for any that is free.
+        tell: told a line at a time, the link among them.
+
+    Raises:
+        InputError: for a dataset that cannot be reviewed.
+        OptionError: if the address is taken.
+        StoreError: if decisions cannot be stored.
+        MissingExtraError: without the extra `gen`.
+    """
+    try:
+        import uvicorn
+
+        from spotball_gen.review.app import review_app
+    except ImportError as error:
+        raise MissingExtraError("reviewing items", "gen") from error
+
+    with ReviewStore(dataset) as store, listening(host, port) as at:
+        found = pieces(dataset, store)
+        token = secrets.token_urlsafe(24)
+        # Cookies know no ports: two reviews on one machine must not take each other's.
+        cookie = f"spotball_review_{at.getsockname()[1]}"
+        app = review_app(found, store, reviewer, token=token, cookie=cookie)
+        tell(f"{len(found):,} images, {sum(one.first for one in found):,} of them over a limit; reviewer: {reviewer}")
+        tell(f"{shown(at)}/?token={token}")
+        config = uvicorn.Config(
+            app, lifespan="off", log_level="warning", access_log=False, server_header=False, backlog=BACKLOG
+        )
+        # Ended the same way by Ctrl-C and by a service manager.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[at])
+    tell("ended; everything is stored")

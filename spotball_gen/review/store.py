@@ -1,0 +1,208 @@
+"""What reviewers decided, in DATASET/review.sqlite: on disk before it is acknowledged, and never erased."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, Literal
+
+from spotball_core.io.sqlite_file import Column, Table, connect, create, faults_told, now
+
+REVIEW = "review.sqlite"
+SCHEMA_VERSION = 1
+
+Key = tuple[str, str]
+"""(sport, image)."""
+Corners = tuple[float, float, float, float]
+"""(x1, y1, x2, y2), in pixels of the image."""
+Verdict = Literal["accept", "reject", "repaint"]
+
+REASONS = (
+    "ball still visible",
+    "painted region stands out",
+    "ball's place is wrong",
+    "player damaged",
+    "no scene of play",
+    "blurred",
+    "text or graphics",
+    "seen before",
+    "other",
+)
+"""Why an image is rejected; numbered from 1 by the keys of the page."""
+
+TABLES: Mapping[str, Table] = MappingProxyType(
+    {
+        "changes": Table(
+            "Each change to what a reviewer says of an image, whole. What counts is the last that was not undone.",
+            ("number",),
+            (
+                Column("number", "INTEGER NOT NULL", "in the order in which they came, from 1"),
+                Column("change", "TEXT NOT NULL UNIQUE", "the id that the page gave it, so that it counts once"),
+                Column("reviewer", "TEXT NOT NULL", "who"),
+                Column("sport", "TEXT NOT NULL", "with `image`: of which image"),
+                Column("image", "TEXT NOT NULL", "the image's id"),
+                Column("verdict", "TEXT", "accept, reject or repaint; null while only boxes were looked at"),
+                Column("reason", "TEXT", "of a reject"),
+                Column("unchecked", "TEXT NOT NULL", "corners of the boxes that hold no player, as JSON"),
+                Column("regions", "TEXT NOT NULL", "corners of the regions to repaint, as JSON"),
+                Column("at", "TEXT NOT NULL", "when, UTC"),
+                Column("undone", "TEXT", "when it was undone, UTC; null if it was not"),
+            ),
+        ),
+        "applied": Table(
+            "Each time that decisions took effect in the dataset.",
+            ("number",),
+            (
+                Column("number", "INTEGER NOT NULL", "in order, from 1"),
+                Column("original", "TEXT NOT NULL", "SHA-256 of the scenes as they were made"),
+                Column("written", "TEXT NOT NULL", "SHA-256 of the scenes with the decisions"),
+                Column("at", "TEXT NOT NULL", "when, UTC"),
+            ),
+        ),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a reviewer says of an image.
+
+    Attributes:
+        verdict: None while only boxes were looked at.
+        reason: of a reject, one of `REASONS`.
+        unchecked: boxes that hold no player.
+        regions: what is to be painted over, of a repaint.
+    """
+
+    verdict: Verdict | None = None
+    reason: str | None = None
+    unchecked: tuple[Corners, ...] = ()
+    regions: tuple[Corners, ...] = ()
+
+
+class StaleError(Exception):
+    """A change by a page that does not know the reviewer's last one."""
+
+
+class ReviewStore:
+    """A dataset's decisions; several processes may have it open. A context manager.
+
+    Raises:
+        StoreError: if the file cannot be opened or is of a later version.
+    """
+
+    def __init__(self, dataset: Path) -> None:
+        self.path = dataset / REVIEW
+        self._turn = threading.Lock()
+        self._connection = connect(self.path, SCHEMA_VERSION)
+        try:
+            with faults_told(self.path):
+                create(self._connection, TABLES, SCHEMA_VERSION)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> ReviewStore:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        with self._turn:
+            self._connection.close()
+
+    def decide(self, change: str, reviewer: str, key: Key, decision: Decision, *, after: int) -> int:
+        """Store a change; on the disk once it returns. One that is there already is not stored again.
+
+        Args:
+            change: its id.
+            after: number of the reviewer's last change that counts; 0 for none.
+
+        Returns:
+            The change's number.
+
+        Raises:
+            StaleError: if another change of the reviewer came after that.
+        """
+        row = (
+            change,
+            reviewer,
+            *key,
+            decision.verdict,
+            decision.reason,
+            json.dumps(decision.unchecked),
+            json.dumps(decision.regions),
+            now(),
+        )
+        with self._turn, faults_told(self.path), self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            for (number,) in connection.execute("SELECT number FROM changes WHERE change = ?", (change,)):
+                return int(number)
+            if self._last(reviewer) != after:
+                raise StaleError
+            cursor = connection.execute(
+                "INSERT INTO changes (change, reviewer, sport, image, verdict, reason, unchecked, regions, at) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+            return int(cursor.lastrowid or 0)
+
+    def undo(self, reviewer: str, number: int) -> Key:
+        """Let a reviewer's last change count no more; one that was undone already stays so.
+
+        Returns:
+            The image it was of.
+
+        Raises:
+            StaleError: if it is not the last.
+        """
+        query = "SELECT sport, image, undone FROM changes WHERE number = ? AND reviewer = ?"
+        with self._turn, faults_told(self.path), self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            for sport, image, undone in connection.execute(query, (number, reviewer)).fetchall():
+                if undone is None and self._last(reviewer) != number:
+                    break
+                connection.execute("UPDATE changes SET undone = ? WHERE number = ? AND undone IS NULL", (now(), number))
+                return sport, image
+            raise StaleError
+
+    def last(self, reviewer: str) -> int:
+        """Number of a reviewer's last change that counts; 0 for none."""
+        with self._turn, faults_told(self.path):
+            return self._last(reviewer)
+
+    def _last(self, reviewer: str) -> int:
+        query = "SELECT coalesce(max(number), 0) FROM changes WHERE reviewer = ? AND undone IS NULL"
+        number: int = self._connection.execute(query, (reviewer,)).fetchone()[0]
+        return number
+
+    def decisions(self) -> dict[str, dict[Key, Decision]]:
+        """What counts, by reviewer and image; reviewers in the order of their names."""
+        query = (
+            "SELECT reviewer, sport, image, verdict, reason, unchecked, regions FROM changes "
+            "WHERE undone IS NULL ORDER BY reviewer, number"
+        )
+        found: dict[str, dict[Key, Decision]] = {}
+        for reviewer, sport, image, verdict, reason, *boxes in self._rows(query):
+            unchecked, regions = (tuple(tuple(box) for box in json.loads(text)) for text in boxes)
+            found.setdefault(reviewer, {})[sport, image] = Decision(verdict, reason, unchecked, regions)
+        return found
+
+    def applied(self, original: str, written: str) -> None:
+        """Note that scenes with decisions are about to take the place of others, by their digests."""
+        with self._turn, faults_told(self.path), self._connection as connection:
+            connection.execute(
+                "INSERT INTO applied (original, written, at) VALUES (?, ?, ?)", (original, written, now())
+            )
+
+    def was_applied(self, original: str, written: str) -> bool:
+        """Whether these scenes came of those, by their digests."""
+        query = "SELECT EXISTS (SELECT * FROM applied WHERE original = ? AND written = ?)"
+        return bool(self._rows(query, original, written)[0][0])
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        with self._turn, faults_told(self.path), closing(self._connection.execute(query, values)) as cursor:
+            return cursor.fetchall()

@@ -1,0 +1,126 @@
+"""A generation from its configuration to its dataset: what `spotball gen run` does."""
+
+from __future__ import annotations
+
+import platform
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import FrameType
+
+from spotball_core.io.sqlite_file import StoreError
+from spotball_gen.config import Plan, read_config
+from spotball_gen.demo.config import write_demo_config
+from spotball_gen.engines.local import LocalEngine
+from spotball_gen.ledger import Ledger
+from spotball_gen.output import Written, write_dataset
+from spotball_gen.progress import watch
+from spotball_gen.sources import Found, settle_videos
+from spotball_gen.stage import Failure, said
+
+DEMO = "demo"
+"""The folder, in the work folder, that the synthetic match is written to."""
+
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a start of a generation ended.
+
+    Attributes:
+        written: the dataset.
+        failures: of all starts.
+    """
+
+    written: Written
+    failures: tuple[Failure, ...]
+
+
+def generate(
+    config: Path | None,
+    out: Path,
+    *,
+    retry_failed: bool = False,
+    tell: Callable[[str], None] = lambda line: None,
+    progress: Callable[[Sequence[Found], str], Iterable[Found]] = lambda found, what: found,
+    quiet: bool = True,
+) -> Ended:
+    """Make a dataset, or go on with one that was begun.
+
+    On an interrupt (Ctrl-C, or a request to terminate), what is under way is noted before it ends.
+
+    Args:
+        config: the configuration; None for the demo's, with a synthetic match.
+        out: the dataset's folder.
+        retry_failed: whether items that failed before try their stage again.
+        tell: says what the user should know.
+        progress: wraps videos while they are read.
+        quiet: whether nothing is shown while items are made.
+
+    Raises:
+        InputError: for a configuration or videos that cannot be used.
+        OptionError: if the folder holds something else or was begun under another configuration, or another process
+            has it.
+        KeyboardInterrupt: when interrupted.
+    """
+    plan = read_config(config) if config else None
+    with _terminated_as_interrupted(), Ledger(out) as ledger:
+        if plan is None:
+            tell("Everything in this dataset is synthetic: drawn matches of three sports.")
+            plan = read_config(write_demo_config(ledger.work / DEMO))
+        ledger.claim(plan.identity())
+        settle_videos(plan, ledger, tell, progress)
+        packages = _packages(plan)
+        ledger.start_session("local", packages)
+        if retry_failed:
+            tell(f"{ledger.forget_failures():,} items try again what failed")
+        try:
+            _run(plan, ledger, quiet=quiet)
+            written = write_dataset(ledger, plan, packages)
+        except KeyboardInterrupt:
+            ledger.end_session(INTERRUPTED)
+            raise
+        except Exception as error:
+            with suppress(StoreError):  # It may be what is broken.
+                ledger.end_session(said(error))
+            raise
+        ledger.end_session("finished")
+        return Ended(written, ledger.failures())
+
+
+def _run(plan: Plan, ledger: Ledger, *, quiet: bool) -> None:
+    engine = LocalEngine(plan, ledger)
+    if engine.left:
+        stages = [choice.stage for choice in plan.stages]
+        engine.run(partial(watch, stages=stages, quiet=quiet))
+
+
+def _packages(plan: Plan) -> dict[str, str]:
+    """Versions of what results depend on, as far as it is installed."""
+    found = {"python": platform.python_version()}
+    named = {name for choice in (plan.frames, *plan.stages) for name in choice.make.packages}
+    for name in sorted({"spotball-core", *named}):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue  # One of several that a stage may use.
+    return found
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Requests to terminate do what Ctrl-C does."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,112 @@
+"""Check by measuring: does the painted region stand out, does the detector see a ball again, is the rest as it was?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from spotball_gen.items import Box, Item
+from spotball_gen.quality.regions import changed_outside, judge
+from spotball_gen.stage import Context, Device, Failure, Outcome, StageSettings, one_by_one
+
+
+class ArtifactSettings(StageSettings):
+    """When an item goes to review first.
+
+    Attributes:
+        limit: of the artifact score: the share of untouched regions that stand out less than the painted one.
+        placements: how many untouched regions it is compared with.
+        detect_again: let the run's detector look at the painted image; one that reads boxes from a file does not.
+    """
+
+    limit: float = Field(0.95, ge=0, le=1)
+    placements: int = Field(200, ge=20, le=5000)
+    detect_again: bool = True
+
+
+class Artifacts:
+    """Scores each painted region; nothing is rejected, but what is over a limit goes to review first.
+
+    Scores: `artifact` (percentile among untouched regions, in [0, 1]), `artifact_distance` (robust standard
+    deviations), `changed_outside` (pixels) and, where the detector looks again, `ball_again` (its confidence in a ball
+    that touches the one painted over; 0 for none). Notes: `review_first` and `why`.
+    """
+
+    Settings: ClassVar[type[StageSettings]] = ArtifactSettings
+    packages: ClassVar[tuple[str, ...]] = ("numpy", "opencv-python-headless")
+    name = "check"
+    kind = "artifacts"
+    version = "1"
+    batch_size = 8
+
+    def __init__(self, settings: ArtifactSettings, context: Context) -> None:
+        self.settings, self._context = settings, context
+        self._detector: Any = None
+        if settings.detect_again and context.detector:
+            make, detector_settings = context.detector
+            if getattr(make, "sees", True):
+                self._detector = make(detector_settings, context)
+        self.device: Device = self._detector.device if self._detector else "cpu"
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """See `Stage.process`."""
+        outcome = one_by_one(self.name, items, self._measured)
+        if not self._detector or not outcome.items:
+            return replace(outcome, items=tuple(self._noted(item) for item in outcome.items))
+        seen, failures = self._seen(outcome.items)
+        kept = [item.scored(ball_again=seen[item.id]) for item in outcome.items if item.id in seen]
+        return Outcome(tuple(self._noted(item) for item in kept), (), (*outcome.failures, *failures))
+
+    def _measured(self, item: Item) -> Item:
+        if item.painted is None:
+            raise ValueError("nothing was painted over")
+        painted = item.painted.array
+        if item.mask is None:
+            # Whoever painted kept no mask: what differs is what was painted, and nothing can be said of the rest.
+            mask = np.where((painted != item.image).any(axis=2), np.uint8(255), np.uint8(0))
+        else:
+            mask = item.mask.array
+            item = item.scored(changed_outside=changed_outside(item.image, painted, mask))
+        seed = item.seed(self._context.seed, self.name)
+        judged = judge(painted, mask, item.players, seed=seed, placements=self.settings.placements)
+        if judged is None:
+            return item.noted(self.name, untouched=0)
+        features = {name: round(value, 4) for name, value in judged.features.items()}
+        item = item.scored(artifact=round(judged.percentile, 4), artifact_distance=round(judged.distance, 4))
+        return item.noted(self.name, untouched=judged.untouched, features=features)
+
+    def _seen(self, items: Sequence[Item]) -> tuple[dict[str, float], list[Failure]]:
+        """How sure the detector is of a ball where there was one, by item."""
+        bare = [
+            replace(item, frame=item.painted, boxes=(), ball=None, players=(), mask=None, painted=None, notes={})
+            for item in items
+            if item.painted is not None
+        ]
+        outcome = self._detector.process(bare)
+        balls = {item.id: item.ball for item in items}
+        seen = {reject.item: 0.0 for reject in outcome.rejects}
+        for item in outcome.items:
+            before = balls[item.id]
+            again = [box.score for box in item.boxes if box.label == "ball" and before and _meet(box, before)]
+            seen[item.id] = max(again, default=0.0)
+        return seen, [Failure(one.item, self.name, f"detecting again: {one.error}") for one in outcome.failures]
+
+    def _noted(self, item: Item) -> Item:
+        why = []
+        if "artifact" not in item.scores:
+            why.append("too few untouched regions")
+        elif item.scores["artifact"] > self.settings.limit:
+            why.append("stands out")
+        if item.scores.get("ball_again"):
+            why.append("ball seen again")
+        if item.scores.get("changed_outside"):
+            why.append("changed outside the mask")
+        return item.noted(self.name, review_first=bool(why), why=why)
+
+
+def _meet(one: Box, other: Box) -> bool:
+    return max(one.x1, other.x1) < min(one.x2, other.x2) and max(one.y1, other.y1) < min(one.y2, other.y2)

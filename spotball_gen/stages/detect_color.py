@@ -1,0 +1,125 @@
+"""`detect`, kind `color`: ball and players of the synthetic match, or of other drawn pictures, by their colors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from spotball_core.errors import OptionError
+from spotball_gen.color.ball import find_balls
+from spotball_gen.color.players import Team, find_players
+from spotball_gen.demo.look import HAIR, LOOKS, SKIN
+from spotball_gen.items import Item
+from spotball_gen.pictures import opencv
+from spotball_gen.stage import Context, Device, Outcome, StageSettings, one_by_one
+
+_Part = Annotated[int, Field(ge=0, le=255)]
+Rgb = tuple[_Part, _Part, _Part]
+
+
+class SportColors(StageSettings):
+    """A sport's colors, RGB from 0 to 255.
+
+    Attributes:
+        ball: one that nothing else in the picture has, and no gray.
+        shirts: of each team.
+        shorts: of each team, in the same order.
+    """
+
+    ball: Rgb
+    shirts: tuple[Rgb, ...]
+    shorts: tuple[Rgb, ...]
+
+    @model_validator(mode="after")
+    def _fit(self) -> SportColors:
+        if len(self.shirts) != len(self.shorts):
+            raise ValueError(f"{len(self.shirts)} shirts and {len(self.shorts)} shorts; each team has one of both")
+        if len(set(self.ball)) == 1:
+            raise ValueError(f"ball: {list(self.ball)} is gray; a ball is told by its hue")
+        return self
+
+
+def _demo_colors() -> dict[str, SportColors]:
+    return {
+        name: SportColors(
+            ball=look.ball,
+            shirts=tuple(shirt for shirt, _ in look.teams),
+            shorts=tuple(shorts for _, shorts in look.teams),
+        )
+        for name, look in LOOKS.items()
+    }
+
+
+class ColorSettings(StageSettings):
+    """Settings of `color`.
+
+    Attributes:
+        colors: of each sport; those of the synthetic match need no entry.
+        skin: its tones.
+        hair: its colors.
+        confidence: boxes must score at least.
+    """
+
+    colors: Mapping[str, SportColors] = {}
+    skin: tuple[Rgb, ...] = SKIN
+    hair: tuple[Rgb, ...] = HAIR
+    confidence: float = Field(0.3, ge=0, le=1)
+
+
+class Color:
+    """Finds balls and players by their colors, in drawn pictures.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from spotball_core.grid import Grid
+        >>> from spotball_gen.demo.draw import Painter
+        >>> from spotball_gen.demo.match import Play, Shot
+        >>> from spotball_gen.items import Source
+        >>> from spotball_gen.pictures import Picture
+        >>> look = LOOKS["synthetic-soccer"]
+        >>> moment = Play(Shot("play", 8, seed=2), look, 640, 360).at(1.0)
+        >>> image, truth = Painter(look, 640, 360, seed=2).draw(moment, 0)
+        >>> source = Source("match", "match.avi", "synthetic-soccer", "synthetic", "match.avi", "")
+        >>> stage = Color(ColorSettings(), Context(Path(tempfile.gettempdir()), Grid.standard()))
+        >>> item = Item("match-000001000", source, 1.0, 0, Picture(Path("frame.png"), image))
+        >>> (found,) = stage.process([item]).items
+        >>> [box.label for box in found.boxes].count("ball"), len(truth.balls)
+        (1, 1)
+    """
+
+    Settings: ClassVar[type[StageSettings]] = ColorSettings
+    packages: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
+
+    name = "detect"
+    kind = "color"
+    version = "1"
+    batch_size = 16
+    device: Device = "cpu"
+
+    def __init__(self, settings: ColorSettings, context: Context) -> None:
+        opencv()
+        self.settings = settings
+        self._colors = {**_demo_colors(), **settings.colors}
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """The items with their boxes, balls first, each kind best first. None is rejected.
+
+        Raises:
+            OptionError: for a sport whose colors nobody said.
+        """
+        return one_by_one(self.name, items, self._detected)
+
+    def _detected(self, item: Item) -> Item:
+        colors = self._colors.get(item.sport)
+        if colors is None:
+            raise OptionError(
+                f"detect: color: no colors are given for {item.sport!r}; see [detect.colors.{item.sport}]"
+            )
+        teams = [Team(shirt, shorts) for shirt, shorts in zip(colors.shirts, colors.shorts, strict=True)]
+        found = find_balls(item.image, colors.ball)
+        found += find_players(item.image, teams, self.settings.skin, self.settings.hair)
+        return replace(item, boxes=tuple(box for box in found if box.score >= self.settings.confidence))

@@ -1,0 +1,192 @@
+"""`detect`, kind `file`: boxes that were found or drawn elsewhere, from COCO's, YOLO's or MOTChallenge's files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from spotball_core.errors import OptionError
+from spotball_gen.box_files.boxes import FileBox, View
+from spotball_gen.box_files.coco import read_coco
+from spotball_gen.box_files.mot import read_mot
+from spotball_gen.box_files.yolo import read_yolo
+from spotball_gen.items import Item, Label
+from spotball_gen.sports import Sport
+from spotball_gen.stage import Context, Device, Outcome, StageSettings, one_by_one
+
+_EXAMPLE = {"video": "v", "source": "s", "id": "i", "frame": 1, "ms": 0}
+
+
+class FileSettings(StageSettings):
+    """Settings of `file`.
+
+    In `path` and `frame_name`, `{video}` is the name of the video's file without suffix, `{source}` the video's id,
+    `{id}` the item's id, `{frame}` the frame's number and `{ms}` its time stamp in milliseconds; `{frame:06d}` has six
+    digits.
+
+    Attributes:
+        path: COCO: the file. MOTChallenge: each video's file. YOLO: the folder.
+        format: `coco` (JSON), `yolo` (text files) or `mot` (CSV).
+        classes: which of the file's classes are `ball` and `player`; others are left out. COCO has names, and where
+            none are given the sport's `ball_class` and `player_class` are looked for; the others have numbers.
+        frame_name: a frame's file name in COCO, with its folder but without suffix, or its file's in YOLO's folder.
+        first_frame: the number that the file has for the video's first frame.
+        first_pixel: what MOTChallenge's file calls the left edge of the first pixel.
+        pixels: the boxes are in the video's frames as decoded (`video`) or in the items' images (`image`), as when
+            the work folder's frames were annotated.
+    """
+
+    path: str
+    format: Literal["coco", "yolo", "mot"]
+    classes: Mapping[str, Label] = {}
+    frame_name: str = "{video}_{frame}"
+    first_frame: int = Field(1, ge=0)
+    first_pixel: Literal[0, 1] = 1
+    pixels: Literal["video", "image"] = "video"
+
+    @model_validator(mode="after")
+    def _readable(self) -> FileSettings:
+        for name in ("path", "frame_name"):
+            try:
+                getattr(self, name).format(**_EXAMPLE)
+            except (KeyError, IndexError, ValueError, AttributeError) as error:
+                known = ", ".join(f"{{{field}}}" for field in _EXAMPLE)
+                raise ValueError(
+                    f"{name}: {getattr(self, name)!r} cannot be filled in ({error}); it may have {known}"
+                ) from error
+        if self.format != "coco" and not self.classes:
+            raise ValueError('give classes, by number: {"32" = "ball", "0" = "player"}')
+        return self
+
+
+class FromFile:
+    """Takes an item's boxes from files.
+
+    A COCO file must have each frame; where YOLO's folder has no file of a frame, or MOTChallenge's file no line,
+    nothing was found in it.
+
+    Raises:
+        OptionError: if there is no such file or folder.
+        InputError: naming all that is wrong with a COCO file.
+
+    Examples:
+        >>> import tempfile
+        >>> from spotball_core.grid import Grid
+        >>> from spotball_gen.items import Source
+        >>> from spotball_gen.pictures import Picture
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / "match_26.txt").write_text("32 0.5 0.5 0.05 0.1 0.9")
+        >>> source = Source("match-1a2b3c4d", "videos/match.mp4", "soccer", "CC0", "match.mp4", "")
+        >>> notes = {"frames": {"number": 25, "size": [1920, 1080], "window": [0, 0, 1920, 1080]}}
+        >>> item = Item("match-1a2b3c4d-000001000", source, 1.0, 0, Picture(Path("frame.png")), notes=notes)
+        >>> settings = FileSettings(path=".", format="yolo", classes={"32": "ball", "0": "player"})
+        >>> stage = FromFile(settings, Context(folder, Grid.standard(), folder=folder))
+        >>> stage.process([item]).items[0].boxes
+        (Box(x1=304.0, y1=162.0, x2=336.0, y2=198.0, score=0.9, label='ball'),)
+    """
+
+    Settings: ClassVar[type[StageSettings]] = FileSettings
+    packages: ClassVar[tuple[str, ...]] = ()
+
+    name = "detect"
+    kind = "file"
+    version = "1"
+    batch_size = 64
+    device: Device = "cpu"
+    sees = False
+    """It reads boxes and looks at no pixels: asked again, of a painted image, it would say the same."""
+
+    def __init__(self, settings: FileSettings, context: Context) -> None:
+        self.settings = settings
+        self.context = context
+        self._coco: dict[Path, Mapping[str, tuple[FileBox, ...]]] = {}
+        self._mot: dict[Path, Mapping[int, tuple[FileBox, ...]]] = {}
+        self._digests: dict[Path, str] = {}
+        self._videos: dict[str, str] = {}
+        fixed = "{" not in settings.path
+        path = self._path(settings.path)
+        if fixed and not (path.is_dir() if settings.format == "yolo" else path.is_file()):
+            raise OptionError(f"detect: path: there is no {'folder' if settings.format == 'yolo' else 'file'} {path}")
+        if fixed and settings.format == "coco":
+            self._coco[path] = read_coco(path)
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """The items with their boxes, in the files' order. None is rejected; one that COCO's file does not have fails.
+
+        Raises:
+            InputError: naming all that is wrong with a file.
+            OptionError: if two videos would get the same boxes.
+        """
+        return one_by_one(self.name, items, self._detected)
+
+    def _detected(self, item: Item) -> Item:
+        frames = item.notes["frames"]
+        number = int(frames["number"]) + self.settings.first_frame
+        names = {
+            "video": Path(item.source.path).stem,
+            "source": item.source.video,
+            "id": item.id,
+            "frame": number,
+            "ms": round(item.time * 1000),
+        }
+        self._check_own(item, names)
+        path = self._path(self.settings.path.format(**names))
+        found, file = self._read(path, self.settings.frame_name.format(**names), number)
+        view = self._view(frames)
+        classes = self.settings.classes or self._classes(item.sport)
+        boxes = (view.box(box, classes[box.category]) for box in found if box.category in classes)
+        return replace(item, boxes=tuple(box for box in boxes if box)).noted(self.name, file=file)
+
+    def _read(self, path: Path, name: str, number: int) -> tuple[tuple[FileBox, ...], str]:
+        """A frame's boxes, and which file they are from."""
+        if self.settings.format == "yolo":
+            file = path / f"{name}.txt"
+            return (read_yolo(file), _digest(file)) if file.exists() else ((), "")
+        if path not in self._digests:
+            if self.settings.format == "mot":
+                self._mot[path] = read_mot(path, self.settings.first_pixel)
+            elif path not in self._coco:
+                self._coco[path] = read_coco(path)
+            self._digests[path] = _digest(path)
+        if self.settings.format == "mot":
+            return self._mot[path].get(number, ()), self._digests[path]
+        if name not in self._coco[path]:
+            raise ValueError(f"{path.name} has no image called {name!r}")
+        return self._coco[path][name], self._digests[path]
+
+    def _view(self, frames: Mapping[str, Any]) -> View:
+        grid = self.context.grid
+        image = float(grid.width), float(grid.height)
+        if self.settings.pixels == "image":
+            return View(image, (0, 0, *image), image)
+        (width, height), (x1, y1, x2, y2) = frames["size"], frames["window"]
+        return View((width, height), (x1, y1, x2, y2), image)
+
+    def _classes(self, sport: str) -> Mapping[str, Label]:
+        known = self.context.sports.get(sport, Sport())
+        return {known.ball_class: "ball", known.player_class: "player"}
+
+    def _check_own(self, item: Item, names: Mapping[str, Any]) -> None:
+        """See that the names tell this item's video from others."""
+        if "{id" in self.settings.path + self.settings.frame_name:
+            return
+        frame = "" if self.settings.format == "mot" else self.settings.frame_name
+        place = f"{self.settings.path}/{frame}".format(**{**names, "frame": 0, "ms": 0})
+        other = self._videos.setdefault(place, item.source.video)
+        if other != item.source.video:
+            told = f"the boxes of {other} would be those of {item.source.video}, too"
+            raise OptionError(f"detect: {told}; tell them apart by {{source}}, or by {{video}} and other file names")
+
+    def _path(self, text: str) -> Path:
+        return self.context.folder / Path(text).expanduser()
+
+
+def _digest(path: Path) -> str:
+    """A file's name and the start of its digest."""
+    with path.open("rb") as file:
+        return f"{path.name}@{hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"

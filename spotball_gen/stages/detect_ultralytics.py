@@ -1,0 +1,97 @@
+"""`detect`, kind `ultralytics`: a YOLO detector by the ultralytics package, where it is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from spotball_core.errors import OptionError
+from spotball_gen.items import Box, Item
+from spotball_gen.pictures import opencv
+from spotball_gen.sports import Sport
+from spotball_gen.stage import Context, Device, Outcome, StageSettings
+from spotball_gen.torch_models import picked_device
+from spotball_gen.yolo.settings import YoloSettings, by_size, file_name, wanted_classes
+
+
+class Ultralytics:
+    """Finds balls and players with weights as they were trained: a `.pt` file, or a name that the package fetches.
+
+    No extra installs the package: it is under the AGPL, and it needs torchvision.
+
+    Raises:
+        OptionError: without the package, or if there is no such file or device.
+    """
+
+    Settings: ClassVar[type[StageSettings]] = YoloSettings
+    packages: ClassVar[tuple[str, ...]] = ("ultralytics", "torch", "torchvision")
+
+    name = "detect"
+    kind = "ultralytics"
+    version = "1"
+
+    def __init__(self, settings: YoloSettings, context: Context) -> None:
+        if importlib.util.find_spec("ultralytics") is None:
+            raise OptionError(
+                f"detect {self.kind!r} needs the package ultralytics, which no extra installs: it is under the AGPL; "
+                "yolov8-onnx runs the same weights without it"
+            )
+        self.settings = settings
+        self.context = context
+        self.batch_size = settings.batch_size
+        self._path = context.folder / Path(settings.model).expanduser()
+        if not self._path.is_file() and Path(settings.model).name != settings.model:
+            raise OptionError(f"detect: model: there is no file {self._path}")
+        self._on = picked_device(settings.device, self.name)
+        self.device: Device = "gpu" if self._on == "cuda" else "cpu"
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """The items with their boxes: balls and players, highest score first. None is rejected.
+
+        Raises:
+            OptionError: if the detector does not know the sport's ball.
+        """
+        found: dict[str, Item] = {}
+        for some in by_size(items).values():
+            for item, result in zip(some, self._predicted(some), strict=True):
+                sport = self.context.sports.get(item.sport, Sport())
+                wanted = wanted_classes(self._model.names, sport, self.settings.model)
+                rows = zip(*(part.cpu().tolist() for part in (result.xyxy, result.conf, result.cls)), strict=True)
+                boxes = [
+                    Box(x1, y1, x2, y2, score, wanted[int(at)])
+                    for (x1, y1, x2, y2), score, at in rows
+                    if int(at) in wanted
+                ]
+                boxes = sorted((box for box in boxes if box.width > 0 < box.height), key=lambda box: -box.score)
+                found[item.id] = replace(item, boxes=tuple(boxes)).noted(self.name, weights=self._weights)
+        return Outcome(tuple(found[item.id] for item in items))
+
+    def _predicted(self, items: Sequence[Item]) -> list[Any]:
+        cv2 = opencv()
+        results = self._model.predict(
+            [cv2.cvtColor(item.image, cv2.COLOR_RGB2BGR) for item in items],
+            conf=self.settings.confidence,
+            iou=self.settings.overlap,
+            device=self._on,
+            verbose=False,
+            **({"imgsz": self.settings.size} if self.settings.size else {}),
+        )
+        return [result.boxes for result in results]
+
+    @cached_property
+    def _model(self) -> Any:
+        from ultralytics import YOLO
+
+        try:
+            return YOLO(str(self._path) if self._path.is_file() else self.settings.model)
+        except Exception as error:  # Of its own, of PyTorch's or of pickle's kinds.
+            told = next(iter(str(error).splitlines()), type(error).__name__)
+            raise OptionError(f"detect: {self.settings.model}: cannot be loaded: {told}") from error
+
+    @cached_property
+    def _weights(self) -> str:
+        return file_name(self._path) if self._path.is_file() else self.settings.model

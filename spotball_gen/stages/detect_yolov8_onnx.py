@@ -1,0 +1,207 @@
+"""`detect`, kind `yolov8-onnx`: a YOLOv8 detector exported to ONNX, by ONNX Runtime."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_core.errors import MissingExtraError, OptionError
+from spotball_gen.items import Box, Item
+from spotball_gen.sports import Sport
+from spotball_gen.stage import Context, Device, Outcome, StageSettings
+from spotball_gen.yolo.letterbox import Letterbox, smallest_canvas
+from spotball_gen.yolo.output import read_boxes
+from spotball_gen.yolo.settings import YoloSettings, by_size, file_name, wanted_classes
+
+SIZE = 640
+"""The longer side of the input where neither the model's file nor the settings say."""
+
+STRIDE = 32
+"""What the input's sides are multiples of, where the model's file does not say."""
+
+_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+
+_EXPORT = "it takes a detector exported by: yolo export model=yolov8n.pt format=onnx"
+
+
+class YoloV8OnnxSettings(YoloSettings):
+    """Settings of `yolov8-onnx`.
+
+    Attributes:
+        names: the detector's classes, where its file does not name them.
+    """
+
+    names: tuple[str, ...] = ()
+
+
+class YoloV8Onnx:
+    """Finds balls and players with exported weights; needs no PyTorch.
+
+    Raises:
+        MissingExtraError: without ONNX Runtime.
+        OptionError: if there is no such file, or no such device.
+    """
+
+    Settings: ClassVar[type[StageSettings]] = YoloV8OnnxSettings
+    packages: ClassVar[tuple[str, ...]] = ("onnxruntime", "opencv-python-headless")
+
+    name = "detect"
+    kind = "yolov8-onnx"
+    version = "1"
+
+    def __init__(self, settings: YoloV8OnnxSettings, context: Context) -> None:
+        if importlib.util.find_spec("onnxruntime") is None:
+            raise MissingExtraError(f"detect {self.kind!r}", "gen")
+        self.settings = settings
+        self.context = context
+        self.batch_size = settings.batch_size
+        self._path = context.folder / Path(settings.model).expanduser()
+        if not self._path.is_file():
+            raise OptionError(f"detect: model: there is no file {self._path}")
+        self._providers = _providers(settings.device)
+        self.device: Device = "cpu" if len(self._providers) == 1 else "gpu"
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """The items with their boxes: balls and players, highest score first. None is rejected.
+
+        Raises:
+            OptionError: if the file holds no such detector, or it does not know the sport's ball.
+        """
+        found: dict[str, Item] = {}
+        for image, some in by_size(items).items():
+            box = Letterbox.of(image, self._detector.canvas(image, self.settings.size))
+            inputs = np.stack([box.fill(item.image) for item in some])
+            for item, output in zip(some, self._detector.run(inputs), strict=True):
+                read = self._boxes(item, output, box)
+                found[item.id] = replace(item, boxes=read).noted(self.name, weights=self._detector.weights)
+        return Outcome(tuple(found[item.id] for item in items))
+
+    def _boxes(self, item: Item, output: NDArray[np.floating], box: Letterbox) -> tuple[Box, ...]:
+        sport = self.context.sports.get(item.sport, Sport())
+        wanted = wanted_classes(self._detector.names, sport, self.settings.model)
+        return read_boxes(output, box, wanted, confidence=self.settings.confidence, overlap=self.settings.overlap)
+
+    @cached_property
+    def _detector(self) -> OnnxDetector:
+        return OnnxDetector.load(self._path, self._providers, self.settings.names)
+
+
+@dataclass(frozen=True)
+class OnnxDetector:
+    """A detector in an ONNX file.
+
+    Attributes:
+        session: of ONNX Runtime.
+        shape: (batch, 3, height, width) of its input; None where it takes any.
+        names: of its classes, by number.
+        size: (height, width) that it was exported for.
+        stride: what its input's sides are multiples of.
+        weights: the file's name and the start of its digest.
+    """
+
+    session: Any
+    shape: tuple[int | None, ...]
+    names: dict[int, str]
+    size: tuple[int, int]
+    stride: int
+    weights: str
+
+    @classmethod
+    def load(cls, path: Path, providers: Sequence[str], names: Sequence[str]) -> OnnxDetector:
+        """Read a file.
+
+        Args:
+            path: the file.
+            providers: of ONNX Runtime.
+            names: of its classes, where it does not name them.
+
+        Raises:
+            OptionError: if it cannot be read or holds something else than a detector.
+        """
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        try:
+            session = onnxruntime.InferenceSession(path, options, providers=list(providers))
+        except Exception as error:  # Each fault of a file has a class of its own there.
+            raise OptionError(f"detect: {path}: cannot be loaded: {str(error).splitlines()[0]}") from error
+        (given, *others) = session.get_inputs()
+        shape = tuple(side if isinstance(side, int) else None for side in given.shape)
+        if others or given.type not in _TYPES or len(shape) != 4 or shape[1] not in (3, None):
+            raise OptionError(f"detect: {path}: its input is no image; {_EXPORT}")
+        told = session.get_modelmeta().custom_metadata_map
+        if told.get("task", "detect") != "detect":
+            raise OptionError(f"detect: {path}: made for the task {told['task']!r}; {_EXPORT}")
+        try:
+            # An export writes them as Python does.
+            known = {int(number): str(name) for number, name in ast.literal_eval(told.get("names", "{}")).items()}
+            height, width = ast.literal_eval(told.get("imgsz", f"{SIZE}, {SIZE}"))
+            size, stride = (int(height), int(width)), int(told.get("stride", STRIDE))
+        except (ValueError, SyntaxError, AttributeError, TypeError) as error:
+            raise OptionError(f"detect: {path}: what it says of itself cannot be read: {error}") from error
+        known = known or dict(enumerate(names))
+        if not known:
+            raise OptionError(f"detect: {path} does not name its classes; give them as names")
+        return cls(session, shape, known, size, stride, file_name(path))
+
+    def canvas(self, image: tuple[int, int], size: int | None) -> tuple[int, int]:
+        """(height, width) of the input for an image of a (height, width).
+
+        Args:
+            image: (height, width).
+            size: the longer side of what the image is fitted into, where the file leaves that open.
+
+        Raises:
+            OptionError: if the file does not leave it open.
+        """
+        height, width = self.shape[2:]
+        if height is not None and width is not None:
+            if size not in (None, max(height, width)):
+                raise OptionError(f"detect: size: {self.weights} takes images of {width} x {height} pixels only")
+            return height, width
+        return smallest_canvas(image, (size, size) if size else self.size, self.stride)
+
+    def run(self, inputs: NDArray[np.float32]) -> NDArray[np.floating]:
+        """The raw outputs.
+
+        Args:
+            inputs: shape (n, 3, height, width).
+
+        Returns:
+            Shape (n, 4 + classes, places).
+
+        Raises:
+            OptionError: if the output is no detector's.
+        """
+        (given,) = self.session.get_inputs()
+        # Where the file says how many go through together, gray ones fill up.
+        lot = self.shape[0] or len(inputs)
+        outputs = []
+        for start in range(0, len(inputs), lot):
+            some = inputs[start : start + lot]
+            filled = np.concatenate([some, np.full((lot - len(some), *some.shape[1:]), 0.5, dtype=np.float32)])
+            output = self.session.run(None, {given.name: filled.astype(_TYPES[given.type], copy=False)})[0]
+            if output.ndim != 3 or output.shape[1] != 4 + len(self.names):
+                shape = " x ".join(map(str, output.shape))
+                told = f"its output is {shape}, not batch x {4 + len(self.names)} x places"
+                raise OptionError(f"detect: {self.weights}: {told}; {_EXPORT}")
+            outputs.append(output[: len(some)])
+        return np.concatenate(outputs)
+
+
+def _providers(device: str) -> list[str]:
+    import onnxruntime
+
+    there = "CUDAExecutionProvider" in onnxruntime.get_available_providers()
+    if device == "cuda" and not there:
+        raise OptionError("detect: device: this ONNX Runtime has no CUDA; that needs the package onnxruntime-gpu")
+    return ["CUDAExecutionProvider", "CPUExecutionProvider"] if there and device != "cpu" else ["CPUExecutionProvider"]

@@ -1,0 +1,217 @@
+"""`filter`, kind `clip`: how much an image is like a sport's prompts, by CLIP (section 3.2, step 2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from spotball_core.errors import OptionError
+from spotball_gen.items import Image, Item
+from spotball_gen.sports import Sport
+from spotball_gen.stage import Context, Device, Outcome, Reject, StageSettings
+from spotball_gen.torch_models import TorchSettings, loaded, picked_device, require, source_of, weights_name
+
+_DIGITS = 4
+"""Of a score: on a GPU, what is behind them hangs on how many images there were together."""
+
+MODEL = "openai/clip-vit-base-patch32"
+
+
+class ClipSettings(TorchSettings):
+    """Settings of `clip`. A threshold or a share, or both, must be given: neither has a value that fits everywhere.
+
+    Attributes:
+        threshold: what an image's similarity must exceed, from -1 to 1.
+        top_share: so large a part of each sport's images is kept, the most similar ones; of those over the threshold,
+            where both are given. All images are scored before any goes on.
+    """
+
+    model: str = MODEL
+    batch_size: int = Field(16, ge=1, le=1024)
+    threshold: float | None = Field(None, ge=-1, le=1)
+    top_share: float | None = Field(None, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _chooses(self) -> ClipSettings:
+        if self.threshold is None and self.top_share is None:
+            raise ValueError("give a threshold or a top_share, else nothing is filtered")
+        return self
+
+
+class Clip:
+    """Keeps the images that are most like what a sport's prompts say.
+
+    An image's score `clip` is its cosine similarity with the prompt that fits best, from -1 to 1, to four digits. On
+    `auto` the model computes in 32 bits. On a GPU, images go through it together; on a CPU, one at a time.
+
+    Raises:
+        MissingExtraError: without PyTorch, transformers or Pillow.
+        OptionError: if there is no such folder or device.
+    """
+
+    Settings: ClassVar[type[StageSettings]] = ClipSettings
+    packages: ClassVar[tuple[str, ...]] = ("torch", "transformers", "pillow", "torchvision")
+
+    name = "filter"
+    kind = "clip"
+    version = "1"
+
+    def __init__(self, settings: ClipSettings, context: Context) -> None:
+        require(f"filter {self.kind!r}", "torch", "transformers", "PIL")
+        self.settings = settings
+        self.context = context
+        self.batch_size = settings.batch_size
+        self.settles = settings.top_share is not None
+        self._source = source_of(settings.model, context.folder, self.name)
+        self._on = picked_device(settings.device, self.name)
+        self.device: Device = "gpu" if self._on == "cuda" else "cpu"
+        # How many there are together shows in a vector's last bits; on a CPU it saves little time.
+        self._lot = settings.batch_size if self._on == "cuda" else 1
+        self._prompts: dict[str, NDArray[np.float64]] = {}
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """The items with their score, and as rejects those that are not over the threshold.
+
+        Raises:
+            OptionError: if the model cannot be loaded, or a sport has no prompt, or one that is too long.
+        """
+        prompts = [self._prompt_vectors(item.sport) for item in items]
+        images = self._model.image_vectors([item.image for item in items], self._lot)
+        kept: list[Item] = []
+        rejects: list[Reject] = []
+        threshold = self.settings.threshold
+        for item, image, some in zip(items, images, prompts, strict=True):
+            scored = item.scored(clip=round(float((some @ image).max()), _DIGITS)).noted(
+                self.name, weights=self._model.weights
+            )
+            score = scored.scores["clip"]
+            if threshold is None or score > threshold:
+                kept.append(scored)
+            else:
+                detail = f"{score:.4f} is not above {threshold:g}"
+                rejects.append(Reject(item.id, self.name, "unlike the prompts", detail, scored.scores))
+        return Outcome(tuple(kept), tuple(rejects))
+
+    def settle(self, scores: Mapping[str, Mapping[str, float]], sports: Mapping[str, str]) -> tuple[Reject, ...]:
+        """Who is not among the best share of its sport, once all images have a score.
+
+        Args:
+            scores: by item; of equal ones, the earlier id is the better.
+            sports: by item.
+        """
+        share = self.settings.top_share or 1.0
+        rejects: list[Reject] = []
+        for sport in sorted(set(sports.values())):
+            ranked = sorted((item for item in scores if sports[item] == sport), key=lambda x: (-scores[x]["clip"], x))
+            most = math.ceil(share * len(ranked))
+            for rank, item in enumerate(ranked[most:], most + 1):
+                detail = f"rank {rank} of {len(ranked)}; the best {most} are kept"
+                rejects.append(Reject(item, self.name, "not among the best", detail, scores[item]))
+        return tuple(rejects)
+
+    @cached_property
+    def _model(self) -> ClipModel:
+        return ClipModel.load(self._source, self.settings, self._on)
+
+    def _prompt_vectors(self, sport: str) -> NDArray[np.float64]:
+        if sport not in self._prompts:
+            prompts = self.context.sports.get(sport, Sport()).prompts
+            if not prompts:
+                raise OptionError(f"filter: clip: the sport {sport!r} has no prompts")
+            self._prompts[sport] = self._model.text_vectors(prompts)
+        return self._prompts[sport]
+
+
+@dataclass(frozen=True)
+class ClipModel:
+    """A loaded CLIP model and what prepares its inputs.
+
+    Attributes:
+        model: of the transformers library.
+        tokenizer: turns prompts into tokens.
+        processor: turns images into its input.
+        device: where it is.
+        weights: which ones.
+    """
+
+    model: Any
+    tokenizer: Any
+    processor: Any
+    device: str
+    weights: str
+
+    @classmethod
+    def load(cls, source: str, settings: TorchSettings, device: str) -> ClipModel:
+        """Load a model onto a device.
+
+        Raises:
+            OptionError: if it cannot be had or is no CLIP model.
+        """
+        import torch
+        import transformers
+
+        def load(kind: Any, **options: Any) -> Any:
+            return loaded(lambda: kind.from_pretrained(source, revision=settings.revision, **options), source, "filter")
+
+        config = load(transformers.AutoConfig)
+        if config.model_type != "clip":
+            raise OptionError(f"filter: {source}: a model of the type {config.model_type!r} is no CLIP model")
+        dtype = torch.float32 if settings.dtype == "auto" else getattr(torch, settings.dtype)
+        model = load(transformers.CLIPModel, dtype=dtype).to(device).eval()
+        tokenizer, processor = load(transformers.AutoTokenizer), load(transformers.AutoImageProcessor)
+        return cls(model, tokenizer, processor, device, weights_name(source, getattr(config, "_commit_hash", None)))
+
+    def text_vectors(self, prompts: Sequence[str]) -> NDArray[np.float64]:
+        """Unit vectors of prompts, shape (n, d).
+
+        Raises:
+            OptionError: if a prompt is longer than the model reads.
+        """
+        import torch
+
+        most = self.model.config.text_config.max_position_embeddings
+        for prompt in prompts:
+            count = len(self.tokenizer(prompt, truncation=False, verbose=False)["input_ids"])
+            if count > most:
+                raise OptionError(f"filter: clip: the model reads {most} tokens, and this has {count}: {prompt!r}")
+        inputs = self.tokenizer(list(prompts), padding=True, return_tensors="pt").to(self.device)
+        with torch.inference_mode():
+            read = self.model.text_model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"])
+            return _units(self.model.text_projection(read.pooler_output))
+
+    def image_vectors(self, images: Sequence[Image], lot: int) -> NDArray[np.float64]:
+        """Unit vectors of images.
+
+        Args:
+            images: RGB, shape (height, width, 3) each.
+            lot: how many go through together.
+
+        Returns:
+            Shape (n, d).
+        """
+        import torch
+        from PIL import Image as Pictures
+
+        vectors = []
+        for start in range(0, len(images), lot):
+            pictures = [Pictures.fromarray(image) for image in images[start : start + lot]]
+            some = self.processor(images=pictures, return_tensors="pt")["pixel_values"]
+            with torch.inference_mode():
+                read = self.model.vision_model(pixel_values=some.to(self.device, self.model.dtype))
+                vectors.append(_units(self.model.visual_projection(read.pooler_output)))
+        return np.concatenate(vectors)
+
+
+def _units(vectors: Any) -> NDArray[np.float64]:
+    array = np.asarray(vectors.double().cpu().numpy(), dtype=np.float64)
+    units: NDArray[np.float64] = array / np.linalg.norm(array, axis=-1, keepdims=True)
+    if not np.isfinite(units).all():
+        raise ValueError("the model's vectors have numbers that are not finite")
+    return units

@@ -1,0 +1,85 @@
+"""`filter`, kind `sharpness`: images that are sharp and show something, and where something moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from pydantic import Field
+
+from spotball_gen.items import Item
+from spotball_gen.pictures import opencv
+from spotball_gen.sharpness import contrast, motion, sharpness
+from spotball_gen.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
+
+_DIGITS = 4
+
+
+class SharpnessSettings(StageSettings):
+    """Settings of `sharpness`.
+
+    Attributes:
+        min_sharpness: from 0 to 1; below it, everything or one direction is blurred.
+        min_contrast: standard deviation of the brightness, from 0 to 127.5; below it, there is nothing but one color.
+        min_motion: part of the picture that changes within a tenth of a second, from 0 to 1. Above 0, two frames are
+            decoded once more for each item, from the videos, and still pictures, such as title cards, are out.
+    """
+
+    min_sharpness: float = Field(0.35, ge=0, le=1)
+    min_contrast: float = Field(12.0, ge=0, le=127.5)
+    min_motion: float = Field(0.0, ge=0, le=1)
+
+
+class Sharpness:
+    """Keeps images that are sharp and have contrast, and if wanted only those in which something moves.
+
+    The scores `sharpness`, `contrast` and, if wanted, `motion` are put on the items.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from spotball_core.grid import Grid
+        >>> from spotball_gen.items import Source
+        >>> from spotball_gen.pictures import Picture
+        >>> source = Source("match", "match.avi", "soccer", "CC0", "match.avi", "")
+        >>> black = Picture(Path("frame.png"), np.zeros((360, 640, 3), dtype=np.uint8))
+        >>> stage = Sharpness(SharpnessSettings(), Context(Path(tempfile.gettempdir()), Grid.standard()))
+        >>> stage.process([Item("match-000001000", source, 1.0, 0, black)]).rejects[0].reason
+        'no contrast'
+    """
+
+    Settings: ClassVar[type[StageSettings]] = SharpnessSettings
+    packages: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
+
+    name = "filter"
+    kind = "sharpness"
+    version = "1"
+    batch_size = 16
+    device: Device = "cpu"
+
+    def __init__(self, settings: SharpnessSettings, context: Context) -> None:
+        opencv()
+        self.settings = settings
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """The items with their scores, and as rejects those with one that is too low."""
+        return one_by_one(self.name, items, self._judged)
+
+    def _judged(self, item: Item) -> Item | Reject:
+        least = {
+            "contrast": (self.settings.min_contrast, "no contrast"),
+            "sharpness": (self.settings.min_sharpness, "blurred"),
+            "motion": (self.settings.min_motion, "nothing moves"),
+        }
+        scored = item.scored(
+            sharpness=round(sharpness(item.image), _DIGITS), contrast=round(contrast(item.image), _DIGITS)
+        )
+        if self.settings.min_motion:
+            number = int(item.notes["frames"]["number"])
+            scored = scored.scored(motion=round(motion(item.source.path, number), _DIGITS))
+        for score, (bound, reason) in least.items():
+            if score in scored.scores and scored.scores[score] < bound:
+                detail = f"{score} {scored.scores[score]:g}, at least {bound:g}"
+                return Reject(item.id, self.name, reason, detail, scored.scores)
+        return scored

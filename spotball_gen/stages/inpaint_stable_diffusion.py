@@ -1,0 +1,234 @@
+"""`inpaint`, kind `stable-diffusion`: the ball painted out by an inpainting model (section 3.2, step 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from spotball_core.errors import OptionError
+from spotball_gen.items import Image, Item
+from spotball_gen.masks import MaskSettings, ball_mask, composite
+from spotball_gen.stage import Context, Device, Outcome, StageSettings
+from spotball_gen.torch_models import TorchSettings, loaded, picked_device, require, source_of, weights_name
+from spotball_gen.views import View
+
+MODEL = "stable-diffusion-v1-5/stable-diffusion-inpainting"
+
+PROMPT = "the empty background of a {sport} match, photograph"
+
+NEGATIVE_PROMPT = "ball, person, hand, shadow, text"
+
+_CHANNELS = 9
+"""Of an inpainting model's input: noise, the image without what is masked, the mask."""
+
+
+class StableDiffusionSettings(MaskSettings, TorchSettings):
+    """Settings of `stable-diffusion`.
+
+    Attributes:
+        variant: of the weights' files, such as `fp16`.
+        prompt: what the model is asked to paint; `{sport}` is the item's.
+        negative_prompt: what it is asked not to paint.
+        steps: of the scheduler that comes with the weights.
+        guidance_scale: how much the prompt counts.
+        size: the longer side of what the model sees, in pixels.
+        surroundings: how much it sees: so many times the mask's longer side. A small ball is shown to it enlarged.
+        batch_size: images that go through together. With more than one, an image's last bits hang on the others.
+    """
+
+    model: str = MODEL
+    variant: str | None = None
+    prompt: str = PROMPT
+    negative_prompt: str = NEGATIVE_PROMPT
+    steps: int = Field(30, ge=1, le=1000)
+    guidance_scale: float = Field(7.5, ge=0, le=100)
+    size: int = Field(512, ge=64, le=4096, multiple_of=8)
+    surroundings: float = Field(4.0, ge=1, le=100)
+    batch_size: int = Field(1, ge=1, le=1024)
+
+
+class StableDiffusion:
+    """Paints what the mask covers, from what is around it. Nothing outside the mask changes.
+
+    What is painted is drawn from the item's seed. It starts from noise alone, and the model never sees the ball. On
+    `auto` it computes in 16 bits on a GPU and in 32 on a CPU. The safety checker, which would blacken what it takes for
+    nudity, is not loaded: a black rectangle would be no scene.
+
+    Raises:
+        MissingExtraError: without PyTorch, diffusers, transformers or Pillow.
+        OptionError: if there is no such folder or device.
+    """
+
+    Settings: ClassVar[type[StageSettings]] = StableDiffusionSettings
+    packages: ClassVar[tuple[str, ...]] = ("diffusers", "torch", "transformers", "opencv-python-headless")
+
+    name = "inpaint"
+    kind = "stable-diffusion"
+    version = "1"
+
+    def __init__(self, settings: StableDiffusionSettings, context: Context) -> None:
+        require(f"inpaint {self.kind!r}", "torch", "diffusers", "transformers", "PIL")
+        self.settings = settings
+        self.context = context
+        self.batch_size = settings.batch_size
+        self._source = source_of(settings.model, context.folder, self.name)
+        self._on = picked_device(settings.device, self.name)
+        self.device: Device = "gpu" if self._on == "cuda" else "cpu"
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """The items with their mask and the image without the ball. None is rejected.
+
+        Raises:
+            OptionError: if the model cannot be loaded or is not made for inpainting.
+            ValueError: if an item has no ball.
+        """
+        views = {item.id: self._view(item) for item in items}
+        done: dict[str, Item] = {}
+        for some in _by_size(items, views):
+            asked = [self._asked(item) for item in some]
+            shown = [views[item.id].shown(item.image) for item in some]
+            for item, one, pixels in zip(some, asked, self._model.paint(shown, asked, self.settings), strict=True):
+                finished = self._finished(item, views[item.id], pixels)
+                done[item.id] = finished.noted(self.name, **asdict(one), weights=self._model.weights)
+        return Outcome(tuple(done[item.id] for item in items))
+
+    def _asked(self, item: Item) -> Asked:
+        prompt, negative = (
+            text.replace("{sport}", item.sport) for text in (self.settings.prompt, self.settings.negative_prompt)
+        )
+        return Asked(prompt, negative, item.seed(self.context.seed, self.name))
+
+    def _view(self, item: Item) -> View:
+        return View.of(ball_mask(item, self.settings), size=self.settings.size, surroundings=self.settings.surroundings)
+
+    def _finished(self, item: Item, view: View, pixels: Image) -> Item:
+        whole = composite(item.image, view.put_back(item.image, pixels), view.mask)
+        mask, painted = self.context.keep(item, "masks", view.mask), self.context.keep(item, "painted", whole)
+        return replace(item, mask=mask, painted=painted)
+
+    @cached_property
+    def _model(self) -> InpaintingModel:
+        return InpaintingModel.load(self._source, self.settings, self._on)
+
+
+@dataclass(frozen=True)
+class InpaintingModel:
+    """A loaded pipeline.
+
+    Attributes:
+        pipeline: of the diffusers library.
+        weights: which ones.
+    """
+
+    pipeline: Any
+    weights: str
+
+    @classmethod
+    def load(cls, source: str, settings: StableDiffusionSettings, device: str) -> InpaintingModel:
+        """Load a pipeline onto a device.
+
+        Raises:
+            OptionError: if it cannot be had or is not made for inpainting.
+        """
+        import diffusers
+        import torch
+
+        kind = diffusers.StableDiffusionInpaintPipeline
+        unchecked = {"safety_checker": None, "requires_safety_checker": False}
+        files = {"revision": settings.revision, "variant": settings.variant}
+        automatic = "float16" if device == "cuda" else "float32"
+        dtype = automatic if settings.dtype == "auto" else settings.dtype
+
+        def load() -> tuple[Any, str | None]:
+            # The folder that the Hub's files are in is called by their commit.
+            there = Path(source).is_dir()
+            folder = source if there else kind.download(source, **unchecked, **files)
+            pipeline = kind.from_pretrained(folder, variant=settings.variant, **unchecked)
+            return pipeline, None if there else Path(folder).name
+
+        pipeline, commit = loaded(load, source, "inpaint")
+        channels = pipeline.unet.config.in_channels
+        if channels != _CHANNELS:
+            told = f"its network takes {channels} channels, not {_CHANNELS}"
+            raise OptionError(f"inpaint: {source}: no inpainting model: {told}")
+        pipeline.set_progress_bar_config(disable=True)
+        # In 32 bits, as it is loaded, there is nothing to be cast, and to be warned of.
+        pipeline.to(*[device] if dtype == "float32" else [device, getattr(torch, dtype)])
+        return cls(pipeline, weights_name(source, commit))
+
+    def paint(
+        self,
+        shown: Sequence[tuple[Image, NDArray[np.uint8]]],
+        asked: Sequence[Asked],
+        settings: StableDiffusionSettings,
+    ) -> NDArray[np.uint8]:
+        """What the model makes of some images of one size.
+
+        Args:
+            shown: each image, shape (height, width, 3), and its mask, shape (height, width).
+            asked: of each.
+            settings: steps and guidance scale.
+
+        Returns:
+            Shape (n, height, width, 3).
+
+        Raises:
+            OptionError: if a prompt is longer than the model reads.
+            ValueError: if what it makes is no image.
+        """
+        import torch
+        from PIL import Image as Pictures
+
+        for prompt in {text for one in asked for text in (one.prompt, one.negative_prompt)}:
+            self._check_length(prompt)
+        height, width = shown[0][1].shape
+        made = self.pipeline(
+            prompt=[one.prompt for one in asked],
+            negative_prompt=[one.negative_prompt for one in asked],
+            image=[Pictures.fromarray(image) for image, _ in shown],
+            mask_image=[Pictures.fromarray(mask) for _, mask in shown],
+            height=height,
+            width=width,
+            # From noise alone: less would keep something of what was there.
+            strength=1.0,
+            num_inference_steps=settings.steps,
+            guidance_scale=settings.guidance_scale,
+            # On the CPU, so that a GPU starts from the same noise.
+            generator=[torch.Generator("cpu").manual_seed(one.seed) for one in asked],
+            output_type="np",
+        ).images
+        if not np.isfinite(made).all():
+            raise ValueError("the model's image has numbers that are not finite; in 32 bits it may not")
+        pixels: NDArray[np.uint8] = (made * 255).round().astype(np.uint8)
+        return pixels
+
+    def _check_length(self, prompt: str) -> None:
+        tokenizer = self.pipeline.tokenizer
+        count = len(tokenizer(prompt, truncation=False, verbose=False)["input_ids"])
+        if count > tokenizer.model_max_length:
+            most = tokenizer.model_max_length
+            raise OptionError(f"inpaint: the model reads {most} tokens, and this has {count}: {prompt!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of the model for one image."""
+
+    prompt: str
+    negative_prompt: str
+    seed: int
+
+
+def _by_size(items: Sequence[Item], views: Mapping[str, View]) -> list[list[Item]]:
+    """Items whose canvases have the same size, together."""
+    sizes: dict[tuple[int, int], list[Item]] = {}
+    for item in items:
+        sizes.setdefault(views[item.id].canvas, []).append(item)
+    return list(sizes.values())

@@ -1,0 +1,40 @@
+"""`inpaint`, kind `telea`: the ball painted over from what is around it, by fast marching."""
+
+from __future__ import annotations
+
+from spotball_gen.painting import OpenCVInpainting
+from spotball_gen.pictures import opencv
+
+
+class Telea(OpenCVInpainting):
+    """Paints what the mask covers by Telea's fast marching. Nothing outside the mask changes.
+
+    Source:
+        Telea (2004). An image inpainting technique based on the fast marching method. Journal of Graphics Tools 9(1).
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from spotball_core.grid import Grid
+        >>> from spotball_gen.items import Box, Item, Source
+        >>> from spotball_gen.painting import PaintingSettings
+        >>> from spotball_gen.pictures import Picture
+        >>> from spotball_gen.stage import Context
+        >>> work = Path(tempfile.mkdtemp())
+        >>> pixels = np.full((360, 640, 3), 90, dtype=np.uint8)
+        >>> pixels[100:120, 200:220] = 255
+        >>> source = Source("match", "match.avi", "soccer", "CC0", "match.avi", "")
+        >>> frame = Picture.write(work / "frame.png", pixels)
+        >>> item = Item("match-000001000", source, 1.0, 0, frame, ball=Box(200, 100, 220, 120))
+        >>> stage = Telea(PaintingSettings(margin=0.5), Context(work, Grid.standard()))
+        >>> (done,) = stage.process([item]).items
+        >>> bool((done.painted.array < 100).all()), int(done.mask.array[110, 210])
+        (True, 255)
+    """
+
+    kind = "telea"
+
+    def _method(self) -> int:
+        method: int = opencv().INPAINT_TELEA
+        return method

@@ -1,0 +1,109 @@
+"""`label`, kind `cells`: the cells that hold the ball."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from spotball_core.grid import Grid
+from spotball_core.overlay import gridded, layout
+from spotball_gen.items import Box, Item
+from spotball_gen.stage import Context, Device, Outcome, StageSettings, one_by_one
+
+
+class CellsSettings(StageSettings):
+    """Settings of `cells`.
+
+    Attributes:
+        min_share: a cell holds the ball if more than this share of the ball's box is in it, from 0 to 1. The paper
+            counts all cells that the ball overlaps (0); a sliver as thin as a detector's error is none. The cell with
+            the largest share always counts.
+        overlay: write each image, the ball in it, with the grid into the work folder's `overlays/`, to look at.
+    """
+
+    min_share: float = Field(0.02, ge=0, lt=1)
+    overlay: bool = False
+
+
+class Cells:
+    """Puts the labels of the cells that hold the ball on an item, in index order.
+
+    Raises:
+        MissingExtraError: for an overlay, without Pillow.
+        GridError: for an overlay, if the grid's cells are too small to be drawn.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from spotball_gen.items import Source
+        >>> from spotball_gen.pictures import Picture
+        >>> source = Source("match", "match.avi", "soccer", "CC0", "match.avi", "")
+        >>> frame = Picture(Path("frame.png"))
+        >>> item = Item("match-000001000", source, 1.0, 0, frame, ball=Box(118, 50, 138, 70))
+        >>> stage = Cells(CellsSettings(), Context(Path(tempfile.gettempdir()), Grid.standard()))
+        >>> stage.process([item]).items[0].cells
+        ('A2', 'A3', 'B2', 'B3')
+    """
+
+    Settings: ClassVar[type[StageSettings]] = CellsSettings
+    packages: ClassVar[tuple[str, ...]] = ("pillow",)
+
+    name = "label"
+    kind = "cells"
+    version = "1"
+    batch_size = 64
+    device: Device = "cpu"
+
+    def __init__(self, settings: CellsSettings, context: Context) -> None:
+        self.settings = settings
+        self.context = context
+        if settings.overlay:
+            layout(context.grid)
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """The items with their cells. None is rejected; one without a ball in the image fails."""
+        return one_by_one(self.name, items, self._labeled)
+
+    def _labeled(self, item: Item) -> Item:
+        if item.ball is None:
+            raise ValueError("the item has no ball to label")
+        cells = ball_cells(item.ball, self.context.grid, min_share=self.settings.min_share)
+        if self.settings.overlay:
+            self._draw(item)
+        return replace(item, cells=cells)
+
+    def _draw(self, item: Item) -> None:
+        import numpy as np
+        from PIL import Image as Pictures
+
+        drawn = gridded(Pictures.fromarray(item.image), self.context.grid)
+        self.context.keep(item, "overlays", np.asarray(drawn))
+
+
+def ball_cells(ball: Box, grid: Grid, *, min_share: float) -> tuple[str, ...]:
+    """Labels of the cells that hold a ball, in index order.
+
+    Args:
+        ball: its box; what of it is outside the image is not counted.
+        grid: over the image.
+        min_share: of the ball's box, from 0 to 1; a cell must have more, or the largest share.
+
+    Raises:
+        ValueError: if nothing of the box is in the image.
+
+    Examples:
+        >>> ball_cells(Box(60, 10, 80, 30), Grid.standard(), min_share=0.1)
+        ('A1', 'A2')
+        >>> ball_cells(Box(60, 10, 80, 30), Grid.standard(), min_share=0.2)
+        ('A2',)
+    """
+    # Shares of the cells, all of one area, as shares of what they have of the ball.
+    shares = grid.cells_in(ball.corners)
+    whole = sum(shares.values())
+    if not whole:
+        raise ValueError("the ball is outside the image")
+    most = max(shares.values())
+    return tuple(cell for cell, share in shares.items() if share == most or share > min_share * whole)

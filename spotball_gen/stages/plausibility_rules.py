@@ -1,0 +1,179 @@
+"""`plausibility`, kind `rules`: one ball near players, whole, of a ball's size and shape (section 3.2, step 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field, model_validator
+
+from spotball_gen.audience import AudienceSettings, told_apart
+from spotball_gen.items import Box, Item
+from spotball_gen.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
+
+_DIGITS = 4
+
+
+class RulesSettings(AudienceSettings):
+    """Settings of `rules`: those of `AudienceSettings`, and these. A sport's `bounds` replace them for that sport.
+
+    The paper names the rules and not their bounds. These let the balls of its images pass (Table 1), and leave room.
+
+    Attributes:
+        ball_confidence: balls that score less are not there.
+        player_confidence: likewise for players.
+        min_size: of the ball, the mean of width and height, as a share of the image's height.
+        max_size: likewise.
+        max_aspect: the ball's longer side over its shorter; a ball that flies fast is drawn out.
+        edge: how far the ball is from the image's edges, at least, as a share of the image's height.
+        max_overlap: how much of the ball's box is in one player's box, at most, from 0 to 1.
+        min_distance: from the ball's box to the nearest player's, as a share of the image's diagonal.
+        max_distance: likewise.
+        min_players: how many there are, at least, without the audience.
+        max_players: how many, at most; none: any number.
+    """
+
+    ball_confidence: float = Field(0.3, ge=0, le=1)
+    player_confidence: float = Field(0.3, ge=0, le=1)
+    min_size: float = Field(0.01, ge=0, le=1)
+    max_size: float = Field(0.25, gt=0, le=1)
+    max_aspect: float = Field(1.6, ge=1)
+    edge: float = Field(0.01, ge=0, lt=0.5)
+    max_overlap: float = Field(0.0, ge=0, le=1)
+    min_distance: float = Field(0.0, ge=0, le=1)
+    max_distance: float = Field(0.2, ge=0, le=1)
+    min_players: int = Field(2, ge=0)
+    max_players: int | None = Field(None, ge=0)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> RulesSettings:
+        for what in ("size", "distance", "players"):
+            least, most = getattr(self, f"min_{what}"), getattr(self, f"max_{what}")
+            if most is not None and least > most:
+                raise ValueError(f"min_{what} is above max_{what}")
+        return self
+
+
+class Rules:
+    """Keeps images with exactly one ball, whole, near players and over none of them.
+
+    The item gets its ball and its players; all boxes stay on it. Its scores are `ball_size`, `ball_aspect`,
+    `ball_edge`, `ball_overlap` and `ball_distance`, each measured as the setting it is held against, and `players`.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from spotball_core.grid import Grid
+        >>> from spotball_gen.items import Source
+        >>> from spotball_gen.pictures import Picture
+        >>> source = Source("match", "match.avi", "soccer", "CC0", "match.avi", "")
+        >>> players = Box(100, 100, 150, 250, 0.9, "player"), Box(300, 100, 350, 250, 0.9, "player")
+        >>> balls = Box(200, 150, 224, 174, 0.8), Box(400, 40, 424, 64, 0.5)
+        >>> item = Item("match-000001000", source, 1.0, 0, Picture(Path("frame.png")), boxes=(*players, *balls))
+        >>> stage = Rules(RulesSettings(), Context(Path(tempfile.gettempdir()), Grid.standard()))
+        >>> (reject,) = stage.process([item]).rejects
+        >>> reject.reason, reject.detail
+        ('several balls', '2 of at least 0.3: 0.80, 0.50')
+        >>> (kept,) = stage.process([replace(item, boxes=(*players, balls[0]))]).items
+        >>> kept.ball.score, len(kept.players)
+        (0.8, 2)
+    """
+
+    Settings: ClassVar[type[StageSettings]] = RulesSettings
+    packages: ClassVar[tuple[str, ...]] = ()
+
+    name = "plausibility"
+    kind = "rules"
+    version = "1"
+    batch_size = 64
+    device: Device = "cpu"
+
+    def __init__(self, settings: RulesSettings, context: Context) -> None:
+        self.settings = settings
+        self._size = context.grid.width, context.grid.height
+        self._of_sport = {
+            name: RulesSettings.model_validate({**settings.model_dump(), **sport.bounds})
+            for name, sport in context.sports.items()
+        }
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """The items with their ball and their players, and as rejects those that break a rule."""
+        return one_by_one(self.name, items, self._judged)
+
+    def _judged(self, item: Item) -> Item | Reject:
+        settings = self._of_sport.get(item.sport, self.settings)
+        balls = [box for box in item.boxes if box.label == "ball" and box.score >= settings.ball_confidence]
+        if len(balls) != 1:
+            scores = sorted((box.score for box in item.boxes if box.label == "ball"), reverse=True)
+            told = f"{len(balls) or 'none'} of at least {settings.ball_confidence:g}"
+            detail = f"{told}: {', '.join(f'{score:.2f}' for score in scores)}" if scores else "none detected"
+            return Reject(item.id, self.name, "several balls" if balls else "no ball", detail, item.scores)
+        people = [box for box in item.boxes if box.label == "player" and box.score >= settings.player_confidence]
+        reasons = told_apart(people, self._size[1], settings)
+        players = tuple(box for box, reason in zip(people, reasons, strict=True) if not reason)
+        audience = {reason: reasons.count(reason) for reason in sorted(set(reasons)) if reason}
+        item = replace(item, ball=balls[0], players=players).noted(self.name, audience=audience)
+        item = item.scored(**measured(balls[0], players, self._size))
+        for reason, score, least, most in _rules(settings):
+            value = item.scores.get(score)
+            if value is not None and not least <= value <= most:
+                bound = f"at least {least:g}" if value < least else f"at most {most:g}"
+                return Reject(item.id, self.name, reason, f"{score} {value:g}, {bound}", item.scores)
+        return item
+
+
+def measured(ball: Box, players: Sequence[Box], size: tuple[float, float]) -> Mapping[str, float]:
+    """What the rules are about; without players, there is no distance and no overlap.
+
+    Args:
+        ball: its box.
+        players: their boxes.
+        size: the image's width and height in pixels.
+
+    Examples:
+        >>> ball, player = Box(100, 100, 136, 136), Box(140, 82, 180, 118, label="player")
+        >>> measured(ball, [player], (480, 360))
+        {'players': 1, 'ball_size': 0.1, 'ball_aspect': 1.0, 'ball_edge': 0.2778, 'ball_overlap': 0.0,
+         'ball_distance': 0.0067}
+    """
+    width, height = size
+    edge = min(ball.x1, ball.y1, width - ball.x2, height - ball.y2)
+    found = {
+        "players": len(players),
+        "ball_size": (ball.width + ball.height) / 2 / height,
+        "ball_aspect": max(ball.width, ball.height) / min(ball.width, ball.height),
+        "ball_edge": edge / height,
+    }
+    if players:
+        found["ball_overlap"] = max(_inside(ball, player) for player in players)
+        found["ball_distance"] = min(_distance(ball, player) for player in players) / math.hypot(width, height)
+    return {name: round(value, _DIGITS) for name, value in found.items()}
+
+
+def _rules(settings: RulesSettings) -> tuple[tuple[str, str, float, float], ...]:
+    """Each rule's reason, what it is about, and between what that must be. Of several broken ones, the first tells."""
+    return (
+        ("ball too small", "ball_size", settings.min_size, math.inf),
+        ("ball too large", "ball_size", 0, settings.max_size),
+        ("ball not round", "ball_aspect", 1, settings.max_aspect),
+        ("ball at the edge", "ball_edge", settings.edge, math.inf),
+        ("too few players", "players", settings.min_players, math.inf),
+        ("too many players", "players", 0, math.inf if settings.max_players is None else settings.max_players),
+        ("ball over a player", "ball_overlap", 0, settings.max_overlap),
+        ("ball too near a player", "ball_distance", settings.min_distance, math.inf),
+        ("ball far from players", "ball_distance", 0, settings.max_distance),
+    )
+
+
+def _inside(ball: Box, player: Box) -> float:
+    """The share of the ball's box that is in the player's."""
+    wide = min(ball.x2, player.x2) - max(ball.x1, player.x1)
+    high = min(ball.y2, player.y2) - max(ball.y1, player.y1)
+    return max(wide, 0.0) * max(high, 0.0) / ball.area
+
+
+def _distance(a: Box, b: Box) -> float:
+    """Between two boxes, in pixels; 0 where they touch."""
+    return math.hypot(max(a.x1 - b.x2, b.x1 - a.x2, 0.0), max(a.y1 - b.y2, b.y1 - a.y2, 0.0))

@@ -1,0 +1,1 @@
+"""YOLO detectors: what an image becomes before them, and what their output says."""

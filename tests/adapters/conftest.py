@@ -1,0 +1,17 @@
+"""What the tests of providers and embedders share."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.adapters.server import LoopbackServer
+
+
+@pytest.fixture
+def server(running: LoopbackServer) -> LoopbackServer:
+    """A module's server, `running`, as if nothing had been asked of it."""
+    running.seen.clear()
+    running.given.clear()
+    running.always(None)
+    running.delay = 0.0
+    return running

@@ -1,0 +1,96 @@
+"""Made-up stimuli with photos, `spotball gaze` as a process, and models that answer about options."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from spotball_core.gaze.stimuli import Stimulus, write_stimuli
+from tests.adapters.runs import Done, here
+from tests.adapters.speech import Asked
+
+SETS = (("kettle", "bunny"), ("keys", "remote control", "bottle"), ("kettle", "bunny", "tulips", "bottle"))
+MODEL = "gaze-model"
+OPTION = re.compile(r"^([A-Z])\. (.+)$", re.MULTILINE)
+
+
+def stimulus(number: int, **fields: Any) -> Stimulus:
+    """One of two to four objects in turn, of each condition in turn."""
+    objects = SETS[number % 3]
+    gaze = objects[number % len(objects)]
+    heads = (None, gaze, objects[(number + 1) % len(objects)])
+    given = {
+        "stimulus_id": str(1000 + number),
+        "objects": objects,
+        "view": ("front", "left", "right")[number % 3],
+        "proximity": 1 + number % 3,
+        "gaze_target": gaze,
+        "head_target": heads[number // 3 % 3],
+        "image": f"photos/{number}.png",
+        **fields,
+    }
+    return Stimulus.model_validate(given)
+
+
+def made(folder: Path, n: int = 6, *, size: tuple[int, int] = (64, 64), checks: int = 0) -> Path:
+    """A file of stimuli and their photos, each of a color of its own; the last ones are attention checks."""
+    (folder / "photos").mkdir(parents=True)
+    for number in range(n):
+        Image.new("RGB", size, (number % 256, 40, 90)).save(folder / "photos" / f"{number}.png")
+    path = folder / "stimuli.csv"
+    write_stimuli([stimulus(number, attention_check=number >= n - checks) for number in range(n)], path)
+    return path
+
+
+def command(stimuli: Path, out: Path, url: str, *options: str | Path) -> list[str]:
+    start = [sys.executable, "-m", "spotball_core", "gaze", "ask", str(stimuli), "--images", str(stimuli.parent)]
+    model = ["--provider", "openai", "--model", MODEL, "--base-url", url, "--out", str(out)]
+    return [*start, *model, *map(str, options)]
+
+
+def ask(stimuli: Path, out: Path, url: str, *options: str | Path) -> Done:
+    """`spotball gaze ask` to its end."""
+    return here(*command(stimuli, out, url, *options)[3:])
+
+
+def match(out: Path, *options: str | Path) -> Done:
+    return here("gaze", "match", str(out), *map(str, options))
+
+
+def offered(asked: Asked) -> dict[str, str]:
+    """Each letter's option in what was asked."""
+    return dict(OPTION.findall(asked.turns[-1][1]))
+
+
+def choosing(choose: Callable[[dict[str, str], Asked], str]) -> Callable[[Asked, int], str]:
+    """A model that is given its options and says something."""
+    return lambda asked, number: choose(offered(asked), asked)
+
+
+def first_letter(options: dict[str, str], asked: Asked) -> str:
+    """The letter of the option that comes first in the alphabet."""
+    return min(options, key=lambda letter: options[letter], default="Cell: D5")
+
+
+def replies(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "replies.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write_rows(path: Path, filled: Sequence[dict[str, str]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(filled[0]))
+        writer.writeheader()
+        writer.writerows(filled)
+    return path

@@ -1,0 +1,275 @@
+"""GazeLLE with a tiny random encoder: names and shapes, each part against another way to make it, and the command."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
+transformers = pytest.importorskip(
+    "transformers", reason="transformers is not installed: it comes with the local extra"
+)
+
+from spotball_adapters.gaze.gazelle import (  # noqa: E402
+    MEAN,
+    SD,
+    Block,
+    GazeLLE,
+    assembled,
+    load_gazelle,
+    peak,
+    positions,
+    prepared,
+)
+from spotball_core.errors import InputError  # noqa: E402
+from spotball_core.gaze.stimuli import write_stimuli  # noqa: E402
+from tests.adapters.gaze.made import made, rows, stimulus  # noqa: E402
+from tests.adapters.runs import here, said  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+GRID, WIDTH, DIM = (4, 4), 32, 16
+
+
+def encoder(width: int = WIDTH, *, size: int = 56) -> object:
+    torch.manual_seed(0)
+    config = transformers.Dinov2Config(
+        hidden_size=width, num_hidden_layers=2, num_attention_heads=2, image_size=size, patch_size=14
+    )
+    return transformers.Dinov2Model(config).eval()
+
+
+def tiny(*, inout: bool = False) -> GazeLLE:
+    torch.manual_seed(1)
+    return GazeLLE(encoder(), grid=GRID, dim=DIM, layers=2, inout=inout).eval()
+
+
+def decoder(model: GazeLLE) -> dict[str, object]:
+    return {name: value for name, value in model.state_dict().items() if not name.startswith("backbone.")}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint, and its encoder beside it."""
+    folder = tmp_path_factory.mktemp("gazelle")
+    model = tiny()
+    model.backbone.save_pretrained(folder / "encoder")
+    torch.save(decoder(model), folder / "decoder.pt")
+    return folder
+
+
+def published(width: int, *, inout: bool) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the published checkpoints' weights, by hand: dim 256, three blocks, 32 x 32 patches."""
+    shapes: dict[str, tuple[int, ...]] = {
+        "pos_embed": (256, 32, 32),
+        "linear.weight": (256, width, 1, 1),
+        "linear.bias": (256,),
+        "heatmap_head.0.weight": (256, 256, 2, 2),
+        "heatmap_head.0.bias": (256,),
+        "heatmap_head.1.weight": (1, 256, 1, 1),
+        "head_token.weight": (1, 256),
+    }
+    for number in range(3):
+        block = f"transformer.{number}."
+        shapes |= {f"{block}norm{which}.{part}": (256,) for which in (1, 2) for part in ("weight", "bias")}
+        shapes |= {
+            f"{block}attn.qkv.weight": (768, 256),
+            f"{block}attn.proj.weight": (256, 256),
+            f"{block}attn.proj.bias": (256,),
+            f"{block}mlp.fc1.weight": (1024, 256),
+            f"{block}mlp.fc1.bias": (1024,),
+            f"{block}mlp.fc2.weight": (256, 1024),
+            f"{block}mlp.fc2.bias": (256,),
+        }
+    if inout:
+        shapes |= {
+            "inout_head.0.weight": (128, 256),
+            "inout_head.0.bias": (128,),
+            "inout_head.3.weight": (1, 128),
+            "inout_head.3.bias": (1,),
+            "inout_token.weight": (1, 256),
+        }
+    return shapes
+
+
+class TestWeights:
+    @pytest.mark.parametrize(("width", "inout"), [(768, False), (1024, False), (768, True), (1024, True)])
+    def test_names_and_shapes_of_the_published_checkpoints_load(self, width: int, inout: bool) -> None:
+        shapes = published(width, inout=inout)
+        torch.manual_seed(2)
+        weights = {name: torch.randn(shape) for name, shape in shapes.items()}
+        model = assembled(weights, encoder(width), "published.pt")
+        assert {name: tuple(value.shape) for name, value in decoder(model).items()} == shapes
+        assert all((value == weights[name]).all() for name, value in decoder(model).items())
+        assert (model.size, model.inout) == ((448, 448), inout)
+
+    def test_from_files(self, folder: Path) -> None:
+        model, before = load_gazelle(folder / "decoder.pt", str(folder / "encoder")), tiny()
+        image = torch.randn(1, 3, 56, 56)
+        with torch.no_grad():
+            assert torch.allclose(model(image, [None]), before(image, [None]), atol=1e-6)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda weights: {}, "weights: found no decoder of GazeLLE"),
+            (lambda weights: {k: v for k, v in weights.items() if k != "linear.bias"}, "such as linear.bias"),
+            (
+                lambda weights: {**weights, "backbone.model.cls_token": torch.zeros(1)},
+                "such as backbone.model.cls_token",
+            ),
+            (lambda weights: {**weights, "linear.weight": torch.zeros(16, 48, 1, 1)}, "expected DINOv2 of width 48"),
+            (lambda weights: {**weights, "head_token.weight": torch.zeros(2, 16)}, "such as head_token.weight"),
+        ],
+    )
+    def test_weights_that_are_others(self, change: Callable[..., dict[str, object]], message: str) -> None:
+        with pytest.raises(InputError) as error:
+            assembled(change(decoder(tiny())), encoder(), "mine.pt")
+        assert message in str(error.value)
+
+    def test_another_encoder(self) -> None:
+        other = transformers.ViTModel(
+            transformers.ViTConfig(hidden_size=WIDTH, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
+        )
+        with pytest.raises(InputError, match="found vit of width 32, expected DINOv2"):
+            assembled(decoder(tiny()), other, "mine.pt")
+
+    def test_files_that_are_none(self, folder: Path, tmp_path: Path) -> None:
+        (tmp_path / "text.pt").write_text("no weights")
+        for path in (tmp_path / "text.pt", tmp_path / "nothing.pt"):
+            with pytest.raises(InputError, match="weights saved by PyTorch"):
+                load_gazelle(path, str(folder / "encoder"))
+        with pytest.raises(InputError, match="a DINOv2 model of transformers"):
+            load_gazelle(folder / "decoder.pt", str(tmp_path))
+
+
+class TestParts:
+    def test_positions(self) -> None:
+        found = positions(8, 3, 5)
+        assert found.shape == (8, 3, 5)
+        for channel in range(8):
+            for row in range(3):
+                for column in range(5):
+                    place, within = (column, channel) if channel < 4 else (row, channel - 4)
+                    angle = place / 10_000 ** (2 * (within // 2) / 4)
+                    expected = math.sin(angle) if within % 2 == 0 else math.cos(angle)
+                    assert found[channel, row, column] == pytest.approx(expected, abs=1e-6)
+
+    def test_a_block_is_pytorchs_own(self) -> None:
+        torch.manual_seed(3)
+        block = Block(DIM).eval()
+        layer = torch.nn.TransformerEncoderLayer(
+            DIM, 8, 4 * DIM, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+        ).eval()
+        with torch.no_grad():
+            layer.self_attn.in_proj_weight.copy_(block.attn.qkv.weight)
+            layer.self_attn.in_proj_bias.zero_()
+            pairs = [
+                (layer.self_attn.out_proj, block.attn.proj),
+                (layer.linear1, block.mlp.fc1),
+                (layer.linear2, block.mlp.fc2),
+                (layer.norm1, block.norm1),
+                (layer.norm2, block.norm2),
+            ]
+            for theirs, ours in pairs:
+                ours.weight.add_(torch.randn_like(ours.weight) / 10)
+                theirs.weight.copy_(ours.weight)
+                theirs.bias.copy_(ours.bias)
+            x = torch.randn(2, 7, DIM)
+            assert torch.allclose(block(x), layer(x), atol=1e-5)
+
+    def test_while_training_branches_are_left_out_and_the_mean_stays(self) -> None:
+        torch.manual_seed(4)
+        block = Block(DIM, drop=0.5)
+        x = torch.randn(1, 3, DIM).expand(4000, -1, -1)
+        with torch.no_grad():
+            branch = block.train()._kept(x)
+        dropped = (branch == 0).all(dim=(1, 2)).float().mean()
+        assert 0.45 < dropped < 0.55
+        assert torch.allclose(branch.mean(0), x[0], atol=0.2)
+
+    def test_images_as_the_encoder_takes_them(self) -> None:
+        values = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
+        found = prepared(Image.fromarray(values), (20, 30))
+        assert np.allclose(found.numpy().transpose(1, 2, 0), (values / 255 - MEAN) / SD, atol=1e-5)
+        assert prepared(Image.fromarray(values), (56, 56)).shape == (3, 56, 56)
+
+    def test_the_peak(self) -> None:
+        heatmap = torch.zeros(64, 64)
+        heatmap[10, 50] = 1
+        assert peak(heatmap) == ((50.5) / 64, 10.5 / 64)
+
+
+class TestForward:
+    @pytest.mark.parametrize("inout", [False, True])
+    def test_a_heatmap_for_each_image(self, inout: bool) -> None:
+        model = tiny(inout=inout)
+        images = torch.randn(3, 3, 56, 56)
+        with torch.no_grad():
+            together = model(images, [None, (0.0, 0.0, 0.5, 0.5), None])
+            apart = torch.cat([model(images[i : i + 1], [face]) for i, face in ((0, None), (1, (0.0, 0.0, 0.5, 0.5)))])
+        assert together.shape == (3, 64, 64)
+        assert 0 <= together.min() <= together.max() <= 1
+        assert torch.allclose(together[:2], apart, atol=1e-5)
+
+    def test_where_the_head_is_matters(self) -> None:
+        model, image = tiny(), torch.randn(1, 3, 56, 56)
+        with torch.no_grad():
+            one, other = model(image, [(0.0, 0.0, 0.5, 0.5)]), model(image, [(0.5, 0.5, 1.0, 1.0)])
+        assert not torch.allclose(one, other)
+
+    def test_the_heads_cells(self) -> None:
+        expected = torch.zeros(4, 4)
+        expected[1:2, 2:4] = 1
+        assert (tiny()._head_map((0.5, 0.3, 0.9, 0.6)) == expected).all()
+        assert not tiny()._head_map(None).any()
+
+    def test_the_decoder_learns_and_the_encoder_does_not(self) -> None:
+        model = tiny().train()
+        assert not model.backbone.training
+        before = {name: value.clone() for name, value in model.backbone.state_dict().items()}
+        optimizer = torch.optim.Adam([part for part in model.parameters() if part.requires_grad], lr=1e-2)
+        image, target = torch.randn(2, 3, 56, 56), torch.zeros(2, 64, 64)
+        target[:, :32, :32] = 1
+        losses = []
+        for _ in range(30):
+            loss = torch.nn.functional.binary_cross_entropy(model(image, [None, None]), target)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(float(loss.detach()))
+        assert losses[-1] < losses[0] / 2
+        assert all((value == before[name]).all() for name, value in model.backbone.state_dict().items())
+
+
+class TestCommand:
+    def test_from_photos_to_trials(self, folder: Path, tmp_path: Path) -> None:
+        stimuli = made(tmp_path / "data", 3, size=(90, 60))
+        points = ((0.1, 0.5), (0.9, 0.5), (0.5, 0.1), (0.5, 0.9))
+        known = [stimulus(number, points=points[: 2 + number]) for number in range(3)]
+        write_stimuli(known, stimuli)
+        faces = tmp_path / "faces.csv"
+        faces.write_text("stimulus_id,x1,y1,x2,y2\n1000,0.3,0.1,0.6,0.4\n")
+        done = here(
+            *("gaze", "predict", str(stimuli), "--images", str(stimuli.parent), "--out", str(tmp_path / "points.csv")),
+            *("--checkpoint", str(folder / "decoder.pt"), "--backbone", str(folder / "encoder"), "--faces", str(faces)),
+        )
+        assert done.returncode == 0, said(done)
+        found = {row["stimulus_id"]: (float(row["x"]), float(row["y"])) for row in rows(tmp_path / "points.csv")}
+        model = tiny()
+        for number, one in enumerate(known):
+            with Image.open(stimuli.parent / str(one.image)) as image, torch.no_grad():
+                face = (0.3, 0.1, 0.6, 0.4) if number == 0 else None
+                expected = peak(model(prepared(image.convert("RGB"), (56, 56))[None], [face])[0])
+            assert found[one.stimulus_id] == pytest.approx(expected, abs=1e-5)
+        done = here(
+            *("gaze", "points", str(stimuli), str(tmp_path / "points.csv"), "--out", str(tmp_path / "trials.csv")),
+            *("--respondent", "gazelle"),
+        )
+        assert done.returncode == 0, said(done)
+        assert {row["respondent"] for row in rows(tmp_path / "trials.csv")} == {"gazelle"}

@@ -1,0 +1,130 @@
+"""Photos as they are shown: as their file is where that will do, else made to fit; what cannot be shown is refused."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from spotball_adapters.gaze.photos import Photo, Photos, fitted
+from spotball_core.errors import InputError
+from tests.adapters.gaze.made import stimulus
+
+
+def saved(folder: Path, image: Image.Image, name: str = "a.png", **options: object) -> Photo:
+    folder.mkdir(exist_ok=True)
+    image.save(folder / name, **options)
+    return Photo(stimulus(0, image=name))
+
+
+def pixels(data: bytes) -> np.ndarray:  # type: ignore[type-arg]
+    with Image.open(io.BytesIO(data)) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+@pytest.mark.parametrize(("name", "media"), [("a.png", "image/png"), ("a.jpg", "image/jpeg")])
+def test_what_fits_is_sent_as_its_file_is(tmp_path: Path, name: str, media: str) -> None:
+    photo = saved(tmp_path, Image.new("RGB", (448, 448), (9, 80, 200)), name)
+    photos = Photos(tmp_path, 448, tmp_path / "kept")
+    picture = photos.of(photo)
+    assert picture.data == (tmp_path / name).read_bytes()
+    assert (picture.media_type, picture.width, picture.height) == (media, 448, 448)
+    assert photos.size(photo) == (448, 448)
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_smaller_square_is_made_no_larger(tmp_path: Path) -> None:
+    photo = saved(tmp_path, Image.new("RGB", (100, 100)))
+    assert Photos(tmp_path, 448, None).of(photo).width == 100
+
+
+@pytest.mark.parametrize(
+    ("size", "side", "inside"),
+    [((800, 400), 448, (0, 112, 448, 336)), ((300, 600), 448, (112, 0, 336, 448)), ((60, 40), 448, (0, 10, 60, 50))],
+)
+def test_others_are_padded_with_black(
+    tmp_path: Path, size: tuple[int, int], side: int, inside: tuple[int, ...]
+) -> None:
+    photo = saved(tmp_path, Image.new("RGB", size, (255, 255, 255)))
+    photos = Photos(tmp_path, side, None)
+    picture = photos.of(photo)
+    shown = pixels(picture.data)
+    square = min(side, max(size))
+    assert shown.shape == (square, square, 3)
+    assert (picture.width, picture.height) == photos.size(photo) == (square, square)
+    x1, y1, x2, y2 = inside
+    expected = np.zeros_like(shown)
+    expected[y1:y2, x1:x2] = 255
+    assert (shown == expected).all()
+
+
+def test_made_smaller_once_and_kept(tmp_path: Path) -> None:
+    photo = saved(tmp_path, Image.effect_noise((900, 900), 60).convert("RGB"))
+    first = Photos(tmp_path, 448, tmp_path / "kept").of(photo)
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert kept.read_bytes() == first.data
+    kept.write_bytes(b"as it was kept")
+    assert Photos(tmp_path, 448, tmp_path / "kept").of(photo).data == b"as it was kept"
+    assert Photos(tmp_path, 300, tmp_path / "kept").of(photo).width == 300
+    assert len(list((tmp_path / "kept").iterdir())) == 2
+
+
+def test_turned_as_its_exif_says(tmp_path: Path) -> None:
+    image = Image.new("RGB", (40, 20))
+    image.putpixel((0, 0), (255, 0, 0))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    photo = saved(tmp_path, image, exif=exif)
+    shown = pixels(Photos(tmp_path, 448, None).of(photo).data)
+    assert shown.shape == (40, 40, 3)
+    assert shown[0, 29].tolist() == [255, 0, 0]
+
+
+def test_a_square_that_lies_on_its_side_is_not_sent_as_it_is(tmp_path: Path) -> None:
+    image = Image.new("RGB", (40, 40))
+    image.putpixel((0, 0), (255, 0, 0))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    shown = pixels(Photos(tmp_path, 448, None).of(saved(tmp_path, image, exif=exif)).data)
+    assert shown[0, 39].tolist() == [255, 0, 0]
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "P", "1", "L", "LA"])
+def test_opaque_images_of_any_kind(tmp_path: Path, mode: str) -> None:
+    image = Image.new("RGB", (50, 50), (255, 255, 255)).convert(mode)
+    assert (pixels(Photos(tmp_path, 448, None).of(saved(tmp_path, image)).data) == 255).all()
+
+
+def test_the_middle_stays_the_middle() -> None:
+    image = Image.new("RGB", (101, 51))
+    image.putpixel((50, 25), (255, 255, 255))
+    assert fitted(image, 101).getpixel((50, 50)) == (255, 255, 255)
+
+
+@pytest.mark.parametrize("what", ["nothing", "outside", "no path", "text", "broken", "transparent"])
+def test_what_cannot_be_shown(tmp_path: Path, what: str) -> None:
+    folder = tmp_path / "photos"
+    photo = saved(folder, Image.effect_noise((448, 448), 9).convert("RGB"))
+    path, expected = folder / "a.png", "expected"
+    if what == "nothing":
+        path.unlink()
+        expected = "found nothing there, expected an image file in"
+    elif what == "outside":
+        path.rename(tmp_path / "a.png")
+        photo = Photo(stimulus(0, image="../a.png"))
+        expected = "found nothing there"
+    elif what == "no path":
+        photo = Photo(stimulus(0, image=None))
+        expected = "no path of an image for 1000"
+    elif what == "text":
+        path.write_text("no image")
+    elif what == "broken":
+        path.write_bytes(path.read_bytes()[:2000])
+    else:
+        Image.new("RGBA", (448, 448), (1, 2, 3, 100)).save(path)
+        expected = "transparent parts"
+    with pytest.raises(InputError, match=expected):
+        Photos(folder, 448, None).of(photo)

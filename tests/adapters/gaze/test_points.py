@@ -1,0 +1,158 @@
+"""Points become choices: the nearest object, whatever form the points come in; and what is no point is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from spotball_adapters.gaze.points import Predicted, nearest, point_trials, read_faces, read_points, write_points
+from spotball_core.errors import InputError, OptionError
+from spotball_core.gaze.stimuli import write_stimuli
+from spotball_core.gaze.trials import read_trials
+from tests.adapters.gaze.made import rows, stimulus
+from tests.adapters.runs import here, said
+
+SHARE = st.floats(0, 1, allow_nan=False)
+POINT = st.tuples(SHARE, SHARE)
+STUDY = (
+    "Stimulus_ID,Angle,Proximity,n_candidates,Candidates,label,list_id,HeadTarget,path,"
+    "option1_x,option1_y,option2_x,option2_y,option3_x,option3_y,option4_x,option4_y\n"
+    "1,front,1,3,bottle+umbrella+keys,keys,0,-1,a.jpg,0.8,0.6,0.5,0.6,0.2,0.6,-1,-1\n"
+    "2,left,2,2,keys+remote control,keys,0,keys,b.jpg,0.4,0.5,0.6,0.5,-1,-1,-1,-1\n"
+)
+
+
+@given(POINT, st.lists(POINT, min_size=1, max_size=9))
+def test_nearest_is_nearest(point: tuple[float, float], points: list[tuple[float, float]]) -> None:
+    found = nearest(point, points)
+    squares = [(point[0] - x) ** 2 + (point[1] - y) ** 2 for x, y in points]
+    if found is None:
+        assert sorted(squares)[0] == pytest.approx(sorted(squares)[1], rel=1e-6, abs=1e-12)
+    else:
+        assert squares[found] <= min(squares) * (1 + 1e-9) + 1e-300
+
+
+@given(st.lists(POINT, min_size=2, max_size=9, unique=True), st.data())
+def test_an_objects_own_point_chooses_it(points: list[tuple[float, float]], data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(points) - 1))
+    assume(all(math.dist(points[place], other) > 0 for other in points[:place] + points[place + 1 :]))
+    assert nearest(points[place], points) == place
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_the_studys_own_columns_and_points_of_either_form(tmp_path: Path, form: str) -> None:
+    (tmp_path / "study.csv").write_text(STUDY)
+    points = [("1", 0.25, 0.1), ("2", 0.5, 0.5)]
+    path = tmp_path / f"moondream.{form}"
+    if form == "csv":
+        path.write_text("stimulus_id,x,y\n" + "".join(f"{name},{x},{y}\n" for name, x, y in points))
+    else:
+        path.write_text("".join(json.dumps({"stimulus_id": name, "x": x, "y": y}) + "\n" for name, x, y in points))
+    done = here("gaze", "points", str(tmp_path / "study.csv"), str(path), "--out", str(tmp_path / "trials.csv"))
+    assert done.returncode == 0, said(done)
+    assert "2 trials, 1 of them without a choice, which count as wrong" in done.stderr
+    assert [(row["respondent"], row["prompt_id"], row["choice"]) for row in rows(tmp_path / "trials.csv")] == [
+        ("moondream", "point", "keys"),
+        ("moondream", "point", ""),
+    ]
+    assert len(read_trials(tmp_path / "trials.csv").frame) == 2
+
+
+def test_several_samples_and_none_predicted(tmp_path: Path) -> None:
+    points = ((0.1, 0.5), (0.9, 0.5))
+    write_stimuli([stimulus(0, points=points)], tmp_path / "stimuli.csv")
+    path = tmp_path / "p.csv"
+    path.write_text("stimulus_id,x,y,sample\n1000,0.2,0.5,1\n1000,,,2\n1000,0.7,0,3\n")
+    done = here(
+        "gaze",
+        "points",
+        str(tmp_path / "stimuli.csv"),
+        str(path),
+        "--out",
+        str(tmp_path / "t.csv"),
+        "--respondent",
+        "me",
+    )
+    assert done.returncode == 0, said(done)
+    found = [(row["respondent"], row["sample"], row["choice"]) for row in rows(tmp_path / "t.csv")]
+    assert found == [("me", "1", "kettle"), ("me", "2", ""), ("me", "3", "bunny")]
+
+
+@given(st.lists(st.one_of(st.none(), POINT), min_size=1, max_size=20))
+def test_points_come_back_as_they_were(
+    tmp_path_factory: pytest.TempPathFactory, points: list[tuple[float, float] | None]
+) -> None:
+    path = tmp_path_factory.mktemp("points") / "a.csv"
+    predicted = [Predicted(str(number), point) for number, point in enumerate(points)]
+    write_points(predicted, path)
+    for one, read in zip(predicted, read_points(path), strict=True):
+        assert (one.stimulus_id, one.point is None) == (read.stimulus_id, read.point is None)
+        assert read.point is None or read.point == pytest.approx(one.point, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "stimulus_id,x,y\n1,12,300\n",
+            "p.csv:2: x, y: found 12, 300, expected shares of the image's width and height",
+        ),
+        ("stimulus_id,x,y\n1,0.5,\n", "p.csv:2: x, y: found 0.5, None"),
+        ("stimulus_id,x,y\n1,nan,0\n", "p.csv:2: x, y: found nan, 0"),
+        ("stimulus_id,x,y\n1,left,0\n", "p.csv:2: x, y: found left, 0"),
+        ("stimulus_id,x,y\n,0,0\n", "p.csv:2: stimulus_id: found nothing"),
+        ("stimulus_id,x,y\n1,0,0\n1,0,0\n", "p.csv:3: stimulus_id: found 1 again"),
+        ("stimulus_id,x,y,sample\n1,0,0,0\n", "p.csv:2: sample: found '0'"),
+        ("stimulus_id,x\n1,0\n", "found the columns stimulus_id, x, expected a column y"),
+    ],
+)
+def test_what_is_no_point(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_points(path)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"stimulus_id": "1", "x": 0, "y": 0}\n[1]\n', "p.jsonl:2: line: found"),
+        ('{"stimulus_id"\n', "p.jsonl:1: line: found"),
+        ('\n{"x": 0, "y": 0}\n', "p.jsonl:2: stimulus_id: found nothing"),
+        ('{"stimulus_id": "1", "x": "a", "y": 0}', "p.jsonl:1: x, y: found a, 0"),
+    ],
+)
+def test_what_is_no_point_in_json(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_points(path)
+    assert message in str(error.value)
+
+
+def test_stimuli_that_say_not_where_objects_are() -> None:
+    with pytest.raises(OptionError, match="stimulus 1000 has no point for kettle, bunny"):
+        point_trials([Predicted("1000", (0.5, 0.5))], [stimulus(0)], "m")
+    with pytest.raises(OptionError, match="has no point for bunny"):
+        point_trials([Predicted("1000", (0.5, 0.5))], [stimulus(0, points=((0, 0), None))], "m")
+    with pytest.raises(OptionError, match="there is no stimulus 7"):
+        point_trials([Predicted("7", (0.5, 0.5))], [stimulus(0)], "m")
+
+
+def test_faces(tmp_path: Path) -> None:
+    path = tmp_path / "faces.csv"
+    path.write_text("stimulus_id,x1,y1,x2,y2\n1,0.1,0.2,0.3,0.4\n")
+    assert read_faces(path) == {"1": (0.1, 0.2, 0.3, 0.4)}
+    path.write_text(
+        "stimulus_id,x1,y1,x2,y2\n1,0.1,0.2,0.3,0.4\n1,0.1,0.2,0.3,0.4\n2,0.5,0,0.2,1\n3,10,20,30,40\n4,,,,\n"
+    )
+    with pytest.raises(InputError) as error:
+        read_faces(path)
+    assert len(error.value.problems) == 4
+    assert f"{path}:4: face: found 2: 0.5, 0, 0.2, 1, expected each stimulus once, and a box within" in str(error.value)

@@ -1,0 +1,203 @@
+"""Prompts and options: word for word, versioned, in orders that a seed decides."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_adapters.gaze.options import letters, lines, shuffled
+from spotball_adapters.gaze.photos import Photo
+from spotball_adapters.gaze.prompts import SETS, GazePrompt, built_in, load_prompts
+from spotball_core.errors import InputError, OptionError
+from tests.adapters.gaze.made import stimulus
+
+QUESTIONS = [
+    f"{word} {who} looking{where}?"
+    for where in ("", " in the image")
+    for who in ("is this person", "is she")
+    for word in ("What", "Where", "Which object")
+]
+AT = {"What": " at", "Which object": " at", "Where": ""}
+DIRECT = "Please answer with the option’s letter A, B, C directly."
+GUESS = "If you don’t know, you still must choose one, so make your best guess."
+RANDOM = "If you don’t know, you still must choose one, so you might select randomly. You cannot refuse to choose."
+REFUSE = "You cannot refuse to choose."
+NO_REASON = "There is no need to reason."
+OPTIONS = "A. xxx\nB. xxx\nC. xxx"
+
+
+def question(number: int) -> str:
+    """Question of the paper's tables 4 and 5, from 0."""
+    asked = QUESTIONS[number]
+    word = next(word for word in AT if asked.startswith(word))
+    return asked.replace("looking", f"looking{AT[word]}")
+
+
+def shown(prompt: GazePrompt) -> str:
+    """A prompt as the paper prints it."""
+    return prompt.text.replace("{options}", OPTIONS).replace("{letters}", "A, B, C")
+
+
+class TestThePapersPrompts:
+    def test_pre_pilot(self) -> None:
+        expected = [f"{question(number)}\n{OPTIONS}\n{DIRECT} {RANDOM}" for number in range(12)]
+        assert [shown(prompt) for prompt in built_in("pre-pilot")] == expected
+
+    def test_pilot(self) -> None:
+        expected = []
+        for number in range(12):
+            reason = f" {NO_REASON}" if number % 6 >= 3 else ""
+            expected.append(f"{question(number)}\n{OPTIONS}\n{DIRECT}{reason} {(GUESS, RANDOM, REFUSE)[number % 3]}")
+        assert [shown(prompt) for prompt in built_in("pilot")] == expected
+
+    @pytest.mark.real
+    @pytest.mark.parametrize("name", ["pilot", "pre-pilot"])
+    def test_as_the_paper_has_them(self, name: str, paper: str) -> None:
+        for prompt in built_in(name):
+            printed = shown(prompt).replace("\n", "\\n ")
+            assert f"| {prompt.name.removeprefix(f'{name}-')} | <image> {printed} |" in paper
+
+
+class TestTheMainStudys:
+    def test_sixteen_of_which_half_have_each_hint(self) -> None:
+        prompts = built_in("main")
+        assert len(prompts) == len({prompt.digest for prompt in prompts}) == 16
+        assert Counter(prompt.hints for prompt in prompts) == {(): 4, ("order",): 4, ("how",): 4, ("order", "how"): 4}
+        for prompt in prompts:
+            assert ("{in_order}" in prompt.text) == ("order" in prompt.hints)
+            assert ("line of sight" in prompt.text) == ("how" in prompt.hints)
+
+    def test_hints_are_all_that_differs(self) -> None:
+        prompts = built_in("main")
+        without = {prompt.text.splitlines()[0]: prompt.text.splitlines() for prompt in prompts if not prompt.hints}
+        assert len(without) == 4
+        for prompt in prompts:
+            said = prompt.text.splitlines()
+            assert [line for line in said if line in without[said[0]]] == without[said[0]]
+            assert len(said) == len(without[said[0]]) + len(prompt.hints)
+
+    def test_a_guess_is_allowed_and_no_refusal(self) -> None:
+        for prompt in built_in("main"):
+            for part in ("letter {letters} directly", "no need to reason", "cannot refuse", "make your best guess"):
+                assert part in prompt.text
+
+
+def test_each_version_is_of_its_text() -> None:
+    """Who changes a text counts its version up: results under one version are of one text."""
+    digests = {name: hashlib.sha256() for name in SETS}
+    for name in SETS:
+        for prompt in built_in(name):
+            digests[name].update(f"{prompt.name} {prompt.version} {prompt.digest}".encode())
+    assert {name: digest.hexdigest()[:16] for name, digest in digests.items()} == KNOWN
+
+
+KNOWN = {"main": "0796b6be4248e05f", "pilot": "930f54d08d1e1a9d", "pre-pilot": "85d6b029d9f8f341"}
+
+
+class TestLoading:
+    def test_sets_and_single_ones(self) -> None:
+        names = [prompt.name for prompt in load_prompts("pilot-3, main-16,pre-pilot")]
+        assert names == ["pilot-3", "main-16", *(f"pre-pilot-{number}" for number in range(1, 13))]
+
+    def test_a_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "mine.toml"
+        path.write_text(
+            "name = 'mine'\nversion = '2'\nhints = ['a']\ntext = '''\nLook {braces are fine} \"{}\"\n{options}'''"
+        )
+        (prompt,) = load_prompts(str(path), seed=7)
+        assert (prompt.name, prompt.version, prompt.hints, prompt.seed) == ("mine", "2", ("a",), 7)
+        assert prompt.last(Photo(stimulus(0)), 1)[0].text.startswith('Look {braces are fine} "{}"\nA. ')
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("name = 'mine'\nversion = '1'\ntext = 'Where?'", "text: found no {options}, expected the place for"),
+            (
+                "name = 'pilot-1'\nversion = '1'\ntext = '{options}'",
+                "found 'pilot-1', expected another name than built-in",
+            ),
+            ("name = 'a'\nversion = '1'\ntext = '{options} {sport}'", "found {sport}, expected no word in braces but"),
+            ("name = ' a'\nversion = ''\ntext = '{options}'", "version: found '', expected a word"),
+            ("version = 1\ntext = '{options}'\nfoo = 2", "foo: found a field of this name"),
+            ("version = 1\ntext = '{options}'", "name: found nothing, expected a text"),
+            ("name = 'a'\nversion = '1'\ntext = '{options}'\nhints = 'x'", "hints: found 'x', expected a list"),
+            ("name = ", "expected a prompt in TOML"),
+        ],
+    )
+    def test_what_is_no_prompt(self, tmp_path: Path, text: str, said: str) -> None:
+        path = tmp_path / "mine.toml"
+        path.write_text(text)
+        with pytest.raises(InputError) as error:
+            load_prompts(str(path))
+        assert said in str(error.value)
+        assert str(path) in str(error.value)
+
+    @pytest.mark.parametrize(
+        ("named", "said"),
+        [("", "no prompt was named"), ("pilot,pilot-3", "the prompt pilot-3 is there twice"), ("main-17", "is no set")],
+    )
+    def test_names_that_are_none(self, named: str, said: str) -> None:
+        with pytest.raises(OptionError, match=said):
+            load_prompts(named)
+
+    def test_there_are_no_questions(self) -> None:
+        with pytest.raises(IndexError, match="no question 0"):
+            built_in("main")[0].question(0)
+
+
+class TestOptions:
+    @given(st.integers(0, 2**64), st.integers(0, 20), st.integers(1, 50), st.sampled_from(built_in("main")))
+    def test_each_object_once_and_the_same_each_time(
+        self, seed: int, number: int, sample: int, prompt: GazePrompt
+    ) -> None:
+        one = stimulus(number)
+        given = {"seed": seed, "stimulus_id": one.stimulus_id, "prompt": prompt.name, "sample": sample}
+        order = shuffled(one.objects, **given)
+        assert sorted(order) == sorted(one.objects)
+        assert order == shuffled(one.objects[::-1], **given)
+
+    def test_every_order_is_as_frequent(self) -> None:
+        objects = ("a", "b", "c", "d")
+        n = 24 * 400
+        found = Counter(
+            shuffled(objects, seed=seed, stimulus_id=str(photo), prompt=prompt, sample=1)
+            for seed in range(4)
+            for prompt in ("main-1", "main-2")
+            for photo in range(n // 8)
+        )
+        assert set(found) == set(permutations(objects))
+        # Chi-squared with 23 degrees of freedom: 49.7 is exceeded once in a thousand.
+        assert sum((count - 400) ** 2 / 400 for count in found.values()) < 49.7
+
+    def test_trials_and_seeds_have_orders_of_their_own(self) -> None:
+        objects = tuple("abcdefghi")
+        base = {"seed": 0, "stimulus_id": "1", "prompt": "p", "sample": 1}
+        others = [
+            base,
+            {**base, "seed": 1},
+            {**base, "stimulus_id": "2"},
+            {**base, "prompt": "q"},
+            {**base, "sample": 2},
+        ]
+        assert len({shuffled(objects, **given) for given in others}) == 5
+
+    @pytest.mark.parametrize("number", [0, 1, 2])
+    def test_two_to_four_and_more(self, number: int) -> None:
+        one = stimulus(number)
+        prompt = load_prompts("pilot-1")[0]
+        text = prompt.last(Photo(one), 1)[0].text
+        order = prompt.options(Photo(one), 1)
+        assert lines(order) in text
+        assert f"letter {', '.join(letters(order))} directly" in text
+        assert len(letters(order)) == len(one.objects)
+
+    def test_the_order_along_the_table_is_the_stimulus_own(self) -> None:
+        one = stimulus(2)
+        text = load_prompts("main-5")[0].last(Photo(one), 1)[0].text
+        assert "from one end to the other, the objects are: kettle, bunny, tulips, bottle." in text

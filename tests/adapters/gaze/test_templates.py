@@ -1,0 +1,144 @@
+"""What a reply chooses: a table of replies as models write them, and what must hold of any text."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_adapters.gaze.options import letters, lines
+from spotball_adapters.gaze.prompts import SETS, built_in
+from spotball_adapters.gaze.templates import PROBLEMS, How, Match, Problem, match
+from spotball_adapters.providers.protocol import Finish
+
+TABLE: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("replies.toml").read_text(encoding="utf-8"))[
+    "reply"
+]
+OBJECTS = ("kettle", "bunny", "tulips", "bottle")
+
+
+@pytest.mark.parametrize("row", TABLE, ids=[row["text"][:50] or "nothing" for row in TABLE])
+def test_the_table(row: dict[str, Any]) -> None:
+    found = match(row["text"], row.get("options", OBJECTS), finish=row.get("finish", "stop"))
+    assert found == Match(row.get("choice"), row.get("how"), row.get("problem"))
+
+
+def test_the_table_is_large_and_has_each_problem_that_templates_find() -> None:
+    assert len(TABLE) >= 60
+    found = {row["problem"] for row in TABLE if "problem" in row}
+    assert found == set(PROBLEMS) - {"not recognizable"}
+    assert set(PROBLEMS) == set(get_args(Problem))
+    assert {row["how"] for row in TABLE if "how" in row} < set(get_args(How))
+
+
+def named(text: str, option: str, letter: str) -> bool:
+    """Whether a text has an option's name or letter anywhere, in whatever spelling: told without the templates."""
+
+    def same(said: str) -> str:
+        said = re.sub(r"<[^<>]*>", " ", unicodedata.normalize("NFKC", said))
+        return " ".join(re.sub(r"[\W_]+", " ", said).casefold().split())
+
+    words = same(text).split()
+    return letter.casefold() in words or f" {same(option)} " in f" {' '.join(words)} "
+
+
+NAMES = st.one_of(
+    st.sampled_from(["kettle", "bunny", "wooden hand", "white eraser", "remote_control", "Pen", "a", "B", "camera"]),
+    st.text("abcXYZ -_", min_size=1, max_size=12).map(str.strip).filter(lambda name: re.search(r"\w", name)),
+)
+OPTIONS = st.lists(NAMES, min_size=2, max_size=5, unique=True)
+WORDS = (
+    *(
+        "the",
+        "a",
+        "A",
+        "B",
+        "C",
+        "b",
+        "answer is",
+        "Answer:",
+        "option",
+        "looking at",
+        "not",
+        "but",
+        "or",
+        "and",
+        "near",
+    ),
+    *(
+        ".",
+        ",",
+        "?",
+        "\n",
+        "(",
+        ")",
+        "**",
+        "\\boxed{",
+        "}",
+        "I",
+        "cannot tell",
+        "so",
+        "<think>",
+        "</think>",
+        "Ｂ",
+        "isn't",
+    ),
+)
+
+
+@given(data=st.data(), options=OPTIONS, finish=st.sampled_from(get_args(Finish)))
+def test_never_an_option_that_the_reply_does_not_name(data: st.DataObject, options: list[str], finish: Finish) -> None:
+    parts = st.one_of(st.sampled_from(WORDS), st.sampled_from(options), st.text(max_size=5))
+    text = data.draw(st.lists(parts, max_size=12).map(" ".join))
+    found = match(text, options, finish=finish)
+    assert (found.choice is None) == (found.how is None) == (found.problem is not None)
+    if found.choice is not None:
+        assert named(text, found.choice, letters(options)[options.index(found.choice)])
+
+
+@given(text=st.text(max_size=200), options=OPTIONS, finish=st.sampled_from(get_args(Finish)))
+def test_any_text_is_read(text: str, options: list[str], finish: Finish) -> None:
+    found = match(text, options, finish=finish)
+    if found.choice is not None:
+        assert named(text, found.choice, letters(options)[options.index(found.choice)])
+
+
+@given(st.permutations(OBJECTS), st.sampled_from(OBJECTS))
+def test_the_order_of_the_options_changes_letters_and_not_names(options: list[str], chosen: str) -> None:
+    letter = letters(options)[options.index(chosen)]
+    assert match(letter, options) == match(f"{letter}. {chosen}", options) == Match(chosen, "letter", None)
+    assert match(f"He looks at the {chosen}.", options) == Match(chosen, "name", None)
+
+
+@given(st.permutations(OBJECTS))
+def test_the_options_said_over_choose_none(options: list[str]) -> None:
+    assert match(lines(options), options).problem == "several options"
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_prompt_said_over_chooses_none(name: str) -> None:
+    for prompt in built_in(name):
+        asked = prompt.text.format(options=lines(OBJECTS), letters="A, B, C, D", in_order=", ".join(OBJECTS))
+        assert match(asked, OBJECTS).choice is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "answer " * 20_000,
+        "looking at " * 20_000,
+        "A. " * 20_000,
+        "the " * 30_000 + "kettle",
+        "(" * 60_000,
+        "not " * 20_000 + "B.",
+    ],
+)
+def test_time_grows_with_the_length_alone(text: str) -> None:
+    # Where it grew with the square, these would take hours.
+    assert isinstance(match(text, OBJECTS), Match)

@@ -1,0 +1,561 @@
+"""What somebody may try who means no good: nothing of it is stored, told or run."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from spotball_adapters.study.design import load
+from spotball_adapters.study.images import Images
+from spotball_adapters.study.store import Store, reading
+from spotball_adapters.study.wire import MAX_BODY
+from spotball_core import web
+from spotball_core.web import HEADERS
+from tests.adapters.study.made import VIEWPORT, Json, Person, body, change, middle, running, sent, study
+
+PASSWORD = "a password of the test"
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return study(tmp_path_factory.mktemp("attacks"), images=4, changes={"explanations = 4": "explanations = 0"})
+
+
+@pytest.fixture(scope="module")
+def url(shared: Path) -> Iterator[str]:
+    with running(shared, password=PASSWORD) as at:
+        yield at
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=url) as one:
+        yield one
+
+
+@pytest.fixture
+def one(client: httpx.Client) -> Person:
+    """Somebody who is at the first image."""
+    person = Person(client)
+    person.start()
+    person.to_trials()
+    person.do("shown", 0)
+    return person
+
+
+@pytest.fixture(scope="module")
+def steady(url: str) -> Iterator[Person]:
+    """Somebody at the first image, for tests after which they are where they were."""
+    with httpx.Client(base_url=url) as client:
+        person = Person(client)
+        person.start()
+        person.to_trials()
+        person.do("shown", 0)
+        before = person.reload()
+        yield person
+        assert person.reload() == before
+
+
+def tags(html: str) -> set[str]:
+    """The elements that a page has."""
+    found = set()
+
+    class Parser(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            found.add(tag)
+            assert not any(name.startswith("on") for name, _ in attrs)
+
+    Parser().feed(html)
+    return found
+
+
+def raw(url: str, request: bytes) -> bytes:
+    """What is answered to bytes that no client would send."""
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(request)
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+    return answer
+
+
+class TestTokens:
+    @pytest.mark.parametrize("token", ["", "x", "A" * 43, "' OR 1=1 --", "a" * 10_000, "\u00e9"])
+    def test_forged_ones_are_nobodys(self, steady: Person, url: str, token: str) -> None:
+        (name,) = steady.client.cookies
+        for method, path in (("GET", "/api/state"), ("POST", "/api/events")):
+            content = None if method == "GET" else body({"events": [sent(2, "undo", 0)]})
+            headers = {**JSON, "cookie": f"{name}={token}".encode()}
+            answer = httpx.request(method, url + path, content=content, headers=headers)
+            assert (answer.status_code, answer.json()) == (401, {"error": "nobody takes part with this cookie"})
+
+    def test_anothers_cookie_does_another_study_no_good(self, one: Person, tmp_path: Path) -> None:
+        ((_, token),) = one.client.cookies.items()
+        with running(study(tmp_path)) as other, httpx.Client(base_url=other) as client:
+            person = Person(client)
+            person.start()
+            (name,) = client.cookies
+            assert httpx.get(f"{other}/api/state", headers={"cookie": f"{name}={token}"}).status_code == 401
+
+    def test_what_the_file_has_is_no_token(self, steady: Person, shared: Path, url: str) -> None:
+        (name,) = steady.client.cookies
+        with reading(shared) as reader:
+            (kept,) = reader.study.execute("SELECT hex(token_hash) FROM participants LIMIT 1").fetchone()
+        for token in (kept, kept.lower(), steady.state["participant"]):
+            assert httpx.get(f"{url}/api/state", headers={"cookie": f"{name}={token}"}).status_code == 401
+
+    def test_the_cookie_is_out_of_scripts_and_other_sites_reach(self, client: httpx.Client) -> None:
+        said = Person(client).start().headers["set-cookie"]
+        parts = {part.strip().lower() for part in said.split(";")[1:]}
+        assert {"httponly", "samesite=lax", "path=/"} <= parts
+        assert len(said.split(";")[0].split("=")[1]) >= 43
+
+    def test_behind_a_proxy_that_speaks_https_it_is_for_https_alone(self, url: str) -> None:
+        # Only a proxy on this machine is believed; the test is on it.
+        content = body({"consent": True, "viewport": VIEWPORT})
+        headers = {**JSON, "x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.7"}
+        answer = httpx.post(f"{url}/api/start", content=content, headers=headers)
+        assert "secure" in answer.headers["set-cookie"].lower()
+
+
+class TestImages:
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/images/../study.toml",
+            "/images/..%2fstudy.toml",
+            "/images/%2e%2e/%2e%2e/etc/passwd",
+            "/images/..%5c..%5cstudy.toml",
+            "/images//etc/passwd",
+            "/images/%2fetc%2fpasswd",
+            "/images/soccer/1.png",
+            "/images/1.png",
+            "/images/" + "0" * 32,
+            "/images/%00",
+            "/images/",
+            "/static/../app.py",
+            "/static/..%2fapp.py",
+            "/static/%2e%2e%2fapp.py",
+            "/static/index.html",
+            "/static/admin.css",
+            "/static/study.toml.in",
+            "/study.toml",
+            "/study.sqlite",
+        ],
+    )
+    def test_no_path_leads_out_of_what_is_shown(self, url: str, path: str) -> None:
+        answer = raw(url, f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        assert answer.startswith(b"HTTP/1.1 404 ")
+        assert b"root:" not in answer
+        assert b"dataset" not in answer
+
+    def test_addresses_tell_nothing(self, steady: Person, shared: Path) -> None:
+        design = load(shared)
+        with reading(shared) as reader:
+            participant = reader.by_label(steady.state["participant"])
+            images = Images(design.pictures, (), bytes.fromhex(reader.meta()["secret"]))
+        assert participant is not None
+        addresses = [item["image"] for item in [*steady.state["trials"], *steady.state["practice"]]]
+        assert len(set(addresses)) == len(addresses)
+        assert all(len(address) == len("/images/") + 32 for address in addresses)
+        # The check that is practice, too, has another address there.
+        assert images.name(("soccer", "5"), "trial") != images.name(("soccer", "5"), "practice")
+        other = Images(design.pictures, (), b"another key")
+        assert other.name(("soccer", "1"), "trial") != images.name(("soccer", "1"), "trial")
+
+    def test_what_is_told_of_checks_is_what_is_told_of_images(self, steady: Person, shared: Path) -> None:
+        with reading(shared) as reader:
+            participant = reader.by_label(steady.state["participant"])
+        assert participant is not None
+        checks = {trial.trial for trial in participant.trials if trial.check}
+        assert len(checks) == 2
+        kinds = {
+            json.dumps({name: value for name, value in item.items() if name not in ("trial", "image")})
+            for item in steady.state["trials"]
+        }
+        assert len(kinds) == 1
+        answers = [steady.client.get(item["image"]) for item in steady.state["trials"]]
+        assert all(answer.status_code == 200 for answer in answers)
+        assert len({(frozenset(answer.headers), answer.headers["content-type"]) for answer in answers}) == 1
+
+    def test_the_truth_is_in_no_answer(self, one: Person, client: httpx.Client) -> None:
+        for item in one.state["trials"]:
+            if item["trial"]:
+                one.do("shown", item["trial"])
+            for _ in range(3):
+                one.do("click", item["trial"], **middle(1, 1))
+            told = one.do("answer", item["trial"], cells=[[1, 1]] * 3)
+            assert set(told) == {"seq", "stage"}
+            said = json.dumps(one.reload())
+            assert not any(word in said for word in ("check", "ball", "C2", "truth", "passes"))
+            # The practice item's cells alone.
+            assert said.count("[3, 2]") + said.count("[3,2]") == 1
+
+
+class TestTexts:
+    def test_scripts_are_shown_not_run(self, tmp_path: Path) -> None:
+        evil = "<script>alert(1)</script> <img src=x onerror=alert(1)> [a](javascript:alert(1)) ![b](http://evil/x.png)"
+        title = 'title = "Spot the Ball"'
+        folder = study(
+            tmp_path, changes={"**This is a study": f"{evil}\n\n**This is a study", title: f'title = "{evil}"'}
+        )
+        with running(folder, password=PASSWORD) as url:
+            said = httpx.get(f"{url}/api/study").json()
+            consent = said["texts"]["consent"]
+            assert "&lt;script&gt;alert(1)&lt;/script&gt;" in consent
+            assert tags(consent) == {"p", "strong", "a"}
+            assert "javascript:alert(1)" not in re.findall('href="(.*?)"', consent)
+            page = httpx.get(f"{url}/admin", auth=("admin", PASSWORD)).text
+            assert not tags(page) & {"script", "img"}
+            assert "&lt;script&gt;" in page
+
+    def test_explanations_are_kept_as_they_are_and_shown_nowhere(self, tmp_path: Path) -> None:
+        evil = "<script>alert('x')</script>\u0000\u2028 \ud800 & \U0001f44d"
+        folder = study(tmp_path)
+        with running(folder, password=PASSWORD) as url, httpx.Client(base_url=url) as client:
+            person = Person(client)
+            person.start()
+            person.to_trials()
+            item = person.state["trials"][0]
+            assert item["explain"]
+            person.do("shown", 0)
+            for _ in range(3):
+                person.do("click", 0, **middle(1, 1))
+            person.do("answer", 0, cells=[[1, 1]] * 3)
+            content = json.dumps({"events": [sent(person.state["seq"] + 1, "explanation", 0, text=evil)]})
+            assert client.post("/api/events", content=content, headers=JSON).status_code == 200
+            page = httpx.get(f"{url}/admin", auth=("admin", PASSWORD)).text
+            assert "alert(" not in page
+            assert "alert(" not in json.dumps(person.reload())
+        with reading(folder) as reader:
+            text = reader.events(1)[-1].value["text"]
+        # Half of a pair is no character; the rest is as it was.
+        assert text == evil.replace("\ud800", "\ufffd")
+
+
+class TestBodies:
+    @pytest.mark.parametrize("path", ["/api/events", "/api/start"])
+    def test_huge_ones_are_refused_however_they_come(self, steady: Person, url: str, path: str) -> None:
+        huge = b'{"events": [' + b" " * MAX_BODY + b"]}"
+        said = steady.client.post(path, content=huge, headers=JSON)
+        assert said.status_code == 413
+
+        def parts() -> Iterator[bytes]:
+            yield from (huge[i : i + 65536] for i in range(0, len(huge), 65536))
+
+        # Without a length, in parts.
+        assert steady.client.post(path, content=parts(), headers=JSON).status_code == 413
+
+    def test_one_that_does_not_come(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(web, "BODY_SECONDS", 0.2)
+        head = b"POST /api/start HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n"
+        assert raw(url, head + b"Connection: close\r\n\r\n{").startswith(b"HTTP/1.1 408 ")
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"{",
+            b"[]",
+            b"null",
+            b"\xff\xfe",
+            b"[" * 100_000,
+            b'{"events": []}',
+            b'{"events": {}}',
+            b'{"events": [1]}',
+            b'{"events": [null]}',
+            b'{"events": [{}], "more": 1}',
+            b'{"events": [' + b"9" * 10_000 + b"]}",
+            json.dumps({"events": [{}] * 51}).encode(),
+        ],
+        ids=range(13),
+    )
+    def test_of_another_shape(self, steady: Person, content: bytes) -> None:
+        said = steady.client.post("/api/events", content=content, headers=JSON)
+        assert said.status_code == 422
+        assert said.json()["error"]
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"seq": 0},
+            {"seq": -1},
+            {"seq": "2"},
+            {"seq": 2.5},
+            {"seq": 10**30},
+            {"seq": True},
+            {"event": "1"},
+            {"event": "AFD1D6B2-A153-4556-9817-D3ED6CE590D2"},
+            {"event": None},
+            {"kind": "finish"},
+            {"kind": None},
+            {"trial": "0"},
+            {"trial": 10**30},
+            {"value": []},
+            {"value": None},
+            {"elapsed_ms": -1},
+            {"elapsed_ms": "1"},
+            {"elapsed_ms": float("nan")},
+            {"elapsed_ms": float("inf")},
+            {"viewport": [1, 2]},
+            {"viewport": [1, 2, float("nan")]},
+            {"viewport": "wide"},
+            {"received_at": "2000-01-01"},
+            {"value": {**middle(1, 1), "more": 1}},
+            {"value": {**middle(1, 1), "row": 1.5}},
+            {"value": {**middle(1, 1), "row": "1"}},
+            {"value": {**middle(1, 1), "row": True}},
+            {"value": {**middle(1, 1), "x": 1.1}},
+            {"value": {**middle(1, 1), "x": -0.1}},
+            {"value": {**middle(1, 1), "x": float("nan")}},
+            {"value": {**middle(1, 1), "by": "script"}},
+            {"value": {"row": 1, "col": 1}},
+            {"kind": "explanation", "value": {"text": "x" * 2001}},
+            {"kind": "explanation", "value": {"text": " \n"}},
+            {"kind": "explanation", "value": {"text": 5}},
+            {"kind": "answer", "value": {"cells": [[1, 1]] * 101}},
+            {"kind": "answer", "value": {"cells": [[1]]}},
+            {"kind": "answer", "value": {"cells": "A1"}},
+            {"kind": "stage", "value": {"stage": "finished"}},
+            {"kind": "undo", "value": {"all": True}},
+        ],
+        ids=str,
+    )
+    def test_events_of_another_shape_are_not_stored(self, steady: Person, changes: Json) -> None:
+        seq = steady.state["seq"]
+        event = {**sent(seq + 1, "click", 0, **middle(1, 1)), **changes}
+        # As JSON allows it in Python: NaN and Infinity, too.
+        said = steady.client.post("/api/events", content=json.dumps({"events": [event]}), headers=JSON)
+        assert said.status_code == 422
+        assert said.json()["seq"] == seq
+        assert steady.reload()["seq"] == seq
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"consent": False},
+            {"consent": None},
+            {"viewport": None},
+            {"prolific": {"pid": "a", "study": "b"}},
+            {"prolific": {"pid": "", "study": "b", "session": "c"}},
+            {"prolific": {"pid": "a'; DROP TABLE identities; --", "study": "b", "session": "c"}},
+            {"prolific": {"pid": "a" * 65, "study": "b", "session": "c"}},
+            {"prolific": {"pid": 5, "study": "b", "session": "c"}},
+            {"prolific": "a"},
+            {"token": "mine"},
+        ],
+        ids=str,
+    )
+    def test_starts_of_another_shape(self, client: httpx.Client, changes: Json) -> None:
+        content: dict[str, Any] = {"consent": True, "prolific": None, "viewport": VIEWPORT, **changes}
+        said = client.post("/api/start", json=content)
+        assert said.status_code == 422
+        assert not said.cookies
+
+
+class TestRules:
+    """Over HTTP; all that the rules refuse is in test_progress."""
+
+    @pytest.mark.parametrize(
+        ("kind", "trial", "value"),
+        [
+            ("click", 0, {**middle(1, 1), "row": 7}),
+            ("click", 0, {**middle(1, 1), "col": 0}),
+            ("click", 1, middle(1, 1)),
+            ("click", 99, middle(1, 1)),
+            ("click", -1, middle(1, 1)),
+            ("answer", 0, {"cells": [[1, 1]] * 3}),
+            ("choice", 0, {"option": 0}),
+            ("explanation", 0, {"text": "early"}),
+            ("stage", None, {"stage": "practice"}),
+            ("stage", None, {"stage": "instructions"}),
+        ],
+    )
+    def test_what_is_not_allowed_is_not_stored(
+        self, steady: Person, kind: str, trial: int | None, value: dict[str, Any]
+    ) -> None:
+        seq = steady.state["seq"]
+        said = steady.post(sent(seq + 1, kind, trial, **value))
+        assert (said.status_code, said.json()["seq"]) == (422, seq)
+        assert steady.reload()["seq"] == seq
+
+    def test_a_second_confirmation_of_a_trial(self, one: Person) -> None:
+        for _ in range(3):
+            one.do("click", 0, **middle(1, 1))
+        one.do("answer", 0, cells=[[1, 1]] * 3)
+        for changed in ([[1, 1]] * 3, [[3, 2]] * 3):
+            said = one.post(sent(one.state["seq"] + 1, "answer", 0, cells=changed))
+            assert said.status_code == 422
+        assert one.reload()["progress"]["answered"] == 1
+
+
+class TestOtherSites:
+    @pytest.mark.parametrize("path", ["/api/events", "/api/start"])
+    @pytest.mark.parametrize(
+        ("headers", "status"),
+        [
+            ({"content-type": "text/plain"}, 415),
+            ({"content-type": "application/x-www-form-urlencoded"}, 415),
+            ({"content-type": "multipart/form-data; boundary=x"}, 415),
+            ({"content-type": ""}, 415),
+            ({**JSON, "origin": "https://evil.example"}, 403),
+            ({**JSON, "origin": "null"}, 403),
+            ({**JSON, "origin": ""}, 403),
+            ({**JSON, "sec-fetch-site": "cross-site"}, 403),
+            ({**JSON, "sec-fetch-site": "same-site"}, 403),
+        ],
+        ids=str,
+    )
+    def test_cannot_do_anything(self, steady: Person, path: str, headers: dict[str, str], status: int) -> None:
+        seq = steady.state["seq"]
+        content = body({"events": [sent(seq + 1, "click", 0, **middle(1, 1))]})
+        assert steady.client.post(path, content=content, headers=headers).status_code == status
+        assert steady.reload()["seq"] == seq
+
+    def test_the_studys_own_page_can(self, one: Person, url: str) -> None:
+        content = body({"events": [sent(one.state["seq"] + 1, "click", 0, **middle(1, 1))]})
+        headers = {"content-type": "application/json; charset=utf-8", "origin": url, "sec-fetch-site": "same-origin"}
+        assert one.client.post("/api/events", content=content, headers=headers).status_code == 200
+
+    def test_cannot_read_or_frame_or_be_told(self, steady: Person) -> None:
+        (image, *_) = steady.state["trials"]
+        answers = [
+            steady.client.get(path)
+            for path in ("/", "/static/app.js", "/api/study", "/api/state", "/admin", "/nothing", image["image"])
+        ]
+        answers.append(steady.client.post("/api/events", content=b"{", headers=JSON))
+        answers.append(steady.client.put("/api/state"))
+        for answer in answers:
+            assert answer.headers.items() >= HEADERS.items()
+            assert "access-control-allow-origin" not in answer.headers
+            assert "server" not in answer.headers
+        policy = HEADERS["content-security-policy"]
+        assert "frame-ancestors 'none'" in policy
+        assert not any(word in policy for word in ("unsafe", "http", "data:", "*"))
+
+    def test_nothing_of_a_participant_is_stored_on_the_way(self, one: Person) -> None:
+        assert one.client.get("/api/state").headers["cache-control"] == "no-store"
+        assert one.client.get("/api/study").headers["cache-control"] == "no-store"
+        assert one.post(sent(one.state["seq"] + 1, "click", 0, **middle(1, 1))).headers["cache-control"] == "no-store"
+
+
+class TestAdmin:
+    def get(self, url: str, **kwargs: Any) -> httpx.Response:
+        return httpx.get(f"{url}/admin", **kwargs)
+
+    def test_with_the_password(self, url: str, one: Person) -> None:
+        answer = self.get(url, auth=("admin", PASSWORD))
+        assert answer.status_code == 200
+        assert answer.headers["cache-control"] == "no-store"
+        assert "<h1>Spot the Ball</h1>" in answer.text
+        assert one.state["participant"] not in answer.text
+        assert httpx.get(f"{url}/admin.css").headers["content-type"].startswith("text/css")
+
+    @pytest.mark.parametrize(
+        "authorization",
+        [
+            None,
+            "Basic",
+            "Basic !!!",
+            "Basic YWRtaW4=",
+            "Basic YWRtaW46",
+            "Bearer x",
+            httpx.BasicAuth("admin", PASSWORD + " ")._auth_header,
+            httpx.BasicAuth("admin", PASSWORD[:-1])._auth_header,
+            httpx.BasicAuth("root", PASSWORD)._auth_header,
+        ],
+    )
+    def test_without(self, url: str, authorization: str | None) -> None:
+        answer = self.get(url, headers={} if authorization is None else {"authorization": authorization})
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith("Basic ")
+        assert "<h1>" not in answer.text
+
+    @pytest.mark.parametrize("password", [None, ""])
+    def test_there_is_none_unless_a_password_is_set(self, tmp_path: Path, password: str | None) -> None:
+        with running(study(tmp_path), password=password) as url:
+            for auth in (None, ("admin", ""), ("admin", "None")):
+                assert self.get(url, auth=auth).status_code == 404
+            assert httpx.get(f"{url}/admin.css").status_code == 404
+
+    def test_passwords_cannot_be_tried_at_will(self, tmp_path: Path) -> None:
+        with running(study(tmp_path), password=PASSWORD) as url:
+            statuses = [self.get(url, auth=("admin", str(number))).status_code for number in range(12)]
+        assert statuses == [401] * 10 + [429] * 2
+
+    def test_nothing_personal_is_on_it(self, tmp_path: Path) -> None:
+        folder = study(tmp_path)
+        with running(folder, password=PASSWORD) as url, httpx.Client(base_url=url) as client:
+            person = Person(client, prolific={"pid": "pid5f3c", "study": "study77", "session": "session99"})
+            person.whole()
+            page = self.get(url, auth=("admin", PASSWORD)).text
+        assert not any(word in page for word in ("pid5f3c", "study77", "session99", person.state["participant"]))
+
+
+class TestLimits:
+    def test_of_one_participant(self, tmp_path: Path) -> None:
+        folder = study(tmp_path, changes={"requests_per_minute = 600": "requests_per_minute = 5"})
+        with running(folder) as url, httpx.Client(base_url=url) as client, httpx.Client(base_url=url) as other:
+            one, two = Person(client), Person(other)
+            one.start()
+            answers = [client.get("/api/state") for _ in range(6)]
+            assert [answer.status_code for answer in answers] == [200] * 4 + [429] * 2
+            assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
+            assert two.start().status_code == 200
+
+    def test_of_one_address(self, tmp_path: Path) -> None:
+        folder = study(tmp_path, changes={"requests_per_minute_address = 12000": "requests_per_minute_address = 5"})
+        with running(folder) as url:
+            paths = ("/", "/static/app.js", "/api/study", "/api/state", "/images/x", "/", "/api/study")
+            statuses = [httpx.get(url + path).status_code for path in paths]
+        assert statuses == [200, 200, 200, 401, 404, 429, 429]
+
+    def test_of_beginnings(self, tmp_path: Path) -> None:
+        folder = study(tmp_path)
+        change(folder, {"starts_per_minute_address = 6000": "starts_per_minute_address = 3"})
+        with running(folder) as url:
+            statuses = []
+            for _ in range(5):
+                with httpx.Client(base_url=url) as client:
+                    statuses.append(Person(client).start().status_code)
+        assert statuses == [200, 200, 200, 429, 429]
+        with reading(folder) as reader:
+            assert len(reader.participants()) == 3
+
+    def test_who_is_over_it_loses_nothing(self, tmp_path: Path) -> None:
+        folder = study(tmp_path, changes={"requests_per_minute = 600": "requests_per_minute = 60"})
+        with running(folder) as url, httpx.Client(base_url=url) as client:
+            one = Person(client)
+            one.start()
+            queue = [sent(2, "stage", stage="instructions"), sent(3, "shown", -1)]
+            while client.get("/api/state").status_code == 200:
+                pass
+            refused = client.post("/api/events", json={"events": queue})
+            assert refused.status_code == 429
+        with Store(folder) as store:
+            assert len(store.events(1)) == 1
+
+
+def test_a_fault_of_ours_tells_nothing(tmp_path: Path) -> None:
+    folder = study(tmp_path)
+    with running(folder, password=PASSWORD) as url, httpx.Client(base_url=url) as client:
+        person = Person(client)
+        person.start()
+        for path in (tmp_path / "data/images/soccer").iterdir():
+            path.unlink()
+        answer = client.get(person.state["trials"][0]["image"])
+        assert (answer.status_code, answer.json()) == (500, {"error": "something went wrong here; try again"})
+        assert answer.headers.items() >= HEADERS.items()
+        assert person.reload()["stage"] == "instructions"
+        page = client.get("/admin", auth=("admin", PASSWORD)).text
+    assert "500 something went wrong here" in page

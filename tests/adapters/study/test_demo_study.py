@@ -1,0 +1,53 @@
+"""The study of made-up scenes: it can be served, is said to be synthetic, and shows the ball where it should."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spotball_adapters.study.demo import demo_study
+from spotball_adapters.study.design import load
+from spotball_adapters.study.init import TO_FILL_IN
+from spotball_core.synthetic_pictures import draw_scene
+
+Image = pytest.importorskip("PIL.Image", reason="pictures need the study extra")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return demo_study(tmp_path_factory.mktemp("demo"))
+
+
+def pixels(path: Path) -> np.ndarray:
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def test_it_is_a_study_of_synthetic_scenes(folder: Path) -> None:
+    design = load(folder)
+    config = design.config
+    assert config.title == "Spot the Ball: a demo"
+    assert (len(config.lists), config.explanations) == (3, 2)
+    assert config.completion.code == "SYNTHETIC"
+    for one in config.lists:
+        assert one.sport.startswith("synthetic-")
+        assert (len(one.images), len(one.checks), len(one.practice)) == (8, 2, 1)
+        trials = design.trials(one.name, 0)
+        assert sum(trial.explain for trial in trials) == 2
+    for text in (config.texts.consent, config.texts.debriefing):
+        assert "synthetic" in text
+        assert TO_FILL_IN not in text
+
+
+def test_checks_and_the_example_show_the_ball_and_nothing_else_does(folder: Path) -> None:
+    design = load(folder)
+    assert len(design.pictures) == 33
+    for key, picture in design.pictures.items():
+        drawn = np.asarray(draw_scene(design.scenes[key], ball=design.scenes[key].control))
+        assert (pixels(picture.path) == drawn).all()
+    checks = {(one.sport, image) for one in design.config.lists for image in one.checks}
+    assert checks == {key for key, scene in design.scenes.items() if scene.control}
+    with_ball, without = (pixels(picture.path) for picture in design.example)
+    assert 0 < (with_ball != without).any(axis=2).mean() < 0.01

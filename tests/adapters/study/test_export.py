@@ -1,0 +1,305 @@
+"""What an export holds is what the store's events say, whichever form it has."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import httpx
+import polars as pl
+import pytest
+from hypothesis import given as over
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from scripts.simulate_study import Clock, Population, simulate, store_participant
+from spotball_adapters.study.design import Design, load
+from spotball_adapters.study.events import Event
+from spotball_adapters.study.exclusion import Exclusion
+from spotball_adapters.study.export import FORMS, RESPONDENT, Form, write_file, write_folder
+from spotball_adapters.study.participations import Participation, participations
+from spotball_adapters.study.store import Store, reading
+from spotball_core.baselines import generator_for
+from spotball_core.errors import OptionError
+from spotball_core.io.frames import COLUMNS
+from spotball_core.io.responses import read_counts
+from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.io.sqlite_file import StoreError
+from tests.adapters.study import made
+from tests.adapters.study.people import command, confirmed, label
+from tests.cli.process import spotball
+
+N = 20
+READERS = {"jsonl": pl.read_ndjson, "csv": pl.read_csv, "parquet": pl.read_parquet}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two sports, 6 images and 2 checks each, and twenty synthetic participants of whom some fail and some stop."""
+    folder = made.study(tmp_path_factory.mktemp("export"), sports=("soccer", "volleyball"))
+    simulate(folder, N, population=Population(guesses="uniform", unfinished=0.2, careless=0.3))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def design(study: Path) -> Design:
+    return load(study)
+
+
+@pytest.fixture(scope="module")
+def people(study: Path, design: Design) -> list[Participation]:
+    with reading(study) as reader:
+        return participations(reader, design)
+
+
+def exported(study: Path, out: Path, *options: str) -> str:
+    return command("export", study, "--out", out, *options)
+
+
+def rows_of(path: Path) -> list[tuple[object, ...]]:
+    frame = READERS[path.suffix[1:]](path)
+    assert frame.columns == list(COLUMNS)
+    return frame.with_columns(pl.col("image", "participant").cast(pl.String)).rows()
+
+
+def expected(study: Path, labels: set[str]) -> list[tuple[object, ...]]:
+    """Rows of responses, from the stored events by plain loops; explanations aside."""
+    return [
+        (trial["sport"], trial["image"], RESPONDENT, "human", "base", number, who, label(row, col))
+        for who, trial, cells in confirmed(study)
+        if who in labels
+        for number, (row, col) in enumerate(cells, start=1)
+    ]
+
+
+def failing(study: Path) -> set[str]:
+    """Who clicked outside C2 on a check, from the stored events."""
+    return {who for who, trial, cells in confirmed(study) if trial["check"] and any(cell != [3, 2] for cell in cells)}
+
+
+def finished(study: Path) -> set[str]:
+    """Who answered all 8 images."""
+    return {who for who, n in Counter(who for who, _, _ in confirmed(study)).items() if n == 8}
+
+
+@pytest.mark.parametrize("form", list(READERS))
+def test_the_kept_are_those_who_finished_and_missed_no_check(study: Path, tmp_path: Path, form: str) -> None:
+    said = exported(study, tmp_path / f"human.{form}")
+    kept = finished(study) - failing(study)
+    assert 0 < len(kept) < len(finished(study)) < N
+    rows = rows_of(tmp_path / f"human.{form}")
+    assert [row[:8] for row in rows] == expected(study, kept)
+    assert f"{N} took part, {len(finished(study))} finished, {len(kept)} exported" in said
+    assert f"{N - len(finished(study))} unfinished: left out" in said
+    assert f"{len(finished(study) & failing(study))} excluded by the rule checks" in said
+
+
+def test_explanations_are_the_reasoning_of_first_clicks(study: Path, tmp_path: Path) -> None:
+    exported(study, tmp_path / "human.jsonl")
+    said = Counter((row[5], row[6]) for row in rows_of(tmp_path / "human.jsonl") if row[8] is not None)
+    assert {sample for sample, _ in said} == {1}
+    # init asks for as many as there are images, which are 6.
+    assert set(said.values()) == {6}
+
+
+def test_keep_all_and_unfinished(study: Path, tmp_path: Path) -> None:
+    exported(study, tmp_path / "a.csv", "--keep-all")
+    assert {str(row[6]) for row in rows_of(tmp_path / "a.csv")} == finished(study)
+    exported(study, tmp_path / "b.csv", "--keep-all", "--unfinished")
+    everybody = {who for who, _, _ in confirmed(study)}
+    assert [row[:8] for row in rows_of(tmp_path / "b.csv")] == expected(study, everybody)
+    exported(study, tmp_path / "c.csv", "--exclude", "checks-all")
+    assert finished(study) >= {str(row[6]) for row in rows_of(tmp_path / "c.csv")} >= finished(study) - failing(study)
+
+
+def test_a_folder_is_a_dataset_and_says_who_is_excluded(study: Path, tmp_path: Path) -> None:
+    exported(study, tmp_path / "human", "--keep-all")
+    assert sorted(path.name for path in (tmp_path / "human").iterdir()) == [
+        "clicks.csv",
+        "participants.csv",
+        "responses-human.jsonl",
+        "scenes.jsonl",
+    ]
+    with (tmp_path / "human/participants.csv").open(newline="") as file:
+        rows = {row["participant"]: row for row in csv.DictReader(file)}
+    assert len(rows) == N
+    assert {who for who, row in rows.items() if row["excluded"] == "unfinished"} == rows.keys() - finished(study)
+    assert {who for who, row in rows.items() if row["excluded"] == "checks"} == failing(study) & finished(study)
+    with (tmp_path / "human/clicks.csv").open(newline="") as file:
+        clicked = [(row["participant"], row["image"], int(row["row"]), int(row["col"])) for row in csv.DictReader(file)]
+    assert clicked == [
+        (who, trial["image"], row, col)
+        for who, trial, cells in confirmed(study)
+        if who in finished(study)
+        for row, col in cells
+    ]
+    scored = spotball("score", tmp_path / "human", "--format", "json", "--bootstrap", "0")
+    groups = json.loads(scored.stdout)["groups"]
+    right = Counter[str]()
+    n = Counter[str]()
+    for who, trial, cells in confirmed(study):
+        if who in finished(study) and not trial["check"]:
+            n[trial["sport"]] += len(cells)
+            right[trial["sport"]] += cells.count([3, 2])
+    assert {group["sport"]: group["n_responses"] for group in groups} == dict(n)
+    for group in groups:
+        assert group["metrics"]["accuracy"]["value"] == pytest.approx(right[group["sport"]] / n[group["sport"]])
+
+
+def test_another_form_takes_the_place_of_the_first(study: Path, tmp_path: Path) -> None:
+    exported(study, tmp_path / "human")
+    exported(study, tmp_path / "human", "--format", "parquet")
+    assert sorted(path.name for path in (tmp_path / "human").glob("responses*")) == ["responses-human.parquet"]
+
+
+def test_the_dataset_of_other_scenes_is_left_alone(study: Path, tmp_path: Path) -> None:
+    write_scenes(read_scenes(study.parent / "data/scenes.jsonl")[:3], tmp_path / "other/scenes.jsonl")
+    with pytest.raises(OptionError, match="other scenes"):
+        exported(study, tmp_path / "other")
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["scenes.jsonl"]
+
+
+def test_platform_ids_are_in_no_export_and_not_beside_the_answers(study: Path, tmp_path: Path) -> None:
+    with reading(study) as reader:
+        persons = [identity.person.encode() for identity in reader.identities()]
+    assert len(persons) == N
+    exported(study, tmp_path / "human", "--keep-all", "--unfinished")
+    files = list((tmp_path / "human").iterdir())
+    files += [path for path in study.iterdir() if not path.name.startswith("identities")]
+    for path in files:
+        content = path.read_bytes()
+        assert not any(person in content for person in persons), path
+    assert all(person in (study / "identities.sqlite").read_bytes() for person in persons)
+
+
+def test_checks_that_are_no_controls_are_not_scored(tmp_path: Path) -> None:
+    # Soccer 6 is a check here, though its ball is removed.
+    changes = {
+        'checks = ["7", "8"]': 'checks = ["6", "7"]',
+        '"5", "6"]': '"5"]',
+        "explanations = 6": "explanations = 0",
+    }
+    study = made.study(tmp_path, changes=changes)
+    simulate(study, 2, population=Population(unfinished=0, careless=0))
+    said = exported(study, tmp_path / "human.csv")
+    assert {str(row[1]) for row in rows_of(tmp_path / "human.csv")} == {"1", "2", "3", "4", "5", "7"}
+    assert "left out: 2 answers to checks" in said
+
+
+def test_a_file_of_another_kind_is_refused(people: list[Participation], design: Design, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="ending is one of"):
+        write_file(people, design, tmp_path / "human.xlsx")
+
+
+def test_nobody_left_is_said(study: Path, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="nobody is left"):
+        exported(study, tmp_path / "a.csv", "--exclude", "fast", "--min-seconds", "9999")
+    assert not (tmp_path / "a.csv").exists()
+
+
+def test_a_study_that_was_changed_since_is_not_read_wrongly(study: Path, tmp_path: Path) -> None:
+    other = made.study(tmp_path, sports=("soccer", "volleyball"))
+    for name in ("study.sqlite", "identities.sqlite"):
+        (other / name).write_bytes((study / name).read_bytes())
+    made.change(other, {"per_image = 3": "per_image = 2"})
+    with pytest.raises(StoreError, match="does not fit the study"):
+        exported(other, tmp_path / "a.csv")
+    assert not (tmp_path / "a.csv").exists()
+
+
+def test_what_people_did_at_the_server_comes_out(tmp_path: Path) -> None:
+    study = made.study(tmp_path, images=4, checks=1)
+    with made.running(study) as address:
+        for prolific in (None, {"pid": "synthetic-person", "study": "s", "session": "t"}):
+            with httpx.Client(base_url=address) as client:
+                made.Person(client, prolific=prolific).whole()
+        # While it runs.
+        exported(study, tmp_path / "human")
+    with reading(study) as reader:
+        labels = {one.participant for one in reader.participants()}
+    rows = rows_of(tmp_path / "human/responses-human.jsonl")
+    assert [row[:8] for row in rows] == expected(study, labels)
+    assert len(rows) == 2 * 5 * 3
+    assert {row[7] for row in rows} == {"C2"}
+    assert {row[8] for row in rows if row[1] != "5" and row[5] == 1} == {"They all look there."}
+    command("bonus", study, "--out", tmp_path / "bonus.csv")
+    assert (tmp_path / "bonus.csv").read_text() == "PROLIFIC_PID,amount\nsynthetic-person,1.00\n"
+
+
+cells = st.tuples(st.integers(1, 6), st.integers(1, 10))
+one_answer = st.tuples(st.tuples(cells, cells, cells), st.integers(0, 3))
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Design:
+    return load(made.study(tmp_path_factory.mktemp("plain"), changes={"explanations = 6": "explanations = 0"}))
+
+
+def doing(design: Design, number: int, answers: list[tuple[tuple[tuple[int, int], ...], int]]) -> Iterator[Event]:
+    """A participant who clicks, takes so many clicks back, clicks the same again and confirms."""
+    clock = Clock(generator_for(0, str(number)))
+    given = iter(answers)
+    for stage in ("consent", "instructions"):
+        yield clock.event("stage", None, {"stage": stage})
+    practiced = False
+    for trial in design.trials("soccer", number):
+        if trial.trial >= 0 and not practiced:
+            practiced = True
+            yield clock.event("stage", None, {"stage": "practice"})
+        chosen, undone = next(given) if trial.trial >= 0 else (((1, 1),) * 3, 0)
+        clicks = [made.middle(*cell) for cell in chosen]
+        yield clock.event("shown", trial.trial, {})
+        for click in clicks:
+            yield clock.event("click", trial.trial, click, after=1.0)
+        for _ in range(undone):
+            yield clock.event("undo", trial.trial, {}, after=0.5)
+        for click in clicks[len(clicks) - undone :]:
+            yield clock.event("click", trial.trial, click, after=1.0)
+        yield clock.event("answer", trial.trial, {"cells": [list(cell) for cell in chosen]})
+
+
+@settings(max_examples=25)
+@over(st.lists(st.lists(one_answer, min_size=8, max_size=8), min_size=1, max_size=3), st.sampled_from(FORMS))
+def test_whatever_is_clicked_and_taken_back_comes_out_as_it_was_confirmed(
+    plain: Design, clicked: list[list[tuple[tuple[tuple[int, int], ...], int]]], form: Form
+) -> None:
+    wanted: Counter[tuple[str, str, str]] = Counter()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with Store(folder) as store:
+            for number, answers in enumerate(clicked):
+                trials = plain.trials("soccer", number)
+                events = list(doing(plain, number, answers))
+                store_participant(store, plain, f"p{number}", "soccer", number, trials, events)
+                shown = [trial for trial in trials if trial.trial >= 0]
+                for trial, (chosen, _) in zip(shown, answers, strict=True):
+                    wanted.update((trial.image, f"p{number}", label(*cell)) for cell in chosen)
+        with reading(folder) as reader:
+            people = participations(reader, plain)
+        write_folder(people, people, plain, Exclusion(()), folder / "out", form)
+        path = folder / f"out/responses-human.{form}"
+        assert Counter((row[1], row[6], row[7]) for row in rows_of(path)) == wanted
+        counts = read_counts([path], read_scenes(folder / "out/scenes.jsonl"), participants=True)
+    labels = dict(enumerate(label(row, col) for row in range(1, 7) for col in range(1, 11)))
+    counted = counts.table.with_columns(pl.col("cell").replace_strict(labels))
+    assert {tuple(row[:3]): row[3] for row in counted.select("image", "participant", "cell", "n").rows()} == wanted
+
+
+def test_accuracy_and_bonus_say_the_same(people: list[Participation], study: Path, tmp_path: Path) -> None:
+    exported(study, tmp_path / "human", "--keep-all")
+    shares = dict(pl.read_csv(tmp_path / "human/participants.csv").select("participant", "accuracy").rows())
+    command("bonus", study, "--out", tmp_path / "bonus.csv")
+    paid = dict(line.split(",") for line in (tmp_path / "bonus.csv").read_text().splitlines()[1:])
+    with reading(study) as reader:
+        person_of = {identity.participant: identity.person for identity in reader.identities()}
+    owed = {
+        person_of[person.participant]: Decimal(int(shares[person.participant] * 100 + 1e-9)) / 100
+        for person in people
+        if person.finished
+    }
+    assert {who: Decimal(sum_) for who, sum_ in paid.items()} == {who: sum_ for who, sum_ in owed.items() if sum_}

@@ -1,0 +1,93 @@
+"""What comes out of a study of choices."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import polars as pl
+import pytest
+from PIL import Image
+
+from scripts.simulate_study import Clock, store_participant
+from spotball_adapters.study.columns import CHOICES
+from spotball_adapters.study.design import load
+from spotball_adapters.study.init import init_study
+from spotball_adapters.study.store import Store
+from spotball_core.baselines import generator_for
+from spotball_core.errors import OptionError
+from tests.adapters.study import made
+from tests.adapters.study.people import command
+
+OPTIONS = ("cup", "vase", "book")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Photos 1 to 4 and the check 9; the gazer looks at the vase. Ann is always right, Bob misses the check."""
+    folder = tmp_path_factory.mktemp("choices")
+    (folder / "data").mkdir()
+    Image.new("RGB", (640, 360), "gray").save(folder / "data/photo.png")
+    with (folder / "data/stimuli.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["Stimulus_ID", "Angle", "Proximity", "Candidates", "path", "label", "list_id"])
+        for number, list_id in (("1", 0), ("2", 0), ("3", 0), ("4", 0), ("9", -1)):
+            writer.writerow([number, "front", 1, "+".join(OPTIONS), "photo.png", "vase", list_id])
+    init_study(folder / "data", folder / "study", task="choice")
+    made.change(folder / "study", {'currency = "USD"': 'currency = "EUR"'})
+    design = load(folder / "study")
+    with Store(folder / "study") as store:
+        store.claim(design.parts)
+        for seed, (who, wrong) in enumerate((("ann", ()), ("bob", ("2", "9")))):
+            trials = design.trials("list-0", seed)
+            clock = Clock(generator_for(0, who))
+            events = [clock.event("stage", None, {"stage": stage}) for stage in ("consent", "instructions")]
+            practiced = False
+            for trial in trials:
+                if trial.trial >= 0 and not practiced:
+                    practiced = True
+                    events.append(clock.event("stage", None, {"stage": "practice"}))
+                events.append(clock.event("shown", trial.trial, {}))
+                option = trial.options.index("cup" if trial.image in wrong else "vase")
+                events.append(clock.event("choice", trial.trial, {"option": option}, after=2.5))
+            store_participant(store, design, who, "list-0", seed, trials, events, prolific=True)
+    return folder / "study"
+
+
+def test_who_misses_a_check_is_left_out(study: Path, tmp_path: Path) -> None:
+    command("export", study, "--out", tmp_path / "choices.csv")
+    rows = pl.read_csv(tmp_path / "choices.csv", infer_schema=False)
+    assert rows.columns == list(CHOICES)
+    assert rows["participant"].to_list() == ["ann"] * 5
+    assert rows["choice"].to_list() == ["vase"] * 5
+
+
+def test_all_of_it_in_a_folder(study: Path, tmp_path: Path) -> None:
+    command("export", study, "--out", tmp_path / "out", "--keep-all")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["choices.jsonl", "participants.csv"]
+    rows = pl.read_ndjson(tmp_path / "out/choices.jsonl")
+    bob = {row["stimulus_id"]: row for row in rows.filter(participant="bob").to_dicts()}
+    assert {image: row["choice"] for image, row in bob.items()} == {
+        **dict.fromkeys(("1", "3", "4"), "vase"),
+        **dict.fromkeys(("2", "9"), "cup"),
+    }
+    assert bob["1"]["objects"] == "cup+vase+book"
+    assert bob["1"]["gaze_target"] == "vase"
+    assert {image for image, row in bob.items() if row["check"]} == {"9"}
+    assert {row["seconds"] for row in bob.values()} == {2.5}
+    assert sorted(row["order"] for row in bob.values()) == [1, 2, 3, 4, 5]
+    people = pl.read_csv(tmp_path / "out/participants.csv")
+    assert people.select("participant", "accuracy", "clicks_off_checks", "excluded").rows() == [
+        ("ann", 1.0, 0, None),
+        ("bob", 0.75, 1, "checks"),
+    ]
+
+
+def test_bonus_is_by_accuracy_on_the_photos(study: Path, tmp_path: Path) -> None:
+    assert "2 bonuses, 1.75 EUR" in command("bonus", study, "--out", tmp_path / "bonus.csv")
+    assert "1 bonuses, 1.00 EUR" in command("bonus", study, "--out", tmp_path / "bonus.csv", "--kept")
+
+
+def test_the_release_has_no_choices(study: Path, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="has clicks"):
+        command("export", study, "--out", tmp_path / "release", "--format", "release")

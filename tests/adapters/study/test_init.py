@@ -1,0 +1,203 @@
+"""What `init` makes of a dataset, what study.toml may say, and what is told of one that cannot be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from spotball_adapters.study.config import CONFIG, read_config
+from spotball_adapters.study.design import load
+from spotball_adapters.study.init import init_study
+from spotball_core.errors import InputError, OptionError
+from tests.adapters.study.made import change, choices, dataset, study
+
+
+class TestInit:
+    def test_lists_are_sports_and_controls_are_checks(self, tmp_path: Path) -> None:
+        folder = study(tmp_path, sports=("soccer", "volleyball"), images=12, checks=2, listed=10)
+        config = read_config(folder)
+        assert [one.name for one in config.lists] == ["soccer", "volleyball"]
+        assert config.explanations == 10
+        for one in config.lists:
+            assert len(one.images) == 10
+            assert one.checks == ("13", "14")
+            assert len(one.practice) == 1
+            assert set(one.images) | set(one.practice) < {str(number) for number in range(1, 13)}
+            assert not set(one.images) & set(one.practice)
+
+    def test_with_all_images_shown_a_check_is_practice(self, tmp_path: Path) -> None:
+        (one,) = read_config(study(tmp_path)).lists
+        assert one.practice == ("7",)
+        assert one.checks == ("7", "8")
+
+    def test_each_choice_has_a_comment_and_the_file_is_read_as_it_was_meant(self, tmp_path: Path) -> None:
+        folder = study(tmp_path, images=3, checks=1)
+        text = (folder / CONFIG).read_text(encoding="utf-8")
+        assert "@" not in text.replace("@ ", "")
+        config = read_config(folder)
+        assert (config.task, config.seed, config.explanations) == ("clicks", 0, 3)
+        assert "4 photos" in config.texts.consent
+        assert (folder / config.dataset).resolve() == (tmp_path / "data").resolve()
+        assert config.pay.bonus == 1
+        assert config.completion.url is config.completion.code is None
+        assert config.exclusion.checks == "any"
+
+    def test_draws_by_its_seed(self, tmp_path: Path) -> None:
+        data = dataset(tmp_path / "data", images=20)
+        drawn = [init_study(data, tmp_path / str(i), images=8, seed=seed).lists for i, seed in enumerate((1, 1, 2))]
+        assert drawn[0] == drawn[1] != drawn[2]
+
+    def test_refuses_to_overwrite(self, tmp_path: Path) -> None:
+        folder = study(tmp_path)
+        with pytest.raises(OptionError, match="is there already"):
+            init_study(tmp_path / "data", folder)
+
+    @pytest.mark.parametrize(
+        ("options", "says"),
+        [
+            ({"sports": ("golf",)}, "there is no golf in .*; there are soccer"),
+            ({"images": 7}, "7 of soccer, which has 6"),
+            ({"task": "choice", "images": 2}, "are for clicks"),
+        ],
+    )
+    def test_options_that_cannot_be(self, tmp_path: Path, options: dict[str, object], says: str) -> None:
+        with pytest.raises(OptionError, match=says):
+            init_study(dataset(tmp_path / "data"), tmp_path / "study", **options)  # type: ignore[arg-type]
+        assert not (tmp_path / "study" / CONFIG).exists()
+
+    def test_controls_whose_ball_is_not_known_are_no_checks(self, tmp_path: Path) -> None:
+        data = dataset(tmp_path / "data", images=3, checks=2)
+        lines = (data / "scenes.jsonl").read_text(encoding="utf-8").splitlines()
+        lines[-1] = lines[-1].replace('"ball_cells":["C2"]', '"ball_cells":null')
+        (data / "scenes.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        assert init_study(data, tmp_path / "study").lists[0].checks == ("4",)
+
+    def test_the_example_pair_of_a_dataset(self, tmp_path: Path) -> None:
+        data = dataset(tmp_path / "data")
+        for name in ("with", "without"):
+            Image.new("RGB", (64, 36)).save(data / f"images/example-{name}-ball.png")
+        config = init_study(data, tmp_path / "study")
+        assert config.example is not None
+        assert config.example.without_ball == "images/example-without-ball.png"
+        assert load(tmp_path / "study").example is not None
+
+    def test_choices(self, tmp_path: Path) -> None:
+        config = read_config(choices(tmp_path))
+        assert [one.name for one in config.lists] == ["list-0", "list-1"]
+        assert [len(one.images) for one in config.lists] == [4, 4]
+        assert {one.checks for one in config.lists} == {("8", "9", "10")}
+        design = load(tmp_path / "study")
+        assert design.item_type.name == "choice"
+        assert sorted(design.trials("list-0", 1)[0].options) == ["cup", "kettle", "vase"]
+
+
+def said_of(folder: Path) -> list[str]:
+    with pytest.raises(InputError) as error:
+        load(folder)
+    return [line.removeprefix(f"{folder / CONFIG}: ") for line in str(error.value).splitlines()]
+
+
+class TestWhatIsWrong:
+    def test_all_of_it_is_told_at_once(self, tmp_path: Path) -> None:
+        folder = study(tmp_path)
+        change(
+            folder,
+            {
+                "seed = 0": "seed = -1",
+                "per_image = 3": "per_image = 0",
+                'checks = "any"': 'checks = "some"',
+                "[pay]": '[pay]\ncolor = "red"',
+                'title = "Spot the Ball"': "",
+                "explanations = 6": "",
+                "dataset = ": "data = ",
+                '# code = "XXXXXXXX"': 'code = "x"\nurl = "javascript:alert(1)"',
+            },
+        )
+        assert said_of(folder) == [
+            "dataset: found nothing, expected a value",
+            "seed: found -1, expected Input should be greater than or equal to 0",
+            "clicks.per_image: found 0, expected Input should be greater than or equal to 1",
+            'pay.color: found "red", expected no field of this name',
+            "completion.url: found \"javascript:alert(1)\", expected String should match pattern '^https?://[^\\s]+$'",
+            "exclusion.checks: found \"some\", expected Input should be 'any', 'all' or 'none'",
+            'data: found "../data", expected no field of this name',
+        ]
+
+    def test_lists_that_do_not_fit_the_dataset(self, tmp_path: Path) -> None:
+        folder = study(tmp_path)
+        images = '"1", "2", "3", "4", "5", "6"'
+        change(folder, {images: '"1", "1", "77"', "explanations = 6": "explanations = 4"})
+        again = '\n[[lists]]\nname = "soccer"\nsport = "soccer"\nimages = ["1"]\nchecks = ["7", "8"]\n'
+        change(folder, {"# Shown with the instructions": f"{again}\n# Shown with the instructions"})
+        assert said_of(folder) == [
+            "lists: found 'soccer' twice, expected a name for each list",
+            "lists.1: found soccer/1 twice, expected each image once, among images and checks together",
+            "explanations: found 4, expected at most as many as list 1 has images",
+            "lists.1.images: found soccer/77, expected an image of the dataset",
+            "lists.2.checks: found 2, expected at most as many as images, 1",
+            "explanations: found 4, expected at most as many as list 2 has images",
+        ]
+
+    def test_checks_of_unknown_truth(self, tmp_path: Path) -> None:
+        folder = study(tmp_path)
+        scenes = tmp_path / "data/scenes.jsonl"
+        scenes.write_text(scenes.read_text(encoding="utf-8").replace('["C2"]', "null"), encoding="utf-8")
+        said = said_of(folder)
+        assert said[0] == "lists.1.checks: found soccer/7, whose answer is not known, expected one with ball cells"
+        assert len(said) == 3
+
+    def test_images_that_cannot_be_shown(self, tmp_path: Path) -> None:
+        folder = study(tmp_path)
+        images = tmp_path / "data/images/soccer"
+        (images / "1.png").unlink()
+        (images / "2.png").write_bytes(b"no image")
+        Image.new("RGB", (10, 10)).save(images / "3.png")
+        Image.new("RGB", (640, 360)).save(images / "4.png", format="TIFF")
+        said = said_of(folder)
+        assert len(said) == 4
+        assert "nothing there" in said[0]
+        assert "10 x 10 pixels, expected 640 x 360, as its scene says" in said[2]
+
+    def test_images_outside_of_the_dataset(self, tmp_path: Path) -> None:
+        folder = study(tmp_path)
+        Image.new("RGB", (640, 360)).save(tmp_path / "secret.png")
+        (tmp_path / "data/images/link.png").symlink_to(tmp_path / "secret.png")
+        scenes = tmp_path / "data/scenes.jsonl"
+        text = scenes.read_text(encoding="utf-8").replace("images/soccer/1.png", "../secret.png")
+        scenes.write_text(text.replace("images/soccer/2.png", "images/link.png"), encoding="utf-8")
+        said = said_of(folder)
+        assert len(said) == 2
+        assert all("found nothing there, expected an image file in" in line for line in said)
+
+    def test_no_study(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="nothing there, expected a study, as `spotball study init` makes it"):
+            load(tmp_path)
+
+    def test_no_toml(self, tmp_path: Path) -> None:
+        (tmp_path / CONFIG).write_text("title = ", encoding="utf-8")
+        with pytest.raises(InputError, match="expected TOML"):
+            load(tmp_path)
+
+    @pytest.mark.parametrize(
+        "row", ["20,front,1,cup,0.png,cup,0", "20,front,1,cup+vase,0.png,dog,0", "0,front,1,a+b,c,a,0"]
+    )
+    def test_stimuli(self, tmp_path: Path, row: str) -> None:
+        folder = choices(tmp_path)
+        with (tmp_path / "data/stimuli.csv").open("a", encoding="utf-8") as file:
+            file.write(row + "\n")
+        with pytest.raises(InputError, match=r"stimuli.csv:13: "):
+            load(folder)
+
+
+class TestTexts:
+    def test_from_a_file_beside(self, tmp_path: Path) -> None:
+        folder = study(tmp_path)
+        (folder / "bye.md").write_text("So *long*.", encoding="utf-8")
+        text = (folder / CONFIG).read_text(encoding="utf-8")
+        start, end = text.index("debriefing = "), text.index("# Asked below")
+        (folder / CONFIG).write_text(text[:start] + 'debriefing = { file = "bye.md" }\n' + text[end:], encoding="utf-8")
+        assert read_config(folder).texts.debriefing == "So *long*."
+        (folder / "bye.md").unlink()
+        assert said_of(folder)[0].startswith('texts.debriefing: found {"file": "bye.md"}, expected a readable text')

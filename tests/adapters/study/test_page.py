@@ -1,0 +1,378 @@
+"""The page in a real browser: whole studies, as participants go through them, and what the store then holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs Playwright, of the dev extra")
+
+from playwright.sync_api import Route, expect
+
+from tests.adapters.study.browsing import (
+    CODE,
+    LINK,
+    Visitor,
+    choice_study,
+    clicks_of,
+    clicks_study,
+    kinds,
+    only,
+    stored,
+)
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+Visit = Callable[..., Visitor]
+
+ITEM = ["shown", "click", "click", "click", "answer"]
+
+
+def test_a_whole_study_by_mouse(tmp_path: Path, visit: Visit) -> None:
+    folder = clicks_study(tmp_path)
+    answers: list[tuple[str, bytes]] = []
+    visitor = visit(folder, query="?PROLIFIC_PID=pid1&STUDY_ID=s1&SESSION_ID=x1")
+
+    def read(route: Route) -> None:
+        reply = route.fetch()
+        answers.append((route.request.url, reply.body()))
+        route.fulfill(response=reply)
+
+    visitor.page.route("**/*", read)
+    visitor.page.reload()
+    visitor.practice()
+    visitor.images(range(1, 6))
+    visitor.where("Image 6 of 6")
+    assert len(answers) > 40
+    assert not [url for url, body in answers if CODE.encode() in body]
+    visitor.images(range(6, 7))
+    visitor.heading("Thank you. You are done.")
+    expect(visitor.page.get_by_role("link", name="Return to Prolific")).to_have_attribute("href", LINK)
+    assert [url for url, body in answers if CODE.encode() in body] == [f"{visitor.address}/api/state"]
+
+    progress, events = only(folder)
+    assert progress.stage == "finished"
+    explained = [event for event in events if event.kind == "explanation"]
+    assert [event.value for event in explained] == [{"text": "They look there."}]
+    expected = ["stage", "stage", *ITEM, "stage"]
+    for trial in range(6):
+        expected += [*ITEM, *(["explanation"] if trial == explained[0].trial else [])]
+        assert clicks_of(events, trial) == [(3, 2), (2, 4), (6, 10)]
+    assert kinds(events) == expected
+    assert {event.value["by"] for event in events if event.kind == "click"} == {"mouse"}
+    for event in events[1:]:
+        assert event.viewport == (1280, 800, 1)
+        assert (event.elapsed_ms == 0) == (event.kind in ("stage", "shown"))
+    # Who is done stays so.
+    visitor.page.reload()
+    visitor.heading("Thank you. You are done.")
+
+
+def test_a_whole_study_by_keyboard_alone(tmp_path: Path, visit: Visit) -> None:
+    folder = clicks_study(tmp_path)
+    visitor = visit(folder)
+    press = visitor.page.keyboard.press
+
+    def answer() -> None:
+        """C2, C3, and B3 after another was taken back; from the first cell, where each picture begins."""
+        visitor.ready()
+        expect(visitor.cell(1, 1)).to_be_focused()
+        for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter", "ArrowRight", " ", "End", "Enter"):
+            press(key)
+        assert visitor.chosen() == ["C2", "C3", "C10"]
+        press("Backspace")
+        assert visitor.chosen() == ["C2", "C3"]
+        for key in ("ArrowUp", "Home", "ArrowLeft", "ArrowRight", "ArrowRight", "Enter"):
+            press(key)
+        assert visitor.chosen() == ["C2", "C3", "B3"]
+        press(" ")
+        assert visitor.chosen() == ["C2", "C3", "B3"]
+        press("Enter")
+
+    visitor.heading("Spot the Ball")
+    for key in ("Tab", " ", "Tab", "Enter"):
+        press(key)
+    visitor.heading("Instructions")
+    press("Tab")
+    press("Enter")
+    answer()
+    expect(visitor.page.locator(".feedback")).to_contain_text("The ball was in C2. One of your guesses is there.")
+    expect(visitor.button("Start")).to_be_focused()
+    press("Enter")
+    for number in range(1, 7):
+        visitor.where(f"Image {number} of 6")
+        answer()
+        visitor.after_confirming()
+        if visitor.page.get_by_role("textbox").count():
+            expect(visitor.page.get_by_role("textbox")).to_be_focused()
+            visitor.page.keyboard.type("Because.")
+            press("Tab")
+            press("Enter")
+    visitor.heading("Thank you. You are done.")
+
+    progress, events = only(folder)
+    assert progress.stage == "finished"
+    assert {event.value["by"] for event in events if event.kind == "click"} == {"keyboard"}
+    assert [answered.answer.clicks[2].cell for answered in progress.answers] == [(2, 3)] * 6
+    for event in events:
+        if event.kind == "click":
+            assert event.value["x"] == pytest.approx((event.value["col"] - 0.5) / 10)
+            assert event.value["y"] == pytest.approx((event.value["row"] - 0.5) / 6)
+
+
+def test_a_whole_study_by_touch_on_a_small_phone(tmp_path: Path, visit: Visit) -> None:
+    folder = clicks_study(tmp_path)
+    phone = {"width": 360, "height": 740}
+    visitor = visit(folder, viewport=phone, has_touch=True, is_mobile=True, device_scale_factor=3)
+    page = visitor.page
+    page.get_by_role("checkbox").tap()
+    visitor.button("Take part").tap()
+    visitor.button("Try it").tap()
+    for number in range(-1, 6):
+        visitor.where("Practice" if number < 0 else f"Image {number + 1} of 6")
+        visitor.ready()
+        visitor.cell(3, 2).tap()
+        # A finger that slides chooses the cell it is lifted from.
+        slide(visitor, (1, 9), (5, 7))
+        visitor.cell(6, 10).tap()
+        assert visitor.chosen() == ["C2", "E7", "F10"]
+        visitor.button("Undo").tap()
+        visitor.cell(6, 9).tap()
+        visitor.button("Confirm").tap()
+        if number < 0:
+            visitor.button("Start").tap()
+        else:
+            visitor.explain_if_asked()
+    visitor.heading("Thank you. You are done.")
+
+    progress, events = only(folder)
+    assert progress.stage == "finished"
+    assert {event.value["by"] for event in events if event.kind == "click"} == {"touch"}
+    assert {event.viewport for event in events} == {(360, 740, 3)}
+    assert [[click.cell for click in one.answer.clicks] for one in progress.answers] == [[(3, 2), (5, 7), (6, 9)]] * 6
+
+
+def slide(visitor: Visitor, start: tuple[int, int], end: tuple[int, int]) -> None:
+    """Put a finger on a cell, move it to another, lift it."""
+    points = []
+    for cell in (start, end):
+        box = visitor.cell(*cell).bounding_box()
+        assert box
+        points.append({"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2})
+    session = visitor.context.new_cdp_session(visitor.page)
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [points[0]]})
+    session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [points[1]]})
+    expect(visitor.cell(*end)).to_have_class("lit")
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    session.detach()
+
+
+def test_points_are_where_the_pointer_was(tmp_path: Path, visit: Visit) -> None:
+    folder = clicks_study(tmp_path)
+    visitor = visit(folder)
+    visitor.practice()
+    box = visitor.page.get_by_role("grid").bounding_box()
+    assert box
+    wanted = [(0.003, 0.004), (0.997, 0.996), (0.537, 0.271)]
+    for x, y in wanted:
+        visitor.page.mouse.click(box["x"] + x * box["width"], box["y"] + y * box["height"])
+    assert visitor.chosen() == ["A1", "F10", "B6"]
+    visitor.saved()
+    clicked = [event for event in only(folder)[1] if event.kind == "click" and event.trial == 0]
+    for event, (x, y) in zip(clicked, wanted, strict=True):
+        assert event.value["x"] == pytest.approx(x, abs=0.002)
+        assert event.value["y"] == pytest.approx(y, abs=0.004)
+    # Pressed in the picture and let go of outside is no click.
+    visitor.button("Undo").click()
+    visitor.page.mouse.move(box["x"] + 40, box["y"] + 40)
+    visitor.page.mouse.down()
+    visitor.page.mouse.move(box["x"] + 40, box["y"] - 20)
+    visitor.page.mouse.up()
+    assert visitor.chosen() == ["A1", "F10"]
+
+
+def test_undo_and_confirm_wait_for_their_time(tmp_path: Path, visit: Visit) -> None:
+    folder = clicks_study(tmp_path)
+    visitor = visit(folder)
+    visitor.practice()
+    undo, confirm = visitor.button("Undo"), visitor.button("Confirm")
+    expect(undo).to_have_attribute("aria-disabled", "true")
+    # What is said to be disabled Playwright does not click unless told to; people do.
+    confirm.click(force=True)
+    expect(visitor.page.locator("#live")).to_have_text("Choose three cells more first.")
+    visitor.click((1, 1), (1, 1))
+    assert visitor.chosen() == ["A1", "A1"]
+    expect(visitor.cell(1, 1)).to_have_accessible_name("row A, column 1, guess 1 and 2")
+    confirm.click(force=True)
+    undo.click()
+    undo.click()
+    undo.click(force=True)
+    assert visitor.chosen() == []
+    visitor.click((1, 1), (2, 2), (3, 3), (4, 4))
+    assert visitor.chosen() == ["A1", "B2", "C3"]
+    visitor.saved()
+    progress, events = only(folder)
+    at = kinds(events).index("shown", 8)
+    assert kinds(events)[at:] == ["shown", "click", "click", "undo", "undo", "click", "click", "click"]
+    assert not progress.answers
+
+
+def test_a_whole_study_of_choices(tmp_path: Path, visit: Visit) -> None:
+    folder = choice_study(tmp_path)
+    visitor = visit(folder)
+    page = visitor.page
+    visitor.agree()
+    visitor.button("Try it").click()
+    visitor.ready()
+    # Practice: first the right one, by its number.
+    labels = page.locator(".option span").all_text_contents()
+    assert sorted(labels) == ["bowl", "cup", "vase"]
+    page.keyboard.press(str(labels.index("cup") + 1))
+    expect(page.locator(".feedback")).to_have_text("That is right.")
+    expect(page.locator(".option.right span")).to_have_text("cup")
+    page.keyboard.press("Enter")
+    for number in range(1, 5):
+        visitor.where(f"Image {number} of 4")
+        visitor.ready()
+        page.keyboard.press("7")
+        if number % 2:
+            page.keyboard.press("2")
+        else:
+            page.locator(".option").nth(2).click()
+    visitor.heading("Thank you. You are done.")
+    progress, events = only(folder)
+    assert kinds(events) == ["stage", "stage", "shown", "choice", "stage", *["shown", "choice"] * 4]
+    assert [one.answer.option for one in progress.answers] == [1, 2, 1, 2]
+    assert [event.elapsed_ms > 0 for event in events if event.kind == "choice"] == [True] * 5
+
+
+def test_practice_tells_what_was_wrong(tmp_path: Path, visit: Visit) -> None:
+    visitor = visit(choice_study(tmp_path))
+    page = visitor.page
+    visitor.agree()
+    visitor.button("Try it").click()
+    visitor.ready()
+    wrong = page.locator(".option span").all_text_contents().index("vase")
+    page.locator(".option").nth(wrong).click()
+    expect(page.locator(".feedback")).to_have_text("Not quite. The answer is: cup.")
+    expect(page.locator(".option.wrong span")).to_have_text("vase")
+    # It is there again after a reload.
+    page.reload()
+    expect(page.locator(".feedback")).to_have_text("Not quite. The answer is: cup.")
+    visitor.button("Start").click()
+    visitor.where("Image 1 of 4")
+
+
+def test_practice_that_does_not_tell(tmp_path: Path, visit: Visit) -> None:
+    visitor = visit(choice_study(tmp_path, **{"feedback = true": "feedback = false"}))
+    visitor.agree()
+    visitor.button("Try it").click()
+    visitor.ready()
+    visitor.page.keyboard.press("1")
+    expect(visitor.page.locator(".feedback")).to_have_text("Thank you.")
+    visitor.button("Start").click()
+    visitor.where("Image 1 of 4")
+
+
+EVIL = '<img src=x onerror="document.title=1234"><script>document.title=1234</script>'
+
+
+@pytest.mark.parametrize("task", ["clicks", "choice"])
+def test_markup_is_shown_as_text(tmp_path: Path, visit: Visit, task: str) -> None:
+    quoted = EVIL.replace('"', '\\"')
+    changes = {
+        'title = "Spot the Ball"': f'title = "{quoted}"',
+        "**This is a study": f"{EVIL}\n\n**This is a study",
+        '# code = "XXXXXXXX"': f'code = "{quoted}"',
+        "**Thank you for taking part.**": EVIL,
+        'explanation = "Why do you think so?': f'explanation = "{quoted}',
+    }
+    if task == "clicks":
+        changes['url = "' + LINK + '"'] = "# no link"
+        visitor = visit(clicks_study(tmp_path, **changes))
+    else:
+        changes['question = "Which object is this person looking at?"'] = f'question = "{quoted}"'
+        visitor = visit(choice_study(tmp_path, options=f"{EVIL}+vase", **changes))
+    page = visitor.page
+    visitor.heading(EVIL)
+    expect(page.locator(".prose")).to_contain_text(EVIL)
+    if task == "clicks":
+        visitor.practice()
+        visitor.images(range(1, 7))
+        visitor.heading("Thank you. You are done.")
+    else:
+        visitor.agree()
+        visitor.button("Try it").click()
+        visitor.heading(EVIL)
+        expect(page.locator(".option").filter(has_text=EVIL)).to_have_count(1)
+        visitor.ready()
+        page.keyboard.press("1")
+        visitor.button("Start").click()
+        for number in range(1, 5):
+            visitor.where(f"Image {number} of 4")
+            visitor.ready()
+            page.keyboard.press("1")
+        visitor.heading("Thank you. You are done.")
+    expect(page.locator(".code")).to_have_text(EVIL)
+    expect(page.locator(".debriefing")).to_contain_text(EVIL)
+    assert page.title() == EVIL
+    assert page.locator("main img[src=x], main script").count() == 0
+
+
+def test_who_took_part_is_told_so(tmp_path: Path, visit: Visit, served: Callable[[Path], str]) -> None:
+    folder = clicks_study(tmp_path)
+    address = served(folder)
+    first = visit(folder, address=address, query="?PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=1")
+    first.agree()
+    first.heading("Instructions")
+    again = visit(folder, address=address, query="?PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=2")
+    again.agree()
+    again.heading("You have already taken part")
+    broken = visit(folder, address=address, query="?PROLIFIC_PID=p2")
+    broken.agree()
+    broken.heading("Your link is not complete")
+    # Another person at the first one's computer gets a study of their own.
+    first.page.goto(f"{address}/?PROLIFIC_PID=other&STUDY_ID=s&SESSION_ID=3")
+    first.heading("Spot the Ball")
+    first.agree()
+    first.heading("Instructions")
+    assert len(stored(folder)) == 2
+
+
+def test_consent_is_needed(tmp_path: Path, visit: Visit) -> None:
+    folder = clicks_study(tmp_path)
+    visitor = visit(folder)
+    visitor.button("Take part").click()
+    expect(visitor.page.get_by_role("checkbox")).to_be_focused()
+    expect(visitor.page.get_by_role("checkbox")).to_have_accessible_description(
+        "Please tick the box above if you agree."
+    )
+    assert stored(folder) == []
+
+
+def test_times_count_from_when_the_picture_is_there(tmp_path: Path, visit: Visit) -> None:
+    """A picture that takes a second to come does not make its participant slow."""
+    folder = clicks_study(tmp_path)
+    visitor = visit(folder)
+    visitor.agree()
+    visitor.heading("Instructions")
+
+    def late(route: Route) -> None:
+        visitor.page.evaluate("() => { window.asked ??= performance.now(); }")
+        visitor.page.wait_for_timeout(1000)
+        route.continue_()
+
+    visitor.page.route("**/images/*", late)
+    visitor.page.reload()
+    visitor.button("Try it").click()
+    visitor.click((1, 1))
+    since_asked = visitor.page.evaluate("() => performance.now() - window.asked")
+    visitor.page.wait_for_timeout(300)
+    visitor.click((1, 2))
+    visitor.saved()
+    shown, first, second = only(folder)[1][-3:]
+    assert (shown.kind, first.kind, second.kind) == ("shown", "click", "click")
+    assert 0 < first.elapsed_ms <= since_asked - 1000
+    assert second.elapsed_ms >= first.elapsed_ms + 300

@@ -1,0 +1,386 @@
+"""The page in a real browser: its weight, its sizes, its colors, and what those who listen or use keys get."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+pytest.importorskip("playwright", reason="needs Playwright, of the dev extra")
+
+from PIL import Image
+from playwright.sync_api import Route, expect
+
+from spotball_core.grid import Grid
+from tests.adapters.study.browsing import Visitor, choice_study, clicks_study
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+Visit = Callable[..., Visitor]
+
+SIZES = {
+    "small phone": {"width": 360, "height": 740},
+    "phone held sideways": {"width": 740, "height": 360},
+    "tablet": {"width": 820, "height": 1180},
+    "laptop": {"width": 1280, "height": 720},
+    "4K": {"width": 3840, "height": 2160},
+}
+
+
+def screens(visitor: Visitor, look: Callable[[str], None]) -> None:
+    """Go through a study of clicks and look at every screen there is."""
+    visitor.heading("Spot the Ball")
+    look("consent")
+    visitor.agree()
+    visitor.heading("Instructions")
+    look("instructions")
+    visitor.button("Try it").click()
+    visitor.ready()
+    look("practice")
+    visitor.click((3, 2), (3, 2), (1, 1))
+    look("practice, all chosen")
+    visitor.confirm()
+    expect(visitor.page.locator(".feedback")).to_contain_text("The ball was in C2.")
+    look("feedback")
+    visitor.button("Start").click()
+    for number in range(1, 7):
+        visitor.where(f"Image {number} of 6")
+        visitor.click((1, 1), (6, 10))
+        if number == 1:
+            look("an image")
+        visitor.click((3, 5))
+        visitor.confirm()
+        visitor.after_confirming()
+        if visitor.page.get_by_role("textbox").count():
+            look("explanation")
+            visitor.explain_if_asked()
+    visitor.heading("Thank you. You are done.")
+    look("the end")
+
+
+@pytest.fixture
+def drawn_study(tmp_path: Path) -> Path:
+    """With the worked example."""
+    return with_example(clicks_study(tmp_path))
+
+
+def with_example(folder: Path) -> Path:
+    for name, color in (("with", (40, 120, 60)), ("without", (60, 140, 80))):
+        Image.new("RGB", (640, 360), color).save(folder.parent / f"data/images/example-{name}-ball.png")
+    config = folder / "study.toml"
+    text = config.read_text(encoding="utf-8")
+    for line in ("[example]", "with_ball", "without_ball"):
+        assert f"# {line}" in text
+        text = text.replace(f"# {line}", line)
+    config.write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_weight_and_hosts(drawn_study: Path, visit: Visit) -> None:
+    visitor = visit(drawn_study)
+    weights: dict[str, int] = {}
+
+    def weigh(route: Route) -> None:
+        reply = route.fetch()
+        weights[route.request.url] = len(reply.body())
+        route.fulfill(response=reply)
+
+    visitor.context.route("**/*", weigh)
+    visitor.page.reload()
+    screens(visitor, lambda _: None)
+    assert {urlsplit(url).netloc for url in weights} == {urlsplit(visitor.address).netloc}
+    paths = {urlsplit(url).path: weight for url, weight in weights.items()}
+    page = {path: weight for path, weight in paths.items() if path == "/" or path.startswith("/static/")}
+    assert {"/", "/static/app.js", "/static/style.css", "/static/icon.svg"} <= page.keys()
+    assert sum(page.values()) < 100_000
+    # Nothing else but pictures and the study's own answers.
+    assert all(path.startswith(("/api/", "/images/")) for path in paths.keys() - page.keys())
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_screen_fits(drawn_study: Path, visit: Visit, size: str) -> None:
+    visitor = visit(drawn_study, viewport=SIZES[size])
+
+    def look(screen: str) -> None:
+        wide, high = visitor.page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]")
+        assert wide <= high, screen
+        if screen in ("practice", "practice, all chosen", "an image", "feedback", "explanation"):
+            # The whole picture, and what there is to do, without scrolling.
+            grid = visitor.page.get_by_role("grid")
+            shown = [grid, *visitor.page.locator(".foot button, .foot textarea").all()]
+            for one in shown:
+                box = one.bounding_box()
+                assert box
+                assert min(box["x"], box["y"]) >= 0
+                assert box["x"] + box["width"] <= SIZES[size]["width"]
+                assert box["y"] + box["height"] <= SIZES[size]["height"], screen
+            box = grid.bounding_box()
+            assert box
+            assert box["width"] / box["height"] == pytest.approx(640 / 360, rel=0.02)
+            assert box["width"] > 0.4 * SIZES[size]["width"]
+
+    screens(visitor, look)
+
+
+@pytest.mark.parametrize("size", ["small phone", "laptop"])
+def test_nothing_moves(drawn_study: Path, visit: Visit, size: str) -> None:
+    """While pictures come, and from the first click to the last, the picture and the buttons stay where they are."""
+    visitor = visit(drawn_study, viewport=SIZES[size])
+    page = visitor.page
+    page.add_init_script(
+        "window.shifts = []; new PerformanceObserver((list) => list.getEntries().forEach((entry) => {"
+        " if (!entry.hadRecentInput) window.shifts.push(entry.value); }))"
+        ".observe({ type: 'layout-shift', buffered: true });"
+    )
+
+    held: list[Route] = []
+    page.route("**/images/*", lambda route: held.append(route))
+    page.reload()
+    example = visitor.context.request.get(f"{visitor.address}/api/study").json()["example"]
+
+    def arrive(*, of_example: bool) -> None:
+        for route in list(held):
+            if (urlsplit(route.request.url).path in example.values()) == of_example:
+                held.remove(route)
+                route.continue_()
+
+    def places() -> list[Any]:
+        return [one.bounding_box() for one in page.locator(".frame, .grid, .foot button, .slots li, h1").all()]
+
+    visitor.agree()
+    visitor.heading("Instructions")
+    before = [one.bounding_box() for one in page.locator("figure img, button").all()]
+    assert len(before) == 3
+    page.wait_for_timeout(200)
+    arrive(of_example=True)
+    visitor.until("[...document.images].every((image) => image.complete && image.naturalWidth)")
+    assert [one.bounding_box() for one in page.locator("figure img, button").all()] == before
+    visitor.button("Try it").click()
+    expect(page.locator(".grid[aria-busy]")).to_be_visible()
+    waiting = places()
+    arrive(of_example=False)
+    page.unroute("**/images/*")
+    visitor.ready()
+    assert places() == waiting
+    for cell in ((1, 1), (6, 10), (6, 10)):
+        visitor.click(cell)
+        assert places() == waiting
+    visitor.confirm()
+    visitor.button("Start").click()
+    visitor.images(range(1, 7))
+    visitor.heading("Thank you. You are done.")
+    assert sum(page.evaluate("() => window.shifts")) == 0
+
+
+def test_the_next_pictures_are_fetched_before_they_are_needed(drawn_study: Path, visit: Visit) -> None:
+    visitor = visit(drawn_study)
+    visitor.practice()
+    asked: list[str] = []
+    visitor.page.on("request", lambda request: asked.append(request.url))
+    visitor.page.wait_for_load_state("networkidle")
+    asked.clear()
+    visitor.images(range(1, 2))
+    visitor.where("Image 2 of 6")
+    visitor.ready()
+    shown = visitor.page.locator(".frame img").get_attribute("src")
+    assert f"{visitor.address}{shown}" not in asked
+    # One farther ahead is.
+    assert sum("/images/" in url for url in asked) == 1
+
+
+CONTRASTS = """() => {
+  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+  const over = ([r, g, b, a = 1], [R, G, B]) => [r * a + R * (1 - a), g * a + G * (1 - a), b * a + B * (1 - a)];
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (node) => {
+    if (!node) return [255, 255, 255];
+    const color = parse(getComputedStyle(node).backgroundColor);
+    return color[3] === 0 ? ground(node.parentElement) : over(color, ground(node.parentElement));
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement;
+    // Labels on the picture have a rim of their own.
+    if (!walker.currentNode.data.trim() || node.closest('.grid span, script, .unseen')) continue;
+    if (!node.checkVisibility()) continue;
+    const below = ground(node), style = getComputedStyle(node), text = over(parse(style.color), below);
+    const [a, b] = [luminance(text), luminance(below)].sort((x, y) => y - x);
+    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+    found.push([(a + 0.05) / (b + 0.05), large ? 3 : 4.5, walker.currentNode.data.trim()]);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(drawn_study: Path, visit: Visit, scheme: str) -> None:
+    """Every text on every screen, by WCAG 2.2, level AA."""
+    visitor = visit(drawn_study, color_scheme=scheme)
+    seen = set()
+
+    def look(screen: str) -> None:
+        texts = visitor.page.evaluate(CONTRASTS)
+        assert texts
+        for contrast, wanted, text in texts:
+            assert contrast >= wanted, (screen, text)
+            seen.add(text)
+
+    screens(visitor, look)
+    ground = visitor.page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
+    assert {"Undo", "Confirm", "Practice", "Instructions", "Take part"} <= seen
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast_of_choices(tmp_path: Path, visit: Visit, scheme: str) -> None:
+    visitor = visit(choice_study(tmp_path), color_scheme=scheme)
+    visitor.agree()
+    visitor.button("Try it").click()
+    visitor.ready()
+    texts = visitor.page.evaluate(CONTRASTS)
+    visitor.page.keyboard.press("1")
+    expect(visitor.button("Start")).to_be_visible()
+    texts += visitor.page.evaluate(CONTRASTS)
+    assert [(text, contrast) for contrast, wanted, text in texts if contrast < wanted] == []
+    assert {"cup", "vase", "bowl"} <= {text for _, _, text in texts}
+
+
+@pytest.mark.parametrize("ground", [0, 128, 255])
+def test_labels_read_on_any_ground(drawn_study: Path, visit: Visit, ground: int) -> None:
+    """Every cell bears its label, seen on black, gray and white alike, as the core draws it for models."""
+    visitor = visit(drawn_study)
+    content = io.BytesIO()
+    Image.new("RGB", (640, 360), (ground,) * 3).save(content, "PNG")
+    visitor.page.route("**/images/*", lambda route: route.fulfill(body=content.getvalue(), content_type="image/png"))
+    visitor.page.reload()
+    visitor.agree()
+    visitor.button("Try it").click()
+    visitor.ready()
+    grid = visitor.page.get_by_role("grid")
+    labels = grid.locator("span").all_text_contents()
+    assert labels == list(Grid.standard().labels)
+    with Image.open(io.BytesIO(grid.screenshot())) as image:
+        pixels = np.asarray(image.convert("L")).astype(int)
+    height, width = pixels.shape[0] / 6, pixels.shape[1] / 10
+    for row in range(6):
+        for col in range(10):
+            y, x = round(row * height), round(col * width)
+            inside = pixels[y + 3 : y + round(0.45 * height), x + 3 : x + round(0.6 * width)]
+            assert np.ptp(inside) >= 150
+            # The rest of the cell is free.
+            rest = pixels[y + round(0.5 * height) : y + round(height) - 3, x + 3 : x + round(width) - 3]
+            if (row, col) != (0, 0):  # which has the focus
+                assert np.ptp(rest) <= 3
+
+
+def test_names_stand_around_a_small_picture(drawn_study: Path, visit: Visit) -> None:
+    visitor = visit(drawn_study, viewport=SIZES["small phone"])
+    visitor.agree()
+    visitor.button("Try it").click()
+    visitor.ready()
+    expect(visitor.page.locator(".grid span").first).to_be_hidden()
+    for side, names in {"left": "ABCDEF", "right": "ABCDEF", "above": range(1, 11), "below": range(1, 11)}.items():
+        shown = visitor.page.locator(f".name.{side}")
+        assert shown.all_text_contents() == [str(name) for name in names]
+        for one in shown.all():
+            expect(one).to_be_visible()
+    # Each beside its row, or above its column.
+    for number in range(1, 11):
+        name = visitor.page.locator(".name.above").nth(number - 1).bounding_box()
+        cell = visitor.cell(1, number).bounding_box()
+        assert name
+        assert cell
+        assert name["x"] + name["width"] / 2 == pytest.approx(cell["x"] + cell["width"] / 2, abs=1)
+        assert name["y"] + name["height"] <= cell["y"] + 2
+
+
+def test_roles_names_and_the_order_of_focus(drawn_study: Path, visit: Visit) -> None:
+    visitor = visit(drawn_study)
+    page = visitor.page
+    press = page.keyboard.press
+    expect(page.get_by_role("heading", name="Spot the Ball")).to_be_focused()
+    expect(page.get_by_role("checkbox")).to_have_accessible_name("I have read this and agree to take part.")
+    visitor.practice()
+    expect(page.locator("#live")).to_have_text("Image 1 of 6")
+    grid = page.get_by_role("grid")
+    expect(grid).to_have_accessible_name("The picture, with 6 rows and 10 columns. Choose three cells.")
+    assert grid.get_by_role("row").count() == 6
+    expect(visitor.cell(3, 5)).to_have_accessible_name("row C, column 5")
+    expect(visitor.cell(3, 5)).to_have_attribute("aria-selected", "false")
+    bar = page.get_by_role("progressbar")
+    expect(bar).to_have_accessible_name("Progress")
+    expect(bar).to_have_attribute("aria-valuetext", "0 of 6 images done")
+    expect(page.get_by_role("list", name="Your guesses")).to_be_visible()
+
+    # One stop for the grid, then the buttons; arrows move within.
+    expect(visitor.cell(1, 1)).to_be_focused()
+    for key in ("ArrowDown", "ArrowDown", *["ArrowRight"] * 4):
+        press(key)
+    expect(visitor.cell(3, 5)).to_be_focused()
+    press("Enter")
+    expect(page.locator("#live")).to_have_text("Row C, column 5 chosen. Two to go.")
+    expect(visitor.cell(3, 5)).to_have_accessible_name("row C, column 5, guess 1")
+    expect(visitor.cell(3, 5)).to_have_attribute("aria-selected", "true")
+    press("Tab")
+    expect(visitor.button("Undo")).to_be_focused()
+    press("Tab")
+    expect(visitor.button("Confirm")).to_be_focused()
+    press("Shift+Tab")
+    press("Enter")
+    expect(page.locator("#live")).to_have_text("Row C, column 5 taken back.")
+    expect(visitor.button("Undo")).to_be_focused()
+    press("Shift+Tab")
+    expect(visitor.cell(3, 5)).to_be_focused()
+    for key, cell in {"End": (3, 10), "PageDown": (6, 10), "Control+Home": (1, 1), "ArrowUp": (1, 1)}.items():
+        press(key)
+        expect(visitor.cell(*cell)).to_be_focused()
+    # What a screen reader's own click does.
+    visitor.cell(2, 3).evaluate("(cell) => cell.click()")
+    assert visitor.chosen() == ["B3"]
+    # The bar moves on with the images.
+    visitor.click((1, 1), (1, 1))
+    visitor.confirm()
+    visitor.explain_if_asked()
+    expect(bar).to_have_attribute("aria-valuetext", "1 of 6 images done")
+
+
+def test_options_are_a_named_group(tmp_path: Path, visit: Visit) -> None:
+    visitor = visit(choice_study(tmp_path))
+    visitor.agree()
+    visitor.button("Try it").click()
+    visitor.ready()
+    group = visitor.page.get_by_role("group", name="Which object is this person looking at?")
+    assert group.get_by_role("button").count() == 3
+    for option in ("cup", "vase", "bowl"):
+        expect(group.get_by_role("button", name=option, exact=True)).to_have_count(1)
+
+
+def test_less_motion_where_it_is_asked_for(drawn_study: Path, visit: Visit) -> None:
+    moves = "() => getComputedStyle(document.querySelector('#progress div')).transitionDuration"
+    visitor = visit(drawn_study)
+    visitor.heading("Spot the Ball")
+    assert visitor.page.evaluate(moves) == "0.3s"
+    visitor.page.emulate_media(reduced_motion="reduce")
+    assert visitor.page.evaluate(moves) == "0s"
+
+
+def test_cells_light_up_under_the_pointer(drawn_study: Path, visit: Visit) -> None:
+    visitor = visit(drawn_study)
+    visitor.practice()
+    lit = visitor.page.locator(".lit")
+    visitor.cell(4, 4).hover()
+    expect(lit).to_have_accessible_name("row D, column 4")
+    visitor.cell(4, 5).hover()
+    expect(lit).to_have_count(1)
+    expect(lit).to_have_accessible_name("row D, column 5")
+    visitor.button("Confirm").hover(force=True)
+    expect(lit).to_have_count(0)

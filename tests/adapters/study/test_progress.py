@@ -1,0 +1,249 @@
+"""Where a participant is: what the rules allow, in which order, and that a refusal changes nothing."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_adapters.study.events import Event, Trial
+from spotball_adapters.study.items import Choice, Clicks, ItemType, NotAllowedError, Stimulus
+from spotball_adapters.study.progress import Progress, replay
+from tests.adapters.study.made import middle, stored
+from tests.builders import scene
+
+CLICKS = Clicks({("soccer", image): scene(image) for image in "abp"}, 3)
+CHOICE = Choice(
+    {("gaze", image): Stimulus(image, f"{image}.jpg", ("cup", "vase", "kettle"), "vase") for image in "abp"}, "What?"
+)
+TRIALS = (Trial(-1, "soccer", "p"), Trial(0, "soccer", "a", explain=True), Trial(1, "soccer", "b", check=True))
+CHOICES = tuple(Trial(trial.trial, "gaze", trial.image, options=("kettle", "vase", "cup")) for trial in TRIALS)
+
+
+def numbered(*steps: tuple[Any, ...]) -> list[Event]:
+    """Events from (kind, trial, elapsed, value)."""
+    made = []
+    for seq, (kind, *rest) in enumerate(steps, start=1):
+        trial, elapsed, value = (*rest, *(None, 0.0, {})[len(rest) :])
+        made.append(stored(seq, kind, trial, elapsed, **value))
+    return made
+
+
+def stage(name: str) -> tuple[Any, ...]:
+    return "stage", None, 0.0, {"stage": name}
+
+
+def click(trial: int, row: int, col: int, elapsed: float = 0.0) -> tuple[Any, ...]:
+    return "click", trial, elapsed, middle(row, col)
+
+
+def answered(trial: int, cells: Sequence[tuple[int, int]] = ((3, 2), (3, 2), (1, 9))) -> list[tuple[Any, ...]]:
+    clicks = [click(trial, row, col, 100.0 * (i + 1)) for i, (row, col) in enumerate(cells)]
+    return [
+        ("shown", trial, 0.0, {}),
+        *clicks,
+        ("answer", trial, 900.0, {"cells": [list(cell) for cell in cells]}),
+    ]
+
+
+BEGIN = [stage("consent"), stage("instructions"), *answered(-1), stage("practice")]
+EXPLAINED = ("explanation", 0, 4000.0, {"text": "They look there."})
+WHOLE = [*BEGIN, *answered(0), EXPLAINED, *answered(1)]
+
+
+def at(*steps: tuple[Any, ...], trials: Sequence[Trial] = TRIALS, item_type: ItemType = CLICKS) -> Progress:
+    return replay(trials, numbered(*steps), item_type)
+
+
+def refused(progress: Progress, *step: Any, match: str) -> None:
+    """The next event is refused, and nothing has changed by it."""
+    before = copy.deepcopy(progress)
+    (event,) = numbered(step)
+    with pytest.raises(NotAllowedError, match=match):
+        progress.take(Event(progress.seq + 1, event.event, event.kind, event.trial, event.value, event.elapsed_ms))
+    assert vars(progress) | {"_item_type": None} == vars(before) | {"_item_type": None}
+
+
+class TestTheWholeWay:
+    def test_to_the_end(self) -> None:
+        progress = at(*WHOLE)
+        assert progress.stage == "finished"
+        assert progress.current is None
+        assert progress.seq == len(WHOLE)
+        first, second = progress.answers
+        assert [click.cell for click in first.answer.clicks] == [(3, 2), (3, 2), (1, 9)]
+        assert [click.elapsed_ms for click in first.answer.clicks] == [100, 200, 300]
+        assert (first.explanation, second.explanation) == ("They look there.", None)
+        assert (first.response_ms, first.explanation_ms) == (900, 4000)
+        assert set(progress.answered) == {-1, 0, 1}
+        assert list(progress.over) == ["consent", "instructions", "practice", "trials"]
+        assert progress.over["trials"] == numbered(*WHOLE)[-1].received_at
+
+    @pytest.mark.parametrize(
+        ("steps", "stage", "current"),
+        [
+            ([], "consent", None),
+            (BEGIN[:1], "instructions", None),
+            (BEGIN[:2], "practice", -1),
+            (BEGIN[:-1], "practice", None),
+            (BEGIN, "trials", 0),
+            ([*BEGIN, *answered(0)], "trials", 0),
+            ([*BEGIN, *answered(0), EXPLAINED], "trials", 1),
+        ],
+        ids=count(),
+    )
+    def test_on_the_way(self, steps: list[tuple[Any, ...]], stage: str, current: int | None) -> None:
+        progress = at(*steps)
+        assert progress.stage == stage
+        assert (progress.current and progress.current.trial) == current
+
+    def test_without_practice_the_instructions_lead_to_the_images(self) -> None:
+        assert at(stage("consent"), stage("instructions"), trials=TRIALS[1:]).stage == "trials"
+
+    def test_choices(self) -> None:
+        steps = [stage("consent"), stage("instructions")]
+        for trial in (-1, 0, 1):
+            steps += [("shown", trial, 0.0, {}), ("choice", trial, 700.0, {"option": 1})]
+            steps += [stage("practice")] if trial < 0 else []
+        progress = at(*steps, trials=CHOICES, item_type=CHOICE)
+        assert progress.stage == "finished"
+        assert [one.answer.option for one in progress.answers] == [1, 1]
+        assert [one.response_ms for one in progress.answers] == [700, 700]
+
+
+class TestTime:
+    def test_that_a_trial_was_not_on_the_screen_is_left_out(self) -> None:
+        # Shown for 2 s, closed; shown for 1.5 s more until it is answered.
+        steps = [*BEGIN, ("shown", 0, 0.0, {}), click(0, 1, 1, 2000.0), ("shown", 0, 0.0, {}), click(0, 1, 2, 500.0)]
+        steps += [click(0, 1, 3, 900.0), ("answer", 0, 1500.0, {"cells": [[1, 1], [1, 2], [1, 3]]})]
+        progress = at(*steps, ("shown", 0, 0.0, {}), ("explanation", 0, 800.0, {"text": "So."}))
+        assert progress.answers[0].response_ms == 3500
+        assert progress.answers[0].explanation_ms == 4300
+
+    def test_the_next_trial_counts_from_its_own_beginning(self) -> None:
+        assert [one.response_ms for one in at(*WHOLE).answers] == [900, 900]
+
+
+class TestUndo:
+    def test_takes_the_last_click_back(self) -> None:
+        progress = at(*BEGIN, ("shown", 0), click(0, 1, 1), click(0, 2, 2), ("undo", 0), click(0, 3, 3))
+        assert [click.cell for click in progress.pending] == [(1, 1), (3, 3)]
+
+    def test_until_there_is_none(self) -> None:
+        refused(at(*BEGIN, ("shown", 0)), "undo", 0, match="no click to undo")
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("steps", "step", "match"),
+        [
+            (BEGIN[:1], ("click", 0, 0.0, middle(1, 1)), "no trial now, the stage is instructions"),
+            (BEGIN[:1], stage("practice"), "the stage practice cannot be over now: this is instructions"),
+            (BEGIN[:2], stage("practice"), "practice is not done"),
+            (BEGIN[:2], stage("consent"), "cannot be over"),
+            (BEGIN, stage("trials"), "cannot be over"),
+            (WHOLE, stage("finished"), "cannot be over"),
+            (BEGIN, click(0, 1, 1), "was not shown"),
+            (BEGIN, ("shown", 1), "trial 1 is not the current one, which is 0"),
+            (BEGIN, ("shown", -1), "trial -1 is not the current one"),
+            (BEGIN, ("shown", None), "trial None is not"),
+            ([*BEGIN, ("shown", 0)], ("answer", 0, 0.0, {"cells": []}), "0 of 3 cells are clicked"),
+            ([*BEGIN, ("shown", 0)], ("choice", 0, 0.0, {"option": 0}), "no event of this item"),
+            ([*BEGIN, ("shown", 0)], ("explanation", 0, 0.0, {"text": "x"}), "comes after the answer"),
+            ([*BEGIN, *answered(0)[:4]], click(0, 1, 1), "3 cells are clicked already"),
+            (
+                [*BEGIN, *answered(0)[:4]],
+                ("answer", 0, 0.0, {"cells": [[3, 2], [1, 9], [3, 2]]}),
+                "not those that were clicked",
+            ),
+            ([*BEGIN, *answered(0)], answered(0)[-1], "is answered; its explanation is next"),
+            ([*BEGIN, *answered(0)], ("undo", 0), "is answered"),
+            ([*BEGIN, *answered(0)], ("shown", 1), "trial 1 is not the current one"),
+            (WHOLE[:-1], answered(0)[-1], "trial 0 is not the current one"),
+            (WHOLE, answered(1)[-1], "no trial now, the stage is finished"),
+            (WHOLE, ("shown", 2), "no trial now"),
+        ],
+        ids=count(),
+    )
+    def test_and_nothing_changes(self, steps: list[tuple[Any, ...]], step: tuple[Any, ...], match: str) -> None:
+        refused(at(*steps), *step, match=match)
+
+    @pytest.mark.parametrize(
+        ("row", "col", "x", "y"), [(0, 1, 0, 0), (7, 1, 0, 1), (1, 0, 0, 0), (1, 11, 1, 0), (10**6, 1, 0, 1)]
+    )
+    def test_clicks_outside_the_grid(self, row: int, col: int, x: float, y: float) -> None:
+        value = {"row": row, "col": col, "x": x, "y": y, "by": "mouse"}
+        refused(at(*BEGIN, ("shown", 0)), "click", 0, 0.0, value, match="outside the 6 x 10 cells")
+
+    def test_a_point_in_another_cell(self) -> None:
+        value = {**middle(3, 2), "x": 0.25}
+        refused(at(*BEGIN, ("shown", 0)), "click", 0, 0.0, value, match=r"point \(0.25, .*\) is not in row 3, column 2")
+
+    @pytest.mark.parametrize("x", [0.1 - 1e-9, 0.1, 0.2, 0.2 + 1e-9])
+    def test_a_point_on_the_edge_is_in_either_cell(self, x: float) -> None:
+        progress = at(*BEGIN, ("shown", 0), ("click", 0, 0.0, {**middle(3, 2), "x": x}))
+        assert progress.pending[0].cell == (3, 2)
+
+    def test_options_that_there_are_not(self) -> None:
+        progress = at(stage("consent"), stage("instructions"), ("shown", -1), trials=CHOICES, item_type=CHOICE)
+        refused(progress, "choice", -1, 0.0, {"option": 3}, match="option 3 is none of the 3")
+
+    @pytest.mark.parametrize("seq", [1, 3, 5])
+    def test_another_number_than_the_next(self, seq: int) -> None:
+        progress = at(*BEGIN[:3])
+        with pytest.raises(NotAllowedError, match=f"event {seq} does not follow event 3"):
+            progress.take(stored(seq, "click", -1, **middle(1, 1)))
+
+
+class TestChecks:
+    @pytest.mark.parametrize(
+        ("cells", "passed"),
+        [([(3, 2)] * 3, True), ([(3, 2), (3, 2), (3, 3)], False), ([(1, 1)] * 3, False)],
+    )
+    def test_are_passed_by_clicks_in_the_balls_cells_alone(self, cells: list[tuple[int, int]], passed: bool) -> None:
+        progress = at(*WHOLE[:-5], *answered(1, cells))
+        check = progress.answers[-1]
+        assert check.trial.check
+        assert CLICKS.passes(check.trial, check.answer) is passed
+
+    def test_of_choices(self) -> None:
+        steps = [stage("consent"), stage("instructions"), ("shown", -1), ("choice", -1, 1.0, {"option": 1})]
+        given_ = at(*steps, trials=CHOICES, item_type=CHOICE).answered[-1]
+        assert CHOICE.passes(given_.trial, given_.answer)
+        assert CHOICE.feedback(given_.trial, given_.answer) == {"right": True, "option": 1}
+
+
+KINDS = st.one_of(
+    st.sampled_from(["instructions", "practice", "consent", "trials"]).map(stage),
+    st.builds(lambda trial: ("shown", trial), st.integers(-1, 1)),
+    st.builds(click, st.integers(-1, 1), st.integers(0, 7), st.integers(1, 3), st.floats(0, 1e4)),
+    st.builds(lambda trial: ("undo", trial), st.integers(-1, 1)),
+    st.builds(lambda trial, text: ("explanation", trial, 1.0, {"text": text}), st.integers(-1, 1), st.text(min_size=1)),
+)
+
+
+@given(st.lists(KINDS, max_size=40), st.data())
+def test_what_was_taken_replays_to_the_same(steps: list[tuple[Any, ...]], data: st.DataObject) -> None:
+    progress, taken = Progress(TRIALS, CLICKS), list[Event]()
+    for step in [stage("consent"), stage("instructions"), *steps]:
+        if len(progress.pending) == 3 and data.draw(st.booleans()):
+            trial = progress.current
+            assert trial is not None
+            cells = [list(click.cell) for click in progress.pending]
+            step = ("answer", trial.trial, 1.0, {"cells": cells})
+        (event,) = numbered(step)
+        event = Event(progress.seq + 1, event.event, event.kind, event.trial, event.value, event.elapsed_ms)
+        try:
+            progress.take(event)
+        except NotAllowedError:
+            continue
+        taken.append(event)
+    again = replay(TRIALS, taken, CLICKS)
+    assert vars(again) == vars(progress)
+    assert again.seq == len(taken)
+    assert all(len(one.answer.clicks) == 3 for one in again.answered.values())

@@ -1,0 +1,97 @@
+"""`spotball study status`: the table, and whether what is stored agrees with the plan."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from scripts.simulate_study import Population, simulate
+from spotball_adapters.cli.study import study as app
+from spotball_adapters.study.design import load
+from spotball_adapters.study.store import Store
+from spotball_core.errors import InputError, OptionError
+from tests.adapters.study import made
+
+
+def status(*arguments: str | Path) -> tuple[int, str]:
+    """Exit status and output."""
+    result = CliRunner().invoke(app, ["status", *map(str, arguments)], catch_exceptions=False)
+    return result.exit_code, result.stdout
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = made.study(tmp_path_factory.mktemp("status"), sports=("soccer", "volleyball"))
+    # Who is careless clicks on checks by the oracle, and so is not found out: all are kept.
+    simulate(folder, 10, population=Population(guesses="oracle", unfinished=0.2, careless=0.5))
+    return folder
+
+
+def test_counts_by_list_and_in_all(study: Path) -> None:
+    code, said = status(study, "--format", "json")
+    content = json.loads(said)
+    assert code == 0
+    counts = content["participants"]
+    assert counts["took part"] == {"soccer": 5, "volleyball": 5, "all lists": 10}
+    assert (counts["finished"]["all lists"], counts["kept"]["all lists"]) == (8, 8)
+    assert content["minutes"]["kept"]["all lists"]["n"] == 8
+    assert content["disagreements"] == []
+    assert content["exclusion"]["rules"] == ["checks"]
+
+
+def test_rules_may_be_tried(study: Path) -> None:
+    _, said = status(study, "--format", "json", "--exclude", "fast", "--min-seconds", "9999")
+    assert json.loads(said)["participants"]["kept"]["all lists"] == 0
+    # All know where the ball is, which is in one cell.
+    _, said = status(study, "--format", "json", "--exclude", "same-cell")
+    assert json.loads(said)["participants"]["excluded: same-cell"]["all lists"] == 8
+
+
+def test_table(study: Path) -> None:
+    code, said = status(study)
+    assert code == 0
+    (kept,) = [line.split() for line in said.splitlines() if line.split()[:1] == ["kept"]]
+    assert sum(map(int, kept[1:3])) == int(kept[3]) == 8
+
+
+def test_what_was_changed_since_is_told(study: Path, tmp_path: Path) -> None:
+    other = made.study(tmp_path, sports=("soccer", "volleyball"))
+    for name in ("study.sqlite", "identities.sqlite"):
+        (other / name).write_bytes((study / name).read_bytes())
+    made.change(other, {"explanations = 6": "explanations = 5"})
+    code, said = status(other, "--format", "json")
+    assert code == 1
+    changed, others = json.loads(said)["disagreements"]
+    assert changed == "changed since somebody took part: explanations"
+    assert others == "10 participants saw other images, or another order, than their seed gives"
+
+
+def test_a_list_that_is_gone(tmp_path: Path) -> None:
+    other = made.study(tmp_path)
+    simulate(other, 2, population=Population(unfinished=0))
+    made.change(other, {'name = "soccer"': 'name = "football"'})
+    code, said = status(other, "--format", "json")
+    assert code == 1
+    assert "2 participants saw a list that study.toml no longer has" in json.loads(said)["disagreements"]
+    assert json.loads(said)["participants"]["took part"] == {"football": 0, "all lists": 2}
+
+
+def test_nobody_yet(tmp_path: Path) -> None:
+    folder = made.study(tmp_path)
+    with pytest.raises(OptionError, match="nothing is stored there"):
+        status(folder)
+    with Store(folder) as store:
+        store.claim(load(folder).parts)
+    code, said = status(folder)
+    assert code == 0
+    assert [line.split() for line in said.splitlines() if line.split()[:2] == ["took", "part"]] == [
+        ["took", "part", "0", "0"]
+    ]
+
+
+def test_no_study(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing there"):
+        status(tmp_path)

@@ -1,0 +1,211 @@
+"""The two files of a study: who holds them, what is in them, and the one thread that writes."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from concurrent.futures import wait
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from spotball_adapters.study.events import Trial
+from spotball_adapters.study.store import (
+    IDENTITIES,
+    STUDY,
+    Identity,
+    Participant,
+    Store,
+    insert_events,
+    insert_identity,
+    insert_participant,
+    reading,
+)
+from spotball_adapters.study.writer import AT_ONCE, Writer
+from spotball_core.errors import OptionError
+from spotball_core.io.sqlite_file import StoreError
+from tests.adapters.study.made import stored
+
+AT = "2030-01-01T00:00:00.000+00:00"
+TRIALS = (Trial(-1, "soccer", "9"), Trial(0, "gaze", "1", explain=True, options=("cup", "vase")))
+
+
+def begin(connection: sqlite3.Connection, label: str, token: bytes = b"") -> int:
+    somebody = Participant(0, label, "soccer", 2**63 - 1, TRIALS, AT, AT, None, "1.0")
+    return insert_participant(connection, somebody, token or label.encode())
+
+
+class TestStore:
+    def test_what_was_put_in_comes_out(self, tmp_path: Path) -> None:
+        events = [
+            stored(1, "stage", stage="consent"),
+            stored(2, "shown", -1),
+            stored(3, "explanation", 0, 1.5, text="ä\0"),
+        ]
+        with Store(tmp_path) as store:
+            with store.study:
+                number = begin(store.study, "k7m2q9xd", b"token")
+                insert_events(store.study, number, events)
+            with store.identities_file:
+                insert_identity(store.identities_file, Identity("k7m2q9xd", "prolific", "p", "s", "v"))
+            assert store.id_of(b"token") == number
+            assert store.id_of(b"other") is None
+        with reading(tmp_path) as reader:
+            (somebody,) = reader.participants()
+            assert somebody == Participant(number, "k7m2q9xd", "soccer", 2**63 - 1, TRIALS, AT, AT, None, "1.0")
+            assert reader.by_label("k7m2q9xd") == somebody
+            assert reader.by_label("x") is None
+            assert reader.events(number) == events
+            assert reader.identities() == [Identity("k7m2q9xd", "prolific", "p", "s", "v")]
+
+    def test_outlives_a_power_cut(self, tmp_path: Path) -> None:
+        with Store(tmp_path) as store:
+            for connection in (store.study, store.identities_file):
+                assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+                assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+                assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
+
+    def test_an_event_is_stored_once_whatever_the_server_thinks(self, tmp_path: Path) -> None:
+        first = stored(1, "shown", 0)
+        with Store(tmp_path) as store, store.study:
+            number = begin(store.study, "a")
+            insert_events(store.study, number, [first])
+            for again in (first, stored(1, "undo", 0)):
+                with pytest.raises(sqlite3.IntegrityError):
+                    insert_events(store.study, number, [again])
+            moved = type(first)(2, first.event, "shown", 0, {}, 0.0, first.viewport, AT)
+            with pytest.raises(sqlite3.IntegrityError):
+                insert_events(store.study, number, [moved])
+            with pytest.raises(sqlite3.IntegrityError):
+                insert_events(store.study, number + 1, [stored(1, "shown", 0)])
+
+    def test_one_person_is_there_once(self, tmp_path: Path) -> None:
+        with Store(tmp_path) as store, store.identities_file:
+            insert_identity(store.identities_file, Identity("a", "prolific", "p", "s", "v"))
+            with pytest.raises(sqlite3.IntegrityError):
+                store.identities_file.execute("INSERT INTO identities VALUES ('b', 'prolific', 'p', 's2', 'v2')")
+
+    def test_the_secret_is_drawn_once(self, tmp_path: Path) -> None:
+        with Store(tmp_path) as store:
+            secret = store.secret()
+        with Store(tmp_path) as store:
+            assert store.secret() == secret
+        assert len(secret) == 32
+
+    def test_a_later_version_is_refused(self, tmp_path: Path) -> None:
+        for name in (STUDY, IDENTITIES):
+            with Store(tmp_path):
+                pass
+            with sqlite3.connect(tmp_path / name) as connection:
+                connection.execute("PRAGMA user_version = 99")
+            connection.close()
+            with pytest.raises(StoreError, match="later version of spotball-core"):
+                Store(tmp_path)
+            with pytest.raises(StoreError, match="of another version"), reading(tmp_path):
+                pass
+            (tmp_path / name).unlink()
+
+    def test_nothing_to_look_at(self, tmp_path: Path) -> None:
+        with pytest.raises(OptionError, match="nothing is stored there"), reading(tmp_path):
+            pass
+        with pytest.raises(OptionError, match="is no folder of a study"):
+            Store(tmp_path / "missing")
+
+    def test_another_process_has_it(self, tmp_path: Path) -> None:
+        code = (
+            "import sys; from pathlib import Path; from spotball_adapters.study.store import Store\n"
+            "with Store(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+        )
+        line = [sys.executable, "-c", code, str(tmp_path)]
+        with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            assert child.stdout.readline() == "held\n"
+            with pytest.raises(OptionError, match="is in use by another process"):
+                Store(tmp_path)
+            with reading(tmp_path) as reader:
+                assert reader.participants() == []
+            child.kill()
+        with Store(tmp_path):
+            pass
+
+
+class TestClaim:
+    def test_before_anybody_took_part_all_may_change(self, tmp_path: Path) -> None:
+        for parts in ({"seed": 1}, {"seed": 2, "task": "clicks"}):
+            with Store(tmp_path) as store:
+                store.claim(parts)
+                assert store.changed(parts) == []
+
+    def test_afterwards_each_change_is_named_and_nothing_is_changed(self, tmp_path: Path) -> None:
+        parts = {"seed": 1, "lists": [{"name": "a"}], "example": None}
+        with Store(tmp_path) as store:
+            store.claim(parts)
+            with store.study:
+                begin(store.study, "a")
+            for changed, names in (
+                ({**parts, "seed": 2}, ["seed"]),
+                ({**parts, "lists": [{"name": "b"}], "example": []}, ["lists", "example"]),
+                ({"seed": 1, "example": None}, ["lists"]),
+                ({**parts, "new": 1}, ["new"]),
+            ):
+                assert store.changed(changed) == names
+                with pytest.raises(OptionError, match=f"took part: {', '.join(names)}"):
+                    store.claim(changed)
+            store.claim(parts)
+
+
+class TestWriter:
+    def test_what_fails_fails_alone(self, tmp_path: Path) -> None:
+        with Store(tmp_path) as store, closing(Writer(store.study, store.path)) as writer:
+            gate = threading.Event()
+            # Held back, so that all that follow are one transaction.
+            first = writer.do(lambda connection: gate.wait(10))
+            labels = ["a", "b", "a", "c"]
+            futures = [writer.do(lambda connection, label=label: begin(connection, label)) for label in labels]
+            futures.append(writer.do(lambda connection: 1 // 0))  # type: ignore[arg-type, return-value]
+            futures.append(writer.do(lambda connection: begin(connection, "d")))
+            gate.set()
+            wait([first, *futures], timeout=10)
+            errors = [future.exception() for future in futures]
+            assert [type(error) for error in errors] == [
+                *(type(None), type(None), sqlite3.IntegrityError, type(None)),
+                *(ZeroDivisionError, type(None)),
+            ]
+            assert [one.participant for one in store.participants()] == ["a", "b", "c", "d"]
+
+    def test_nobody_hears_of_success_before_it_is_on_disk(self, tmp_path: Path) -> None:
+        with Store(tmp_path) as store, reading(tmp_path) as other, closing(Writer(store.study, store.path)) as writer:
+            told: list[bool] = []
+            futures = []
+            for number in range(3 * AT_ONCE):
+                label = str(number)
+                future = writer.do(lambda connection, label=label: begin(connection, label))
+                future.add_done_callback(lambda _, label=label: told.append(other.by_label(label) is not None))
+                futures.append(future)
+            wait(futures, timeout=60)
+            writer.do(lambda connection: None).result(10)
+            assert told == [True] * 3 * AT_ONCE
+
+    def test_what_cannot_be_committed_fails_for_all_and_the_next_goes_on(self, tmp_path: Path) -> None:
+        with Store(tmp_path) as store, closing(Writer(store.study, store.path)) as writer:
+            pages = store.study.execute("PRAGMA page_count").fetchone()[0]
+            writer.do(lambda connection: connection.execute(f"PRAGMA max_page_count = {pages}").fetchone()).result(10)
+            gate = threading.Event()
+            first = writer.do(lambda connection: gate.wait(10))
+            big = [stored(seq, "explanation", 0, text="x" * 2000) for seq in range(1, 50)]
+
+            def much(connection: sqlite3.Connection) -> None:
+                insert_events(connection, begin(connection, "a"), big)
+
+            futures = [writer.do(much), writer.do(much)]
+            gate.set()
+            wait([first, *futures], timeout=10)
+            for future in futures:
+                assert "full" in str(future.exception())
+            writer.do(lambda connection: connection.execute("PRAGMA max_page_count = 100000").fetchone()).result(10)
+            writer.do(much).result(10)
+            assert [one.participant for one in store.participants()] == ["a"]
+            assert len(store.events(1)) == 49

@@ -1,0 +1,443 @@
+"""Taking part over HTTP, against the real server on loopback: to the end, interrupted, twice, and all at once."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from spotball_adapters.study import sessions
+from spotball_adapters.study.config import read_config
+from spotball_adapters.study.design import load
+from spotball_adapters.study.progress import replay
+from spotball_adapters.study.store import Store, reading
+from spotball_core.errors import OptionError
+from tests.adapters.study.made import Json, Person, change, choices, middle, new_id, running, sent, study
+
+FEW = {"explanations = 6": "explanations = 2"}
+
+
+def prolific(person: str = "p1", *, study: str = "s1", session: str = "v1") -> Json:
+    return {"pid": person, "study": study, "session": session}
+
+
+@contextmanager
+def people(folder: Path, *ids: Json | None) -> Iterator[list[Person]]:
+    """So many people, each with a browser, at a study's server."""
+    with running(folder) as url, ExitStack() as stack:
+        yield [Person(stack.enter_context(httpx.Client(base_url=url)), prolific=one) for one in ids]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return study(tmp_path, changes=FEW)
+
+
+@pytest.fixture
+def one(folder: Path) -> Iterator[Person]:
+    with people(folder, None) as (person,):
+        yield person
+
+
+def events_of(folder: Path) -> list[str]:
+    """The ids of all that is stored."""
+    with reading(folder) as reader:
+        return [event.event for one in reader.participants() for event in reader.events(one.id)]
+
+
+class TestTheWholeWay:
+    def test_what_is_stored_is_what_was_done(self, folder: Path) -> None:
+        with people(folder, None) as (person,):
+            person.whole()
+            state = person.reload()
+        assert state["stage"] == "finished"
+        assert state["progress"] == {
+            "answered": 8,
+            "trial": None,
+            "clicks": [],
+            "explained": state["progress"]["explained"],
+        }
+        assert len(state["progress"]["explained"]) == 2
+        design = load(folder)
+        with reading(folder) as reader:
+            (stored,) = reader.participants()
+            events = reader.events(stored.id)
+        assert stored.participant == state["participant"]
+        assert stored.finished_at == events[-1].received_at == stored.seen_at
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        progress = replay(stored.trials, events, design.item_type)
+        assert progress.stage == "finished"
+        assert [[click.cell for click in one.answer.clicks] for one in progress.answers] == [[(3, 2)] * 3] * 8
+        assert stored.trials == design.trials("soccer", stored.seed)
+
+    def test_state_tells_where_one_is(self, one: Person) -> None:
+        assert one.start().json()["stage"] == "instructions"
+        assert one.state["seq"] == 1
+        one.do("stage", stage="instructions")
+        (practice,) = one.reload()["practice"]
+        assert one.state["progress"] == {"answered": 0, "trial": -1, "clicks": [], "explained": []}
+        assert one.answer(practice)["feedback"] == {"cells": [[3, 2]]}
+        assert one.reload()["practice"][0]["feedback"] == {"cells": [[3, 2]]}
+        assert one.state["progress"]["trial"] is None
+        one.do("stage", stage="practice")
+        item = one.reload()["trials"][0]
+        one.do("shown", 0)
+        one.do("click", 0, **middle(1, 1))
+        one.do("click", 0, **middle(6, 10))
+        assert one.reload()["progress"] == {"answered": 0, "trial": 0, "clicks": [[1, 1], [6, 10]], "explained": []}
+        one.do("undo", 0)
+        one.do("click", 0, **middle(2, 2))
+        one.do("click", 0, **middle(2, 2))
+        one.do("answer", 0, cells=[[1, 1], [2, 2], [2, 2]])
+        expected = {"answered": 1, "trial": 1, "clicks": [], "explained": []}
+        if item["explain"]:
+            assert one.reload()["progress"] == {**expected, "trial": 0, "clicks": [[1, 1], [2, 2], [2, 2]]}
+            one.do("explanation", 0, text="So.")
+            expected["explained"] = [0]
+        assert one.reload()["progress"] == expected
+
+    def test_completion_and_debriefing_come_with_the_last_answer(self, tmp_path: Path) -> None:
+        folder = study(tmp_path, changes={**FEW, '# code = "XXXXXXXX"': 'code = "THE-CODE-123"', "Thank you": "Merci"})
+        with people(folder, None) as (person,):
+            said = [person.start().text, person.client.get("/api/study").text, person.client.get("/").text]
+            person.to_trials()
+            for item in person.state["trials"][:-1]:
+                person.answer(item)
+                said.append(person.client.get("/api/state").text)
+            assert not any("THE-CODE-123" in text or "Merci" in text for text in said)
+            told = person.answer(person.state["trials"][-1])
+            assert told["stage"] == "finished"
+            state = person.reload()
+        assert state["completion"] == {"code": "THE-CODE-123"}
+        assert state["debriefing"].startswith("<p><strong>Merci for")
+
+    def test_choices(self, tmp_path: Path) -> None:
+        folder = choices(tmp_path)
+        with people(folder, None) as (person,):
+            person.start()
+            person.do("stage", stage="instructions")
+            practice = person.state["practice"][0]
+            assert practice["question"] == "Which object is this person looking at?"
+            told = person.answer(practice)
+            right = told["feedback"]["option"]
+            assert practice["options"][right] == "cup"
+            assert told["feedback"]["right"] is (right == 0)
+            for item in person.state["practice"][1:]:
+                person.answer(item)
+            person.do("stage", stage="practice")
+            for item in person.state["trials"]:
+                told = person.answer(item)
+                assert "feedback" not in told
+            assert person.reload()["stage"] == "finished"
+
+
+class TestGoingOn:
+    def test_after_a_restart_of_the_server(self, folder: Path) -> None:
+        with running(folder) as url, httpx.Client(base_url=url) as client:
+            person = Person(client)
+            person.start()
+            person.to_trials()
+            person.answer(person.state["trials"][0])
+            cookies, before = dict(client.cookies), person.reload()
+        with running(folder) as url, httpx.Client(base_url=url, cookies=cookies) as client:
+            person.client = client
+            assert person.reload() == before
+            person.answer(before["trials"][1])
+
+    def test_a_second_tab_goes_on_where_the_first_is(self, one: Person) -> None:
+        one.start()
+        one.to_trials()
+        other = Person(one.client)
+        other.reload()
+        one.do("shown", 0)
+        stale = other.post(sent(other.state["seq"] + 1, "shown", 0))
+        assert stale.status_code == 409
+        assert stale.json()["seq"] == one.state["seq"]
+        other.reload()
+        other.do("click", 0, **middle(1, 1))
+        assert one.reload()["progress"]["clicks"] == [[1, 1]]
+
+    def test_starting_again_with_the_cookie_goes_on(self, one: Person) -> None:
+        first = one.start().json()
+        one.to_trials()
+        again = one.start().json()
+        assert again["participant"] == first["participant"]
+        assert again["stage"] == "trials"
+
+    def test_two_studies_at_one_address_keep_apart(self, tmp_path: Path) -> None:
+        folders = [study(tmp_path / name, changes=FEW) for name in ("a", "b")]
+        with running(folders[0]) as first, running(folders[1]) as second, httpx.Client() as client:
+            labels = []
+            for url in (first, second, first, second):
+                body = {"consent": True, "prolific": None, "viewport": [1, 1, 1]}
+                labels.append(client.post(f"{url}/api/start", json=body).json()["participant"])
+        assert labels[:2] == labels[2:]
+        assert labels[0] != labels[1]
+
+    def test_when_others_took_their_place_in_memory(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sessions, "KEPT", 1)
+        with people(folder, None, None, None) as persons:
+            for person in persons:
+                person.start()
+            for kind, value in (("stage", {"stage": "instructions"}), ("shown", {}), ("click", middle(1, 1))):
+                for person in persons:
+                    person.do(kind, None if kind == "stage" else -1, **value)
+            assert [person.reload()["progress"]["clicks"] for person in persons] == [[[1, 1]]] * 3
+
+
+class TestProlific:
+    def test_the_same_session_goes_on_in_another_browser_and_the_old_token_ends(self, folder: Path) -> None:
+        with people(folder, prolific(), prolific()) as (one, again):
+            one.start()
+            one.to_trials()
+            assert again.start().json()["participant"] == one.state["participant"]
+            assert again.state["stage"] == "trials"
+            again.do("shown", 0)
+            assert one.client.get("/api/state").status_code == 401
+            assert one.post(sent(one.state["seq"] + 1, "shown", 0)).status_code == 401
+        assert len(set(events_of(folder))) == again.state["seq"]
+
+    @pytest.mark.parametrize("other", [{"session": "v2"}, {"study": "s2"}])
+    @pytest.mark.parametrize("finished", [False, True])
+    def test_another_session_of_the_same_person_is_refused(
+        self, folder: Path, other: dict[str, str], finished: bool
+    ) -> None:
+        with people(folder, prolific(), prolific(**other)) as (one, again):
+            one.whole() if finished else one.start()
+            refused = again.start()
+            assert (refused.status_code, refused.json()) == (409, {"error": "taken part"})
+            assert not refused.cookies
+            again.prolific = prolific()
+            assert again.start().json()["participant"] == one.state["participant"]
+        with reading(folder) as reader:
+            assert len(reader.participants()) == 1
+
+    def test_another_person_at_the_same_computer_is_another_participant(self, folder: Path) -> None:
+        with people(folder, prolific()) as (one,):
+            first = one.start().json()["participant"]
+            one.prolific = prolific("p2", session="v2")
+            assert one.start().json()["participant"] != first
+
+    def test_ids_are_stored_apart(self, folder: Path) -> None:
+        with people(folder, prolific("pid5f3c", study="study77", session="session99")) as (one,):
+            one.whole()
+            label = one.state["participant"]
+        with reading(folder) as reader:
+            (identity,) = reader.identities()
+        assert (identity.participant, identity.platform, identity.person) == (label, "prolific", "pid5f3c")
+        assert (identity.study, identity.session) == ("study77", "session99")
+        for file in folder.glob("study.sqlite*"):
+            assert not any(word in file.read_bytes() for word in (b"pid5f3c", b"study77", b"session99"))
+
+    def test_only_prolific(self, tmp_path: Path) -> None:
+        folder = study(tmp_path, changes={"only_prolific = false": "only_prolific = true"})
+        with people(folder, None, prolific()) as (nobody, one):
+            assert nobody.start().status_code == 403
+            assert one.start().status_code == 200
+
+    def test_a_crash_between_the_two_files_is_mended(self, folder: Path) -> None:
+        with people(folder, prolific()) as (one,):
+            label = one.start().json()["participant"]
+        with Store(folder) as store, store.study:
+            store.study.execute("PRAGMA foreign_keys = ON")
+            store.study.execute("DELETE FROM events")
+            store.study.execute("DELETE FROM participants")
+        with people(folder, prolific(session="v3")) as (again,):
+            assert again.start().json()["participant"] == label
+            assert again.state["seq"] == 1
+        with reading(folder) as reader:
+            assert [one.participant for one in reader.participants()] == [label]
+            assert [one.session for one in reader.identities()] == ["v3"]
+
+
+class TestOnce:
+    def test_what_is_sent_twice_is_stored_once(self, one: Person, folder: Path) -> None:
+        one.start()
+        event = sent(2, "stage", stage="instructions")
+        answers = [one.post(event).json() for _ in range(3)]
+        assert answers == [{"seq": 2, "stage": "practice"}] * 3
+        assert events_of(folder).count(event["event"]) == 1
+
+    def test_feedback_comes_again_with_an_answer_that_is_sent_again(self, one: Person) -> None:
+        one.start()
+        one.do("stage", stage="instructions")
+        one.do("shown", -1)
+        for _ in range(3):
+            one.do("click", -1, **middle(1, 1))
+        event = sent(one.state["seq"] + 1, "answer", -1, cells=[[1, 1]] * 3)
+        assert one.post(event).json() == one.post(event).json()
+        assert one.post(event).json()["feedback"] == {"cells": [[3, 2]]}
+
+    @pytest.mark.parametrize(("seq", "says"), [(1, "another event is stored as number 1"), (4, "does not follow")])
+    def test_another_event_under_a_number_and_gaps_are_refused(self, one: Person, seq: int, says: str) -> None:
+        one.start()
+        one.do("stage", stage="instructions")
+        refused = one.post(sent(seq, "shown", -1))
+        assert refused.status_code == 409
+        assert says in refused.json()["error"]
+        assert refused.json()["seq"] == 2
+
+    def test_the_same_event_under_another_number_is_refused(self, one: Person, folder: Path) -> None:
+        one.start()
+        one.do("stage", stage="instructions")
+        one.do("shown", -1)
+        event = sent(4, "click", -1, **middle(1, 1))
+        assert one.post(event).status_code == 200
+        refused = one.post({**event, "seq": 5})
+        assert refused.status_code == 409
+        assert refused.json() == {"error": "this event is stored as number 4", "seq": 4}
+        assert events_of(folder).count(event["event"]) == 1
+
+    def test_a_queue_is_stored_up_to_what_is_refused(self, one: Person, folder: Path) -> None:
+        one.start()
+        queue = [sent(2, "stage", stage="instructions"), sent(3, "shown", -1), sent(4, "click", -1, **middle(1, 1))]
+        queue += [sent(5, "answer", -1, cells=[[1, 1]]), sent(6, "click", -1, **middle(1, 1))]
+        refused = one.post(*queue)
+        assert refused.status_code == 422
+        assert refused.json() == {"error": "1 of 3 cells are clicked", "seq": 4}
+        assert one.reload()["seq"] == 4
+        assert events_of(folder)[1:] == [event["event"] for event in queue[:3]]
+
+    def test_two_at_once_with_the_same_number(self, folder: Path) -> None:
+        with running(folder) as url, httpx.Client(base_url=url) as client:
+            person = Person(client)
+            person.start()
+            answers: Counter[int] = Counter()
+            gate = threading.Barrier(16)
+
+            def send(_: int) -> int:
+                event = sent(2, "stage", stage="instructions")
+                with httpx.Client(base_url=url, cookies=client.cookies) as own:
+                    gate.wait()
+                    return own.post("/api/events", json={"events": [event]}).status_code
+
+            with ThreadPoolExecutor(16) as pool:
+                answers.update(pool.map(send, range(16)))
+            assert answers == {200: 1, 409: 15}
+        assert len(events_of(folder)) == 2
+
+
+class TestBalance:
+    def balance(self, folder: Path) -> Counter[str]:
+        with reading(folder) as reader:
+            return Counter(one.list for one in reader.participants())
+
+    @pytest.fixture
+    def three(self, tmp_path: Path) -> Path:
+        return study(tmp_path, sports=("a", "b", "c"), images=3, checks=1)
+
+    def test_many_at_once(self, three: Path) -> None:
+        with running(three) as url:
+            gate = threading.Barrier(20)
+
+            def begin(_: int) -> str:
+                with httpx.Client(base_url=url) as client:
+                    gate.wait()
+                    label: str = Person(client).start().json()["participant"]
+                    return label
+
+            with ThreadPoolExecutor(20) as pool:
+                labels = list(pool.map(begin, range(60)))
+        assert len(set(labels)) == 60
+        assert self.balance(three) == {"a": 20, "b": 20, "c": 20}
+
+    def test_who_gives_up_frees_the_place_and_who_finished_keeps_it(self, three: Path) -> None:
+        with people(three, *[None] * 12) as persons:
+            for person in persons[:6]:
+                person.start()
+            with reading(three) as reader:
+                lists = {one.participant: one.list for one in reader.participants()}
+            gone = [person for person in persons[:6] if lists[person.state["participant"]] == "a"]
+            assert len(gone) == 2
+            persons_of_b = [person for person in persons[:6] if lists[person.state["participant"]] == "b"]
+            persons_of_b[0].to_trials()
+            for item in persons_of_b[0].state["trials"]:
+                persons_of_b[0].answer(item)
+        with Store(three) as store, store.study:
+            # An hour ago: both of a, and of b one who finished.
+            for person in (*gone, persons_of_b[0]):
+                store.study.execute(
+                    "UPDATE participants SET seen_at = strftime('%Y-%m-%dT%H:%M:%S.000+00:00', 'now', '-60 minutes') "
+                    "WHERE participant = ?",
+                    (person.state["participant"],),
+                )
+        with people(three, None, None) as persons:
+            for person in persons:
+                person.start()
+        assert self.balance(three) == {"a": 4, "b": 2, "c": 2}
+
+    def test_who_comes_back_holds_a_place_again(self, three: Path) -> None:
+        change(three, {"silent_minutes = 30": "silent_minutes = 0.000001"})
+        with people(three, *[None] * 30) as persons:
+            for person in persons:
+                person.start()
+            # Nobody holds a place: lists are drawn, not balanced.
+            assert self.balance(three) != {"a": 10, "b": 10, "c": 10}
+            label = persons[0].state["participant"]
+            persons[0].to_trials()
+            with reading(three) as reader:
+                back = reader.by_label(label)
+            assert back is not None
+            assert back.seen_at > back.started_at
+
+
+class TestAChangedStudy:
+    def test_is_refused_once_somebody_took_part_and_says_what(self, folder: Path, tmp_path: Path) -> None:
+        change(folder, {"seed = 0": "seed = 1"})
+        with people(folder, None) as (one,):
+            change(folder, {"seed = 1": "seed = 2", "per_image = 3": "per_image = 2"})
+            one.start()
+        with (
+            pytest.raises(OptionError, match=r"changed since somebody took part: seed, clicks\. What"),
+            running(folder),
+        ):
+            pass
+        change(folder, {"seed = 2": "seed = 1", "per_image = 2": "per_image = 3"})
+        changes = {
+            "base = ": "base = 'more' # ",
+            'title = "Spot': 'title = "Find',
+            "silent_minutes = 30": "silent_minutes = 5",
+        }
+        change(folder, changes)
+        with running(folder):
+            assert read_config(folder).title == "Find the Ball"
+
+    @pytest.mark.parametrize(
+        ("before", "after", "part"),
+        [
+            ("explanations = 2", "explanations = 3", "explanations"),
+            ('images = ["1", "2"', 'images = ["2", "1"', "lists"),
+            ("Each photo is divided", "A photo is divided", "texts.instructions"),
+            ("Why do you think so?", "Why?", "texts.explanation"),
+        ],
+    )
+    def test_parts(self, folder: Path, before: str, after: str, part: str) -> None:
+        with people(folder, None) as (one,):
+            one.start()
+        change(folder, {before: after})
+        with pytest.raises(OptionError, match=rf"took part: {part}\. What"), running(folder):
+            pass
+
+    def test_images_and_truth(self, folder: Path) -> None:
+        with people(folder, None) as (one,):
+            one.start()
+        data = folder.parent / "data"
+        scenes = (data / "scenes.jsonl").read_text(encoding="utf-8")
+        (data / "scenes.jsonl").write_text(scenes.replace('"C2"', '"C3"', 1), encoding="utf-8")
+        picture = data / "images/soccer/1.png"
+        picture.write_bytes((data / "images/soccer/2.png").read_bytes())
+        with pytest.raises(OptionError, match=r"took part: the dataset's scenes, the images\. What"), running(folder):
+            pass
+
+
+def test_ids_are_of_this_test(one: Person) -> None:
+    # Guards the helper: an id that is used twice would make tests of idempotency say nothing.
+    made: list[Any] = [new_id() for _ in range(100)]
+    assert len(set(made)) == 100

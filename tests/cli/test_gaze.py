@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spotball_core.gaze.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.stimuli import write_stimuli
+from spotball_core.gaze.trials import together, write_trials
+from tests.cli.process import spotball
+
+DESIGN = [one for one in factorial_design() if one.view == "front" and one.proximity < 3]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gaze")
+    for name, observer in {"heady": Observer("head", noise=0.4, lapse=0.1), "guess": Observer("guess")}.items():
+        write_trials(simulate(observer, DESIGN, prompts=4, respondent=name), folder / f"{name}.csv")
+    write_stimuli(DESIGN, folder / "stimuli.csv")
+    return folder
+
+
+def test_json_to_standard_output_and_a_report_beside_it(folder: Path, tmp_path: Path) -> None:
+    done = spotball(
+        *("gaze", "analyze", folder / "heady.csv", folder / "guess.csv", "--stimuli", folder / "stimuli.csv"),
+        *("--format", "json", "--bootstrap", "50", "--out", tmp_path / "report"),
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert {one["respondent"]: one["type"] for one in said["respondents"]} == {
+        "heady": "head-only",
+        "guess": "gap without head bias",
+    }
+    assert json.loads((tmp_path / "report/report.json").read_text(encoding="utf-8")) == said
+    assert (tmp_path / "report/report.html").is_file()
+    assert "tested heady" in done.stderr
+
+
+@pytest.mark.parametrize(("form", "mark"), [("table", "Table 2: types and tests"), ("markdown", "**Table 2")])
+def test_tables(folder: Path, form: str, mark: str) -> None:
+    done = spotball("gaze", "analyze", folder / "guess.csv", "--format", form, "--bootstrap", "0", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert mark in done.stdout
+    assert done.stdout.rstrip().endswith("boot:0|seed:0")
+    assert done.stderr == ""
+
+
+def test_options_reach_the_analysis(folder: Path, tmp_path: Path) -> None:
+    models = tmp_path / "models.csv"
+    models.write_text("respondent,released,parameters\nheady,2024-01-01,7\n", encoding="utf-8")
+    done = spotball(
+        *("gaze", "analyze", folder / "heady.csv", folder / "guess.csv", "--format", "json", "--bootstrap", "0"),
+        *("--alpha", "0.01", "--multiplicity", "holm", "--hinted", "2, 3", "--models", models, "--people", "guess"),
+        *("--compare", "heady", "guess", "--jobs", "1"),
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert "people:guess|alpha:0.01|multiplicity:holm" in said["signature"]
+    assert said["fleet"]["compared"]["a"] == "heady"
+    assert said["respondents"][0]["checks"]["hint"]["of"].startswith("a hint: prompts 2, 3")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--alpha", "1.5"], "--alpha is above 0 and below 1"),
+        (["--people", "nobody"], "there is no respondent nobody"),
+        (["--stimuli", "none.csv"], "none.csv: file: found nothing there"),
+        (["--hinted", "77"], "none of the prompts 77"),
+    ],
+)
+def test_what_cannot_be_is_one_message_and_status_2(folder: Path, options: list[str], said: str) -> None:
+    done = spotball("gaze", "analyze", folder / "guess.csv", *options)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_folder_that_is_no_report_is_refused_before_the_tests(folder: Path) -> None:
+    done = spotball("gaze", "analyze", folder / "guess.csv", "--out", folder)
+    assert done.returncode == 2
+    assert "neither empty nor an earlier report" in done.stderr
+
+
+def test_a_bad_file_says_where(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_text("stimulus_id,view,proximity,objects,gaze_target,choice\na,front,1,x+y,x,z\n", encoding="utf-8")
+    done = spotball("gaze", "analyze", bad)
+    assert done.returncode == 2
+    assert f"{bad}:2: choice: found 'z', expected one of x, y" in done.stderr
+
+
+def test_power_says_rates_for_each_number_of_trials(folder: Path) -> None:
+    done = spotball(
+        *("gaze", "power", "head", "--stimuli", folder / "stimuli.csv", "--prompts", "1,2", "--simulations", "2"),
+        *("--format", "json", "--jobs", "1", "--lapse", "0.2", "--quiet"),
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert [one["prompts"] for one in said["power"]] == [1, 2]
+    assert said["observer"]["lapse"] == 0.2
+    assert said["power"][1]["tests"]["2.3"]["yes"] == 2
+    assert said["signature"].startswith("spotball-gaze-power|")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["ear"], "no observer ear"), (["eye", "--prompts", "few"], "--prompts"), (["eye", "--alpha", "0"], "--alpha")],
+)
+def test_power_refuses_what_it_cannot_do(arguments: list[str], said: str) -> None:
+    done = spotball("gaze", "power", *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_power_as_a_table(folder: Path) -> None:
+    done = spotball(
+        *("gaze", "power", "guess", "--stimuli", folder / "stimuli.csv", "--prompts", "1", "--simulations", "1"),
+        "--format",
+        "markdown",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "| 2.3 | Is accuracy higher where head and eyes agree? |" in done.stdout
+    assert "simulated observer: cue guess" in done.stdout
+
+
+def test_one_file_may_hold_several_respondents(tmp_path: Path) -> None:
+    both = together([simulate(Observer("guess"), DESIGN[:60], prompts=1, respondent=name) for name in ("x", "y")])
+    write_trials(both, tmp_path / "both.csv")
+    done = spotball("gaze", "analyze", tmp_path / "both.csv", "--bootstrap", "0", "--format", "json", "--quiet")
+    assert [one["respondent"] for one in json.loads(done.stdout)["respondents"]] == ["x", "y"]

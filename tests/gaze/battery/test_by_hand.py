@@ -1,0 +1,347 @@
+"""Each test on trials whose numbers are worked out by hand.
+
+Photos with one trial have no random intercepts: models are logistic regressions, and with as many coefficients as kinds
+of photos they give the kinds' own log odds. Of n photos with a share p, those have the variance 1 / (n p (1 - p)).
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import polars as pl
+import pytest
+from scipy import stats
+
+from spotball_core.gaze.battery.eyes import Pair, coin_flipping, gaze_responsiveness, supported, together
+from spotball_core.gaze.battery.findings import Finding
+from spotball_core.gaze.battery.head_bias import (
+    better_when_congruent,
+    combinations,
+    head_more_often,
+    more_wrong_with_distance,
+    same_choice,
+)
+from spotball_core.gaze.battery.performance import PUBLISHED_TRIALS, performance_gap
+from spotball_core.gaze.battery.scene_effects import proximity_and_view
+from tests.gaze.photos import photo, table
+
+
+def two_sided(z: float) -> float:
+    return float(2 * stats.norm.sf(abs(z)))
+
+
+def is_test_of(found: Finding, estimate: float, se: float) -> None:
+    assert found.estimate == pytest.approx(estimate, abs=1e-5)
+    assert found.numbers["z"] == pytest.approx(estimate / se, abs=1e-4)
+    assert found.p == pytest.approx(two_sided(estimate / se), abs=1e-5)
+    assert found.ci95 == pytest.approx((estimate - 1.95996 * se, estimate + 1.95996 * se), abs=1e-4)
+    assert found.as_asked == (estimate > 0) or not estimate
+
+
+# Test 1 ------------------------------------------------------------------------------------------------------
+
+
+def test_1_against_the_published_people() -> None:
+    # Four photos of two objects, twice each: right 2, 1, 1, 0 times. Accuracy 0.5, people's 0.94. The photos' means
+    # have the sample variance 1/6, so that of their mean is 1/24; people's is 0.94 * 0.06 / 1605.
+    rows = []
+    for number, right in enumerate([2, 1, 1, 0]):
+        rows += photo(0, stimulus_id=str(number), times=right) + photo(1, stimulus_id=str(number), times=2 - right)
+    found = performance_gap(table(rows))
+    is_test_of(found, 0.44, sqrt(1 / 24 + 0.94 * 0.06 / PUBLISHED_TRIALS[2]))
+    assert found.numbers["by_objects"]["2"] == {"respondent": 0.5, "people": 0.94, "weight": 1.0}
+
+
+def test_1_against_people_on_the_same_photos() -> None:
+    # People are right on photos a, b and c and wrong on d, the respondent is right on a alone: differences 0, 1, 1, 0.
+    # Their mean is 0.5, their sample variance 1/3: what both share of a photo's difficulty cancels.
+    mine = table(*(photo(0 if name == "a" else 1, stimulus_id=name) for name in "abcd"))
+    people = table(*(photo(0 if name != "d" else 1, stimulus_id=name, respondent="human") for name in "abcd"))
+    found = performance_gap(mine, people)
+    is_test_of(found, 0.5, sqrt(1 / 3 / 4))
+    assert found.numbers["people"] == "responses"
+
+
+def test_1_weighs_numbers_of_objects_as_the_respondent_met_them() -> None:
+    rows = table(photo(0, times=30), photo(1, n=3, times=10), photo(0, n=4, times=1, head=0))
+    found = performance_gap(rows)
+    assert found.estimate == pytest.approx(0.75 * (0.94 - 1) + 0.25 * (0.88 - 0))
+
+
+def test_1_adds_what_people_differ_by() -> None:
+    # Two people, one always right, the other always wrong, on the same 40 photos: photos do not differ at all.
+    people = [photo(0 if who == "x" else 1, stimulus_id=str(k), participant=who) for who in "xy" for k in range(40)]
+    mine = [photo(k % 2, stimulus_id=str(k)) for k in range(40)]
+    found = performance_gap(table(*mine), table(*people))
+    # Their deviations from 0.5, a half each way, weigh a half: the sum of squares 2 (1/4)^2, times 2 / (2 - 1).
+    mine_alone = 40 * (0.5 / 40) ** 2 * 40 / 39
+    assert found.numbers["se"] == pytest.approx(sqrt(1 / 4 + mine_alone), rel=0.01)
+
+
+# Proximity and View ------------------------------------------------------------------------------------------
+
+
+def share_wrong(wrong: int, right: int, **kind: object) -> list[dict[str, object]]:
+    return photo(1, times=wrong, **kind) + photo(0, times=right, **kind)  # type: ignore[arg-type]
+
+
+def test_proximity_by_hand() -> None:
+    # A quarter of 16 wrong at proximity 1, three quarters at 3: log odds from -ln 3 to ln 3 over two steps.
+    found = proximity_and_view(table(share_wrong(4, 12), share_wrong(12, 4, proximity=3)))
+    is_test_of(found["proximity"], log(3), sqrt(2 / 3) / 2)
+    assert found["proximity"].method == "logistic regression"
+    assert found["view"].verdict is None
+    assert "do not show both" in found["view"].reason
+
+
+def test_proximity_is_beyond_chance() -> None:
+    # In the middle of three objects chance is 2/3 wrong: half of the choices wrong is below it, at all proximities.
+    rows = table(
+        *(share_wrong(8, 8, n=3, gaze=1, proximity=k, head=None) for k in (1, 3)),
+    ).with_columns(choice=pl.when(pl.col("choice") == 1).then(1).otherwise(0))
+    found = proximity_and_view(rows)["proximity"]
+    assert found.estimate == pytest.approx(0, abs=1e-9)
+    model = found.models[0]
+    # The intercept is what is left of the log odds beyond those of chance, ln 2.
+    assert model.coefficients["intercept"].estimate == pytest.approx(log(1) - log(2), abs=1e-6)
+
+
+def test_view_by_hand() -> None:
+    # A quarter of 16 wrong from the front, three quarters from the left, half from the right: the sides' mean log odds
+    # are ln 3 / 2, the front's -ln 3.
+    rows = table(share_wrong(4, 12), share_wrong(12, 4, view="left"), share_wrong(8, 8, view="right"))
+    found = proximity_and_view(rows)["view"]
+    variance = (1 / 3 + 1 / 4) / 4 + 1 / 3
+    is_test_of(found, 1.5 * log(3), sqrt(variance))
+    pairs = {(pair["first"], pair["second"]): pair["estimate"] for pair in found.numbers["pairs"]}
+    assert pairs[("left", "right")] == pytest.approx(log(3), abs=1e-5)
+
+
+def test_view_with_a_side_that_is_no_worse() -> None:
+    found = proximity_and_view(table(share_wrong(8, 8), share_wrong(4, 12, view="left")))["view"]
+    is_test_of(found, -log(3), sqrt(1 / 4 + 1 / 3))
+    assert found.as_asked is False
+
+
+# Test 2.1 ----------------------------------------------------------------------------------------------------
+
+
+def test_2_1_by_hand() -> None:
+    # 24 head and 8 gaze targets: ln 3, with variance 1 / (32 * 3/16). The third object, two objects and the congruent
+    # condition do not count.
+    of_three = {"n": 3, "gaze": 0, "head": 2}
+    rows = table(
+        photo(2, times=24, **of_three),
+        photo(0, times=8, **of_three),
+        photo(1, times=5, **of_three),
+        photo(0, gaze=0, head=1, times=7),
+        photo(0, n=3, gaze=0, head=0, times=7),
+        photo(None, times=2, **of_three),
+    )
+    found = head_more_often(rows)
+    is_test_of(found, log(3), sqrt(1 / 6))
+    assert (found.n_trials, found.n_left_out) == (32, 2)
+    assert found.numbers["share"] == 0.75
+
+
+def test_2_1_at_the_mean_proximity() -> None:
+    # ln 3 at proximity 1 and -ln 3 at 3: nothing in the middle.
+    rows = table(
+        *(
+            photo(2, n=3, gaze=0, head=2, proximity=k, times=head)
+            + photo(0, n=3, gaze=0, head=2, proximity=k, times=16 - head)
+            for k, head in ((1, 12), (3, 4))
+        )
+    )
+    is_test_of(head_more_often(rows), 0.0, sqrt(1 / 3 / 2))
+
+
+# Test 2.2 ----------------------------------------------------------------------------------------------------
+
+
+def scene(choices: str, *, n: int, prompt_id: str = "1", head: int = 0, proximity: int = 1) -> list[dict[str, object]]:
+    """Photos with one head target, the eyes on one object after the other, and what is chosen."""
+    return [
+        row
+        for gaze, choice in enumerate(choices)
+        for row in photo(
+            None if choice == "-" else int(choice), n=n, gaze=gaze, head=head, prompt_id=prompt_id, proximity=proximity
+        )
+    ]
+
+
+def test_2_2_by_hand() -> None:
+    # Three combinations of three: two answered alike, once with the head target. Chance 1/9 each: over it by 8/9, 8/9
+    # and -1/9, in the mean by 5/9, with standard deviation 1/sqrt(3).
+    rows = table(scene("000", n=3), scene("111", n=3, prompt_id="2"), scene("012", n=3, prompt_id="3"))
+    found = same_choice(rows)
+    assert found.estimate == pytest.approx(5 / 9)
+    assert found.numbers["t"] == pytest.approx(5 / 9 / (1 / 3))
+    assert found.p == pytest.approx(stats.t.sf(5 / 3, 2))
+    assert found.numbers["always_head"] == pytest.approx(
+        {"share": 1 / 3, "chance": 1 / 27, **{k: found.numbers["always_head"][k] for k in ("p", "t", "df", "se")}}
+    )
+    # By enumeration: at least two of three alike.
+    p = 1 / 9
+    assert found.numbers["exact_p"] == pytest.approx(3 * p**2 * (1 - p) + p**3)
+
+
+def test_2_2_has_the_chance_of_each_kind() -> None:
+    rows = table(
+        scene("00", n=2),
+        scene("00", n=2, prompt_id="2"),
+        scene("0000", n=4),
+        scene("000", n=4, proximity=2),
+        scene("0-", n=2, proximity=3),
+        scene("0", n=2, proximity=2),
+    )
+    found = combinations(rows).sort("n_objects", "k")
+    assert found["chance_same"].to_list() == [1 / 2, 1 / 2, 1 / 16, 1 / 64]
+    assert found["chance_head"].to_list() == [1 / 4, 1 / 4, 1 / 64, 1 / 256]
+    test = same_choice(rows)
+    assert test.estimate == pytest.approx(1 - (1 / 2 + 1 / 2 + 1 / 16 + 1 / 64) / 4)
+    assert test.n_left_out == 1
+    # Places 0 alone were chosen among four: with such habits all is alike by chance.
+    assert test.numbers["chance_of_habits"] == pytest.approx(1)
+
+
+def test_2_2_by_enumerating_all_answers() -> None:
+    import itertools
+
+    for n, k in ((2, 2), (3, 2), (3, 3), (4, 3)):
+        answers = list(itertools.product("0123"[:n], repeat=k))
+        rows = [scene("".join(answer), n=n, prompt_id=str(place)) for place, answer in enumerate(answers)]
+        found = combinations(table(*rows))
+        assert found["same"].mean() == pytest.approx(found["chance_same"][0])
+        assert found["all_head"].mean() == pytest.approx(found["chance_head"][0])
+
+
+# Test 2.3 ----------------------------------------------------------------------------------------------------
+
+
+def test_2_3_by_hand() -> None:
+    # 12 of 16 right where head and eyes agree, 4 of 16 where they do not: 2 ln 3, with variance 2/3.
+    rows = table(
+        share_wrong(4, 12, gaze=0, head=0),
+        share_wrong(12, 4, gaze=0, head=1),
+    )
+    is_test_of(better_when_congruent(rows), 2 * log(3), sqrt(2 / 3))
+
+
+def test_2_3_counts_an_unmatched_choice_as_wrong() -> None:
+    rows = table(
+        photo(0, gaze=0, head=0, times=8),
+        photo(None, gaze=0, head=0, times=8),
+        share_wrong(4, 12, gaze=0, head=1),
+    )
+    found = better_when_congruent(rows)
+    is_test_of(found, -log(3), sqrt(1 / 4 + 1 / 3))
+    assert found.numbers["accuracy"] == {"congruent": 0.5, "incongruent": 0.75}
+
+
+# Tests 2.4 and 3 ---------------------------------------------------------------------------------------------
+
+
+def test_2_4_by_hand() -> None:
+    # With two objects: a quarter of 16 wrong where the eyes are at the head target, three quarters one step away.
+    rows = table(share_wrong(4, 12, gaze=0, head=0), share_wrong(12, 4, gaze=0, head=1))
+    is_test_of(more_wrong_with_distance(rows), 2 * log(3), sqrt(2 / 3))
+
+
+def test_2_4_with_three_objects() -> None:
+    # The gaze target is at an end, so that wrongness is of two steps: 8 trials of 2 steps with 4 steps wrong, and with
+    # 12 steps wrong, at the distances 0 and 2.
+    def kind(head: int, choices: list[int]) -> list[dict[str, object]]:
+        return [row for choice in choices for row in photo(choice, n=3, gaze=0, head=head)]
+
+    rows = table(kind(0, [0, 0, 0, 0, 1, 1, 1, 1]), kind(2, [2, 2, 2, 2, 1, 1, 1, 1]))
+    is_test_of(more_wrong_with_distance(rows), log(3), sqrt(2 / 3) / 2)
+
+
+def test_3_by_hand() -> None:
+    # The head target is the second of two; chosen by 12 of 16 where the eyes are on it, by 4 of 16 where they are not.
+    rows = table(
+        photo(1, gaze=1, head=1, times=12),
+        photo(0, gaze=1, head=1, times=4),
+        photo(1, gaze=0, head=1, times=4),
+        photo(0, gaze=0, head=1, times=12),
+    )
+    is_test_of(gaze_responsiveness(rows), 2 * log(3), sqrt(2 / 3))
+
+
+def test_3_of_who_never_leaves_the_head() -> None:
+    rows = table(photo(1, gaze=1, head=1, times=16), photo(1, gaze=0, head=1, times=16))
+    found = gaze_responsiveness(rows)
+    assert (found.method, found.estimate, found.p) == ("t-test", pytest.approx(0), 1.0)
+    assert "all answers are the same" in found.reason
+
+
+# Test 4 ------------------------------------------------------------------------------------------------------
+
+
+def heads(*shares: int) -> pl.DataFrame:
+    """The head at the left of three objects: of 32 photos at each distance of the eyes, so many choose its target."""
+    return table(
+        *(
+            photo(0, n=3, gaze=gaze, head=0, times=head) + photo(2, n=3, gaze=gaze, head=0, times=32 - head)
+            for gaze, head in enumerate(shares)
+        )
+    )
+
+
+def test_4_of_a_coin() -> None:
+    # ln 3 at the distance 0, -ln 3 at 1 and 2: both drops are 2 ln 3 with variance 1/3, z = 3.8.
+    found = coin_flipping(heads(24, 8, 8))
+    assert (found.verdict, found.supports) == (True, "eye-head ambivalent")
+    pairs = {(pair["near"], pair["far"]): pair for pair in found.numbers["by_objects"]["3"]["pairs"]}
+    p = two_sided(2 * log(3) / sqrt(1 / 3))
+    assert pairs[0, 1]["drop"] == pytest.approx(2 * log(3), abs=1e-5)
+    # Holm's method: the smallest of three times 3, and the next no smaller.
+    assert [pairs[key]["p_adjusted"] for key in ((0, 1), (0, 2), (1, 2))] == pytest.approx(
+        [3 * p, 3 * p, 1.0], rel=1e-4
+    )
+
+
+def test_4_of_a_decline() -> None:
+    # ln 3, 0, -ln 3: neighbors differ by ln 3 with variance 1/6 + 1/8, z = 2.03, p = 0.042, adjusted 0.084.
+    found = coin_flipping(heads(24, 16, 8))
+    assert (found.verdict, found.supports) == (False, "head-dominant")
+    pairs = {(pair["near"], pair["far"]): pair["p_adjusted"] for pair in found.numbers["by_objects"]["3"]["pairs"]}
+    step = two_sided(log(3) / sqrt(1 / 6 + 1 / 8))
+    assert pairs[0, 1] == pytest.approx(2 * step, abs=1e-4)
+    assert pairs[0, 2] == pytest.approx(3 * two_sided(2 * log(3) / sqrt(1 / 3)), rel=1e-3)
+
+
+def test_4_where_nothing_declines() -> None:
+    found = coin_flipping(heads(20, 20, 20))
+    assert (found.verdict, found.supports) == (False, "neither")
+
+
+def test_4_rules() -> None:
+    drops = {"all": [Pair(4, 0, k, 1.0, 0.001) for k in (1, 2, 3)]}
+    level = [Pair(4, a, b, 0.0, 0.9) for a, b in ((1, 2), (1, 3), (2, 3))]
+    assert supported([*drops["all"], *level], 0.05) == "eye-head ambivalent"
+    later = [Pair(4, 1, 2, 0.0, 0.9), Pair(4, 1, 3, 0.5, 0.01), Pair(4, 2, 3, 0.5, 0.2)]
+    assert supported([*drops["all"], *later], 0.05) == "head-dominant"
+    rises = [Pair(4, 1, 2, -0.5, 0.01), Pair(4, 1, 3, 0.5, 0.01), Pair(4, 2, 3, 0.5, 0.2)]
+    assert supported([*drops["all"], *rises], 0.05) == "neither"
+    assert supported([Pair(3, 0, 1, 0.1, 0.9), Pair(3, 0, 2, 0.1, 0.9), Pair(3, 1, 2, 0.0, 1.0)], 0.05) == "neither"
+    assert together(["neither", "neither"]) == "neither"
+    assert together(["neither", "eye-head ambivalent"]) == "eye-head ambivalent"
+
+
+def test_tests_without_their_trials_have_no_answer() -> None:
+    natural = table(photo(0, times=8))
+    for found in (
+        head_more_often(natural),
+        same_choice(natural),
+        better_when_congruent(natural),
+        more_wrong_with_distance(natural),
+        gaze_responsiveness(natural),
+        coin_flipping(natural),
+        performance_gap(table(photo(0, head=0, times=8))),
+        performance_gap(table(photo(0, n=7, times=8))),
+    ):
+        assert found.verdict is None
+        assert found.reason
+        assert found.model_dump()["verdict"] is None

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from spotball_core.gaze.battery.findings import QUESTIONS, Finding, Key
+from spotball_core.gaze.battery.types import TABLE, TYPES, head_bias, table_markdown, type_of
+
+ALL = (True, False, None)
+
+
+def plain(gap: bool | None, subtests: tuple[bool | None, ...], responsive: bool | None, supports: str | None) -> str:
+    """The paper's tree (its figures 2 and 3) in so many words; no answer where one is needed leads to unclear."""
+    if gap is None:
+        return "unclear"
+    if not gap:
+        return "human-level"
+    if subtests.count(True) < 3:
+        return "unclear" if subtests.count(True) + subtests.count(None) >= 3 else "gap without head bias"
+    if responsive is None:
+        return "unclear"
+    if not responsive:
+        return "head-only"
+    if supports == "head-dominant":
+        return "head-dominant"
+    return "eye-head ambivalent" if supports == "eye-head ambivalent" else "unclear"
+
+
+def found(verdict: bool | None, key: Key, supports: str | None = None) -> Finding:
+    return Finding(verdict=verdict, question=QUESTIONS[key], says="", supports=supports)  # type: ignore[arg-type]
+
+
+def test_the_table_is_the_papers_tree_for_all_verdicts() -> None:
+    seen = set()
+    for gap, a, b, c, d, responsive in itertools.product(ALL, repeat=6):
+        for supports in ("head-dominant", "eye-head ambivalent", "neither", None):
+            findings: dict[Key, Finding] = {
+                "1": found(gap, "1"),
+                "2.1": found(a, "2.1"),
+                "2.2": found(b, "2.2"),
+                "2.3": found(c, "2.3"),
+                "2.4": found(d, "2.4"),
+                "3": found(responsive, "3"),
+                "4": found(supports == "eye-head ambivalent" if supports else None, "4", supports),
+            }
+            expected = plain(gap, (a, b, c, d), responsive, supports)
+            assert type_of(findings.__getitem__) == expected
+            seen.add(expected)
+    assert seen == set(TYPES)
+
+
+def test_no_two_rows_fit_the_same() -> None:
+    facts = [ALL[:2], ALL[:2], ALL[:2], ("head-dominant", "eye-head ambivalent", "neither")]
+    for fact in itertools.product(*facts):
+        fits = [
+            rule.type
+            for rule in TABLE
+            if all(
+                wanted in (None, one)
+                for wanted, one in zip((rule.gap, rule.bias, rule.responsive, rule.supports), fact, strict=True)
+            )
+        ]
+        assert len(fits) == 1
+
+
+@pytest.mark.parametrize(
+    ("paper", "verdicts", "expected"),
+    [
+        # Rows of the paper's Table 2, with all of its models positive in Tests 1, 2.2, 2.3 and 2.4.
+        ("GazeLLE", (True, False, "neither"), "head-only"),
+        ("Moondream2", (True, True, "head-dominant"), "head-dominant"),
+        ("GPT-5.2", (True, False, "neither"), "head-only"),
+        ("GPT-4o", (False, True, "head-dominant"), "head-dominant"),
+        ("Qwen3-VL-30B", (True, False, "neither"), "head-only"),
+        ("GLM-4.6V-Flash", (False, True, "neither"), "unclear"),
+        ("InternLM", (False, True, "head-dominant"), "head-dominant"),
+    ],
+)
+def test_the_papers_models_get_the_papers_types(paper: str, verdicts: tuple[bool, bool, str], expected: str) -> None:
+    first, responsive, supports = verdicts
+    findings: dict[Key, Finding] = {key: found(True, key) for key in ("1", "2.2", "2.3", "2.4")}  # type: ignore[misc]
+    findings |= {"2.1": found(first, "2.1"), "3": found(responsive, "3"), "4": found(False, "4", supports)}
+    assert type_of(findings.__getitem__) == expected
+
+
+def test_a_bias_needs_three_of_four() -> None:
+    assert head_bias({"2.1": True, "2.2": True, "2.3": False, "2.4": False}.get) is False
+    assert head_bias(lambda _: None) is None
+
+
+def test_no_more_tests_are_asked_for_than_decide() -> None:
+    findings = {key: found(False, key) for key in QUESTIONS}
+    asked: list[str] = []
+
+    def answer(key: Key) -> Finding:
+        asked.append(key)
+        return findings[key]
+
+    assert type_of(answer) == "human-level"
+    assert asked == ["1"]
+    findings["1"] = found(True, "1")
+    asked.clear()
+    assert type_of(answer) == "gap without head bias"
+    assert asked == ["1", "2.1", "2.2"]
+    findings |= {key: found(True, key) for key in ("2.1", "2.2", "2.3")}  # type: ignore[misc]
+    asked.clear()
+    assert type_of(answer) == "head-only"
+    assert asked == ["1", "2.1", "2.2", "2.3", "3"]
+
+
+def test_the_documentations_table_has_a_line_a_rule() -> None:
+    lines = table_markdown().splitlines()
+    assert len(lines) == 2 + len(TABLE)
+    assert lines[2].endswith("| **human-level** |")

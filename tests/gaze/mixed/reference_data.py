@@ -1,0 +1,268 @@
+"""Synthetic data that our fits and lme4's glmer are compared on: `python -m tests.gaze.mixed.reference_data FOLDER`.
+
+Then `Rscript tests/gaze/mixed/reference.R FOLDER tests/gaze/mixed/reference.json` fits it. Only uniform numbers are
+drawn, since NumPy may change how it draws others; each table's digest is kept with what R found in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.special import expit, logit, ndtri
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table to fit, and the model to fit to it."""
+
+    table: pl.DataFrame
+    terms: tuple[str, ...]
+    groups: tuple[str, ...]
+    weights: bool = False
+    offset: bool = False
+    means: tuple[str, ...] = ()
+    """The factors whose estimated marginal means are compared."""
+    at: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Values of covariates among them."""
+    slope: str | None = None
+    slope_by: str | None = None
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.table.write_csv().encode()).hexdigest()
+
+
+VIEWS = np.array(["front", "left", "right"])
+
+
+def _normal(draw: np.random.Generator, size: int, sd: float) -> Array:
+    return np.asarray(sd * ndtri(draw.random(size)))
+
+
+def _crossed(
+    draw: np.random.Generator, *, stimuli: int, prompts: int, sds: tuple[float, float, float], keep: float = 1.0
+) -> tuple[pl.DataFrame, Array]:
+    """Stimuli with a view, a proximity and a distance, each with every prompt; and what their random effects add."""
+    objects = np.arange(stimuli) * 13 // stimuli
+    view, proximity, distance = (np.floor(3 * draw.random(stimuli)).astype(int) for _ in range(3))
+    effects = [_normal(draw, size, sd) for size, sd in zip((stimuli, prompts, 13), sds, strict=True)]
+    stimulus, prompt = (index.ravel() for index in np.mgrid[:stimuli, :prompts])
+    kept = draw.random(stimulus.size) < keep
+    stimulus, prompt = stimulus[kept], prompt[kept]
+    table = pl.DataFrame(
+        {
+            "stimulus": [f"s{i}" for i in stimulus],
+            "prompt": [f"p{i}" for i in prompt],
+            "objects": [f"o{i}" for i in objects[stimulus]],
+            "view": VIEWS[view[stimulus]],
+            "proximity": proximity[stimulus] + 1.0,
+            "distance": distance[stimulus].astype(float),
+        }
+    )
+    return table, effects[0][stimulus] + effects[1][prompt] + effects[2][objects[stimulus]]
+
+
+def _answers(draw: np.random.Generator, table: pl.DataFrame, eta: Array) -> pl.DataFrame:
+    return table.with_columns(y=pl.Series((draw.random(eta.size) < expit(eta)).astype(float)))
+
+
+def _shares(draw: np.random.Generator, table: pl.DataFrame, eta: Array, trials: NDArray[np.int64]) -> pl.DataFrame:
+    successes = (draw.random((eta.size, trials.max())) < expit(eta)[:, None]) & (
+        np.arange(trials.max()) < trials[:, None]
+    )
+    return table.with_columns(y=pl.Series(successes.sum(axis=1) / trials), trials=pl.Series(trials.astype(float)))
+
+
+def _column(table: pl.DataFrame, name: str) -> Array:
+    return table[name].to_numpy()
+
+
+def _one() -> Case:
+    draw = np.random.default_rng(1)
+    table, effects = _crossed(draw, stimuli=60, prompts=12, sds=(1.0, 0.0, 0.0))
+    x = pl.Series(draw.random(len(table)) - 0.5)
+    eta = -0.4 + 0.8 * x.to_numpy() + effects
+    return Case(_answers(draw, table.with_columns(x=x), eta), ("x",), ("stimulus",), slope="x")
+
+
+def _two() -> Case:
+    draw = np.random.default_rng(2)
+    table, effects = _crossed(draw, stimuli=120, prompts=16, sds=(0.9, 0.4, 0.0))
+    eta = -0.3 - 0.3 * _column(table, "proximity") + 0.7 * (_column(table, "view") == "front") + effects
+    return Case(
+        _answers(draw, table, eta), ("proximity", "view"), ("stimulus", "prompt"), means=("view",), slope="proximity"
+    )
+
+
+def _three() -> Case:
+    draw = np.random.default_rng(3)
+    table, effects = _crossed(draw, stimuli=200, prompts=16, sds=(0.8, 0.3, 0.5))
+    eta = 0.2 - 0.4 * _column(table, "proximity") + effects
+    return Case(_answers(draw, table, eta), ("proximity",), ("stimulus", "prompt", "objects"), slope="proximity")
+
+
+def _nearly_singular() -> Case:
+    draw = np.random.default_rng(36)
+    table, effects = _crossed(draw, stimuli=150, prompts=16, sds=(0.7, 0.08, 0.0))
+    eta = 0.5 - 0.3 * _column(table, "proximity") + effects
+    return Case(_answers(draw, table, eta), ("proximity",), ("stimulus", "prompt"))
+
+
+def _singular() -> Case:
+    draw = np.random.default_rng(5)
+    table, effects = _crossed(draw, stimuli=130, prompts=16, sds=(0.8, 0.0, 0.0))
+    eta = 0.5 - 0.3 * _column(table, "proximity") + effects
+    return Case(_answers(draw, table, eta), ("proximity",), ("stimulus", "prompt", "objects"))
+
+
+def _wide() -> Case:
+    """Stimuli that nearly decide the answer."""
+    draw = np.random.default_rng(7)
+    table, effects = _crossed(draw, stimuli=150, prompts=16, sds=(3.0, 0.3, 0.0))
+    eta = 0.3 + 0.4 * _column(table, "distance") + effects
+    return Case(_answers(draw, table, eta), ("distance",), ("stimulus", "prompt"))
+
+
+def _weights() -> Case:
+    draw = np.random.default_rng(8)
+    table, effects = _crossed(draw, stimuli=110, prompts=8, sds=(0.7, 0.3, 0.0), keep=0.8)
+    trials = 1 + np.floor(3 * draw.random(len(table))).astype(np.int64)
+    eta = -0.2 + 0.5 * (_column(table, "view") == "left") - 0.2 * _column(table, "proximity") + effects
+    return Case(
+        _shares(draw, table, eta, trials),
+        ("view", "proximity"),
+        ("stimulus", "prompt"),
+        weights=True,
+        means=("view", "proximity"),
+        at={"proximity": (1.0, 2.0, 3.0)},
+    )
+
+
+def _offset() -> Case:
+    draw = np.random.default_rng(9)
+    table, effects = _crossed(draw, stimuli=140, prompts=8, sds=(0.6, 0.4, 0.0))
+    trials = 1 + np.floor(3 * draw.random(len(table))).astype(np.int64)
+    offset = np.round(logit(0.2 + 0.5 * draw.random(len(table))), 6)
+    eta = offset + 0.2 + 0.3 * _column(table, "distance") + effects
+    shares = _shares(draw, table, eta, trials).with_columns(chance=pl.Series(offset))
+    return Case(
+        shares,
+        ("distance", "view"),
+        ("stimulus", "prompt"),
+        weights=True,
+        offset=True,
+        means=("view",),
+    )
+
+
+def _interaction() -> Case:
+    draw = np.random.default_rng(10)
+    table, effects = _crossed(draw, stimuli=160, prompts=10, sds=(0.8, 0.3, 0.0), keep=0.7)
+    view, proximity, distance = (_column(table, name) for name in ("view", "proximity", "distance"))
+    eta = 0.3 * distance + (view == "front") * (0.5 - 0.6 * distance) - 0.3 * proximity + effects
+    return Case(
+        _answers(draw, table, eta),
+        ("view*distance", "distance*proximity"),
+        ("stimulus", "prompt"),
+        means=("view",),
+        slope="distance",
+        slope_by="view",
+    )
+
+
+def _no_interaction() -> Case:
+    case = _interaction()
+    return Case(case.table, ("view", "distance", "proximity"), case.groups)
+
+
+def _categories() -> Case:
+    draw = np.random.default_rng(11)
+    table, effects = _crossed(draw, stimuli=180, prompts=16, sds=(1.1, 0.3, 0.0))
+    eta = np.array([0.8, 0.1, 0.0])[_column(table, "distance").astype(int)] + effects
+    return Case(_answers(draw, table, eta), ("C(distance)", "proximity"), ("stimulus", "prompt"), means=("distance",))
+
+
+def _main() -> Case:
+    """As many trials as the main study has, right or wrong."""
+    draw = np.random.default_rng(12)
+    table, effects = _crossed(draw, stimuli=1360, prompts=16, sds=(1.0, 0.25, 0.0))
+    view, proximity = _column(table, "view"), _column(table, "proximity")
+    eta = -0.5 - 0.25 * (proximity - 2) + 0.4 * (view == "front") + effects
+    return Case(
+        _answers(draw, table, eta),
+        ("view*proximity",),
+        ("stimulus", "prompt"),
+        means=("view",),
+        slope="proximity",
+        slope_by="view",
+    )
+
+
+def _main_shares() -> Case:
+    """As many trials as the main study has, with shares, an offset and three groups."""
+    draw = np.random.default_rng(13)
+    table, effects = _crossed(draw, stimuli=1360, prompts=16, sds=(0.8, 0.2, 0.3))
+    trials = 1 + np.floor(3 * draw.random(1360)).astype(np.int64).repeat(16)
+    offset = np.round(logit(0.3 + 0.4 * draw.random(1360)), 6).repeat(16)
+    distance, proximity = _column(table, "distance"), _column(table, "proximity")
+    eta = offset - 0.2 + 0.2 * distance + 0.15 * proximity - 0.1 * distance * proximity + effects
+    shares = _shares(draw, table, eta, trials).with_columns(chance=pl.Series(offset))
+    return Case(shares, ("distance*proximity", "view"), ("stimulus", "prompt", "objects"), weights=True, offset=True)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "one group": _one,
+    "two groups": _two,
+    "three groups": _three,
+    "nearly singular": _nearly_singular,
+    "singular": _singular,
+    "wide": _wide,
+    "weights": _weights,
+    "offset": _offset,
+    "interaction": _interaction,
+    "no interaction": _no_interaction,
+    "categories": _categories,
+    "main study": _main,
+    "main study, shares": _main_shares,
+}
+
+
+def _formula(case: Case) -> str:
+    terms = [term.replace("C(", "factor(").replace("*", " * ") for term in case.terms]
+    groups = [f"(1 | {group})" for group in case.groups]
+    return "y ~ " + " + ".join(terms + groups + ["offset(chance)"] * case.offset)
+
+
+def write(folder: Path) -> None:
+    """Write each case's table, and what R is to fit to it."""
+    cases = []
+    for name, make in CASES.items():
+        case = make()
+        case.table.write_csv(folder / f"{name}.csv")
+        cases.append(
+            {
+                "name": name,
+                "digest": case.digest,
+                "formula": _formula(case),
+                "weights": case.weights,
+                "means": case.means,
+                "at": case.at,
+                "slope": case.slope,
+                "slope_by": case.slope_by,
+            }
+        )
+    (folder / "cases.json").write_text(json.dumps(cases, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

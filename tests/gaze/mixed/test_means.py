@@ -1,0 +1,191 @@
+"""Marginal means, contrasts and slopes, against loops over the grid."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit
+from scipy.stats import norm, tukey_hsd
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.mixed import Fit, MarginalMeans, design, fit, marginal_means, pairwise, slopes
+from spotball_core.stats.permutation import holm
+from tests.gaze.mixed.plain import Array
+
+VIEWS = ("front", "left", "right")
+
+
+@pytest.fixture(scope="module")
+def found() -> Fit:
+    """A fit to synthetic answers in which all variables matter."""
+    draw = np.random.default_rng(4)
+    n = 600
+    stimulus = draw.integers(40, size=n)
+    table = pl.DataFrame(
+        {
+            "view": np.array(VIEWS)[draw.integers(3, size=n)],
+            "hint": draw.random(n) < 0.3,
+            "proximity": draw.integers(1, 4, n),
+            "distance": draw.integers(0, 3, n).astype(float),
+            "age": draw.normal(size=n),
+        }
+    )
+    offset = draw.normal(size=n) / 3
+    eta = offset + 0.3 * table["proximity"].to_numpy() - 0.5 * (table["view"] == "left").to_numpy()
+    y = draw.random(n) < expit(eta + draw.normal(size=40)[stimulus])
+    terms = ["view*proximity*distance", "hint", "age"]
+    return fit(y, design(table, terms), {"stimulus": stimulus}, offset=offset)
+
+
+def row(found: Fit, view: str, hint: bool, proximity: float, distance: float) -> Array:
+    """A grid's row, by hand; age is at its mean."""
+    age = found.design.variables["age"].mean
+    left, right = float(view == "left"), float(view == "right")
+    by_name = {
+        "intercept": 1.0,
+        "view[left]": left,
+        "view[right]": right,
+        "proximity": proximity,
+        "distance": distance,
+        "hint[True]": float(hint),
+        "age": age,
+        "view[left]:proximity": left * proximity,
+        "view[right]:proximity": right * proximity,
+        "view[left]:distance": left * distance,
+        "view[right]:distance": right * distance,
+        "proximity:distance": proximity * distance,
+        "view[left]:proximity:distance": left * proximity * distance,
+        "view[right]:proximity:distance": right * proximity * distance,
+    }
+    return np.array([by_name[name] for name in found.design.names])
+
+
+def means_of(found: Fit) -> tuple[float, float]:
+    return found.design.variables["proximity"].mean, found.design.variables["distance"].mean
+
+
+def test_means_of_a_factor(found: Fit) -> None:
+    means = marginal_means(found, ["view"])
+    proximity, distance = means_of(found)
+    for i, view in enumerate(VIEWS):
+        contrast = np.mean([row(found, view, hint, proximity, distance) for hint in (False, True)], axis=0)
+        estimate = contrast @ found.coefficients + np.mean(found.data.offset)
+        se = np.sqrt(contrast @ found.covariance @ contrast)
+        assert means.table["view"][i] == view
+        assert means.table["estimate"][i] == pytest.approx(estimate)
+        assert means.table["se"][i] == pytest.approx(se)
+        assert means.table["low"][i] == pytest.approx(estimate - 1.959964 * se)
+        assert means.table["response_high"][i] == pytest.approx(expit(estimate + 1.959964 * se))
+        assert means.table["response"][i] == pytest.approx(expit(estimate))
+
+
+def test_means_of_a_factor_and_a_number(found: Fit) -> None:
+    means = marginal_means(found, ["proximity", "view"], offset=0.0, level=0.9)
+    _, distance = means_of(found)
+    expected = []
+    for proximity, view in itertools.product((1.0, 2.0, 3.0), VIEWS):
+        parts = [row(found, view, hint, proximity, distance) @ found.coefficients for hint in (False, True)]
+        expected.append((proximity, view, sum(parts) / 2))
+    assert means.table.select("proximity", "view").rows() == [each[:2] for each in expected]
+    np.testing.assert_allclose(means.table["estimate"], [each[2] for each in expected])
+    assert means.labels[:2] == ("1, front", "1, left")
+    reach = means.table["high"] - means.table["estimate"]
+    np.testing.assert_allclose(reach, norm.ppf(0.95) * means.table["se"])
+
+
+def test_values_that_are_asked_for(found: Fit) -> None:
+    means = marginal_means(found, ["age", "view"], at={"age": [0.0, 1.0], "proximity": [2.0]}, offset=0.0)
+    assert means.table["age"].to_list() == [0.0] * 3 + [1.0] * 3
+    rise = means.table["estimate"][3] - means.table["estimate"][0]
+    assert rise == pytest.approx(found.coefficient("age"))
+
+
+def test_the_grand_mean(found: Fit) -> None:
+    means = marginal_means(found)
+    by_view = marginal_means(found, ["view"]).table["estimate"]
+    assert means.table.columns[0] == "estimate"
+    assert means.table["estimate"].to_list() == [pytest.approx(by_view.mean())]
+    assert means.labels == ("all",)
+
+
+def test_differences(found: Fit) -> None:
+    means = marginal_means(found, ["view"])
+    differences = pairwise(means, adjust="none")
+    assert differences.select("first", "second").rows() == list(itertools.combinations(VIEWS, 2))
+    for i, (a, b) in enumerate(itertools.combinations(range(3), 2)):
+        estimate = means.table["estimate"][a] - means.table["estimate"][b]
+        se = np.sqrt(means.covariance[a, a] + means.covariance[b, b] - 2 * means.covariance[a, b])
+        assert differences["estimate"][i] == pytest.approx(estimate)
+        assert differences["se"][i] == pytest.approx(se)
+        assert differences["p"][i] == pytest.approx(2 * norm.sf(abs(estimate / se)))
+        assert differences["low"][i] == pytest.approx(estimate - 1.959964 * se)
+    assert differences["p_adjusted"].equals(differences["p"].rename("p_adjusted"))
+    assert pairwise(means)["p_adjusted"].to_list() == pytest.approx(holm(differences["p"].to_list()))
+
+
+def test_tukeys_adjustment_is_that_of_tukeys_test() -> None:
+    """Means with one variance and no covariance, of samples so large that t is normal, are what Tukey's test is of."""
+    draw = np.random.default_rng(0)
+    n = 20_000
+    samples = [draw.normal(shift, size=n) for shift in (0.0, 0.02, 0.03)]
+    expected = tukey_hsd(*samples)
+    found = _means_of_samples(samples)
+    adjusted = pairwise(found, adjust="tukey")
+    for i, (a, b) in enumerate(itertools.combinations(range(3), 2)):
+        assert adjusted["p_adjusted"][i] == pytest.approx(expected.pvalue[a, b], abs=2e-4)
+        assert adjusted["low"][i] == pytest.approx(expected.confidence_interval().low[a, b], abs=2e-4)
+
+
+def _means_of_samples(samples: list[Array]) -> MarginalMeans:
+    pooled = np.mean([np.var(sample, ddof=1) for sample in samples])
+    table = pl.DataFrame({"sample": ["a", "b", "c"], "estimate": [float(np.mean(sample)) for sample in samples]})
+    return MarginalMeans(table, ("sample",), np.eye(3) * pooled / len(samples[0]))
+
+
+def test_slopes(found: Fit) -> None:
+    _, distance = means_of(found)
+    by_view = slopes(found, "proximity", ["view"])
+    for i, view in enumerate(VIEWS):
+        contrast = row(found, view, False, 1.0, distance) - row(found, view, False, 0.0, distance)
+        se = np.sqrt(contrast @ found.covariance @ contrast)
+        assert by_view["view"][i] == view
+        assert by_view["estimate"][i] == pytest.approx(contrast @ found.coefficients)
+        assert by_view["se"][i] == pytest.approx(se)
+        assert by_view["p"][i] == pytest.approx(2 * norm.sf(abs(by_view["estimate"][i] / se)))
+    overall = slopes(found, "proximity")
+    assert overall["estimate"].to_list() == [pytest.approx(by_view["estimate"].mean())]
+    there = slopes(found, "proximity", ["distance"], at={"distance": [0.0]})
+    assert there["estimate"][0] == pytest.approx(
+        found.coefficient("proximity")
+        + (found.coefficient("view[left]:proximity") + found.coefficient("view[right]:proximity")) / 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("by", "at", "said"),
+    [
+        (["angle"], {}, "the design has no angle, only view, proximity, distance, hint, age"),
+        (["age"], {}, "age has 600 values; say with `at` which are asked for"),
+        (["view"], {"view": [1.0]}, "`at` gives numbers their values, several only to those in `by`: view"),
+        (["view"], {"age": [1.0, 2.0]}, "several only to those in `by`: age"),
+        (["view"], {"age": []}, "`at` gives numbers their values"),
+    ],
+)
+def test_grids_that_cannot_be_made(found: Fit, by: list[str], at: dict[str, list[float]], said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        marginal_means(found, by, at=at)
+
+
+def test_what_has_no_slope_and_no_contrast(found: Fit) -> None:
+    for variable in ("view", "angle"):
+        with pytest.raises(OptionError, match="is no number in the design"):
+            slopes(found, variable)
+    with pytest.raises(OptionError, match="stands in `by`"):
+        slopes(found, "proximity", ["proximity"])
+    with pytest.raises(OptionError, match="no two means to compare"):
+        pairwise(marginal_means(found))
+    with pytest.raises(OptionError, match="adjust is holm, tukey or none, not scheffe"):
+        pairwise(marginal_means(found, ["view"]), adjust="scheffe")  # type: ignore[arg-type]

@@ -1,0 +1,73 @@
+"""Two clusters among random intercepts are seen, and are not seen where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.mixed import Bimodality, bimodal, design, fit
+from tests.gaze.mixed.plain import Array
+
+Shape = Callable[[np.random.Generator, int], Array]
+
+ONE: dict[str, Shape] = {
+    "narrow": lambda draw, n: 0.5 * draw.normal(size=n),
+    "wide": lambda draw, n: 3 * draw.normal(size=n),
+    "uniform": lambda draw, n: draw.uniform(-2, 2, n),
+    "skewed": lambda draw, n: draw.exponential(1.2, n) - 1.2,
+    "heavy tails": lambda draw, n: draw.standard_t(3, n),
+}
+TWO: dict[str, Shape] = {
+    "near": lambda draw, n: np.where(draw.random(n) < 0.5, 2.5, -2.5) + draw.normal(size=n),
+    "far": lambda draw, n: np.where(draw.random(n) < 0.4, 4.0, -4.0) + draw.normal(size=n),
+    "decided": lambda draw, n: np.where(draw.random(n) < 0.5, 40.0, -40.0),
+}
+
+
+def looked_at(shape: Shape, seed: int, *, stimuli: int = 400, answers: int = 16) -> Bimodality:
+    draw = np.random.default_rng(seed)
+    stimulus, prompt = (index.ravel() for index in np.mgrid[:stimuli, :answers])
+    x = draw.integers(1, 4, stimuli)[stimulus]
+    eta = 0.3 - 0.2 * x + shape(draw, stimuli)[stimulus] + 0.2 * draw.normal(size=answers)[prompt]
+    y = (draw.random(eta.size) < expit(eta)).astype(float)
+    return bimodal(fit(y, design(pl.DataFrame({"x": x}), ["x"]), {"stimulus": stimulus, "prompt": prompt}), "stimulus")
+
+
+@pytest.mark.parametrize("shape", ONE)
+def test_one_cluster(shape: str) -> None:
+    assert not any(looked_at(ONE[shape], seed).bimodal for seed in range(4))
+
+
+@pytest.mark.parametrize("shape", TWO)
+def test_two_clusters(shape: str) -> None:
+    assert all(looked_at(TWO[shape], seed).bimodal for seed in range(4))
+
+
+def test_where_the_clusters_are() -> None:
+    found = looked_at(TWO["far"], 0, stimuli=800)
+    assert found.group == "stimulus"
+    assert found.evidence > 100
+    assert found.modes[1] - found.modes[0] == pytest.approx(8, abs=1)
+    assert found.shares[1] == pytest.approx(0.4, abs=0.06)
+    assert sum(found.shares) == pytest.approx(1)
+    assert found.sd == pytest.approx(1, abs=0.4)
+
+
+def test_levels_with_one_kind_of_answer_are_counted() -> None:
+    """Of four stimuli one is always right and two never are."""
+    y = np.concatenate([np.ones(8), np.zeros(16), np.tile([0.0, 1.0], 4)])
+    stimulus = np.arange(4).repeat(8)
+    found = bimodal(fit(y, design(pl.DataFrame({"x": y})), {"stimulus": stimulus}), "stimulus")
+    assert (found.always, found.never) == (0.25, 0.5)
+
+
+def test_a_group_that_the_fit_has_not() -> None:
+    y = np.tile([0.0, 1.0, 1.0], 20)
+    found = fit(y, design(pl.DataFrame({"x": y})), {"stimulus": np.arange(60) // 6})
+    with pytest.raises(OptionError, match="the fit has no group prompt, only stimulus"):
+        bimodal(found, "prompt")

@@ -1,0 +1,174 @@
+"""Our fits against lme4's and emmeans': what reference.R found in the tables of reference_data.py."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import chi2, norm
+
+from spotball_core.gaze.mixed import (
+    Fit,
+    choose,
+    design,
+    fit,
+    likelihood_ratio,
+    marginal_means,
+    pairwise,
+    slopes,
+)
+from tests.gaze.mixed.reference_data import CASES, Array, Case
+
+REFERENCE = {
+    found["name"]: found for found in json.loads(Path(__file__).with_name("reference.json").read_text())["fits"]
+}
+"""Each case's figures, as R wrote them."""
+
+
+@functools.cache
+def case(name: str) -> Case:
+    return CASES[name]()
+
+
+def arguments(name: str) -> dict[str, Any]:
+    table = case(name).table
+    return {
+        "y": table["y"].to_numpy(),
+        "design": design(table, case(name).terms),
+        "groups": {group: table[group].to_numpy() for group in case(name).groups},
+        "weights": table["trials"].to_numpy() if case(name).weights else None,
+        "offset": table["chance"].to_numpy() if case(name).offset else None,
+    }
+
+
+@functools.cache
+def ours(name: str) -> Fit:
+    return fit(**arguments(name))
+
+
+def array(values: object) -> Array:
+    return np.atleast_1d(np.asarray(values, dtype=float))
+
+
+def test_all_cases_have_figures() -> None:
+    assert REFERENCE.keys() == CASES.keys()
+
+
+@pytest.mark.parametrize("name", CASES)
+class TestFits:
+    def test_the_table_is_what_r_saw(self, name: str) -> None:
+        assert case(name).digest == REFERENCE[name]["digest"]
+        assert ours(name).n == REFERENCE[name]["n"] == len(case(name).table)
+
+    def test_coefficients(self, name: str) -> None:
+        expected = REFERENCE[name]["coefficients"]
+        np.testing.assert_allclose(ours(name).coefficients, list(expected.values()), rtol=0, atol=1e-4)
+        assert len(ours(name).design.names) == len(expected)
+
+    def test_standard_errors(self, name: str) -> None:
+        np.testing.assert_allclose(ours(name).standard_errors, REFERENCE[name]["standard_errors"], rtol=5e-3)
+
+    def test_standard_deviations(self, name: str) -> None:
+        expected = REFERENCE[name]["sds"]
+        assert ours(name).sds.keys() == expected.keys()
+        for group, sd in expected.items():
+            assert ours(name).sds[group] == pytest.approx(sd, rel=1e-3, abs=1e-6)
+
+    def test_log_likelihood(self, name: str) -> None:
+        assert ours(name).log_likelihood == pytest.approx(REFERENCE[name]["log_likelihood"], abs=1e-3)
+
+    def test_what_is_said_of_it(self, name: str) -> None:
+        assert ours(name).converged
+        assert ours(name).message == ""
+        assert ours(name).singular == REFERENCE[name]["singular"]
+
+
+@pytest.mark.parametrize("name", [name for name, found in REFERENCE.items() if "means" in found])
+class TestMeans:
+    def test_means(self, name: str) -> None:
+        given, expected = case(name), REFERENCE[name]["means"]
+        means = marginal_means(ours(name), given.means, at=given.at).table
+        rows = pl.DataFrame({key: values for key, values in expected.items() if key in given.means}).with_columns(
+            pl.Series("place", np.arange(len(expected["emmean"])))
+        )
+        casts = [pl.col(factor).cast(means[factor].dtype) for factor in given.means]
+        places = means.join(rows.with_columns(casts), on=given.means, how="left", maintain_order="left")["place"]
+        order = places.to_numpy()
+        for ours_, theirs, tolerance in (
+            ("estimate", "emmean", 1e-4),
+            ("se", "SE", 2e-3),
+            ("low", "asymp.LCL", 2e-3),
+            ("high", "asymp.UCL", 2e-3),
+        ):
+            np.testing.assert_allclose(means[ours_], array(expected[theirs])[order], rtol=tolerance, atol=tolerance)
+        response = REFERENCE[name]["responses"]
+        for ours_, theirs in (("response", "prob"), ("response_low", "asymp.LCL"), ("response_high", "asymp.UCL")):
+            np.testing.assert_allclose(means[ours_], array(response[theirs])[order], atol=1e-3)
+
+    @pytest.mark.parametrize("adjust", ["tukey", "holm"])
+    def test_contrasts(self, name: str, adjust: Any) -> None:
+        given, expected = case(name), REFERENCE[name][adjust]
+        found = pairwise(marginal_means(ours(name), given.means, at=given.at), adjust=adjust)
+        assert len(found) == len(expected["contrast"])
+
+        def sided(estimates: Array, *others: Array) -> Array:
+            """In an order, and of a sign, that do not depend on which mean comes first."""
+            columns = np.column_stack([np.abs(estimates), *others])
+            return columns[np.lexsort(np.round(columns, 3).T)]
+
+        np.testing.assert_allclose(
+            sided(found["estimate"].to_numpy(), found["se"].to_numpy(), found["p_adjusted"].to_numpy()),
+            sided(*(array(expected[key]) for key in ("estimate", "SE", "p.value"))),
+            atol=3e-3,
+        )
+
+
+@pytest.mark.parametrize("name", [name for name, found in REFERENCE.items() if "slopes" in found])
+def test_slopes(name: str) -> None:
+    given, expected = case(name), REFERENCE[name]["slopes"]
+    assert given.slope is not None
+    found = slopes(ours(name), given.slope, [given.slope_by] if given.slope_by else [])
+    if given.slope_by:
+        assert found[given.slope_by].to_list() == expected[given.slope_by]
+    np.testing.assert_allclose(found["estimate"], array(expected[f"{given.slope}.trend"]), atol=1e-4)
+    np.testing.assert_allclose(found["se"], array(expected["SE"]), rtol=5e-3)
+    np.testing.assert_allclose(found["low"], array(expected["asymp.LCL"]), atol=2e-3)
+    np.testing.assert_allclose(found["high"], array(expected["asymp.UCL"]), atol=2e-3)
+
+
+def test_likelihood_ratio() -> None:
+    larger, smaller = (REFERENCE[name] for name in ("interaction", "no interaction"))
+    test = likelihood_ratio(ours("no interaction"), ours("interaction"))
+    expected = 2 * (larger["log_likelihood"] - smaller["log_likelihood"])
+    assert test.df == len(larger["coefficients"]) - len(smaller["coefficients"]) == 3
+    assert test.chi2 == pytest.approx(expected, abs=1e-4)
+    assert test.p == pytest.approx(chi2.sf(expected, 3), abs=1e-4)
+
+
+def test_the_structure_that_is_chosen() -> None:
+    chosen = choose(**arguments("singular"))
+    assert chosen.groups == ("stimulus", "prompt")
+    assert chosen.fit.log_likelihood == pytest.approx(REFERENCE["singular"]["log_likelihood"], abs=1e-3)
+    assert [(one.groups, one.reason) for one in chosen.dropped] == [
+        (("stimulus", "prompt", "objects"), "singular: objects has no variance")
+    ]
+    assert chosen.full.singular
+    kept = choose(**arguments("two groups"))
+    assert kept.groups == ("stimulus", "prompt")
+    assert kept.dropped == ()
+    assert kept.fit is kept.full
+
+
+def test_wald() -> None:
+    found = ours("two groups")
+    theirs = REFERENCE["two groups"]
+    z = np.array(list(theirs["coefficients"].values())) / np.array(theirs["standard_errors"])
+    np.testing.assert_allclose(found.z, z, rtol=5e-3)
+    np.testing.assert_allclose(found.p_values, 2 * norm.sf(np.abs(z)), atol=1e-3)
+    half = norm.ppf(0.95) * np.array(theirs["standard_errors"])
+    np.testing.assert_allclose(np.diff(found.intervals(0.9)).ravel(), 2 * half, rtol=5e-3)

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import Any
+
+import polars as pl
+import pytest
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.analysis import GazeOptions, GazeReport, analyze
+from spotball_core.gaze.battery.findings import QUESTIONS
+from spotball_core.gaze.battery.run import TestPolicy
+from spotball_core.gaze.fleet import ModelFacts
+from spotball_core.gaze.measures import with_measures
+from spotball_core.gaze.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.tables import to_markdown, to_text
+from spotball_core.gaze.trials import Trials, together
+from spotball_core.schema.record import Record
+
+DESIGN = [one for one in factorial_design() if one.view != "right" and one.proximity != 2]
+OBSERVERS = {
+    "heady": Observer("head", noise=0.4, lapse=0.1),
+    "sharp": Observer("eye", noise=0.15, stimulus_noise=0.1),
+}
+
+
+@pytest.fixture(scope="module")
+def trials() -> Trials:
+    return together([simulate(one, DESIGN, prompts=3, respondent=name, seed=1) for name, one in OBSERVERS.items()])
+
+
+@pytest.fixture(scope="module")
+def report(trials: Trials) -> GazeReport:
+    return analyze(trials, GazeOptions(bootstrap=200))
+
+
+def rounded(record: Record) -> Any:
+    """All that a record holds, with numbers to five digits, and those that are nothing but rounding as 0."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, float):
+            return 0.0 if abs(value) < 1e-4 else float(f"{value:.4g}")
+        if isinstance(value, dict):
+            return {key: plain(one) for key, one in value.items()}
+        return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+    return plain(record.model_dump())
+
+
+def test_the_contract_of_the_json(report: GazeReport) -> None:
+    said = json.loads(report.model_dump_json())
+    assert [one["respondent"] for one in said["respondents"]] == ["heady", "sharp"]
+    for one in said["respondents"]:
+        assert list(one["tests"]) == ["1", "view", "proximity", "2.1", "2.2", "2.3", "2.4", "3", "4"]
+        assert all(test["verdict"] in (True, False, None) for test in one["tests"].values())
+        assert list(one["accuracy"]) == ["2", "3", "4"]
+        assert all(isinstance(value, float) for value in one["accuracy"].values())
+        assert one["n_trials"] == 3 * len(DESIGN)
+        assert one["n_unmatched"] == 0
+    assert [one["type"] for one in said["respondents"]] == ["head-only", "human-level"]
+    assert said["signature"].startswith("spotball-gaze|v:")
+    assert "alpha:0.05|multiplicity:none" in said["signature"]
+    assert GazeReport.model_validate(said) == report
+
+
+def test_accuracy_is_of_the_natural_condition(trials: Trials, report: GazeReport) -> None:
+    natural = with_measures(trials.of("heady")).filter(condition="natural", n_objects=3)
+    assert report.respondents[0].accuracy["3"] == pytest.approx(natural["correct"].mean())
+    assert report.respondents[0].accuracy_of == "natural"
+    controlled = Trials(trials.of("heady").filter(pl.col("condition") != "natural"))
+    found = analyze(controlled, GazeOptions(bootstrap=0)).respondents[0]
+    assert found.accuracy_of == "all"
+    assert found.tests["1"].verdict is None
+    assert found.type == "unclear"
+
+
+def test_a_respondent_alone_and_among_others_is_tested_alike(trials: Trials, report: GazeReport) -> None:
+    alone = analyze(Trials(trials.of("sharp")), GazeOptions(bootstrap=200))
+    # Sums over other numbers of threads round otherwise.
+    assert rounded(alone.respondents[0]) == rounded(report.respondents[1])
+    parallel = analyze(trials, GazeOptions(bootstrap=200, jobs=2))
+    assert rounded(parallel) == rounded(report)
+
+
+def test_order_and_seed_do_not_matter_to_tests(trials: Trials, report: GazeReport) -> None:
+    turned = Trials(trials.frame.sample(fraction=1, shuffle=True, seed=4).sort("respondent", maintain_order=True))
+    found = analyze(turned, GazeOptions(bootstrap=0, seed=9))
+    for one, again in zip(report.respondents, found.respondents, strict=True):
+        assert one.type == again.type
+        for key in QUESTIONS:
+            assert one.tests[key].verdict == again.tests[key].verdict
+            if one.tests[key].p is not None:
+                assert again.tests[key].p == pytest.approx(one.tests[key].p, rel=1e-3, abs=1e-9)
+    assert found.provenance.data == report.provenance.data
+
+
+def test_cells_are_plain_means(trials: Trials, report: GazeReport) -> None:
+    rows = with_measures(trials.of("heady"))
+    wanted = {"view": "left", "proximity": "3"}
+    (cell,) = [one for one in report.respondents[0].cells if one.by == wanted]
+    mine = rows.filter((pl.col("condition") != "incongruent") & (pl.col("view") == "left") & (pl.col("proximity") == 3))
+    assert cell.value == pytest.approx(mine["wrongness"].mean())
+    assert cell.chance == pytest.approx(mine["expected_wrongness"].mean())
+    (cell,) = [one for one in report.respondents[0].cells if one.by == {"n_objects": "4", "dist_eye_head": "3"}]
+    mine = rows.filter((pl.col("n_objects") == 4) & (pl.col("dist_eye_head") == 3))
+    assert (cell.value, cell.n_trials) == (pytest.approx(mine["is_head"].mean()), len(mine))
+
+
+def test_people_are_the_reference_where_they_answered(trials: Trials) -> None:
+    people = simulate(Observer("eye", noise=0.2, stimulus_noise=0.1), DESIGN, prompts=2, respondent="human", seed=8)
+    found = analyze(together([trials, people]), GazeOptions(bootstrap=0))
+    assert found.provenance.people == "human"
+    assert "people:human" in found.signature
+    assert found.respondents[0].tests["1"].numbers["people"] == "responses"
+    assert found.respondents[2].tests["1"].numbers["people"] == "published"
+
+
+def test_holm_adjusts_over_a_respondents_tests(report: GazeReport, trials: Trials) -> None:
+    policy = TestPolicy(multiplicity="holm")
+    found = analyze(Trials(trials.of("heady")), GazeOptions(policy=policy, bootstrap=0)).respondents[0]
+    for key, plain in report.respondents[0].tests.items():
+        mine = found.tests[key]
+        assert plain.p_adjusted is None
+        if plain.p is not None:
+            assert mine.p_adjusted is not None
+            assert mine.p_adjusted >= plain.p
+            assert mine.verdict == (mine.as_asked and mine.p_adjusted < 0.05)
+
+
+def test_the_other_checks_are_there_where_they_can_be(trials: Trials) -> None:
+    models = {"heady": ModelFacts(date(2025, 1, 1), 7.0)}
+    options = GazeOptions(bootstrap=0, hinted=("2", "3"), compare=("heady", "sharp"), models=models)
+    timed = Trials(trials.frame.with_columns(response_time=1.0 + pl.int_range(pl.len()) % 7))
+    found = analyze(timed, options)
+    for one in found.respondents:
+        assert [effect.of for effect in one.checks.sites] == ["site 2 against site 1"]
+        assert one.checks.hint is not None
+        assert one.checks.response_time is not None
+    assert found.fleet.compared is not None
+    assert found.fleet.compared.p < 0.001
+    assert found.fleet.trends == ()
+    assert found.fleet.against_chance.not_above["z"] == 0
+
+
+def test_what_is_unusual_is_said(trials: Trials) -> None:
+    frame = trials.of("heady")
+    few = frame.with_columns(choice=pl.when(pl.int_range(pl.len()) % 10 > 0).then("choice"))
+    other = trials.of("sharp").filter(pl.col("view") == "front")
+    found = analyze(Trials(pl.concat([few, other])), GazeOptions(bootstrap=0))
+    assert found.respondents[0].n_unmatched == len(frame) // 10 + (len(frame) % 10 > 0)
+    said = " ".join(found.warnings)
+    assert "heady: 10% of the choices are unmatched" in said
+    assert "answered different photos" in said
+    assert found.respondents[1].tests["view"].verdict is None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (GazeOptions(people="nobody"), "no respondent nobody"),
+        (GazeOptions(compare=("heady", "x")), "no respondent x"),
+        (GazeOptions(hinted=("99",)), "none of the prompts 99"),
+    ],
+)
+def test_names_that_are_not_there_are_refused(trials: Trials, options: GazeOptions, said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        analyze(trials, options)
+
+
+def test_no_trials_are_refused(trials: Trials) -> None:
+    with pytest.raises(OptionError, match="no trials but attention checks"):
+        analyze(Trials(trials.frame.clear(), n_checks=3))
+
+
+def test_files_are_put_together_once(trials: Trials) -> None:
+    with pytest.raises(OptionError, match="two files have a trial of heady"):
+        together([trials, trials])
+    moved = trials.of("heady").with_columns(respondent=pl.lit("other"), proximity=pl.lit(1, pl.Int64))
+    with pytest.raises(OptionError, match="different things of the stimulus"):
+        together([trials, Trials(moved)])
+
+
+def test_the_text_forms_carry_verdicts_and_signature(report: GazeReport) -> None:
+    for text in (to_text(report), to_markdown(report)):
+        assert "head-only" in text
+        assert "people (published)" in text
+        assert report.signature in text
+        assert "Test 2.3" in text
+        assert "warning: Test 1 compares with the published people" in text

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.analysis import GazeOptions, GazeReport, analyze
+from spotball_core.gaze.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.page import write_gaze_report
+from spotball_core.gaze.sections import all_sections
+from spotball_core.gaze.trials import Trials, together
+from tests.report.markup import parsed
+
+DESIGN = [one for one in factorial_design() if one.view != "right" and one.proximity != 2]
+
+
+@pytest.fixture(scope="module")
+def report() -> GazeReport:
+    trials = together(
+        [
+            simulate(Observer("compromise", noise=0.3), DESIGN, prompts=2, respondent="a <b> & c"),
+            simulate(Observer("coin", noise=0.1), DESIGN, prompts=2, respondent="coin"),
+        ]
+    )
+    return analyze(trials, GazeOptions(bootstrap=100))
+
+
+@pytest.fixture(scope="module")
+def folder(report: GazeReport, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("gaze") / "report"
+    write_gaze_report(report, out)
+    return out
+
+
+def test_the_page_is_whole_and_safe(folder: Path, report: GazeReport) -> None:
+    page = parsed((folder / "report.html").read_text(encoding="utf-8"))
+    assert not page.all("script")
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert "a <b>" not in text
+    assert report.signature in text
+    for title in ("Types", "Accuracy", "Proximity and view", "Does the head decide?", "Head and eyes", "Every test"):
+        assert f">{title}</h2>" in text
+
+
+def test_every_figure_is_there_as_files(folder: Path, report: GazeReport) -> None:
+    names = {picture.name for section in all_sections(report) for picture in section.pictures}
+    assert names == {"gaze-accuracy", "gaze-wrongness", "gaze-log-odds", "gaze-conditions", "gaze-head"}
+    assert {path.name for path in (folder / "figures").iterdir()} == {
+        f"{n}.{end}" for n in names for end in ("png", "svg")
+    }
+    for path in (folder / "figures").glob("*.svg"):
+        ElementTree.parse(path)
+
+
+def test_numbers_beside_the_page_are_the_reports(folder: Path, report: GazeReport) -> None:
+    assert GazeReport.model_validate(json.loads((folder / "report.json").read_text(encoding="utf-8"))) == report
+
+
+def test_what_pictures_say_in_words_are_their_numbers(report: GazeReport) -> None:
+    pictures = {picture.name: picture for section in all_sections(report) for picture in section.pictures}
+    (cell,) = [one for one in report.respondents[1].cells if one.by == {"n_objects": "3", "dist_eye_head": "0"}]
+    assert f"coin: 3 objects {cell.value:.0%}," in pictures["gaze-head"].alts[1]
+    assert len(pictures["gaze-accuracy"].alts) == 3
+
+
+def test_a_report_replaces_a_report_and_nothing_else(folder: Path, report: GazeReport, tmp_path: Path) -> None:
+    write_gaze_report(report, folder)
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(OptionError, match=r"holds mine\.txt"):
+        write_gaze_report(report, tmp_path)
+
+
+def test_a_file_of_natural_photos_alone_has_a_page_too(tmp_path: Path) -> None:
+    natural = [one for one in DESIGN if one.head_target is None and len(one.objects) == 2]
+    trials = simulate(Observer("eye"), natural, prompts=1)
+    unmatched = trials.frame.with_columns(choice=pl.when(pl.int_range(pl.len()) > 3).then("choice"))
+    found = analyze(Trials(unmatched), GazeOptions(bootstrap=0))
+    write_gaze_report(found, tmp_path / "out")
+    text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert ">Head and eyes</h2>" not in text
+    assert ">Does the head decide?</h2>" not in text

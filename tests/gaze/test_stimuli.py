@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from spotball_core.errors import InputError
+from spotball_core.gaze.observers import factorial_design
+from spotball_core.gaze.stimuli import Stimulus, read_stimuli, stimuli_frame, write_stimuli
+
+HEADER = "stimulus_id,view,proximity,objects,gaze_target,head_target,points,condition\n"
+
+
+def written(folder: Path, *rows: str, header: str = HEADER) -> Path:
+    path = folder / "stimuli.csv"
+    path.write_text(header + "".join(f"{row}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def problems(path: Path) -> list[str]:
+    with pytest.raises(InputError) as error:
+        read_stimuli(path)
+    return [str(problem).removeprefix(f"{path}") for problem in error.value.problems]
+
+
+def test_a_file_of_ours_is_read(tmp_path: Path) -> None:
+    path = written(tmp_path, "a, front ,1,cup + pen,cup,,,", "b,left,3,cup+pen+key,pen,key,0.1 0.2;;0.5 1,incongruent")
+    one, other = read_stimuli(path)
+    assert (one.objects, one.condition, one.gaze, one.head) == (("cup", "pen"), "natural", 0, None)
+    assert (other.condition, other.gaze, other.head) == ("incongruent", 1, 2)
+    assert other.points == ((0.1, 0.2), None, (0.5, 1.0))
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    path = written(tmp_path, "a,front,1,cup+pen,cup,,,", "b,left,3,cup+pen+key,pen,key,0.1 0.2;;0.5 1,")
+    stimuli = (*read_stimuli(path), *factorial_design())
+    write_stimuli(stimuli, tmp_path / "again.csv")
+    assert read_stimuli(tmp_path / "again.csv") == stimuli
+
+
+def test_the_studys_own_columns_are_read(tmp_path: Path) -> None:
+    header = "Stimulus_ID,Angle,Proximity,n_candidates,Candidates,Actor,label,list_id,Site,HeadTarget,DistEyeHead,"
+    header += "option1_x,option1_y,option2_x,option2_y,option3_x,option3_y\n"
+    rows = (
+        "1,right,1,2,cup+pen,Z,pen,,SiteB,-1,,0.25,0.5,-1,-1,-1,-1",
+        "2,left,2,2,cup+pen,Z,pen,-1,SiteH,cup,1.0,,,,,,",
+    )
+    natural, check = read_stimuli(written(tmp_path, *rows, header=header))
+    assert (natural.head_target, natural.condition, natural.attention_check) == (None, "natural", False)
+    assert (natural.scene, natural.actor, natural.points) == ("SiteB", "Z", ((0.25, 0.5), None))
+    assert (check.condition, check.attention_check, check.points) == ("incongruent", True, None)
+
+
+def test_all_that_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "a,up,1,cup+pen,cup,,,",
+        "",
+        "b,left,4,cup+pen,cup,,,",
+        "c,left,1,cup,cup,,,",
+        "d,left,1,cup+cup,cup,,,",
+        "e,left,1,cup+pen,key,,,",
+        "f,left,1,cup+pen,cup,key,,",
+        "g,left,1,cup+pen,cup,,0.5,",
+        "h,left,1,cup+pen,cup,,0.5 0.5,",
+        "i,left,1,cup+pen,cup,pen,,natural",
+        "j,left,1,cup+pen,cup,,,",
+        "j,left,1,cup+pen,pen,,,",
+    )
+    assert problems(path) == [
+        ":2: view: found 'up', expected front, left or right",
+        ":4: proximity: found '4', expected 1, 2 or 3",
+        ":5: objects: found 'cup', expected 2 to 9 names, each once, joined by +",
+        ":6: objects: found 'cup+cup', expected 2 to 9 names, each once, joined by +",
+        ":7: gaze_target: found 'key', expected one of cup, pen",
+        ":8: head_target: found 'key', expected one of cup, pen",
+        ":9: points: found '0.5', expected pairs 'x y' from 0 to 1, joined by ;",
+        ":10: points: found '0.5 0.5', expected a pair for each object, or nothing between two ;",
+        ":11: condition: found 'natural', expected incongruent, by its targets",
+        ":12: stimulus_id: found 'j', expected each stimulus once",
+        ":13: stimulus_id: found 'j', expected each stimulus once",
+    ]
+
+
+def test_twenty_problems_are_shown_and_all_are_counted(tmp_path: Path) -> None:
+    path = written(tmp_path, *(f"{number},up,1,cup+pen,cup,,," for number in range(30)))
+    with pytest.raises(InputError, match="10 more problems"):
+        read_stimuli(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "an empty file"),
+        (HEADER, "a header alone"),
+        ("stimulus_id,view\na,left\n", "a column proximity"),
+        (HEADER + "a,left\n", "2 fields"),
+    ],
+)
+def test_a_file_that_holds_no_stimuli_is_refused(tmp_path: Path, content: str, said: str) -> None:
+    path = tmp_path / "stimuli.csv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        read_stimuli(path)
+    with pytest.raises(InputError, match="nothing there"):
+        read_stimuli(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"objects": ("cup", "cup")},
+        {"gaze_target": "key"},
+        {"head_target": "key"},
+        {"points": ((0.1, 0.2),)},
+        {"points": ((0.1, 1.2), None)},
+        {"proximity": 0},
+        {"view": "above"},
+    ],
+    ids=str,
+)
+def test_a_record_that_cannot_be_is_refused(wrong: dict[str, object]) -> None:
+    right = {"stimulus_id": "a", "objects": ("cup", "pen"), "view": "left", "proximity": 1, "gaze_target": "cup"}
+    assert Stimulus.model_validate(right).condition == "natural"
+    with pytest.raises(ValidationError):
+        Stimulus.model_validate(right | wrong)
+
+
+def test_the_made_up_design_has_the_main_studys_shape() -> None:
+    design = factorial_design()
+    assert len(design) == 1368
+    assert len({one.stimulus_id for one in design}) == 1368
+    assert len({one.objects for one in design}) == 13
+    assert len({name for one in design for name in one.objects}) == 11
+    assert Counter(one.condition for one in design) == {"natural": 333, "congruent": 333, "incongruent": 702}
+
+
+@pytest.mark.real
+def test_the_main_studys_design(gaze_data: Path) -> None:
+    stimuli = read_stimuli(gaze_data / "stimuli_main.csv")
+    kept = [one for one in stimuli if not one.attention_check]
+    assert (len(stimuli), len(kept)) == (1366, 1360)
+    assert Counter(one.condition for one in kept) == {"natural": 332, "congruent": 328, "incongruent": 700}
+    assert len({one.objects for one in kept}) == 13
+    assert {one.scene for one in kept} == {"SiteB", "SiteH"}
+    # All but eight cells of the made-up design, two of which are not among the photos and six of which are checks.
+    made = Counter((len(one.objects), one.condition) for one in factorial_design())
+    theirs = Counter((len(one.objects), one.condition) for one in kept)
+    assert (made - theirs).total() == 8
+    assert not theirs - made
+
+
+@pytest.mark.real
+def test_dist_eye_head_of_the_main_study_is_as_published(gaze_data: Path) -> None:
+    import polars as pl
+
+    from spotball_core.gaze.measures import with_measures
+
+    published = pl.read_csv(gaze_data / "stimuli_main.csv", infer_schema_length=None).select(
+        stimulus_id=pl.col("Stimulus_ID").cast(pl.String), published="DistEyeHead"
+    )
+    stimuli = read_stimuli(gaze_data / "stimuli_main.csv")
+    places = pl.DataFrame(
+        {
+            "stimulus_id": [one.stimulus_id for one in stimuli],
+            "n_objects": [len(one.objects) for one in stimuli],
+            "gaze": [one.gaze for one in stimuli],
+            "head": [one.head for one in stimuli],
+            "choice": [one.gaze for one in stimuli],
+        }
+    )
+    both = with_measures(places).join(published, on="stimulus_id")
+    assert len(both) == 1366
+    assert both["dist_eye_head"].equals(both["published"].rename("dist_eye_head"))
+
+
+@pytest.mark.real
+def test_the_pilots_stimuli(gaze_data: Path) -> None:
+    stimuli = read_stimuli(gaze_data / "stimuli_1743457603.csv")
+    assert sum(not one.attention_check for one in stimuli) == 900
+    assert {one.condition for one in stimuli} == {"natural"}
+    assert {one.actor for one in stimuli} == {"X", "Y"}
+    assert stimuli_frame(stimuli)["image"].null_count() == 0

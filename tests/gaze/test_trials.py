@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spotball_core.errors import InputError, OptionError
+from spotball_core.gaze.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.stimuli import Stimulus
+from spotball_core.gaze.trials import Trial, make_trials, read_trials, write_trials
+
+HEADER = "respondent,stimulus_id,prompt_id,condition,view,proximity,objects,gaze_target,head_target,choice"
+PHOTOS = (
+    Stimulus(stimulus_id="a", objects=("cup", "pen"), view="front", proximity=1, gaze_target="pen"),
+    Stimulus(
+        stimulus_id="b",
+        objects=("cup", "pen", "key"),
+        view="left",
+        proximity=2,
+        gaze_target="cup",
+        head_target="key",
+        scene="room",
+    ),
+    Stimulus(
+        stimulus_id="c", objects=("cup", "pen"), view="right", proximity=3, gaze_target="cup", attention_check=True
+    ),
+)
+
+
+def written(folder: Path, header: str, *rows: str) -> Path:
+    path = folder / "model-x.csv"
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def said(path: Path, stimuli: tuple[Stimulus, ...] = ()) -> list[str]:
+    with pytest.raises(InputError) as error:
+        read_trials(path, stimuli)
+    return [str(problem).removeprefix(str(path)) for problem in error.value.problems]
+
+
+def test_a_file_says_itself_what_is_on_its_photos(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        HEADER,
+        "m,b,1,incongruent,left,2,cup+pen+key,cup,key,pen",
+        "m,a,1,natural,front,1,cup+pen,pen,,",
+    )
+    rows = read_trials(path).frame.to_dicts()
+    assert [(row["n_objects"], row["gaze"], row["head"], row["choice"]) for row in rows] == [
+        (3, 0, 2, 1),
+        (2, 1, None, None),
+    ]
+    assert [row["condition"] for row in rows] == ["incongruent", "natural"]
+
+
+def test_with_stimuli_a_file_need_say_no_more_than_choices(tmp_path: Path) -> None:
+    trials = read_trials(written(tmp_path, "stimulus_id,choice", "b,key", "a,pen", "c,cup"), PHOTOS)
+    rows = trials.frame.to_dicts()
+    assert [(row["respondent"], row["prompt_id"], row["scene"], row["choice"]) for row in rows] == [
+        ("model-x", "base", "room", 2),
+        ("model-x", "base", None, 1),
+    ]
+    assert trials.n_checks == 1
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    design = factorial_design()
+    trials = simulate(Observer("coin", lapse=0.2), design, prompts=3)
+    write_trials(trials, tmp_path / "trials.csv")
+    header = (tmp_path / "trials.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert header == HEADER
+    again = read_trials(tmp_path / "trials.csv", design)
+    assert again.frame.equals(trials.frame)
+    assert again.digest() == trials.digest()
+
+
+def test_the_digest_is_of_what_is_said_not_of_its_order(tmp_path: Path) -> None:
+    trials = simulate(Observer("guess"), factorial_design()[:40], prompts=2)
+    write_trials(trials, tmp_path / "one.csv")
+    header, *rows = (tmp_path / "one.csv").read_text(encoding="utf-8").splitlines()
+    turned = written(tmp_path, header, *reversed(rows))
+    assert read_trials(turned).digest() == read_trials(tmp_path / "one.csv").digest()
+    changed = written(tmp_path, header, *[rows[0].rsplit(",", 1)[0] + ",", *rows[1:]])
+    assert read_trials(changed).digest() != read_trials(tmp_path / "one.csv").digest()
+
+
+def test_records_and_files_give_the_same(tmp_path: Path) -> None:
+    records = [
+        Trial(respondent="m", stimulus_id="b", choice="key", participant="p1", response_time=1.5),
+        Trial(respondent="m", stimulus_id="a", participant="p1"),
+    ]
+    made = make_trials(records, PHOTOS)
+    write_trials(made, tmp_path / "trials.csv")
+    assert read_trials(tmp_path / "trials.csv", PHOTOS).frame.equals(made.frame)
+    assert made.frame["response_time"].to_list() == [1.5, None]
+    with pytest.raises(OptionError, match="no stimulus z"):
+        make_trials([Trial(respondent="m", stimulus_id="z")], PHOTOS)
+    with pytest.raises(OptionError, match="key is no object"):
+        make_trials([Trial(respondent="m", stimulus_id="a", choice="key")], PHOTOS)
+
+
+def test_all_that_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        HEADER + ",response_time",
+        "m,a,1,natural,front,1,cup+pen,pen,,knife,",
+        "m,b,1,natural,front,1,cup+pen,pen,,cup,soon",
+        "m,c,1,congruent,front,1,cup+pen,pen,,cup,",
+        "m,d,1,natural,front,1,cup+pen,,,cup,",
+    )
+    assert said(path) == [
+        ":2: choice: found 'knife', expected one of cup, pen, or nothing where no choice could be matched",
+        ":3: response_time: found 'soon', expected seconds",
+        ":4: condition: found 'congruent', expected natural, by its targets",
+        ":5: gaze_target: found nothing, expected one of cup, pen",
+    ]
+
+
+def test_what_only_all_rows_tell_is_checked(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        HEADER,
+        "m,a,1,,front,1,cup+pen,pen,,cup",
+        "m,a,1,,front,1,cup+pen,pen,,pen",
+        "m,a,2,,front,2,cup+pen,pen,,pen",
+    )
+    each_once = "each (respondent, stimulus_id, prompt_id, participant, sample) once"
+    assert said(path) == [
+        f":3: stimulus_id: found a second trial of m, a, 1, expected {each_once}",
+        ":4: proximity: found '2', expected '1', as the stimulus a had before",
+    ]
+
+
+def test_trials_that_contradict_the_stimuli_are_refused(tmp_path: Path) -> None:
+    rows = ("m,a,1,,front,1,cup + pen,pen,,cup", "m,b,1,,left,1,cup+pen+key,cup,key,cup", "m,z,1,,left,1,,,,")
+    assert said(written(tmp_path, HEADER, *rows), PHOTOS) == [
+        ":3: proximity: found '1', expected '2', as the stimuli have it",
+        ":4: stimulus_id: found 'z', expected a stimulus of those given, such as 'a'",
+    ]
+
+
+def test_a_file_without_photos_needs_stimuli(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a column objects"):
+        read_trials(written(tmp_path, "stimulus_id,choice", "a,cup"))
+
+
+def test_participants_tell_trials_apart(tmp_path: Path) -> None:
+    path = written(tmp_path, "stimulus_id,choice,participant", "a,cup,1", "a,cup,2")
+    assert len(read_trials(path, PHOTOS).frame) == 2

@@ -1,0 +1,97 @@
+"""COCO's JSON: boxes by image, and all that is wrong with a file at once."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spotball_core.errors import InputError
+from spotball_gen.box_files.boxes import FileBox
+from spotball_gen.box_files.coco import read_coco
+
+FILE: dict[str, Any] = {
+    "info": {"year": 2024},
+    "images": [
+        {"id": 1, "file_name": "match/000001.jpg", "width": 1280, "height": 720},
+        {"id": 2, "file_name": "match/000002.jpg", "width": 1280, "height": 720},
+    ],
+    "categories": [{"id": 1, "name": "person"}, {"id": 37, "name": "sports ball"}],
+    "annotations": [
+        {"id": 9, "image_id": 1, "category_id": 37, "bbox": [10.5, 20, 30, 40], "iscrowd": 0, "area": 1200},
+        {"id": 8, "image_id": 1, "category_id": 1, "bbox": [0, 0, 100, 200], "score": 0.5},
+        {"id": 7, "image_id": 1, "category_id": 1, "bbox": [0, 0, 1280, 200], "iscrowd": 1},
+    ],
+}
+
+
+def written(folder: Path, data: object) -> Path:
+    path = folder / "boxes.json"
+    path.write_text(data if isinstance(data, str) else json.dumps(data))
+    return path
+
+
+def test_boxes_by_image(tmp_path: Path) -> None:
+    assert dict(read_coco(written(tmp_path, FILE))) == {
+        "match/000001": (
+            FileBox((10.5, 20, 40.5, 60), "sports ball", 1.0, (1280, 720)),
+            FileBox((0, 0, 100, 200), "person", 0.5, (1280, 720)),
+        ),
+        "match/000002": (),
+    }
+
+
+def broken(*steps: Any, value: Any = None) -> dict[str, Any]:
+    """The file with one entry replaced, or taken away."""
+    data = deepcopy(FILE)
+    *way, last = steps
+    into: Any = data
+    for step in way:
+        into = into[step]
+    if value is None:
+        del into[last]
+    else:
+        into[last] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ('{"images": [\n  {"id": 1,}\n]}', ":2: file: found "),
+        ([], ": file: found a list, expected an object with images, categories and annotations"),
+        (broken("annotations"), ": annotations: found nothing, expected a list"),
+        (broken("images", value={}), ": images: found dict, expected a list"),
+        (broken("images", 1, "width"), ": images.1.width: found nothing, expected "),
+        (broken("images", 1, "id", value=1), ": images.1.id: found 1, expected each id once"),
+        (
+            broken("images", 1, "file_name", value="match/000001.png"),
+            ": images: found 'match/000001' of the images 1 and 2, expected each file name once",
+        ),
+        (broken("categories", 0, "name", value=3), ": categories.0.name: found 3, expected "),
+        (broken("annotations", 0, "image_id", value=5), ": annotations.0.image_id: found 5, expected the id of one"),
+        (broken("annotations", 0, "category_id", value=5), ": annotations.0.category_id: found 5, expected that of a"),
+        (broken("annotations", 0, "bbox", value=[1, 2, 3]), ": annotations.0.bbox.3: found nothing"),
+        (broken("annotations", 0, "bbox", value=[1, 2, 0, 4]), ": annotations.0.bbox.2: found 0, expected "),
+        (broken("annotations", 0, "bbox", value=[1, 2, "wide", 4]), ": annotations.0.bbox.2: found 'wide'"),
+        (broken("annotations", 1, "score", value=50), ": annotations.1.score: found 50, expected "),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, data: object, told: str) -> None:
+    path = written(tmp_path, data)
+    with pytest.raises(InputError) as error:
+        read_coco(path)
+    assert any(str(problem).startswith(f"{path}{told}") for problem in error.value.problems), str(error.value)
+
+
+def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    data = deepcopy(FILE)
+    data["annotations"][0]["image_id"] = 5
+    data["annotations"][1]["bbox"][2] = -1
+    data["categories"].append({"id": 1, "name": "person"})
+    with pytest.raises(InputError) as error:
+        read_coco(written(tmp_path, data))
+    assert error.value.total == 3

@@ -1,0 +1,132 @@
+"""Boxes read from text: what comes back is what was written, and each wrong line is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spotball_core.errors import InputError
+from spotball_gen.box_files.boxes import FileBox, View
+from spotball_gen.box_files.mot import read_mot
+from spotball_gen.box_files.yolo import read_yolo
+
+SHARES = st.floats(0, 1).map(lambda share: round(share, 6))
+SIDES = st.floats(0.001, 1).map(lambda share: round(share, 6))
+
+
+@given(st.lists(st.tuples(st.integers(0, 90), SHARES, SHARES, SIDES, SIDES, st.none() | SHARES), max_size=5))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_yolo_lines_come_back(tmp_path: Path, rows: list[tuple[float | None, ...]]) -> None:
+    path = tmp_path / "frame.txt"
+    path.write_text("".join(" ".join(str(part) for part in row if part is not None) + "\n" for row in rows))
+    found = read_yolo(path)
+    assert len(found) == len(rows)
+    for box, (category, x, y, width, height, score) in zip(found, rows, strict=True):
+        assert box.category == str(category)
+        assert box.score == (1.0 if score is None else score)
+        assert box.of == (1, 1)
+        x1, y1, x2, y2 = box.corners
+        assert ((x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1) == pytest.approx((x, y, width, height), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("0 0.5 0.5 0.1", "line: found 4 fields"),
+        ("0 0.1 0.1 0.2 0.2 0.3 0.3 0.4 0.4", "line: found 9 fields"),
+        ("ball 0.5 0.5 0.1 0.1", "class: found 'ball', expected a class's number"),
+        ("-1 0.5 0.5 0.1 0.1", "class: found '-1'"),
+        ("0 320 0.5 0.1 0.1", "x: found '320', expected a share of the picture"),
+        ("0 0.5 nan 0.1 0.1", "y: found 'nan'"),
+        ("0 0.5 0.5 0 0.1", "width: found '0'"),
+        ("0 0.5 0.5 0.1 -0.1", "height: found '-0.1'"),
+        ("0 0.5 0.5 0.1 0.1 95", "score: found '95', expected a number from 0 to 1"),
+    ],
+)
+def test_a_wrong_yolo_line_is_named(tmp_path: Path, line: str, told: str) -> None:
+    path = tmp_path / "frame.txt"
+    path.write_text(f"0 0.5 0.5 0.1 0.1\n\n{line}\n32 0.2 0.2 0.1 0.1 0.5 7\n")
+    with pytest.raises(InputError) as error:
+        read_yolo(path)
+    assert str(error.value).startswith(f"{path}:3: {told}")
+    assert error.value.total == 1
+
+
+@pytest.mark.parametrize("first_pixel", [0, 1])
+def test_mot_by_hand(tmp_path: Path, first_pixel: int) -> None:
+    path = tmp_path / "gt.txt"
+    path.write_text(
+        "1,7,11,21,40,80,1,1,0.9\n"
+        "1,8,101,121,10,10,0.25,2,1\n"
+        "\n"
+        "3,7,13,21,40,80,-1,-1,-1,-1\n"
+        "3,9,50,50,10,20,0,8,1\n"
+        "4, 7, 15.5, 21, 40, 80\n"
+    )
+    found = read_mot(path, first_pixel)
+    by = 10 if first_pixel else 11
+    assert dict(found) == {
+        1: (
+            FileBox((by, by + 10, by + 40, by + 90), "1", 1.0),
+            FileBox((by + 90, by + 110, by + 100, by + 120), "2", 0.25),
+        ),
+        3: (FileBox((by + 2, by + 10, by + 42, by + 90), "-1", 1.0),),
+        4: (FileBox((by + 4.5, by + 10, by + 44.5, by + 90), "-1", 1.0),),
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("1,7,11,21,40", "line: found 5 fields, expected frame,track,left"),
+        ("1,7,11,21,40,80,1,1,1,1,1", "line: found 11 fields"),
+        ("one,7,11,21,40,80,1", "frame: found 'one', expected a number"),
+        ("1.5,7,11,21,40,80,1", "frame: found '1.5', expected a whole number"),
+        ("-2,7,11,21,40,80,1", "frame: found '-2', expected a frame's number"),
+        ("1,7,inf,21,40,80,1", "left: found 'inf', expected a number"),
+        ("1,7,11,21,0,80,1", "width: found '0', expected a number of pixels above 0"),
+        ("1,7,11,21,40,80,95", "confidence: found '95', expected a number from 0 to 1, or -1"),
+        ("1,7,11,21,40,80,1,ball", "class: found 'ball', expected a number"),
+    ],
+)
+def test_a_wrong_mot_line_is_named(tmp_path: Path, line: str, told: str) -> None:
+    path = tmp_path / "gt.txt"
+    path.write_text(f"1,7,11,21,40,80,1\n{line}\n")
+    with pytest.raises(InputError) as error:
+        read_mot(path, 1)
+    assert str(error.value).startswith(f"{path}:2: {told}")
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe0 1"])
+def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "boxes.txt"
+    if content is not None:
+        path.write_bytes(content)
+    for read in (read_yolo, lambda path: read_mot(path, 1)):
+        with pytest.raises(InputError, match="nothing there" if content is None else "UTF-8"):
+            read(path)
+
+
+PIXELS = st.floats(-50, 2000)
+
+
+@given(PIXELS, PIXELS, st.floats(1, 900), st.floats(1, 900), st.sampled_from([(640.0, 360.0), (320.0, 320.0)]))
+def test_a_view_scales_shifts_and_cuts(
+    x: float, y: float, width: float, height: float, image: tuple[float, float]
+) -> None:
+    window = (200.0, 100.0, 1200.0, 900.0)
+    found = View((1920, 1080), window, image).box(FileBox((x, y, x + width, y + height), "0", 0.5), "ball")
+    left, top, right, bottom = max(x, 200), max(y, 100), min(x + width, 1200), min(y + height, 900)
+    if found is None:
+        assert right - left < 1e-6 or bottom - top < 1e-6
+        return
+    assert (found.score, found.label) == (0.5, "ball")
+    expected = [(left - 200) / 1000, (top - 100) / 800, (right - 200) / 1000, (bottom - 100) / 800]
+    assert list(found.corners) == pytest.approx([a * image[i % 2] for i, a in enumerate(expected)], abs=1e-6)
+    # In another unit, the same.
+    shares = FileBox((x / 1920, y / 1080, (x + width) / 1920, (y + height) / 1080), "0", 0.5, of=(1, 1))
+    same = View((1920, 1080), window, image).box(shares, "ball")
+    assert same is None or same.corners == pytest.approx(found.corners, abs=1e-6)

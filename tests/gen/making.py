@@ -1,0 +1,28 @@
+"""Items made of pixels, for tests of single stages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_core.grid import Grid
+from spotball_gen.items import Item, Source
+from spotball_gen.pictures import Picture
+from spotball_gen.stage import Context
+
+
+def item_of(
+    pixels: NDArray[np.uint8], work: Path, ident: str = "match-000001000", sport: str = "soccer", **fields: Any
+) -> Item:
+    """An item whose frame is a file in the work folder, as the frames' stage leaves it."""
+    source = Source("match", "match.avi", sport, "made up", "match.avi", "0" * 64)
+    frame = Picture.write(work / "frames" / f"{ident}.png", pixels)
+    return Item(ident, source, time=1.0, shot=0, frame=frame, **fields)
+
+
+def context_of(work: Path, width: int = 640, height: int = 360, **fields: Any) -> Context:
+    """A run's context in a work folder."""
+    return Context(work, Grid(6, 10, width, height), **fields)

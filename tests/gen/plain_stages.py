@@ -1,0 +1,134 @@
+"""Small stages that do what theirs do, quickly and plainly; broken in such ways as their settings say.
+
+They are found as another package's are, by entry points: see `tests.gen.runs`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from spotball_core.errors import SpotballError
+from spotball_gen.items import Box, Item
+from spotball_gen.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
+
+
+class Settings(StageSettings):
+    """What is to happen.
+
+    Attributes:
+        reject_every: each item whose second is a multiple of it is rejected.
+        fail_at: seconds at which an item fails.
+        break_batch: whether a failing item breaks its batch.
+        break_run: whether the whole stage is broken.
+        seconds: that an item takes.
+    """
+
+    reject_every: int = 0
+    fail_at: tuple[int, ...] = ()
+    break_batch: bool = False
+    break_run: str = ""
+    seconds: float = 0.0
+    batch_size: int = 4
+
+
+class Plain:
+    """Lets items pass, with their mean as a score."""
+
+    Settings: ClassVar[type[StageSettings]] = Settings
+    packages: ClassVar[tuple[str, ...]] = ("numpy", "no-such-package")
+    name = "filter"
+    kind = "plain"
+    version = "1"
+    device: Device = "cpu"
+
+    def __init__(self, settings: Any, context: Context) -> None:
+        self.settings, self.context = settings, context
+        self.batch_size = settings.batch_size
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        if self.settings.break_run == "spotball":
+            raise SpotballError("no weights there")
+        if self.settings.break_run:
+            raise ValueError(self.settings.break_run)
+        if self.settings.break_batch and any(self._fails(item) for item in items):
+            raise RuntimeError("an odd image in this batch")
+        return one_by_one(self.name, items, self._one)
+
+    def _fails(self, item: Item) -> bool:
+        return round(item.time) in self.settings.fail_at
+
+    def _one(self, item: Item) -> Item | Reject:
+        time.sleep(self.settings.seconds)
+        if self._fails(item):
+            raise RuntimeError("an odd image")
+        score = float(item.image.mean())
+        if self.settings.reject_every and round(item.time) % self.settings.reject_every == 0:
+            return Reject(item.id, self.name, "that second", f"at {item.time:.3f} s", {"mean": score})
+        return self.change(item.scored(**{self.name: score}))
+
+    def change(self, item: Item) -> Item:
+        return item
+
+
+class Detect(Plain):
+    """A ball and two players, where the item's seed has them."""
+
+    name = "detect"
+
+    def change(self, item: Item) -> Item:
+        rng = np.random.default_rng(item.seed(self.context.seed, self.name))
+        x, y = rng.uniform(20, [self.context.grid.width - 20, self.context.grid.height - 20])
+        ball = Box(x - 5, y - 5, x + 5, y + 5, 0.9)
+        players = tuple(Box(x + d, y - 20, x + d + 10, y + 20, 0.8, "player") for d in (8, 40))
+        return replace(item, boxes=(ball, *players), ball=ball, players=players)
+
+
+class Paint(Plain):
+    """The ball's box filled with a color."""
+
+    name = "inpaint"
+    device: Device = "gpu"
+
+    def change(self, item: Item) -> Item:
+        assert item.ball
+        x1, y1, x2, y2 = (round(edge) for edge in item.ball.corners)
+        mask = np.zeros(item.image.shape[:2], np.uint8)
+        mask[y1:y2, x1:x2] = 255
+        painted = np.where(mask[..., None] > 0, np.uint8(128), item.image)
+        return replace(
+            item, mask=self.context.keep(item, "masks", mask), painted=self.context.keep(item, "painted", painted)
+        ).noted(self.name, seed=item.seed(self.context.seed, self.name))
+
+
+class Label(Plain):
+    """The cells that the ball covers."""
+
+    name = "label"
+
+    def change(self, item: Item) -> Item:
+        assert item.ball
+        return replace(item, cells=tuple(self.context.grid.cells_in(item.ball.corners)))
+
+
+class Best(Plain):
+    """Looks at all before it lets the better half pass."""
+
+    kind = "best"
+    settles = True
+
+    def settle(self, scores: Mapping[str, Mapping[str, float]], sports: Mapping[str, str]) -> Sequence[Reject]:
+        assert set(scores) == set(sports)
+        ordered = sorted(scores, key=lambda name: (scores[name]["filter"], name))
+        return [Reject(name, "filter", "not of the better half") for name in ordered[: len(ordered) // 2]]
+
+
+class Forgets(Plain):
+    """Speaks of no item."""
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        return Outcome()

@@ -1,0 +1,163 @@
+"""The leak test: fills are told from what was left alone, and what was left alone is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from typer.testing import CliRunner
+
+from spotball_core.errors import InputError
+from spotball_core.grid import Grid
+from spotball_core.io.scenes import write_scenes
+from spotball_core.schema.scene import Scene
+from spotball_gen.cli.gen import gen
+from spotball_gen.pictures import Picture
+from spotball_gen.quality.cells import FEATURES, cell_features
+from spotball_gen.quality.classifier import Discriminant, areas
+from spotball_gen.quality.leak import leak_test, lines
+from tests.gen.quality.pictures import disk, filled, textured
+
+GRID = Grid(4, 8, 320, 180)
+
+
+def write(folder: Path, *, painted: bool, videos: int = 6, each: int = 5, grid: Grid = GRID) -> Path:
+    """A dataset of textured pictures whose balls are where they are by chance."""
+    scenes = []
+    for video in range(videos):
+        for second in range(each):
+            seed = 100 * video + second
+            x, y = np.random.default_rng([seed, 2]).uniform([15, 15], [305, 165])
+            image, mask = textured(seed), disk(x, y, 12)
+            name = f"v{video}-{second * 1000:09d}"
+            path = f"images/soccer/{name}.png"
+            Picture.write(folder / path, filled(image, mask) if painted else image)
+            box = (x - 12, y - 12, x + 12, y + 12)
+            scenes.append(
+                Scene.model_validate({"sport": "soccer", "image": name, "grid": grid, "ball_box": box, "path": path})
+            )
+    write_scenes(scenes, folder / "scenes.jsonl")
+    return folder
+
+
+class TestVerdict:
+    def test_fills_are_told(self, tmp_path: Path) -> None:
+        leak = leak_test(write(tmp_path, painted=True), permutations=100)
+        assert leak.leaks
+        assert leak.accuracy.value > 0.8
+        assert leak.auc.value > 0.8
+        assert leak.accuracy.p == leak.auc.p == 1 / 101
+        assert leak.auc.interval is not None
+        assert leak.auc.interval[0] > leak.auc.chance_range[1]
+        assert (leak.images, leak.videos, leak.folds) == (30, 6, 5)
+        assert next(iter(leak.weights)).startswith("smallest")
+        assert "Painted cells can be told from others" in list(lines(leak))[-1]
+
+    def test_without_painting_it_is_chance(self, tmp_path: Path) -> None:
+        leak = leak_test(write(tmp_path, painted=False), permutations=100)
+        assert not leak.leaks
+        low, high = leak.auc.chance_range
+        assert low <= leak.auc.value <= high
+        assert leak.auc.chance == pytest.approx(0.5, abs=0.05)
+        assert "not told" in list(lines(leak))[-1]
+
+    def test_where_balls_are_is_no_leak(self, tmp_path: Path) -> None:
+        # All balls in one cell, which looks unlike others in all images: still nothing was painted.
+        folder = write(tmp_path, painted=False, videos=4)
+        scenes = []
+        for video in range(4):
+            for second in range(5):
+                name = f"v{video}-{second * 1000:09d}"
+                image = textured(100 * video + second).copy()
+                image[:45, :40] = 90
+                path = f"images/soccer/{name}.png"
+                Picture.write(folder / path, image)
+                scenes.append(
+                    Scene.model_validate(
+                        {"sport": "soccer", "image": name, "grid": GRID, "ball_cells": ["A1"], "path": path}
+                    )
+                )
+        write_scenes(scenes, folder / "scenes.jsonl")
+        leak = leak_test(folder, permutations=50)
+        assert leak.accuracy.value == leak.accuracy.chance == 1
+        assert not leak.leaks
+
+    def test_the_same_again(self, tmp_path: Path) -> None:
+        folder = write(tmp_path, painted=True, videos=3, each=3)
+        once, again = (leak_test(folder, permutations=20).record() for _ in range(2))
+        assert once == again
+        json.dumps(once, allow_nan=False)
+
+    def test_no_more_images_than_wanted(self, tmp_path: Path) -> None:
+        leak = leak_test(write(tmp_path, painted=False), permutations=20, most=12)
+        assert leak.images == 12
+
+
+class TestRefused:
+    def test_a_single_video(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="expected images of two videos at least"):
+            leak_test(write(tmp_path, painted=True, videos=1))
+
+    def test_an_image_that_is_gone(self, tmp_path: Path) -> None:
+        folder = write(tmp_path, painted=True, videos=2, each=2)
+        (folder / "images/soccer/v1-000001000.png").unlink()
+        with pytest.raises(InputError, match="v1-000001000"):
+            leak_test(folder)
+
+    def test_several_grids(self, tmp_path: Path) -> None:
+        folder = write(tmp_path, painted=True, videos=2, each=2)
+        first = (folder / "scenes.jsonl").read_text()
+        write(folder, painted=True, videos=3, each=1, grid=Grid(6, 10, 320, 180))
+        last = (folder / "scenes.jsonl").read_text().splitlines()[-1]
+        (folder / "scenes.jsonl").write_text(first + last + "\n")
+        with pytest.raises(InputError, match="found 4 x 8, 6 x 10"):
+            leak_test(folder)
+
+
+class TestCommand:
+    def test_as_text_and_as_json(self, tmp_path: Path) -> None:
+        folder = write(tmp_path, painted=True, videos=3, each=3)
+        runner = CliRunner()
+        text = runner.invoke(gen, ["check", str(folder), "--permutations", "20"], catch_exceptions=False)
+        assert text.exit_code == 0
+        assert text.stdout.startswith("9 images of 3 videos, 3 folds, 20 exchanges of balls\naccuracy ")
+        told = runner.invoke(gen, ["check", str(folder), "--permutations", "20", "--json"], catch_exceptions=False)
+        assert json.loads(told.stdout) == leak_test(folder, permutations=20).record()
+
+
+class TestParts:
+    def test_discriminant_is_that_of_class_means(self) -> None:
+        rng = np.random.default_rng(0)
+        rows = rng.normal(size=(400, 3)) @ rng.normal(size=(3, 3))
+        labels = rows[:, 0] + rng.normal(size=400) > 1
+        found = Discriminant(rows, ridge=0).weights(labels)
+        means = rows[labels].mean(axis=0) - rows[~labels].mean(axis=0)
+        within = sum(np.cov(rows[of].T, ddof=0) * of.sum() for of in (labels, ~labels))
+        expected = np.linalg.solve(within, means)
+        assert found / np.linalg.norm(found) == pytest.approx(expected / np.linalg.norm(expected))
+
+    def test_areas_are_those_of_the_rank_test(self) -> None:
+        rng = np.random.default_rng(1)
+        scores = rng.integers(0, 6, size=(20, 15)).astype(float)
+        labels = rng.random((20, 15)) < 0.3
+        labels[0] = False
+        for found, score, of in zip(areas(scores, labels), scores, labels, strict=True):
+            if of.any():
+                expected = stats.mannwhitneyu(score[of], score[~of]).statistic / (of.sum() * (~of).sum())
+                assert found == pytest.approx(expected)
+            else:
+                assert np.isnan(found)
+
+    def test_features_of_a_smooth_cell_by_hand(self) -> None:
+        image = textured(0, height=192, width=320).copy()
+        image[48:96, 40:80] = 128
+        found = cell_features(image, Grid(4, 8, 640, 384))
+        assert found.shape == (32, len(FEATURES))
+        assert np.argmin(found[:, FEATURES.index("median noise")]) == 9
+        assert np.argmax(found[:, FEATURES.index("blocks with hardly any noise")]) == 9
+
+    def test_a_flat_image_has_no_features(self) -> None:
+        assert not cell_features(np.full((96, 160, 3), 7, np.uint8), Grid(6, 10, 160, 96)).any()

@@ -1,0 +1,81 @@
+"""Datasets to review, and the command that serves them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from spotball_core.io.scenes import write_scenes
+from spotball_core.schema.scene import Scene
+from spotball_core.synthetic import synthetic_scenes
+from spotball_core.synthetic_pictures import draw_scene
+
+
+def dataset(folder: Path, *, images: int = 4) -> Path:
+    """Synthetic scenes, drawn with and without the ball."""
+    scenes = []
+    for scene in synthetic_scenes(images):
+        for part, ball in (("images", False), ("with_ball", True)):
+            path = folder / part / scene.sport / f"{scene.image}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draw_scene(scene, ball=ball).save(path)
+        scenes.append(scene.model_copy(update={"path": f"images/{scene.sport}/{scene.image}.png"}))
+    write_scenes(scenes, folder / "scenes.jsonl")
+    return folder
+
+
+def plain_dataset(folder: Path, *, images: int = 4) -> Path:
+    """The same scenes with images that nobody looks at."""
+    scenes = []
+    for scene in synthetic_scenes(images):
+        name = f"images/{scene.sport}/{scene.image}.png"
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(f"image {scene.key}".encode())
+        scenes.append(scene.model_copy(update={"path": name}))
+    write_scenes(scenes, folder / "scenes.jsonl")
+    return folder
+
+
+def by_id(scenes: tuple[Scene, ...]) -> list[Scene]:
+    """In the order in which they are reviewed, none being over a limit."""
+    return sorted(scenes, key=lambda scene: scene.key)
+
+
+@contextmanager
+def reviewing(folder: Path, *, reviewer: str = "anna", port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`spotball gen review` as a process: the link that it printed, and the process."""
+    line = [sys.executable, "-m", "spotball_core", "gen", "review", str(folder)]
+    line += ["--reviewer", reviewer, "--port", str(port)]
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stderr
+            said = [child.stderr.readline(), child.stderr.readline()]
+            link = re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=\S{20,}\n", said[1])
+            assert link, said + child.stderr.readlines()
+            yield link[0].strip(), child
+        finally:
+            child.kill()
+            child.communicate()
+
+
+@contextmanager
+def client(link: str) -> Iterator[httpx.Client]:
+    """A browser that opened the link."""
+    with httpx.Client(base_url=link.partition("/?")[0], follow_redirects=True) as opened:
+        response = opened.get(link)
+        assert response.status_code == 200, response.text
+        yield opened
+
+
+def sent(number: int, after: int = 0, item: int = 0, **fields: Any) -> dict[str, Any]:
+    """A change as the page sends it; `number` makes its id."""
+    change = f"00000000-0000-0000-0000-{number:012}"
+    decision: dict[str, Any] = {"verdict": "accept", "reason": None, "unchecked": [], "regions": []}
+    return {"change": change, "after": after, "item": item, **decision, **fields}

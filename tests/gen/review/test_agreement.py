@@ -1,0 +1,100 @@
+"""Agreement of two reviewers: against a plain computation, cases worked by hand, and where it is not defined."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_core.synthetic import synthetic_scenes
+from spotball_gen.review.agreement import agreements, cohens_kappa
+from spotball_gen.review.material import Piece
+from spotball_gen.review.status import lines
+from spotball_gen.review.store import Decision
+from tests.conftest import ROOT
+
+SCENES = synthetic_scenes(3)
+PIECES = [Piece(scene, ROOT, None, first=scene is SCENES[0]) for scene in SCENES]
+
+
+def plain(one: str, other: str) -> Fraction | None:
+    """By the table of both answers, in fractions."""
+    n = len(one)
+    if not n:
+        return None
+    table = {(a, b): Fraction(0) for a in "xyz" for b in "xyz"}
+    for pair in zip(one, other, strict=True):
+        table[pair] += Fraction(1, n)
+    observed = sum((table[c, c] for c in "xyz"), Fraction())
+    rows = {c: sum((table[c, b] for b in "xyz"), Fraction()) for c in "xyz"}
+    cols = {c: sum((table[a, c] for a in "xyz"), Fraction()) for c in "xyz"}
+    expected = sum((rows[c] * cols[c] for c in "xyz"), Fraction())
+    return None if expected == 1 else (observed - expected) / (1 - expected)
+
+
+@given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz")), max_size=40))
+def test_kappa_is_the_plain_one(pairs: list[tuple[str, str]]) -> None:
+    one, other = ("".join(pair[i] for pair in pairs) for i in (0, 1))
+    found, expected = cohens_kappa(one, other), plain(one, other)
+    assert found.n == len(pairs)
+    assert (found.kappa is None) == (expected is None) == (found.undefined is not None)
+    if expected is not None:
+        assert found.kappa == pytest.approx(float(expected), abs=1e-12)
+        assert found.kappa == cohens_kappa(other, one).kappa
+
+
+def test_worked_by_hand() -> None:
+    # 20 yes and yes, 5 yes and no, 10 no and yes, 15 no and no: 0.7 agree, 0.5 x 0.6 + 0.5 x 0.4 = 0.5 by chance.
+    one, other = "y" * 25 + "n" * 25, "y" * 20 + "n" * 5 + "y" * 10 + "n" * 15
+    found = cohens_kappa(one, other)
+    assert (found.n, found.agree) == (50, 0.7)
+    assert found.kappa == pytest.approx(0.4, abs=1e-15)
+    assert cohens_kappa("yn", "ny").kappa == -1
+    assert cohens_kappa("ynyn", "ynyn").kappa == 1
+    # One says the same throughout: no better than chance.
+    assert cohens_kappa("yyyy", "yyyn").kappa == 0
+
+
+def test_where_it_is_not_defined() -> None:
+    nothing, same = cohens_kappa("", ""), cohens_kappa("yyy", "yyy")
+    assert (nothing.agree, nothing.kappa, nothing.undefined) == (None, None, "nothing that both decided on")
+    assert (same.agree, same.kappa) == (1.0, None)
+    assert same.undefined == "both gave one and the same answer throughout"
+
+
+def test_of_two_reviewers() -> None:
+    first, second, third = (scene.key for scene in SCENES)
+    box = (SCENES[0].players or ())[0].corners
+    anna = {first: Decision("accept", None, (box,)), second: Decision("accept"), third: Decision()}
+    ben = {first: Decision("accept"), second: Decision("reject", "other"), third: Decision("accept")}
+    (pair,) = agreements({"anna": anna, "ben": ben}, PIECES)
+    # What one has not decided on counts for nothing.
+    assert (pair.verdicts.n, pair.verdicts.agree, pair.verdicts.kappa) == (2, 0.5, 0)
+    assert pair.boxes.n == sum(len(scene.players or ()) for scene in SCENES[:2])
+    assert pair.boxes.agree == pytest.approx(1 - 1 / pair.boxes.n)
+    assert pair.differing == (second,)
+    assert agreements({"anna": anna}, PIECES) == ()
+
+
+def test_in_words() -> None:
+    first, second = SCENES[0].key, SCENES[1].key
+    gone = ("soccer", "gone")
+    anna = {first: Decision("accept"), second: Decision("reject", "other"), gone: Decision("accept")}
+    ben = {first: Decision("accept"), second: Decision("repaint", None, (), ((0, 0, 9, 9),))}
+    told = list(lines({"anna": anna, "ben": ben}, PIECES))
+    assert told[:4] == [
+        "3 images, 1 of them over a limit",
+        "anna: 2 of 3 decided: 1 accepted, 1 rejected, 0 to repaint; 0 boxes unchecked",
+        "  rejected: 1 other",
+        "  1 more of images that the dataset no longer has",
+    ]
+    assert told[4] == "ben: 2 of 3 decided: 1 accepted, 0 rejected, 1 to repaint; 0 boxes unchecked"
+    # Half agree; by chance a quarter would.
+    assert told[5] == "anna and ben: verdicts: they agree on 50.0% of 2 images; Cohen's kappa 0.333"
+    assert told[6].endswith("Cohen's kappa is not defined: both gave one and the same answer throughout")
+    assert told[7:] == [f"  {'/'.join(second)}: reject, repaint"]
+    assert list(lines({}, PIECES))[1] == "nobody has decided anything yet"
+    alone = list(lines({"anna": {}, "ben": {}}, PIECES))
+    assert "anna and ben: verdicts: Cohen's kappa is not defined: nothing that both decided on" in alone

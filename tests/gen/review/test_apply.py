@@ -1,0 +1,149 @@
+"""What comes of a review: scenes without what was rejected and unchecked, nothing lost, whatever ends it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.synthetic import synthetic_scenes
+from spotball_gen.review.apply import apply_review, with_decisions
+from spotball_gen.review.material import ORIGINAL, pieces
+from spotball_gen.review.store import Decision, Key, ReviewStore, Verdict
+from tests.cli.process import spotball
+from tests.gen.review.made import plain_dataset
+
+SCENES = synthetic_scenes(5)
+
+
+def decide(store: ReviewStore, reviewer: str, key: Key, decision: Decision) -> None:
+    number = store.last(reviewer)
+    store.decide(f"{reviewer} {number} {key}", reviewer, key, decision, after=number)
+
+
+@st.composite
+def reviews(draw: st.DrawFn) -> list[dict[Key, Decision]]:
+    found: list[dict[Key, Decision]] = []
+    for _ in range(draw(st.integers(0, 3))):
+        mine = {}
+        for scene in SCENES:
+            verdict: Verdict | None = draw(st.sampled_from(["accept", "accept", "reject", "repaint", None]))
+            boxes = draw(st.sets(st.sampled_from([box.corners for box in scene.players or ()])))
+            if draw(st.booleans()):
+                mine[scene.key] = Decision(verdict, None, tuple(boxes))
+        found.append(mine)
+    return found
+
+
+@given(reviews(), st.booleans())
+def test_what_is_left_is_what_everybody_leaves(decisions: list[dict[Key, Decision]], only_accepted: bool) -> None:
+    kept, applied = with_decisions(SCENES, decisions, only_accepted=only_accepted)
+    expected = {}
+    for scene in SCENES:
+        verdicts = [of[scene.key].verdict for of in decisions if scene.key in of]
+        if "reject" in verdicts or "repaint" in verdicts or (only_accepted and "accept" not in verdicts):
+            continue
+        gone = [box for of in decisions if scene.key in of for box in of[scene.key].unchecked]
+        expected[scene.key] = [box.corners for box in scene.players or () if box.corners not in gone]
+    assert {scene.key: [box.corners for box in scene.players or ()] for scene in kept} == expected
+    assert [scene.key for scene in kept] == [scene.key for scene in SCENES if scene.key in expected]
+    assert applied.kept == len(kept)
+    left_out = applied.undecided if only_accepted else 0
+    assert applied.kept + applied.rejected + applied.waiting + left_out == len(SCENES)
+    before = {scene.key: len(scene.players or ()) for scene in SCENES}
+    assert applied.boxes == sum(before[scene.key] - len(scene.players or ()) for scene in kept)
+
+
+def test_applied_undone_and_applied_again(tmp_path: Path) -> None:
+    folder = plain_dataset(tmp_path)
+    scenes, made = read_scenes(folder / "scenes.jsonl"), (folder / "scenes.jsonl").read_bytes()
+    images = {path: path.read_bytes() for path in folder.rglob("*.png")}
+    box = (scenes[1].players or ())[0].corners
+    with ReviewStore(folder) as store:
+        decide(store, "anna", scenes[0].key, Decision("reject", "other"))
+        decide(store, "anna", scenes[1].key, Decision("accept", None, (box,)))
+        decide(store, "ben", scenes[2].key, Decision("repaint", None, (), ((0, 0, 9, 9),)))
+    for _ in range(2):
+        done = spotball("gen", "apply-review", str(folder))
+        assert (done.returncode, done.stdout) == (0, "")
+        assert done.stderr.splitlines() == [
+            "2 images kept, 1 boxes unchecked",
+            "1 rejected, 1 to repaint",
+            "1 that nobody decided on, kept",
+        ]
+        assert (folder / ORIGINAL).read_bytes() == made
+        kept = read_scenes(folder / "scenes.jsonl")
+        assert [scene.key for scene in kept] == [scenes[1].key, scenes[3].key]
+        assert box not in [one.corners for one in kept[0].players or ()]
+        assert kept[0].model_copy(update={"players": scenes[1].players}) == scenes[1]
+    with ReviewStore(folder) as store:
+        # What is reviewed is what was made, so that all can be taken back.
+        assert len(pieces(folder, store)) == 4
+        assert store.undo("anna", store.last("anna")) == scenes[1].key
+        store.undo("anna", store.last("anna"))
+        store.undo("ben", store.last("ben"))
+    apply_review(folder)
+    assert (folder / "scenes.jsonl").read_bytes() == made
+    assert {path: path.read_bytes() for path in folder.rglob("*.png")} == images
+
+
+def test_a_dataset_that_was_made_anew_is_what_is_reviewed(tmp_path: Path) -> None:
+    folder = plain_dataset(tmp_path)
+    scenes = read_scenes(folder / "scenes.jsonl")
+    with ReviewStore(folder) as store:
+        decide(store, "anna", scenes[0].key, Decision("reject", "other"))
+    apply_review(folder)
+    write_scenes(scenes[:3], folder / "scenes.jsonl")
+    apply_review(folder)
+    assert read_scenes(folder / ORIGINAL) == scenes[:3]
+    assert read_scenes(folder / "scenes.jsonl") == scenes[1:3]
+    # Made as it was before: not taken for what the review of another gave.
+    write_scenes(scenes[1:], folder / "scenes.jsonl")
+    apply_review(folder)
+    assert read_scenes(folder / ORIGINAL) == scenes[1:]
+
+
+@pytest.mark.parametrize("survived", [0, 1])
+def test_ended_before_the_scenes_are_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: int) -> None:
+    folder = plain_dataset(tmp_path)
+    scenes, made = read_scenes(folder / "scenes.jsonl"), (folder / "scenes.jsonl").read_bytes()
+    with ReviewStore(folder) as store:
+        decide(store, "anna", scenes[0].key, Decision("reject", "other"))
+        if survived:
+            decide(store, "anna", scenes[1].key, Decision("reject", "other"))
+    if survived:
+        apply_review(folder)
+        with ReviewStore(folder) as store:
+            store.undo("anna", store.last("anna"))
+    before = (folder / "scenes.jsonl").read_bytes()
+
+    replace = Path.replace
+
+    def killed(self: Path, target: Path) -> Path:
+        if Path(target).name == "scenes.jsonl":
+            raise KeyboardInterrupt
+        return replace(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            apply_review(folder)
+    assert (folder / "scenes.jsonl").read_bytes() == before
+    apply_review(folder)
+    assert read_scenes(folder / "scenes.jsonl") == scenes[1:]
+    assert (folder / ORIGINAL).read_bytes() == made
+
+
+def test_what_cannot_be_applied(tmp_path: Path) -> None:
+    folder = plain_dataset(tmp_path, images=1)
+    done = spotball("gen", "apply-review", str(folder))
+    assert (done.returncode, "has not been reviewed" in done.stderr) == (2, True)
+    made = (folder / "scenes.jsonl").read_bytes()
+    with ReviewStore(folder) as store:
+        decide(store, "anna", SCENES[0].key, Decision("reject", "other"))
+    done = spotball("gen", "apply-review", str(folder))
+    assert (done.returncode, "none that the review left" in done.stderr) == (2, True)
+    assert (folder / "scenes.jsonl").read_bytes() == made

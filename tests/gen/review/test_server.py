@@ -1,0 +1,260 @@
+"""The review's server as a process: who gets in, what is taken, what is on disk when it is killed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from spotball_core.io.scenes import read_scenes
+from spotball_core.web import HEADERS
+from spotball_gen.review.store import ReviewStore
+from tests.cli.process import spotball
+from tests.gen.review.made import by_id, client, plain_dataset, reviewing, sent
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    folder = plain_dataset(tmp_path_factory.mktemp("review") / "ds")
+    with reviewing(folder) as (link, _):
+        yield folder, link
+
+
+@pytest.fixture
+def page(served: tuple[Path, str]) -> Iterator[httpx.Client]:
+    with client(served[1]) as opened:
+        yield opened
+
+
+def last(page: httpx.Client) -> int:
+    return int(page.get("/api/review").json()["last"])
+
+
+def test_what_the_page_is_told(served: tuple[Path, str], page: httpx.Client) -> None:
+    told = page.get("/api/review").json()
+    scenes = by_id(read_scenes(served[0] / "scenes.jsonl"))
+    assert told["reviewer"] == "anna"
+    assert [(one["sport"], one["image"]) for one in told["items"]] == [scene.key for scene in scenes]
+    assert [one["players"] for one in told["items"]] == [scene.boxes.tolist() for scene in scenes]
+    for at, scene in enumerate(scenes):
+        image = page.get(f"/images/without/{at}")
+        assert (image.content, image.headers["content-type"]) == (f"image {scene.key}".encode(), "image/png")
+        assert page.get(f"/images/with/{at}").status_code == 404
+
+
+def test_nobody_gets_in_without_the_token(served: tuple[Path, str]) -> None:
+    address, _, token = served[1].partition("/?token=")
+    assert address.startswith("http://127.0.0.1:")
+    with httpx.Client(base_url=address) as stranger:
+        for path in ("/", "/static/app.js", "/images/without/0", "/api/review", "/?token=", f"/?token={token[:-1]}"):
+            response = stranger.get(path)
+            assert response.status_code == 403
+            assert token not in response.text
+        assert stranger.post("/api/decide", json=sent(90)).status_code == 403
+        assert stranger.post("/api/undo", json={"number": 1}).status_code == 403
+        opened = stranger.get(f"/?token={token}")
+        assert (opened.status_code, opened.headers["location"]) == (303, "/")
+        cookie = opened.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        stranger.cookies = httpx.Cookies({opened.headers["set-cookie"].partition("=")[0]: "äöü".encode().hex()})
+        assert stranger.get("/api/review").status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/", "/api/review", "/images/without/0", "/images/without/99", "/nowhere"])
+def test_every_answer_has_the_headers(page: httpx.Client, path: str) -> None:
+    response = page.get(path)
+    assert {name: response.headers.get(name) for name in HEADERS} == HEADERS
+    assert response.headers["cache-control"] == "no-store"
+    assert "server" not in response.headers
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/images/without/-1",
+        "/images/without/4",
+        "/images/without/0/../../../scenes.jsonl",
+        "/images/..%2f..%2fscenes.jsonl/0",
+        "/images/scenes.jsonl/0",
+        "/static/..%2f__init__.py",
+        "/static/%2e%2e/app.py",
+        "/static/app.py",
+        "/review.sqlite",
+    ],
+)
+def test_nothing_else_is_served(page: httpx.Client, path: str) -> None:
+    assert page.get(path).status_code == 404
+
+
+def test_requests_of_other_sites_change_nothing(page: httpx.Client) -> None:
+    body = json.dumps(sent(80, last(page)))
+    kind = {"content-type": "application/json"}
+    for headers, status in (
+        ({"content-type": "text/plain"}, 415),
+        ({**kind, "origin": "https://evil.example"}, 403),
+        ({**kind, "origin": "null"}, 403),
+        ({**kind, "sec-fetch-site": "cross-site"}, 403),
+    ):
+        before = last(page)
+        for path in ("/api/decide", "/api/undo"):
+            assert page.post(path, content=body, headers=headers).status_code == status
+        assert last(page) == before
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"item": 4},
+        {"item": -1},
+        {"item": True},
+        {"item": "0"},
+        {"after": -1},
+        {"change": "1"},
+        {"verdict": "perhaps"},
+        {"verdict": "reject"},
+        {"verdict": "reject", "reason": "because"},
+        {"reason": "other"},
+        {"reason": "because"},
+        {"unchecked": [10_000]},
+        {"unchecked": [-1]},
+        {"unchecked": [0.5]},
+        {"verdict": "repaint"},
+        {"regions": [[0, 0, 9, 9]]},
+        {"verdict": "repaint", "regions": [[9, 0, 9, 9]]},
+        {"verdict": "repaint", "regions": [[0, 0, 641, 9]]},
+        {"verdict": "repaint", "regions": [[-1, 0, 9, 9]]},
+        {"verdict": "repaint", "regions": [[0, 0, 9]]},
+        {"verdict": "repaint", "regions": [[0, 0, 9, 9]] * 21},
+        {"more": 1},
+    ],
+)
+def test_only_what_has_the_right_shape_is_taken(page: httpx.Client, fields: dict[str, Any]) -> None:
+    before = last(page)
+    response = page.post("/api/decide", json={**sent(70, before), **fields})
+    assert response.status_code == 422
+    assert response.json()["error"]
+    assert last(page) == before
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[" * 30_000, b"[]", b"null", b"\xff", b'{"number": NaN}', b"1e999"])
+def test_what_is_no_change_at_all(page: httpx.Client, content: bytes) -> None:
+    for path in ("/api/decide", "/api/undo"):
+        response = page.post(path, content=content, headers={"content-type": "application/json"})
+        assert response.status_code == 422
+    too_long = page.post("/api/decide", content=b" " * 70_000, headers={"content-type": "application/json"})
+    assert too_long.status_code == 413
+
+
+def test_decide_and_undo(tmp_path: Path) -> None:
+    folder = plain_dataset(tmp_path)
+    scenes = by_id(read_scenes(folder / "scenes.jsonl"))
+    with reviewing(folder) as (link, _), client(link) as page:
+        first = sent(1, 0, 0, unchecked=[1, 0, 1])
+        assert page.post("/api/decide", json=first).json() == {"last": 1}
+        # Sent again, since the answer was lost: it counts once.
+        assert page.post("/api/decide", json=first).json() == {"last": 1}
+        regions = [[1.5, 2, 30, 40]]
+        repaint = sent(2, 1, 0, verdict="repaint", regions=regions, unchecked=[1])
+        assert page.post("/api/decide", json=repaint).json() == {"last": 2}
+        # Of a page that does not know of the second.
+        assert page.post("/api/decide", json=sent(3, 1, 1)).status_code == 409
+        assert page.post("/api/undo", json={"number": 1}).status_code == 409
+        assert page.post("/api/undo", json={"number": 9}).status_code == 409
+        known = page.get("/api/review").json()["items"][0]["decision"]
+        assert known == {"verdict": "repaint", "reason": None, "unchecked": [1], "regions": regions}
+        before = {"verdict": "accept", "reason": None, "unchecked": [0, 1], "regions": []}
+        undone = {"last": 1, "item": 0, "decision": before}
+        for _ in range(2):
+            assert page.post("/api/undo", json={"number": 2}).json() == undone
+        with ReviewStore(folder) as store:
+            players = scenes[0].players or ()
+            said = store.decisions()["anna"][scenes[0].key]
+            assert said.unchecked == (players[0].corners, players[1].corners)
+        nothing: dict[str, Any] = {"verdict": None, "reason": None, "unchecked": [], "regions": []}
+        assert page.post("/api/undo", json={"number": 1}).json() == {"last": 0, "item": 0, "decision": nothing}
+
+
+def test_a_killed_server_has_stored_all_that_it_acknowledged(tmp_path: Path) -> None:
+    folder = plain_dataset(tmp_path, images=6)
+    acknowledged = 0
+    for start in range(3):
+        with reviewing(folder) as (link, child), client(link) as page:
+            told = page.get("/api/review").json()
+            assert told["last"] == acknowledged
+            assert sum(one["decision"]["verdict"] == "accept" for one in told["items"]) == acknowledged
+            for item in (2 * start, 2 * start + 1):
+                answer = page.post("/api/decide", json=sent(item + 1, acknowledged, item))
+                acknowledged = answer.json()["last"]
+            child.kill()
+            child.wait()
+    assert acknowledged == 6
+    with ReviewStore(folder) as store:
+        assert len(store.decisions()["anna"]) == 6
+
+
+def test_two_reviewers_do_not_see_each_other(tmp_path: Path) -> None:
+    folder = plain_dataset(tmp_path)
+    with (
+        reviewing(folder) as (anna, _),
+        reviewing(folder, reviewer="ben") as (ben, _),
+        client(anna) as hers,
+        client(ben) as his,
+    ):
+        assert hers.post("/api/decide", json=sent(1)).json() == {"last": 1}
+        told = his.get("/api/review").json()
+        assert (told["reviewer"], told["last"]) == ("ben", 0)
+        assert {one["decision"]["verdict"] for one in told["items"]} == {None}
+        assert his.post("/api/undo", json={"number": 1}).status_code == 409
+        reject = sent(2, 0, verdict="reject", reason="other")
+        assert his.post("/api/decide", json=reject).json() == {"last": 2}
+        # Its cookie is of another port.
+        assert httpx.get(f"{ben.partition('/?')[0]}/api/review", cookies=dict(hers.cookies)).status_code == 403
+    status = spotball("gen", "review", str(folder), "--status")
+    assert status.returncode == 0
+    assert "anna and ben: verdicts: they agree on 0.0% of 1 images; Cohen's kappa 0.000" in status.stdout
+
+
+def test_an_image_that_is_gone(tmp_path: Path) -> None:
+    folder = plain_dataset(tmp_path)
+    with reviewing(folder) as (link, _), client(link) as page:
+        scene = by_id(read_scenes(folder / "scenes.jsonl"))[0]
+        (folder / str(scene.path)).unlink()
+        assert page.get("/images/without/0").status_code == 404
+
+
+@pytest.mark.parametrize("path", [None, "../secret.png", "/etc/passwd", "images/link.png", "images/none.png", "images"])
+def test_images_outside_the_dataset_are_refused(tmp_path: Path, path: str | None) -> None:
+    folder = plain_dataset(tmp_path / "ds", images=1)
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    (folder / "images" / "link.png").symlink_to(tmp_path / "secret.png")
+    line = json.loads((folder / "scenes.jsonl").read_text())
+    (folder / "scenes.jsonl").write_text(json.dumps({**line, "path": path}))
+    done = spotball("gen", "review", str(folder), "--status")
+    assert done.returncode == 2
+    assert "scenes.jsonl:1: path: found" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--reviewer", " "], "--reviewer"),
+        (["--reviewer", "a\nb"], "--reviewer"),
+        (["--reviewer", "x" * 101], "--reviewer"),
+        (["--host", "256.1.1.1"], "--host 256.1.1.1"),
+    ],
+)
+def test_options_that_cannot_be_used(tmp_path: Path, options: list[str], said: str) -> None:
+    done = spotball("gen", "review", str(plain_dataset(tmp_path, images=1)), *options)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_no_dataset(tmp_path: Path) -> None:
+    for command in ("review", "apply-review"):
+        assert spotball("gen", command, str(tmp_path / "none")).returncode == 2
+    assert spotball("gen", "review", str(tmp_path)).returncode == 2

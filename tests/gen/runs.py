@@ -1,0 +1,101 @@
+"""Running a generation with the stages of `tests.gen.plain_stages`, in this process or as one of its own."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from spotball_gen.demo.match import Shot
+from spotball_gen.demo.video import write_match
+from spotball_gen.folder import LEDGER, WORK
+from tests.conftest import ROOT
+
+ENTRIES = """[spotball.stages]
+filter.plain = tests.gen.plain_stages:Plain
+filter.best = tests.gen.plain_stages:Best
+filter.forgets = tests.gen.plain_stages:Forgets
+detect.plain = tests.gen.plain_stages:Detect
+plausibility.plain = tests.gen.plain_stages:Plain
+inpaint.plain = tests.gen.plain_stages:Paint
+check.plain = tests.gen.plain_stages:Plain
+label.plain = tests.gen.plain_stages:Label
+"""
+
+SIZE = {"width": 160, "height": 96}
+
+
+def install(folder: Path) -> Path:
+    """A folder that, once on the path, has the stages as an installed package would."""
+    package = folder / "spotball_test_stages-1.0.dist-info"
+    package.mkdir(parents=True)
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: spotball-test-stages\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text(ENTRIES)
+    return folder
+
+
+def write_videos(folder: Path, seconds: Mapping[str, int]) -> None:
+    """Synthetic matches so many seconds long, each name's its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, length in seconds.items():
+        seed = int.from_bytes(name.encode())
+        shots = (Shot("play", length, seed),)
+        write_match(folder / f"{name}.avi", "synthetic-soccer", shots, seed=seed, width=160, height=96, rate=5)
+
+
+def write_config(path: Path, *, source: str = "videos", **tables: Mapping[str, Any]) -> Path:
+    """A configuration with the test stages; `tables` add to their settings or replace their kind."""
+    stages = ("filter", "detect", "plausibility", "inpaint", "check", "label")
+    together: dict[str, dict[str, Any]] = {
+        "run": {"seed": 3, **SIZE},
+        "frames": {"duplicate_bits": 2},
+        **{stage: {"kind": "plain"} for stage in stages},
+    }
+    lines = ["[[sources]]", 'sport = "soccer"', f'path = "{source}"', 'license = "CC0"']
+    for name in {**together, **tables}:
+        lines.append(f"[{name}]")
+        lines += [
+            f"{key} = {_toml(value)}" for key, value in {**together.get(name, {}), **tables.get(name, {})}.items()
+        ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(list(value) if isinstance(value, tuple) else value)
+
+
+def command(config: Path, out: Path, *options: str) -> list[str]:
+    return [sys.executable, "-m", "spotball_core", "gen", "run", str(config), "--out", str(out), *options]
+
+
+def environment(plugins: Path) -> dict[str, str]:
+    path = os.pathsep.join([str(plugins), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def run_process(config: Path, out: Path, plugins: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(config, out, *options), capture_output=True, text=True, check=False, env=environment(plugins)
+    )
+
+
+def query(out: Path, text: str) -> list[Any]:
+    with closing(sqlite3.connect(out / WORK / LEDGER)) as connection:
+        return connection.execute(text).fetchall()
+
+
+def files(out: Path) -> dict[str, bytes]:
+    """What the dataset holds, by name, without the work folder."""
+    return {
+        path.relative_to(out).as_posix(): path.read_bytes()
+        for path in sorted(out.rglob("*"))
+        if path.is_file() and path.relative_to(out).parts[0] != WORK
+    }

@@ -1,0 +1,139 @@
+"""The stage `check`: what is marked for review, and what the detector says of the painted image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spotball_gen.items import Box, Item
+from spotball_gen.stage import Context, Device, Failure, Outcome, Reject, StageSettings
+from spotball_gen.stages.check_artifacts import Artifacts, ArtifactSettings
+from tests.gen.making import context_of, item_of
+from tests.gen.quality.pictures import disk, filled, textured
+
+BALL = Box(90, 80, 110, 100, 0.9)
+
+
+class Bright:
+    """Takes the ball's place for a ball where its middle is bright; rejects and fails as it is told."""
+
+    Settings = StageSettings
+    name, kind, version, batch_size = "detect", "bright", "1", 4
+    device: Device = "gpu"
+
+    def __init__(self, settings: Any, context: Context) -> None:
+        pass
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        kept, rejects, failures = [], [], []
+        for item in items:
+            assert item.ball is None
+            if item.image[90, 100, 0] > 200:
+                kept.append(replace(item, boxes=(BALL, Box(0, 0, 9, 9, 1.0), replace(BALL, label="player", score=1.0))))
+            elif item.image[0, 0, 0] == 0:
+                failures.append(Failure(item.id, "detect", "dark"))
+            elif item.image[0, 0, 0] == 255:
+                rejects.append(Reject(item.id, "detect", "no ball"))
+            else:
+                kept.append(item)
+        return Outcome(tuple(kept), tuple(rejects), tuple(failures))
+
+
+class Blind(Bright):
+    sees = False
+
+
+def painted_item(work: Path, ident: str, *, ball: bool = False, corner: int = 100, stray: bool = False) -> Item:
+    image, mask = textured(1).copy(), disk(100, 90, 11)
+    image[0, 0] = corner
+    painted = filled(image, mask).copy()
+    if ball:
+        painted[85:95, 95:105] = 255
+    if stray:
+        painted[3, 3] ^= 1
+    context = context_of(work)
+    item = item_of(image, work, ident, ball=BALL, boxes=(BALL,))
+    return replace(item, painted=context.keep(item, "painted", painted), mask=context.keep(item, "masks", mask))
+
+
+def check(work: Path, items: Sequence[Item], detector: Any = None, **settings: Any) -> Outcome:
+    context = context_of(work, detector=detector and (detector, StageSettings()))
+    return Artifacts(ArtifactSettings(**settings), context).process(items)
+
+
+def test_a_fill_that_is_seen_goes_to_review_first(tmp_path: Path) -> None:
+    (item,) = check(tmp_path, [painted_item(tmp_path, "m-000001000")]).items
+    assert item.scores["artifact"] > 0.95
+    assert item.scores["changed_outside"] == 0
+    assert "ball_again" not in item.scores
+    assert item.notes["check"]["review_first"]
+    assert item.notes["check"]["why"] == ["stands out"]
+
+
+def test_over_no_limit_it_does_not(tmp_path: Path) -> None:
+    (item,) = check(tmp_path, [painted_item(tmp_path, "m-000001000")], limit=1.0).items
+    assert not item.notes["check"]["review_first"]
+
+
+def test_what_the_detector_sees_again(tmp_path: Path) -> None:
+    items = [
+        painted_item(tmp_path, "seen", ball=True),
+        painted_item(tmp_path, "gone"),
+        painted_item(tmp_path, "rejected", corner=255),
+        painted_item(tmp_path, "failing", corner=0),
+    ]
+    outcome = check(tmp_path, items, Bright, limit=1.0)
+    assert {item.id: item.scores["ball_again"] for item in outcome.items} == {"seen": 0.9, "gone": 0, "rejected": 0}
+    assert outcome.items[0].notes["check"]["why"] == ["ball seen again"]
+    assert [(one.item, one.stage, one.error) for one in outcome.failures] == [
+        ("failing", "check", "detecting again: dark")
+    ]
+    # What it is to be stays as it was.
+    assert [(item.ball, item.boxes, item.frame) for item in outcome.items] == [
+        (item.ball, item.boxes, item.frame) for item in items[:3]
+    ]
+
+
+@pytest.mark.parametrize(("detector", "settings"), [(Blind, {}), (Bright, {"detect_again": False})])
+def test_who_does_not_look_is_not_asked(tmp_path: Path, detector: Any, settings: Any) -> None:
+    outcome = check(tmp_path, [painted_item(tmp_path, "seen", ball=True)], detector, **settings)
+    assert "ball_again" not in outcome.items[0].scores
+
+
+def test_changes_outside_the_mask(tmp_path: Path) -> None:
+    (item,) = check(tmp_path, [painted_item(tmp_path, "stray", stray=True)], limit=1.0).items
+    assert item.scores["changed_outside"] == 1
+    assert item.notes["check"]["why"] == ["changed outside the mask"]
+
+
+def test_without_a_mask_what_differs_is_the_region(tmp_path: Path) -> None:
+    item = replace(painted_item(tmp_path, "bare"), mask=None)
+    (checked,) = check(tmp_path, [item]).items
+    assert checked.scores["artifact"] > 0.95
+    assert "changed_outside" not in checked.scores
+
+
+def test_an_item_that_was_not_painted_fails(tmp_path: Path) -> None:
+    outcome = check(tmp_path, [item_of(textured(0), tmp_path, ball=BALL), painted_item(tmp_path, "other")])
+    assert [failure.error for failure in outcome.failures] == ["ValueError: nothing was painted over"]
+    assert [item.id for item in outcome.items] == ["other"]
+
+
+def test_where_nothing_is_left_untouched(tmp_path: Path) -> None:
+    item = painted_item(tmp_path, "all")
+    whole = context_of(tmp_path).keep(item, "masks", np.full((180, 320), 255, np.uint8))
+    (checked,) = check(tmp_path, [replace(item, mask=whole)]).items
+    assert "artifact" not in checked.scores
+    assert checked.notes["check"]["why"] == ["too few untouched regions"]
+
+
+def test_the_batch_does_not_matter(tmp_path: Path) -> None:
+    items = [painted_item(tmp_path, name) for name in ("a", "b")]
+    together = check(tmp_path, items).items
+    apart = [check(tmp_path, [item]).items[0] for item in items]
+    assert [item.record(tmp_path) for item in together] == [item.record(tmp_path) for item in apart]

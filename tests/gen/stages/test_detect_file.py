@@ -1,0 +1,212 @@
+"""Boxes from files end on the right frame of the right video, at the right place; what is wrong stops the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from spotball_core.errors import InputError, OptionError
+from spotball_gen.demo.match import Shot
+from spotball_gen.demo.video import write_match
+from spotball_gen.items import Item, Source
+from spotball_gen.pictures import Picture
+from spotball_gen.sports import Sport
+from spotball_gen.stages.detect_file import FileSettings, FromFile
+from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
+from tests.gen.making import context_of, item_of
+
+CLASSES = {"32": "ball", "0": "player"}
+
+
+def item(number: int, video: str = "match", **fields: Any) -> Item:
+    """A frame of a 1920 x 1080 video, of which the middle 1600 x 900 pixels are in the image."""
+    source = Source(f"{video}-1a2b3c4d", f"videos/{video}.mp4", "soccer", "", f"{video}.mp4", "")
+    notes = {"frames": {"number": number, "size": [1920, 1080], "window": [160, 90, 1760, 990]}}
+    ident = f"{source.video}-{number * 40:09d}"
+    return Item(ident, source, number * 0.04, 0, Picture(Path("none.png")), notes=notes, **fields)
+
+
+def stage(folder: Path, **settings: Any) -> FromFile:
+    sports = {"soccer": Sport()}
+    return FromFile(FileSettings.model_validate(settings), replace(context_of(folder, sports=sports), folder=folder))
+
+
+def corners(done: Item) -> list[tuple[str, list[float]]]:
+    return [(box.label, [round(edge, 6) for edge in box.corners]) for box in done.boxes]
+
+
+# In the video's pixels: a ball 800, 450 to 840, 490, and a player half out of the window on the left.
+# (800 - 160) * 640 / 1600 = 256, (450 - 90) * 360 / 900 = 144; 40 pixels are 16.
+EXPECTED = [("ball", [256, 144, 272, 160]), ("player", [0, 84, 16, 244])]
+
+
+def write_yolo(folder: Path) -> dict[str, Any]:
+    lines = [f"32 {820 / 1920} {470 / 1080} {40 / 1920} {40 / 1080} 0.75"]
+    lines.append(f"0 {160 / 1920} {500 / 1080} {80 / 1920} {400 / 1080}")
+    lines.append("5 0.5 0.5 0.1 0.1")
+    (folder / "match_26.txt").write_text("\n".join(lines))
+    return {"path": ".", "format": "yolo", "classes": CLASSES}
+
+
+def write_mot(folder: Path) -> dict[str, Any]:
+    rows = ["26,1,801,451,40,40,0.75,32", "26,2,121,301,80,400,1,0", "26,3,901,451,40,40,1,5", "25,1,1,1,40,40,1,32"]
+    (folder / "match.csv").write_text("\n".join(rows))
+    return {"path": "{video}.csv", "format": "mot", "classes": CLASSES}
+
+
+def write_coco(folder: Path) -> dict[str, Any]:
+    # Annotated on pictures of half the video's size.
+    data = {
+        "images": [
+            {"id": 0, "file_name": "match/000026.jpg", "width": 960, "height": 540},
+            {"id": 1, "file_name": "match/000027.jpg", "width": 960, "height": 540},
+        ],
+        "categories": [{"id": 0, "name": "person"}, {"id": 1, "name": "sports ball"}, {"id": 2, "name": "dog"}],
+        "annotations": [
+            {"image_id": 0, "category_id": 1, "bbox": [400, 225, 20, 20], "score": 0.75},
+            {"image_id": 0, "category_id": 0, "bbox": [60, 150, 40, 200]},
+            {"image_id": 0, "category_id": 2, "bbox": [450, 225, 20, 20]},
+        ],
+    }
+    (folder / "boxes.json").write_text(json.dumps(data))
+    return {"path": "boxes.json", "format": "coco", "frame_name": "{video}/{frame:06d}"}
+
+
+@pytest.mark.parametrize("write", [write_yolo, write_mot, write_coco])
+def test_a_box_is_where_it_was_in_the_video(write: Callable[[Path], dict[str, Any]], tmp_path: Path) -> None:
+    settings = write(tmp_path)
+    outcome = stage(tmp_path, **settings).process([item(25)])
+    assert not outcome.failures
+    (done,) = outcome.items
+    assert corners(done) == EXPECTED
+    assert [box.score for box in done.boxes] == [0.75, 1.0]
+    assert "@" in done.notes["detect"]["file"]
+    # A file that counts from 0 says of the frame before that it is this one.
+    (shifted,) = stage(tmp_path, **settings, first_frame=0).process([item(26)]).items
+    assert corners(shifted) == EXPECTED
+
+
+def test_where_nothing_was_found_there_is_no_box(tmp_path: Path) -> None:
+    for write in (write_yolo, write_mot):
+        (done,) = stage(tmp_path, **write(tmp_path)).process([item(900)]).items
+        assert done.boxes == ()
+
+
+def test_a_frame_that_coco_does_not_have_fails(tmp_path: Path) -> None:
+    outcome = stage(tmp_path, **write_coco(tmp_path)).process([item(25), item(26), item(900)])
+    assert [len(done.boxes) for done in outcome.items] == [2, 0]
+    (failure,) = outcome.failures
+    assert "boxes.json has no image called 'match/000901'" in failure.error
+
+
+def test_boxes_in_the_items_own_pixels(tmp_path: Path) -> None:
+    frame = item(25)
+    (tmp_path / f"{frame.id}.txt").write_text("32 0.5 0.5 0.05 0.1")
+    settings = {"path": ".", "format": "yolo", "classes": CLASSES, "frame_name": "{id}", "pixels": "image"}
+    (done,) = stage(tmp_path, **settings).process([frame]).items
+    assert corners(done) == [("ball", [304, 162, 336, 198])]
+
+
+def test_a_sports_own_classes(tmp_path: Path) -> None:
+    settings = write_coco(tmp_path)
+    sports = {"soccer": Sport(ball_class="dog", player_class="nobody")}
+    made = FromFile(
+        FileSettings.model_validate(settings), replace(context_of(tmp_path, sports=sports), folder=tmp_path)
+    )
+    (done,) = made.process([item(25)]).items
+    assert [label for label, _ in corners(done)] == ["ball"]
+    (done,) = stage(tmp_path, **settings, classes={"dog": "player"}).process([item(25)]).items
+    assert [label for label, _ in corners(done)] == ["player"]
+
+
+def test_a_wrong_line_stops_the_run(tmp_path: Path) -> None:
+    settings = write_yolo(tmp_path)
+    (tmp_path / "match_27.txt").write_text("32 0.5 0.5 0.1 0.1\n32 500 300 20 20\n")
+    with pytest.raises(InputError, match=r"match_27.txt:2: x: found '500'"):
+        stage(tmp_path, **settings).process([item(25), item(26)])
+    settings = write_mot(tmp_path)
+    with pytest.raises(InputError, match=r"other.csv: file: found nothing there"):
+        stage(tmp_path, **settings).process([item(25), item(25, "other")])
+
+
+@pytest.mark.parametrize("format", ["coco", "yolo", "mot"])
+def test_a_missing_file_is_told_before_any_item(format: str, tmp_path: Path) -> None:
+    (tmp_path / "afile" if format == "yolo" else tmp_path / "afolder").mkdir()
+    with pytest.raises(OptionError, match="there is no"):
+        stage(tmp_path, path="boxes", format=format, classes=CLASSES)
+    wrong = "afile" if format == "yolo" else "afolder"
+    if format == "yolo":
+        (tmp_path / "afile").rmdir()
+        (tmp_path / "afile").write_text("")
+    with pytest.raises(OptionError, match="there is no"):
+        stage(tmp_path, path=wrong, format=format, classes=CLASSES)
+
+
+def test_two_videos_do_not_share_boxes(tmp_path: Path) -> None:
+    write_mot(tmp_path)
+    both = [item(25), item(25, "other")]
+    with pytest.raises(OptionError, match=r"the boxes of match-1a2b3c4d would be those of other-1a2b3c4d, too"):
+        stage(tmp_path, path="match.csv", format="mot", classes=CLASSES).process(both)
+    # Of one name, in two folders.
+    namesake = replace(item(25), source=replace(item(25).source, video="match-5e6f7a8b"))
+    for settings in (write_mot(tmp_path), write_yolo(tmp_path)):
+        with pytest.raises(OptionError, match=r"tell them apart by \{source\}"):
+            stage(tmp_path, **settings).process([item(25), namesake])
+    (tmp_path / "match-1a2b3c4d_26.txt").write_text("32 0.5 0.5 0.1 0.1")
+    (tmp_path / "match-5e6f7a8b_26.txt").write_text("0 0.5 0.5 0.1 0.1\n0 0.7 0.5 0.1 0.1")
+    settings = {"path": ".", "format": "yolo", "classes": CLASSES, "frame_name": "{source}_{frame}"}
+    outcome = stage(tmp_path, **settings).process([item(25), namesake])
+    assert [len(done.boxes) for done in outcome.items] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"format": "xml"}, "coco"),
+        ({"format": "yolo"}, "give classes, by number"),
+        ({"format": "mot"}, "give classes, by number"),
+        ({"format": "coco", "classes": {"dog": "animal"}}, "player"),
+        ({"format": "coco", "frame_name": "{match}"}, "it may have {video}"),
+        ({"format": "coco", "frame_name": "{frame:q}"}, "cannot be filled in"),
+        ({"format": "coco", "path": "{"}, "cannot be filled in"),
+        ({"format": "coco", "first_pixel": 2}, "first_pixel"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        FileSettings.model_validate({"path": "boxes", **wrong})
+
+
+def test_the_truth_of_a_match_ends_where_the_frames_stage_put_the_picture(tmp_path: Path) -> None:
+    video = tmp_path / "match.avi"
+    write_match(video, "synthetic-soccer", (Shot("play", 4, 3),), width=480, height=360, rate=5)
+    truth = json.loads(video.with_suffix(".truth.json").read_text())["frames"]
+    rows = [
+        f"{number},{track},{x1},{y1},{x2 - x1},{y2 - y1},1,32"
+        for number, frame in enumerate(truth)
+        for track, (x1, y1, x2, y2) in enumerate(frame["balls"])
+    ]
+    (tmp_path / "match.csv").write_text("\n".join(rows))
+    context = replace(context_of(tmp_path), folder=tmp_path)
+    source = Source("match-0", str(video), "synthetic-soccer", "", "match.avi", "")
+    settings = FileSettings(path="{video}.csv", format="mot", classes=CLASSES, first_frame=0, first_pixel=0)
+    made = FromFile(settings, context)
+    seen = 0
+    for frame in OpenCV(OpenCVSettings(), context).read(source):
+        assert frame.image is not None
+        notes = {"frames": {"number": frame.number, "size": list(frame.size), "window": list(frame.window)}}
+        taken = replace(item_of(frame.image, tmp_path, f"match-{frame.ms}"), source=source, notes=notes)
+        (done,) = made.process([taken]).items
+        for box in done.boxes:
+            # 480 x 360 cut to 480 x 270 and enlarged by 4/3; the middle of a ball is of its color.
+            x, y = (int(place) for place in box.center)
+            red, green, blue = (int(part) for part in frame.image[y, x])
+            assert min(red, green) > blue + 60
+            seen += 1
+    assert seen > 2

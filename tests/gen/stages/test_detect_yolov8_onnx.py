@@ -1,0 +1,245 @@
+"""The detector by ONNX Runtime, with graphs that find drawn rectangles by their colors."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from spotball_core.errors import MissingExtraError, OptionError
+from spotball_gen.items import Box, Item
+from spotball_gen.registry import find
+from spotball_gen.sports import Sport
+from spotball_gen.stages.detect_yolov8_onnx import YoloV8Onnx
+from tests.gen.making import context_of, item_of
+
+pytestmark = pytest.mark.slow
+onnxruntime = pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed: it comes with the gen extra")
+onnx = pytest.importorskip(
+    "onnx", reason="onnx, which only these tests need, is not installed: make test-all installs it"
+)
+
+from onnx import TensorProto, helper  # noqa: E402
+
+from tests.gen.yolo.onnx_models import COCO_LIKE, write_detector  # noqa: E402
+
+OPEN = {"batch": "batch", "height": "height", "width": "width"}
+BALL, PLAYER = (96, 60, 128, 92), (200, 100, 260, 300)
+
+
+def picture(
+    ball: tuple[int, ...] | None = BALL, player: tuple[int, ...] | None = PLAYER, size: tuple[int, int] = (360, 640)
+) -> NDArray[np.uint8]:
+    """A red ball and a blue player, as rectangles with these edges, on gray."""
+    pixels = np.full((*size, 3), 90, dtype=np.uint8)
+    for edges, color in ((ball, (250, 20, 20)), (player, (20, 20, 250))):
+        if edges is not None:
+            x1, y1, x2, y2 = edges
+            pixels[y1:y2, x1:x2] = color
+    return pixels
+
+
+def stage(model: Path, context: Any = None, **settings: Any) -> YoloV8Onnx:
+    made = YoloV8Onnx.Settings.model_validate({"model": str(model), "device": "cpu", **settings})
+    detector: YoloV8Onnx = YoloV8Onnx(made, context or context_of(model.parent))
+    return detector
+
+
+def boxes_of(items: list[Item], detector: YoloV8Onnx) -> list[tuple[Box, ...]]:
+    outcome = detector.process(items)
+    assert [item.id for item in outcome.items] == [item.id for item in items]
+    assert not outcome.rejects
+    assert not outcome.failures
+    return [item.boxes for item in outcome.items]
+
+
+def found(ball: tuple[int, ...], player: tuple[int, ...]) -> tuple[Box, Box]:
+    score = float(np.float32(0.9))
+    return Box(*ball, score, "ball"), Box(*player, score, "player")
+
+
+@pytest.mark.parametrize(
+    "sides",
+    [
+        {},
+        {"batch": 4},
+        {"batch": "batch"},
+        OPEN,
+        {"height": 320, "width": 320},
+        {"height": 384, "width": 640},
+        {"height": 720, "width": 1280, "batch": 2},
+    ],
+    ids=str,
+)
+def test_drawn_boxes_come_back_exactly(sides: dict[str, Any], tmp_path: Path) -> None:
+    model = write_detector(tmp_path / "yolov8n.onnx", **sides)
+    moved = [tuple(edge + 4 * step for edge in BALL) for step in range(6)]
+    items = [item_of(picture(ball), tmp_path, f"match-{step:09}") for step, ball in enumerate(moved)]
+    assert boxes_of(items, stage(model, batch_size=4)) == [found(ball, PLAYER) for ball in moved]
+
+
+@pytest.mark.parametrize("size", [(90, 160), (720, 1280), (300, 500), (640, 360), (1080, 1920)])
+@pytest.mark.parametrize("sides", [{}, OPEN], ids=str)
+def test_images_of_any_size_are_fitted(size: tuple[int, int], sides: dict[str, Any], tmp_path: Path) -> None:
+    height, width = size
+    ball = (width // 8, height // 8, width // 4, height // 4)
+    player = (width // 2, height // 2, width - 3, height - 5)
+    (boxes,) = boxes_of(
+        [item_of(picture(ball, player, size), tmp_path)], stage(write_detector(tmp_path / "m.onnx", **sides))
+    )
+    # An edge within a pixel of the input is seen up to one such pixel off.
+    pixel = max(1.0, max(size) / 640)
+    assert [box.label for box in boxes] == ["ball", "player"]
+    assert boxes[0].corners == pytest.approx(ball, abs=pixel)
+    assert boxes[1].corners == pytest.approx(player, abs=pixel)
+
+
+def test_an_open_size_is_no_larger_than_it_must_be(tmp_path: Path) -> None:
+    detector = stage(write_detector(tmp_path / "m.onnx", **OPEN), batch_size=3)._detector
+    assert detector.canvas((360, 640), None) == (384, 640)
+    assert detector.canvas((360, 640), 320) == (192, 320)
+    assert detector.canvas((1080, 1920), 1280) == (736, 1280)
+
+
+def test_the_files_own_size_and_stride_count(tmp_path: Path) -> None:
+    told = {"imgsz": "[320, 320]", "stride": "64"}
+    detector = stage(write_detector(tmp_path / "m.onnx", metadata=told, **OPEN))._detector
+    assert detector.canvas((360, 640), None) == (192, 320)
+
+
+@pytest.mark.parametrize("sides", [{"batch": 4}, OPEN], ids=str)
+def test_what_else_is_in_the_batch_changes_nothing(sides: dict[str, Any], tmp_path: Path) -> None:
+    model = write_detector(tmp_path / "m.onnx", **sides)
+    rng = np.random.default_rng(0)
+    sizes = [(360, 640), (720, 1280)]
+    items = []
+    for step in range(7):
+        x, y = (int(edge) for edge in rng.integers(0, 300, 2))
+        ball = (x, y, x + 40, y + 41) if step % 3 else None
+        items.append(item_of(picture(ball, None, sizes[step % 2]), tmp_path, f"match-{step:09}"))
+    together = boxes_of(items, stage(model))
+    assert [len(boxes) for boxes in together] == [0, 1, 1, 0, 1, 1, 0]
+    assert [boxes_of([item], stage(model))[0] for item in items] == together
+    assert boxes_of(items[::-1], stage(model))[::-1] == together
+
+
+@pytest.mark.parametrize("sides", [{}, {"batch": 2}, OPEN], ids=str)
+def test_sixteen_bits(sides: dict[str, Any], tmp_path: Path) -> None:
+    model = write_detector(tmp_path / "m.onnx", half=True, **sides)
+    ((ball, player),) = boxes_of([item_of(picture(), tmp_path)], stage(model))
+    assert (ball.corners, player.corners) == (BALL, PLAYER)
+    assert ball.score == pytest.approx(0.9, abs=1e-3)
+
+
+def test_settings_decide_what_is_left(tmp_path: Path) -> None:
+    model = write_detector(tmp_path / "m.onnx")
+    items = [item_of(picture(player=None), tmp_path)]
+    scores = [box.score for box in boxes_of(items, stage(model, overlap=0.95))[0]]
+    assert scores == pytest.approx([0.9, 0.6])
+    assert len(boxes_of(items, stage(model, overlap=1.0, confidence=0.05))[0]) == 3
+    assert boxes_of(items, stage(model, confidence=0.95)) == [()]
+
+
+def test_a_sport_says_what_its_ball_is_called(tmp_path: Path) -> None:
+    # The graph's colors go by the names it was made for; the file then says other ones.
+    model = write_detector(tmp_path / "m.onnx", metadata={"names": str(COCO_LIKE | {32: "handball", 0: "keeper"})})
+    sports = {"handball": Sport(ball_class="handball", player_class="keeper")}
+    item = item_of(picture(), tmp_path, sport="handball")
+    detector = stage(model, context_of(tmp_path, sports=sports))
+    assert boxes_of([item], detector) == [found(BALL, PLAYER)]
+    with pytest.raises(OptionError, match=r"m\.onnx knows no 'sports ball' \(ball_class\)"):
+        detector.process([item_of(picture(), tmp_path, sport="soccer")])
+
+
+def test_classes_without_names_in_the_file(tmp_path: Path) -> None:
+    two = {0: "person", 1: "sports ball"}
+    model = write_detector(tmp_path / "m.onnx", names=two, metadata={"names": "{}"})
+    item = item_of(picture(), tmp_path)
+    assert boxes_of([item], stage(model, names=["person", "sports ball"])) == [found(BALL, PLAYER)]
+    with pytest.raises(OptionError, match="does not name its classes"):
+        stage(model).process([item])
+    with pytest.raises(OptionError, match=r"its output is 1 x 6 x 8400, not batch x 7 x places"):
+        stage(model, names=["person", "sports ball", "bird"]).process([item])
+
+
+def test_the_weights_are_noted(tmp_path: Path) -> None:
+    model = write_detector(tmp_path / "yolov8n.onnx")
+    (item,) = stage(model).process([item_of(picture(), tmp_path)]).items
+    digest = hashlib.sha256(model.read_bytes()).hexdigest()
+    assert item.notes["detect"] == {"weights": f"yolov8n.onnx@{digest[:12]}"}
+
+
+def test_the_path_starts_from_the_configurations_folder(tmp_path: Path) -> None:
+    write_detector(tmp_path / "yolov8n.onnx")
+    detector = stage(Path("yolov8n.onnx"), context_of(tmp_path / "work", folder=tmp_path))
+    assert boxes_of([item_of(picture(), tmp_path)], detector) == [found(BALL, PLAYER)]
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        ({"transposed": True}, "its output is 1 x 8400 x 84, not batch x 84 x places"),
+        ({"metadata": {"task": "segment"}}, "made for the task 'segment'"),
+        ({"metadata": {"names": "person, ball"}}, "what it says of itself cannot be read"),
+        ({"metadata": {"imgsz": "large"}}, "what it says of itself cannot be read"),
+        ({"metadata": {"stride": "x"}}, "what it says of itself cannot be read"),
+    ],
+    ids=str,
+)
+def test_other_files_than_detectors_are_refused(made: dict[str, Any], message: str, tmp_path: Path) -> None:
+    model = write_detector(tmp_path / "m.onnx", **made)
+    with pytest.raises(OptionError, match=message):
+        stage(model).process([item_of(picture(), tmp_path)])
+
+
+def test_an_input_that_is_no_image_is_refused(tmp_path: Path) -> None:
+    node = helper.make_node("Identity", ["images"], ["output0"])
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, 640, 640]) for name in ("images", "output0")]
+    graph = helper.make_graph([node], "gray", ends[:1], ends[1:])
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    with pytest.raises(OptionError, match="its input is no image"):
+        stage(tmp_path / "m.onnx").process([item_of(picture(), tmp_path)])
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"there is no file .*nothing\.onnx"):
+        stage(tmp_path / "nothing.onnx")
+    (tmp_path / "text.onnx").write_text("not a model")
+    with pytest.raises(OptionError, match=r"text\.onnx: cannot be loaded"):
+        stage(tmp_path / "text.onnx").process([item_of(picture(), tmp_path)])
+
+
+def test_a_size_that_the_file_does_not_leave_open(tmp_path: Path) -> None:
+    model = write_detector(tmp_path / "m.onnx")
+    item = item_of(picture(), tmp_path)
+    assert boxes_of([item], stage(model, size=640)) == [found(BALL, PLAYER)]
+    with pytest.raises(OptionError, match="takes images of 640 x 640 pixels only"):
+        stage(model, size=320).process([item])
+
+
+def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:
+    if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+        pytest.skip("this ONNX Runtime has CUDA")
+    model = write_detector(tmp_path / "m.onnx")
+    with pytest.raises(OptionError, match="no CUDA"):
+        stage(model, device="cuda")
+    assert stage(model, device="auto").device == "cpu"
+
+
+def test_without_onnx_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = write_detector(tmp_path / "m.onnx")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtraError, match=r'needs the "gen" extra'):
+        stage(model)
+
+
+def test_it_is_found_by_name_and_can_be_sent_to_another_process(tmp_path: Path) -> None:
+    assert find("detect", "yolov8-onnx") is YoloV8Onnx
+    sent = pickle.loads(pickle.dumps(stage(write_detector(tmp_path / "m.onnx"))))
+    assert boxes_of([item_of(picture(), tmp_path)], sent) == [found(BALL, PLAYER)]

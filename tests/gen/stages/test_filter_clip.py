@@ -1,0 +1,230 @@
+"""The filter by CLIP with a tiny model, loaded and run for real on the CPU."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from spotball_core.errors import MissingExtraError, OptionError
+from spotball_gen.items import Item
+from spotball_gen.registry import find
+from spotball_gen.sports import Sport
+from spotball_gen.stage import Outcome
+from spotball_gen.stages.filter_clip import Clip
+from tests.gen.making import context_of, item_of
+from tests.gen.tiny_models import save_clip
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
+transformers = pytest.importorskip(
+    "transformers", reason="transformers is not installed: it comes with the local extra"
+)
+Pictures = pytest.importorskip("PIL.Image", reason="Pillow is not installed: it comes with the local extra")
+
+PROMPTS = ("a picture of soccer players in action with ball", "Fußball!")
+SPORTS = {"soccer": Sport(prompts=PROMPTS), "tennis": Sport(prompts=("tennis",))}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_clip(tmp_path_factory.mktemp("models") / "tiny-clip")
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> list[Item]:
+    """Noise on colors, so that scores differ."""
+    work, rng = tmp_path_factory.mktemp("work"), np.random.default_rng(0)
+    made = []
+    for number in range(11):
+        pixels = rng.integers(0, 60, (90, 160, 3)) + rng.integers(0, 195, (1, 1, 3))
+        sport = "tennis" if number % 3 == 2 else "soccer"
+        made.append(item_of(pixels.astype(np.uint8), work, f"match-{number:09}", sport))
+    return made
+
+
+def stage(model: Path, folder: Path | None = None, **settings: Any) -> Clip:
+    made = Clip.Settings.model_validate({"model": str(model), "device": "cpu", **settings})
+    clip: Clip = Clip(made, context_of(model.parent, sports=SPORTS, folder=folder or Path()))
+    return clip
+
+
+def scores_of(outcome: Outcome) -> dict[str, float]:
+    assert not outcome.failures
+    return {item.id: item.scores["clip"] for item in outcome.items} | {
+        reject.item: reject.scores["clip"] for reject in outcome.rejects
+    }
+
+
+def test_scores_are_the_whole_models(model: Path, items: list[Item]) -> None:
+    """The library's own forward pass with text and image together, one image at a time."""
+    whole = transformers.CLIPModel.from_pretrained(model).eval()
+    processor = transformers.AutoImageProcessor.from_pretrained(model)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+    scores = scores_of(stage(model, threshold=-1, batch_size=4).process(items))
+    for item in items:
+        text = tokenizer(list(SPORTS[item.sport].prompts), padding=True, return_tensors="pt")
+        pixels = processor(images=Pictures.fromarray(item.image), return_tensors="pt")
+        with torch.inference_mode():
+            logits = whole(**text, **pixels).logits_per_image / whole.logit_scale.exp()
+        assert scores[item.id] == pytest.approx(logits.max().item(), abs=6e-5)
+    assert len({round(score, 3) for score in scores.values()}) > 5
+
+
+def test_what_is_not_above_the_threshold_is_rejected(model: Path, items: list[Item]) -> None:
+    scores = scores_of(stage(model, threshold=-1).process(items))
+    threshold = sorted(scores.values())[4]
+    outcome = stage(model, threshold=threshold).process(items)
+    assert [item.id for item in outcome.items] == [item.id for item in items if scores[item.id] > threshold]
+    assert len(outcome.rejects) == 5
+    for reject in outcome.rejects:
+        assert (reject.stage, reject.reason) == ("filter", "unlike the prompts")
+        assert reject.detail == f"{scores[reject.item]:.4f} is not above {threshold:g}"
+
+
+def test_a_score_hangs_on_its_image_alone(model: Path, items: list[Item]) -> None:
+    clip = stage(model, threshold=-1)
+    together = scores_of(clip.process(items))
+    backwards = scores_of(clip.process(items[::-1]))
+    alone = {item.id: scores_of(clip.process([item]))[item.id] for item in items}
+    again = scores_of(stage(model, threshold=-1, batch_size=2).process(items[3:8]))
+    assert together == backwards == alone
+    assert again == {ident: together[ident] for ident in again}
+
+
+@pytest.mark.parametrize("lot", [2, 4, 16])
+def test_images_together_get_nearly_the_same_vectors(lot: int, model: Path, items: list[Item]) -> None:
+    """What a GPU does."""
+    loaded, images = stage(model, threshold=-1)._model, [item.image for item in items]
+    assert loaded.image_vectors(images, lot) == pytest.approx(loaded.image_vectors(images, 1), abs=1e-5)
+
+
+def test_the_best_share_of_each_sport_is_kept(model: Path, items: list[Item]) -> None:
+    clip = stage(model, top_share=0.3)
+    assert clip.settles
+    outcome = clip.process(items)
+    assert not outcome.rejects
+    scores, sports = {item.id: item.scores for item in outcome.items}, {item.id: item.sport for item in items}
+    rejects = clip.settle(scores, sports)
+    left = scores.keys() - {reject.item for reject in rejects}
+    for sport in SPORTS:
+        mine = [item.id for item in items if item.sport == sport]
+        kept = [ident for ident in mine if ident in left]
+        assert len(kept) == math.ceil(0.3 * len(mine))
+        assert min(scores[ident]["clip"] for ident in kept) > max(
+            scores[ident]["clip"] for ident in mine if ident not in left
+        )
+    assert {reject.reason for reject in rejects} == {"not among the best"}
+    assert rejects[0].detail == "rank 4 of 8; the best 3 are kept"
+
+
+def test_of_equal_scores_the_earlier_id_is_kept(model: Path) -> None:
+    ids = [f"match-{number:09}" for number in range(4)]
+    clip = stage(model, top_share=0.5, threshold=0.1)
+    rejects = clip.settle({ident: {"clip": 0.5} for ident in reversed(ids)}, dict.fromkeys(ids, "soccer"))
+    assert [reject.item for reject in rejects] == ids[2:]
+    assert not stage(model, threshold=0.1).settles
+
+
+def test_neither_threshold_nor_share() -> None:
+    with pytest.raises(ValidationError, match="give a threshold or a top_share"):
+        Clip.Settings.model_validate({})
+
+
+def test_a_sport_without_prompts_or_with_one_too_long(model: Path, items: list[Item]) -> None:
+    clip = Clip(Clip.Settings.model_validate({"model": str(model), "threshold": 0}), context_of(model.parent))
+    with pytest.raises(OptionError, match="the sport 'soccer' has no prompts"):
+        clip.process(items[:1])
+    sports = {"soccer": Sport(prompts=("ball " * 40,))}
+    clip = Clip(clip.settings, context_of(model.parent, sports=sports))
+    with pytest.raises(OptionError, match="the model reads 77 tokens, and this has 162"):
+        clip.process(items[:1])
+
+
+def test_the_weights_are_noted_by_what_is_in_the_files(model: Path, items: list[Item], tmp_path: Path) -> None:
+    outcome = stage(model, threshold=-1).process(items)
+    outcome = stage(model, threshold=-1).process(items)
+    (note,) = {item.notes["filter"]["weights"] for item in outcome.items}
+    assert note.startswith("tiny-clip@")
+    moved = shutil.copytree(model, tmp_path / "tiny-clip")
+    (same,) = stage(moved, threshold=-1).process(items[:1]).items
+    assert same.notes["filter"]["weights"] == note
+    (other,) = stage(save_clip(tmp_path / "other" / "tiny-clip", seed=1), threshold=-1).process(items[:1]).items
+    assert other.notes["filter"]["weights"] != note
+
+
+def test_the_folder_is_seen_from_the_configurations(model: Path, items: list[Item]) -> None:
+    clip = stage(Path("tiny-clip"), threshold=-1, folder=model.parent)
+    assert len(clip.process(items[:2]).items) == 2
+
+
+def test_models_that_are_not_there_or_something_else(model: Path, items: list[Item], tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"filter: model: there is no folder .*/nothing"):
+        stage(tmp_path / "nothing", threshold=0)
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    with pytest.raises(OptionError, match="bare: cannot be loaded"):
+        stage(bare, threshold=0).process(items[:1])
+    other = tmp_path / "bert"
+    transformers.BertConfig(hidden_size=16, num_attention_heads=1).save_pretrained(other)
+    with pytest.raises(OptionError, match="of the type 'bert' is no CLIP model"):
+        stage(other, threshold=0).process(items[:1])
+
+
+def test_a_model_on_the_hub_without_a_network(tmp_path: Path) -> None:
+    """In a process of its own: the library reads its settings once."""
+    code = (
+        "import sys, numpy; from pathlib import Path; from tests.gen.making import *\n"
+        "from spotball_gen.sports import known_sports; from spotball_gen.stages.filter_clip import Clip\n"
+        "work = Path(sys.argv[1]); context = context_of(work, sports=known_sports())\n"
+        "clip = Clip(Clip.Settings.model_validate({'threshold': 0.2}), context)\n"
+        "try: clip.process([item_of(numpy.zeros((9, 16, 3), numpy.uint8), work)])\n"
+        "except ValueError as error: print(type(error).__name__, error)"
+    )
+    environment = os.environ | {
+        "OMP_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(tmp_path),
+        "HF_TOKEN": "hf_thisIsSecret",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, env=environment, check=True
+    )
+    assert done.stdout.startswith("OptionError filter: openai/clip-vit-base-patch32: cannot be loaded: ")
+    assert "thisIsSecret" not in done.stdout + done.stderr
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="PyTorch finds CUDA here")
+def test_a_gpu_that_is_not_there(model: Path) -> None:
+    with pytest.raises(OptionError, match="PyTorch finds no CUDA here"):
+        stage(model, threshold=0, device="cuda")
+    assert stage(model, threshold=0, device="auto").device == "cpu"
+
+
+def test_without_the_libraries(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(MissingExtraError, match=r"filter 'clip' needs the \"local\" extra"):
+        stage(model, threshold=0)
+
+
+def test_fewer_bits_give_nearly_the_same(model: Path, items: list[Item]) -> None:
+    exact = scores_of(stage(model, threshold=-1).process(items))
+    coarse = scores_of(stage(model, threshold=-1, dtype="bfloat16").process(items))
+    assert exact != coarse
+    assert [coarse[ident] for ident in exact] == pytest.approx(list(exact.values()), abs=0.1)
+
+
+def test_it_is_found_by_name_and_can_be_sent_to_another_process(model: Path, items: list[Item]) -> None:
+    assert find("filter", "clip") is Clip
+    clip = stage(model, threshold=-1)
+    sent = pickle.loads(pickle.dumps(clip))
+    assert scores_of(sent.process(items)) == scores_of(clip.process(items))

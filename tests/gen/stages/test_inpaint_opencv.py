@@ -1,0 +1,184 @@
+"""Telea and Navier-Stokes: the ball gone, the rest as it was, the painted place as grained as what is around it."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from spotball_gen.demo.draw import Painter
+from spotball_gen.demo.look import LOOKS
+from spotball_gen.demo.match import Play, Shot
+from spotball_gen.items import Box, Item
+from spotball_gen.masks import ball_mask
+from spotball_gen.painting import OpenCVInpainting, PaintingSettings, with_grain
+from spotball_gen.stages.inpaint_navier_stokes import NavierStokes
+from spotball_gen.stages.inpaint_telea import Telea
+from spotball_gen.stages.plausibility_rules import measured
+from tests.gen.making import context_of, item_of
+
+KINDS = pytest.mark.parametrize("kind", [Telea, NavierStokes])
+HEIGHT, WIDTH = 90, 120
+
+
+def ground(seed: int = 0, grain: float = 4.0) -> NDArray[np.uint8]:
+    """Grass, brighter to the right."""
+    rng = np.random.default_rng(seed)
+    slope = np.linspace(80, 130, WIDTH)[None, :, None] * np.array([0.6, 1.0, 0.5])
+    pixels = np.broadcast_to(slope, (HEIGHT, WIDTH, 3)) + rng.normal(0, grain, (HEIGHT, WIDTH, 3))
+    return np.clip(pixels, 0, 255).astype(np.uint8)
+
+
+def with_ball(pixels: NDArray[np.uint8], box: Box) -> NDArray[np.uint8]:
+    y, x = np.mgrid[: pixels.shape[0], : pixels.shape[1]] + 0.5
+    (at_x, at_y), wide, high = box.center, box.width / 2, box.height / 2
+    drawn = pixels.copy()
+    drawn[((x - at_x) / wide) ** 2 + ((y - at_y) / high) ** 2 <= 1] = (250, 230, 20)
+    return drawn
+
+
+def painted(kind: type[OpenCVInpainting], item: Item, work: Path, seed: int = 0, **chosen: object) -> Item:
+    stage = kind(PaintingSettings.model_validate(chosen), context_of(work, seed=seed))
+    outcome = stage.process([item])
+    assert not outcome.failures
+    return outcome.items[0]
+
+
+BALL = Box(50, 40, 66, 56)
+
+
+@KINDS
+def test_the_ball_is_gone_and_its_place_is_like_the_ground(kind: type[OpenCVInpainting], tmp_path: Path) -> None:
+    clean = ground()
+    done = painted(kind, item_of(with_ball(clean, BALL), tmp_path, ball=BALL), tmp_path)
+    assert done.mask is not None
+    assert done.painted is not None
+    assert (done.mask.array == ball_mask(done, PaintingSettings())).all()
+    inside = done.mask.array > 0
+    made, there = done.painted.array[inside].astype(float), clean[inside].astype(float)
+    assert np.abs(made.mean(axis=0) - there.mean(axis=0)).max() < 3
+    # As bright to the right as the ground is.
+    columns = np.nonzero(inside)[1]
+    slopes = [np.polyfit(columns, part[:, 1], 1)[0] for part in (made, there)]
+    assert slopes[0] == pytest.approx(slopes[1], abs=0.3)
+
+
+def fine(pixels: NDArray[np.uint8], inside: NDArray[np.bool_]) -> float:
+    """How strong the grain is: deviation from the mean of the four neighbors."""
+    smooth = cv2.filter2D(pixels.astype(np.float32), -1, np.float32([[0, 1, 0], [1, 0, 1], [0, 1, 0]]) / 4)
+    return float((pixels - smooth)[inside].std())
+
+
+@KINDS
+@pytest.mark.parametrize("strength", [2.0, 6.0])
+def test_grain_is_as_strong_as_around(kind: type[OpenCVInpainting], strength: float, tmp_path: Path) -> None:
+    clean = ground(grain=strength)
+    item = item_of(with_ball(clean, BALL), tmp_path, ball=BALL)
+    with_it, without = (painted(kind, item, tmp_path, grain=wanted).painted for wanted in (True, False))
+    assert with_it is not None
+    assert without is not None
+    inside = cv2.erode(ball_mask(item, PaintingSettings()), np.ones((3, 3), dtype=np.uint8)) > 0
+    there = fine(clean, inside)
+    assert fine(without.array, inside) < 0.6 * there
+    assert 0.7 * there < fine(with_it.array, inside) < 1.4 * there
+
+
+@KINDS
+@given(st.integers(0, 2**32 - 1), st.floats(0, 110), st.floats(0, 80), st.floats(2, 40), st.floats(0, 1), st.booleans())
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_outside_the_mask_not_a_bit_changes(
+    kind: type[OpenCVInpainting], tmp_path: Path, seed: int, x: float, y: float, size: float, margin: float, grain: bool
+) -> None:
+    pixels = np.random.default_rng(seed).integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8)
+    item = item_of(pixels, tmp_path, ball=Box(x, y, x + size, y + size))
+    done = painted(kind, item, tmp_path, margin=margin, grain=grain)
+    assert done.mask is not None
+    assert done.painted is not None
+    assert set(np.unique(done.mask.array)) <= {0, 255}
+    outside = done.mask.array == 0
+    # As they are read from their files, too.
+    for made in (done.painted.array, done.painted.without_pixels().array):
+        assert made.shape == pixels.shape
+        assert (made[outside] == pixels[outside]).all()
+
+
+def test_what_is_painted_hangs_on_the_item_and_the_seed_not_on_the_batch(tmp_path: Path) -> None:
+    pixels = with_ball(ground(), BALL)
+    items = [item_of(pixels, tmp_path, f"match-{number}", ball=BALL) for number in range(3)]
+    together = Telea(PaintingSettings(), context_of(tmp_path / "a", seed=1)).process(items).items
+    alone = [painted(Telea, item, tmp_path / "b", seed=1) for item in reversed(items)][::-1]
+    arrays = [item.painted.array for item in together if item.painted]
+    for one, item in zip(alone, together, strict=True):
+        assert one.painted is not None
+        assert item.painted is not None
+        assert (one.painted.array == item.painted.array).all()
+        assert one.notes["inpaint"]["seed"] == item.notes["inpaint"]["seed"] == item.seed(1, "inpaint")
+    assert not (arrays[0] == arrays[1]).all()
+    other = painted(Telea, items[0], tmp_path / "c", seed=2)
+    assert other.painted is not None
+    assert not (other.painted.array == arrays[0]).all()
+
+
+def test_an_item_without_a_ball_costs_no_other(tmp_path: Path) -> None:
+    pixels = with_ball(ground(), BALL)
+    items = [item_of(pixels, tmp_path, "a"), item_of(pixels, tmp_path, "b", ball=BALL)]
+    outcome = NavierStokes(PaintingSettings(), context_of(tmp_path)).process(items)
+    assert [item.id for item in outcome.items] == ["b"]
+    assert [(failure.item, failure.stage) for failure in outcome.failures] == [("a", "inpaint")]
+
+
+def ellipse(x: float, y: float, wide: float, high: float) -> NDArray[np.bool_]:
+    """Pixels of 640 x 360 whose centers are in an ellipse, by its center and half its sides."""
+    down, across = np.mgrid[:360, :640] + 0.5
+    inside: NDArray[np.bool_] = ((across - x) / wide) ** 2 + ((down - y) / high) ** 2 <= 1
+    return inside
+
+
+def test_in_matches_balls_are_gone_and_most_shadows_and_players_stay(tmp_path: Path) -> None:
+    shadows = []
+    for sport, number in itertools.product(sorted(LOOKS), range(12)):
+        look = LOOKS[sport]
+        moment = Play(Shot("play", 12, 40 + number), look, 640, 360).at(0.7 * number + 0.3)
+        image, truth = Painter(look, 640, 360, seed=number).draw(moment, number)
+        players = tuple(Box(*box, label="player") for box in truth.players)
+        if not truth.balls or measured(Box(*truth.balls[0]), players, (640, 360))["ball_overlap"]:
+            continue
+        item = item_of(image, tmp_path, f"match-{number}", ball=Box(*truth.balls[0]), players=players)
+        done = painted(Telea, item, tmp_path)
+        assert done.mask is not None
+        assert done.painted is not None
+        (ball,) = moment.balls
+        disc = ellipse(*ball.center, ball.radius + 0.5, ball.radius + 0.5)
+        assert (done.mask.array[disc] == 255).all()
+        on_player = np.zeros((360, 640), dtype=bool)
+        for box in players:
+            on_player[int(box.y1) : int(np.ceil(box.y2)), int(box.x1) : int(np.ceil(box.x2))] = True
+        # At the ball's edge, its color mixes with a player's beside it.
+        assert (done.painted.array == image)[on_player & ~ellipse(*ball.center, *[ball.radius + 2] * 2)].all()
+        # The darker part of its shadow: whether it is painted over, where players' boxes leave most of it.
+        shadow = ellipse(*ball.ground, 1.3 * ball.radius, 0.45 * ball.radius)
+        seen = shadow & ~on_player
+        if seen.sum() > max(0.5 * shadow.sum(), 40):
+            shadows.append(float((done.mask.array[seen] > 0).mean()) > 0.8)
+    assert len(shadows) > 12
+    # Not all: those that merge with a player's shadow are taken for a part of it.
+    assert np.mean(shadows) > 0.6
+
+
+@pytest.mark.parametrize("wrong", [{"radius": 0}, {"margin": -1}, {"prompt": "grass"}])
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        PaintingSettings.model_validate(wrong)
+
+
+def test_grain_needs_surroundings() -> None:
+    pixels = ground()
+    everything = np.full((HEIGHT, WIDTH), 255, dtype=np.uint8)
+    assert with_grain(pixels, everything, np.random.default_rng(0)) is pixels

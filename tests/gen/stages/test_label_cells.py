@@ -1,0 +1,121 @@
+"""Which cells hold a ball: by hand, against Shapely, against what the core makes of a box."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from PIL import Image as Pictures
+from pydantic import ValidationError
+from shapely.geometry import box as rectangle
+
+from spotball_core.errors import GridError
+from spotball_core.grid import Grid
+from spotball_core.overlay import gridded
+from spotball_core.schema.scene import GroundTruth, Scene
+from spotball_gen.items import Box
+from spotball_gen.stages.label_cells import Cells, CellsSettings, ball_cells
+from tests.gen.making import context_of, item_of
+
+GRID = Grid.standard()
+
+
+@pytest.mark.parametrize(
+    ("box", "min_share", "expected"),
+    [
+        (Box(10, 10, 30, 30), 0.0, ("A1",)),
+        # Cells are 64 x 60; 4 of 20 columns are left of 64.
+        (Box(60, 10, 80, 30), 0.0, ("A1", "A2")),
+        (Box(60, 10, 80, 30), 0.19, ("A1", "A2")),
+        (Box(60, 10, 80, 30), 0.2, ("A2",)),
+        (Box(54, 50, 74, 70), 0.0, ("A1", "A2", "B1", "B2")),
+        # A quarter in each: none has more, and none is larger.
+        (Box(54, 50, 74, 70), 0.5, ("A1", "A2", "B1", "B2")),
+        (Box(54, 50, 75, 70), 0.5, ("A2", "B2")),
+        (Box(64, 60, 128, 120), 0.0, ("B2",)),
+        (Box(620, 350, 660, 390), 0.0, ("F10",)),
+        # Half of it is outside; of what is inside, a quarter is in E10.
+        (Box(630, 295, 650, 315), 0.3, ("F10",)),
+    ],
+)
+def test_cells_by_hand(box: Box, min_share: float, expected: tuple[str, ...]) -> None:
+    assert ball_cells(box, GRID, min_share=min_share) == expected
+
+
+GRIDS = st.builds(Grid, st.integers(1, 30), st.integers(1, 30), st.integers(20, 900), st.integers(20, 900))
+
+
+@st.composite
+def balls(draw: st.DrawFn) -> tuple[Grid, Box]:
+    grid = draw(GRIDS)
+    x, y = draw(st.floats(-20, grid.width - 1)), draw(st.floats(-20, grid.height - 1))
+    return grid, Box(x, y, x + draw(st.floats(21, 80)), y + draw(st.floats(21, 80)))
+
+
+@given(balls(), st.floats(0, 0.99))
+def test_cells_are_those_of_shapely(ball: tuple[Grid, Box], min_share: float) -> None:
+    grid, box = ball
+    shape = rectangle(*box.corners)
+    areas = {
+        label: rectangle(*corners).intersection(shape).area
+        for label, corners in zip(grid.labels, grid.rectangles.tolist(), strict=True)
+    }
+    whole, most = sum(areas.values()), max(areas.values())
+    bound = min_share * whole
+    assume(all(abs(area - bound) > 1e-6 and not 0 < most - area < 1e-6 for area in areas.values()))
+    expected = [label for label, area in areas.items() if area > bound or area == most]
+    found = ball_cells(box, grid, min_share=min_share)
+    assert set(expected) <= set(found)
+    assert all(most - areas[label] < 1e-6 for label in set(found) - set(expected))
+    # In index order and all of one grid, as a scene wants them.
+    assert GroundTruth.from_labels(found, grid).cells == found
+
+
+@given(balls())
+def test_without_a_least_share_they_are_the_cores(ball: tuple[Grid, Box]) -> None:
+    grid, box = ball
+    assert ball_cells(box, grid, min_share=0) == GroundTruth.from_box(box.corners, grid).cells
+
+
+@given(balls(), st.floats(0, 0.99), st.floats(0, 0.99))
+def test_a_larger_share_leaves_fewer_cells_but_one(ball: tuple[Grid, Box], a: float, b: float) -> None:
+    few, many = (set(ball_cells(ball[1], ball[0], min_share=share)) for share in (max(a, b), min(a, b)))
+    assert few
+    assert few <= many
+
+
+def test_the_stage_puts_them_on_items_for_a_scene(tmp_path: Path) -> None:
+    pixels = np.full((360, 640, 3), 90, dtype=np.uint8)
+    items = [
+        item_of(pixels, tmp_path, "a", ball=Box(54, 50, 74, 70)),
+        item_of(pixels, tmp_path, "b", ball=Box(640, 50, 660, 70)),
+        item_of(pixels, tmp_path, "c"),
+    ]
+    outcome = Cells(CellsSettings(), context_of(tmp_path)).process(items)
+    (done,) = outcome.items
+    assert done.cells == ("A1", "A2", "B1", "B2")
+    scene = Scene(sport="soccer", image="a", grid=GRID, ball_cells=done.cells, ball_box=(54, 50, 74, 70))
+    assert scene.ball_cells == done.cells
+    assert {failure.item: failure.error.split(": ")[1] for failure in outcome.failures} == {
+        "b": "the ball is outside the image",
+        "c": "the item has no ball to label",
+    }
+    assert not (tmp_path / "overlays").exists()
+
+
+def test_an_overlay_is_the_image_under_the_grid(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(1).integers(0, 256, (360, 640, 3), dtype=np.uint8)
+    item = item_of(pixels, tmp_path, ball=Box(54, 50, 74, 70))
+    Cells(CellsSettings(overlay=True), context_of(tmp_path)).process([item])
+    drawn = Pictures.open(tmp_path / "overlays" / "match" / f"{item.id}.png")
+    assert (np.asarray(drawn) == np.asarray(gridded(Pictures.fromarray(pixels), GRID))).all()
+
+
+def test_a_grid_that_cannot_be_drawn_is_refused_before_any_item(tmp_path: Path) -> None:
+    with pytest.raises(GridError, match="would have to be drawn"):
+        Cells(CellsSettings(overlay=True), context_of(tmp_path, width=7000, height=10))
+    with pytest.raises(ValidationError):
+        CellsSettings(min_share=1)

@@ -1,0 +1,111 @@
+"""Who is audience: by hand, and what must hold whatever the boxes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_gen.audience import AudienceSettings, told_apart
+from spotball_gen.items import Box
+
+HEIGHT = 360.0
+PLAYERS = [Box(100, 150, 160, 300), Box(300, 140, 360, 290), Box(500, 160, 550, 310)]
+"""All 150 tall."""
+
+
+def of(box: Box, *others: Box, **settings: float) -> str:
+    """What one is, among the players and others."""
+    return told_apart([*PLAYERS, box, *others], HEIGHT, AudienceSettings.model_validate(settings))[3]
+
+
+def standing(x: float, feet: float, tall: float) -> Box:
+    return Box(x, feet - tall, x + tall / 2.5, feet)
+
+
+@pytest.mark.parametrize(
+    ("box", "expected"),
+    [
+        # A quarter of 150 is 37.5.
+        (standing(20, 200, 37), "small"),
+        (standing(20, 200, 38), ""),
+        # 0.3 of 360 is 108; who is behind is less than half of 150 tall.
+        (standing(20, 107, 70), "in the stands"),
+        (standing(20, 109, 70), ""),
+        (standing(20, 107, 76), ""),
+        # Cut by the lower edge, 25 wide: 50 tall. By the upper edge, 40 wide: 80 tall.
+        (Box(20, 330, 45, 359), ""),
+        (Box(20, 340, 35, 360), "small"),
+        (Box(20, 1, 60, 30), ""),
+        (Box(20, 0, 45, 30), "in the stands"),
+    ],
+)
+def test_by_size_and_position(box: Box, expected: str) -> None:
+    assert of(box) == expected
+
+
+def test_by_size_of_the_image_where_all_are_small() -> None:
+    settings = AudienceSettings()
+    # 0.06 of 360 is 21.6.
+    assert told_apart([standing(20, 200, 21), standing(90, 200, 22)], HEIGHT, settings) == ("small", "")
+
+
+def row(count: int, tall: float, apart: float) -> list[Box]:
+    return [standing(20 + number * apart, 200, tall) for number in range(count)]
+
+
+def test_by_clustering() -> None:
+    # 40 tall and 50 apart: neighbors are within 1.5 heights.
+    crowd = row(8, 40, 50)
+    assert told_apart([*PLAYERS, *crowd], HEIGHT, AudienceSettings()) == ("",) * 3 + ("in a crowd",) * 8
+    fewer, scattered, large = row(7, 40, 50), row(8, 40, 61), row(8, 76, 50)
+    for others in (fewer, scattered, large):
+        assert told_apart([*PLAYERS, *others], HEIGHT, AudienceSettings()) == ("",) * (3 + len(others))
+    assert of(crowd[0], *crowd[1:], crowd=0) == ""
+    assert of(crowd[0], *crowd[1:], crowd=9) == ""
+    assert of(scattered[0], *scattered[1:], crowd_gap=1.6) == "in a crowd"
+
+
+def test_somebody_before_the_camera_makes_nobody_audience() -> None:
+    giant = Box(400, 0, 640, 360)
+    assert told_apart([*PLAYERS, giant], HEIGHT, AudienceSettings(relative_height=0.9)) == ("",) * 4
+
+
+def test_nobody_is_nobody() -> None:
+    assert told_apart([], HEIGHT, AudienceSettings()) == ()
+
+
+@st.composite
+def people(draw: st.DrawFn) -> list[Box]:
+    size = st.floats(1, 200)
+    return [
+        Box(x, y, x + draw(size), y + draw(size))
+        for x, y in draw(st.lists(st.tuples(st.floats(0, 600), st.floats(0, 340)), max_size=15))
+    ]
+
+
+@given(people(), st.randoms(use_true_random=False))
+def test_the_order_of_the_boxes_and_a_mirror_change_nothing(boxes: list[Box], random: object) -> None:
+    reasons = told_apart(boxes, HEIGHT, AudienceSettings(crowd=3))
+    order = list(range(len(boxes)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    assert told_apart([boxes[i] for i in order], HEIGHT, AudienceSettings(crowd=3)) == tuple(reasons[i] for i in order)
+    mirrored = [Box(640 - box.x2, box.y1, 640 - box.x1, box.y2) for box in boxes]
+    looser = AudienceSettings(crowd=3, crowd_gap=1.5 + 1e-6)
+    tighter = AudienceSettings(crowd=3, crowd_gap=1.5 - 1e-6)
+    if told_apart(boxes, HEIGHT, looser) == told_apart(boxes, HEIGHT, tighter):
+        # Not where a rounding decides who is a neighbor.
+        assert [bool(reason) for reason in told_apart(mirrored, HEIGHT, AudienceSettings(crowd=3))] == [
+            bool(reason) for reason in reasons
+        ]
+
+
+@given(people())
+def test_the_tallest_of_some_size_stays(boxes: list[Box]) -> None:
+    # Nobody is small or behind beside the second tallest, but for the image.
+    settings = AudienceSettings(min_player_height=0)
+    reasons = told_apart(boxes, HEIGHT, settings)
+    if boxes:
+        inside = [i for i, box in enumerate(boxes) if box.y1 > 4 and box.y2 < HEIGHT - 4]
+        if len(inside) == len(boxes):
+            assert not reasons[max(inside, key=lambda i: boxes[i].height)]

@@ -1,0 +1,245 @@
+"""The card, the split and the exports of a generated dataset, and that others of our commands read it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import xml.etree.ElementTree as ET
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_core.cli.app import main
+from spotball_core.errors import InputError, OptionError
+from spotball_core.grid import Grid
+from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.schema.scene import Scene
+from spotball_gen import positions
+from spotball_gen.card import markdown
+from spotball_gen.exports import FORMATS, export
+from spotball_gen.pictures import decoded
+from spotball_gen.quality.leak import leak_test
+from spotball_gen.run import generate
+from spotball_gen.splits import split, video_of
+from spotball_gen.statistics import ball_map, difficulty, player_map, table_1
+from tests.gen.runs import install, write_config, write_videos
+
+GRID = Grid.standard()
+
+
+def scene(name: str, sport: str = "soccer", **fields: Any) -> Scene:
+    return Scene.model_validate({"sport": sport, "image": name, "grid": GRID, **fields})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of three videos, made with the plain stages and the real check."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(install(folder / "plugins"))
+        write_videos(folder / "videos", {"a": 5, "b": 4, "c|d": 3})
+        config = write_config(folder / "c.toml", check={"kind": "artifacts", "detect_again": False})
+        config.write_text(config.read_text().replace('kind = "artifacts"', 'kind = "artifacts"\nplacements = 50'))
+        generate(config, folder / "out")
+    return folder / "out"
+
+
+class TestStatistics:
+    def test_table_1_by_hand(self) -> None:
+        scenes = [
+            scene("1", ball_box=(310, 170, 330, 190), players=[(0, 0, 10, 20), (0, 0, 20, 20)]),
+            scene("2", ball_box=(10, 170, 30, 180), players=[]),
+        ]
+        assert table_1(scenes) == {
+            "cells": 2.5,
+            "ball_area": 300.0,
+            "center_distance": pytest.approx((0 + np.hypot(300, 5)) / 2, abs=1e-3),
+            "players": 1.0,
+            "player_area": 300.0,
+        }
+
+    def test_where_nothing_is_known(self) -> None:
+        assert set(table_1([scene("1")]).values()) == {None}
+        assert difficulty([scene("1")])["in_center"] is None
+
+    def test_maps(self) -> None:
+        scenes = [
+            scene("1", ball_cells=["A1"], players=[(0, 0, 32, 60), (0, 0, 64, 30)]),
+            scene("2", ball_cells=["A2"]),
+        ]
+        assert ball_map(scenes)[:3].tolist() == [0.5, 0.5, 0]
+        assert player_map(scenes)[:2].tolist() == [0.5, 0]
+
+    def test_the_picture_tells_both(self) -> None:
+        scenes = {"a<b": [scene("1", "a<b", ball_cells=["A1"], players=[(64, 0, 96, 60)])]}
+        texts = list(ET.fromstring(positions.picture(scenes)).itertext())
+        assert "A1: 100.0%" in texts
+        assert "A2: 50.0%" in texts
+        assert "a<b, 1 image" in texts
+
+
+class TestSplit:
+    @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 5), st.integers(0, 99)), min_size=1, unique=True))
+    def test_no_video_is_on_both_sides(self, found: list[tuple[str, int, int]]) -> None:
+        scenes = [scene(f"{sport}{video}-{ms:09d}", sport) for sport, video, ms in found]
+        parts = split(scenes, seed=0)
+        train, test = (set(parts[part]["videos"]) for part in ("train", "test"))
+        assert not train & test
+        assert train | test == {video_of(one) for one in scenes}
+        for part in ("train", "test"):
+            for name in parts[part]["images"]:
+                assert name.split("/")[1].rsplit("-", 1)[0] in parts[part]["videos"]
+        assert sorted(parts["train"]["images"] + parts["test"]["images"]) == sorted(
+            f"{one.sport}/{one.image}" for one in scenes
+        )
+        # Each sport is trained on, and tested where it has two videos.
+        for sport in {one.sport for one in scenes}:
+            videos = {video_of(one) for one in scenes if one.sport == sport}
+            assert videos & train
+            assert bool(videos & test) == (len(videos) > 1)
+
+    def test_about_a_fifth(self) -> None:
+        scenes = [scene(f"v{n // 10}-{n % 10:09d}") for n in range(300)]
+        assert len(split(scenes, seed=0)["test"]["images"]) == 60
+        assert split(scenes, seed=0) == split(scenes[::-1], seed=0) | {
+            part: {**split(scenes, seed=0)[part]} for part in ("train", "test")
+        }
+        assert split(scenes, seed=1)["test"]["videos"] != split(scenes, seed=0)["test"]["videos"]
+
+
+class TestCard:
+    def test_says_what_there_is(self, made: Path) -> None:
+        card = json.loads((made / "card.json").read_text())
+        scenes = read_scenes(made / "scenes.jsonl")
+        assert card["items"] == {"soccer": len(scenes)} == {"soccer": 12}
+        assert card["table_1"]["soccer"] == table_1(scenes)
+        assert {source["items"] for source in card["sources"]} == {5, 4, 3}
+        assert sum(part["images"] for part in card["splits"].values()) == 12
+        assert card["artifacts"]["outside_the_mask"] == {"compared": 12, "changed": 0}
+        assert card["leak_test"]["videos"] == 3
+        assert card["leak_test"] == leak_test(made, permutations=200, seed=3).record()
+        assert "Infinity" not in (made / "card.json").read_text()
+
+    def test_in_words(self, made: Path) -> None:
+        text = (made / "card.md").read_text()
+        card = json.loads((made / "card.json").read_text())
+        assert text == markdown(card)
+        assert "12 items: 12 soccer." in text
+        assert ("Painted cells can be told from others." in text) == card["leak_test"]["leaks"]
+        assert "c\\|d" in text
+        for name in re.findall(r"\]\((.*?)\)", text):
+            ET.parse(made / name)
+        rows = [line for line in text.splitlines() if line.startswith("|")]
+        assert all(line.endswith("|") for line in rows)
+
+    def test_a_single_video_has_no_leak_test(self, tmp_path: Path, plugins: Path) -> None:
+        write_videos(tmp_path / "videos", {"a": 3})
+        generate(write_config(tmp_path / "c.toml"), tmp_path / "out")
+        card = json.loads((tmp_path / "out/card.json").read_text())
+        assert card["leak_test"] == {"not_done": "it needs images of two videos at least"}
+        assert card["artifacts"]["scored"] == 0
+        assert "The leak test was not done" in (tmp_path / "out/card.md").read_text()
+
+
+class TestExports:
+    def test_imagefolder(self, made: Path, tmp_path: Path) -> None:
+        assert export(made, "imagefolder", tmp_path / "to") == 12
+        split_of = json.loads((made / "splits.json").read_text())
+        for part in ("train", "test"):
+            lines = [json.loads(line) for line in (tmp_path / "to" / part / "metadata.jsonl").read_text().splitlines()]
+            assert [f"{line['sport']}/{line['id']}" for line in lines] == split_of[part]["images"]
+            for line in lines:
+                copied = (tmp_path / "to" / part / line["file_name"]).read_bytes()
+                assert copied == (made / "images" / line["file_name"]).read_bytes()
+                assert line["license"] == "CC0"
+
+    def test_coco(self, made: Path, tmp_path: Path) -> None:
+        export(made, "coco", tmp_path / "to")
+        scenes = {one.image: one for one in read_scenes(made / "scenes.jsonl")}
+        seen = 0
+        for part in ("train", "test"):
+            told = json.loads((tmp_path / "to/annotations" / f"{part}.json").read_text())
+            names = {category["id"]: category["name"] for category in told["categories"]}
+            licenses = {one["id"]: one["name"] for one in told["licenses"]}
+            for image in told["images"]:
+                of = scenes[image["scene"]]
+                pixels = decoded(tmp_path / "to/images" / image["file_name"])
+                assert pixels.shape[:2] == (image["height"], image["width"])
+                boxes = [one for one in told["annotations"] if one["image_id"] == image["id"]]
+                assert Counter(names[box["category_id"]] for box in boxes) == {"ball": 1, "player": 2}
+                (ball,) = (box["bbox"] for box in boxes if names[box["category_id"]] == "ball")
+                x, y, wide, high = ball
+                assert (x, y, x + wide, y + high) == pytest.approx(of.ball_box)
+                assert licenses[image["license"]] == "CC0"
+                seen += 1
+            ids = [box["id"] for box in told["annotations"]]
+            assert len(set(ids)) == len(ids)
+        assert seen == 12
+
+    def test_parquet(self, made: Path, tmp_path: Path) -> None:
+        export(made, "parquet", tmp_path / "to")
+        files = sorted((tmp_path / "to/data").iterdir())
+        assert [path.name for path in files] == ["test-00000-of-00001.parquet", "train-00000-of-00001.parquet"]
+        frame = pl.concat(pl.read_parquet(path) for path in files)
+        assert len(frame) == 12
+        for row in frame.iter_rows(named=True):
+            packed = np.frombuffer(row["image"]["bytes"], np.uint8)
+            pixels = cv2.imdecode(packed, cv2.IMREAD_COLOR)[..., ::-1]
+            assert np.array_equal(pixels, decoded(made / "images/soccer" / row["image"]["path"]))
+            assert len(row["players"]) == 2
+        features = json.loads(pl.read_parquet_metadata(files[0])["huggingface"])["info"]["features"]
+        assert list(features) == frame.columns
+        assert features["image"] == {"_type": "Image"}
+
+    def test_without_split_and_card(self, made: Path, tmp_path: Path) -> None:
+        shutil.copytree(made / "images", tmp_path / "bare/images")
+        write_scenes(read_scenes(made / "scenes.jsonl"), tmp_path / "bare/scenes.jsonl")
+        assert export(tmp_path / "bare", "imagefolder", tmp_path / "to") == 12
+        line = json.loads((tmp_path / "to/train/metadata.jsonl").read_text().splitlines()[0])
+        assert (line["license"], line["origin"]) == ("", "")
+
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_an_image_that_is_gone_leaves_nothing(self, made: Path, tmp_path: Path, format: str) -> None:
+        write_scenes(read_scenes(made / "scenes.jsonl"), tmp_path / "bare/scenes.jsonl")
+        with pytest.raises(InputError, match="expected an image that is there"):
+            export(tmp_path / "bare", format, tmp_path / "to")
+        assert not (tmp_path / "to").exists()
+
+    def test_what_is_there_stays(self, made: Path, tmp_path: Path) -> None:
+        (tmp_path / "mine.txt").write_text("mine")
+        with pytest.raises(OptionError, match="there is something at"):
+            export(made, "coco", tmp_path)
+        assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+class TestCommands:
+    def test_run_and_score_read_it(self, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        asked = ["run", made, "--provider", "baseline", "--model", "center", "--respondent", "mine", "--prompt", "base"]
+        assert call(*asked, "--out", tmp_path / "run", "--quiet") == 0
+        files = sorted((tmp_path / "run").glob("responses*"))
+        assert files
+        capsys.readouterr()
+        assert call("score", *files, "--scenes", made / "scenes.jsonl", "--bootstrap", "0", "--format", "json") == 0
+        assert json.load(io.StringIO(capsys.readouterr().out))
+
+    def test_export(self, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert call("gen", "export", made, "--format", "parquet", "--out", tmp_path / "to") == 0
+        assert "12 images" in capsys.readouterr().err
+        assert call("gen", "export", made, "--format", "parquet", "--out", tmp_path / "to") == 2
+
+
+def call(*arguments: object) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["spotball", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return int(ended.value.code or 0)

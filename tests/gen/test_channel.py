@@ -1,0 +1,60 @@
+"""Channels between threads, and what any engine does with a batch."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_gen.engines.channel import Channel, Stopped
+
+
+@given(st.integers(1, 50), st.integers(1, 8), st.integers(1, 8))
+def test_all_comes_in_order_whatever_the_room_and_the_batch(count: int, room: int, size: int) -> None:
+    channel: Channel[int] = Channel(room, threading.Event(), patience=0.01)
+
+    def give() -> None:
+        for number in range(count):
+            channel.put(number)
+        channel.close()
+
+    giver = threading.Thread(target=give)
+    giver.start()
+    batches = list(channel.batches(size))
+    giver.join()
+    assert [one for batch in batches for one in batch] == list(range(count))
+    assert all(1 <= len(batch) <= size for batch in batches)
+
+
+def test_a_batch_waits_for_more_but_not_for_ever() -> None:
+    channel: Channel[int] = Channel(8, threading.Event(), patience=0.05)
+    channel.put(1)
+    assert next(channel.batches(4)) == [1]
+
+
+@pytest.mark.parametrize("waits", ["full", "empty"])
+def test_who_waits_hears_of_the_end(waits: str) -> None:
+    stop = threading.Event()
+    channel: Channel[int] = Channel(1, stop)
+    heard = threading.Event()
+
+    def wait() -> None:
+        try:
+            if waits == "full":
+                channel.put(1)
+                channel.put(2)
+            else:
+                next(channel.batches(1))
+        except Stopped:
+            heard.set()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    time.sleep(0.05)
+    stop.set()
+    channel.wake()
+    thread.join(10)
+    assert heard.is_set()

@@ -1,0 +1,117 @@
+"""CONFIG.toml: what it comes to, and that all that is wrong with it is told at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spotball_core.errors import InputError
+from spotball_gen.config import read_config
+from tests.gen.runs import write_config
+
+pytestmark = pytest.mark.usefixtures("plugins")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "videos").mkdir()
+    return tmp_path
+
+
+def problems(path: Path) -> list[str]:
+    with pytest.raises(InputError) as error:
+        read_config(path)
+    return str(error.value).replace(f"{path}: ", "").splitlines()
+
+
+def test_what_is_left_out_has_its_default(folder: Path) -> None:
+    plan = read_config(write_config(folder / "a.toml"))
+    assert (plan.run.seed, plan.run.rows, plan.run.cols) == (3, 6, 10)
+    assert str(plan.run.grid) == "6x10@160x96"
+    assert [choice.stage for choice in plan.stages] == ["filter", "detect", "plausibility", "inpaint", "check", "label"]
+    assert plan.frames.kind == "opencv"
+    assert plan.frames.settings.model_dump()["fps"] == 1
+    assert list(plan.sports) == ["soccer"]
+    assert plan.sports["soccer"].prompts == ("a picture of soccer players in action with ball",)
+
+
+def test_a_sport_is_an_entry(folder: Path) -> None:
+    path = write_config(folder / "a.toml")
+    text = path.read_text().replace('"soccer"', '"handball"')
+    path.write_text(f'{text}\n[sports.handball]\nprompts = ["handball"]\nbounds = {{ reject_every = 4 }}\n')
+    plan = read_config(path)
+    assert plan.sports["handball"].bounds == {"reject_every": 4}
+    assert plan.sports["handball"].ball_class == "sports ball"
+    assert plan.identity()["sports.handball.prompts"] == ["handball"]
+
+
+def test_a_source_without_a_place_is_of_a_sport_with_queries(folder: Path) -> None:
+    path = write_config(folder / "a.toml")
+    path.write_text(path.read_text().replace('path = "videos"', "count = 3"))
+    assert read_config(path).sources[0].count == 3
+    path.write_text(path.read_text().replace('"soccer"', '"handball"'))
+    expected = "path or query, or queries in [sports.handball]"
+    assert problems(path) == [f"sources: found handball with nothing to take videos from, expected {expected}"]
+
+
+def test_everything_wrong_is_told_at_once(folder: Path) -> None:
+    path = write_config(
+        folder / "a.toml",
+        run={"seed": -1, "sead": 3},
+        filter={"kind": "clipp"},
+        detect={"secs": 3},
+        frames={"fps": 0},
+        colour={"a": 1},
+        source="nowhere",
+    )
+    known = "check, detect, filter, frames, inpaint, label, plausibility, run, sources, sports, targets"
+    assert problems(path) == [
+        f"colour: found a table of this name, expected one of {known}",
+        "run.seed: found -1, expected Input should be greater than or equal to 0",
+        "run.sead: found 3, expected Extra inputs are not permitted",
+        "sources.1.path: found 'nowhere', expected a video or a folder of videos that is there",
+        "frames.fps: found 0, expected Input should be greater than 0",
+        "filter.kind: found 'clipp', expected one of best, clip, forgets, plain, sharpness",
+        "detect.secs: found 3, expected Extra inputs are not permitted",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "sources: found none, expected [[sources]] with sport, and path or query"),
+        ("sources = 3", "sources: found none, expected [[sources]] with sport, and path or query"),
+        ("filter = 3", "filter: found 3, expected a table [filter]"),
+        ('[[sources]]\nsport="soccer"\npath="videos"\nquery="x"', "query and path exclude each other"),
+        ('[[sources]]\nsport="a/b"\npath="videos"', "sources.1.sport: found 'a/b'"),
+        ("[sports.soccer]\ncolor = 3", "sports.soccer.color: found 3"),
+        (
+            '[plausibility]\nkind="plain"\n[sports.soccer.bounds]\nballs = 3\n[[sources]]\nsport="soccer"\npath="."',
+            "sports.soccer.bounds.balls: found 3, expected Extra inputs are not permitted",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(folder: Path, text: str, expected: str) -> None:
+    (folder / "a.toml").write_text(text)
+    assert any(line.startswith(expected) or expected in line for line in problems(folder / "a.toml"))
+
+
+def test_what_finds_balls_has_no_default(folder: Path) -> None:
+    path = write_config(folder / "a.toml")
+    path.write_text(path.read_text().replace('[detect]\nkind = "plain"\n', ""))
+    (line,) = problems(path)
+    assert line.startswith("detect.kind: found nothing, expected one of ")
+
+
+def test_no_file_and_no_toml(folder: Path) -> None:
+    assert problems(folder / "none.toml") == ["file: found nothing there, expected a configuration (TOML)"]
+    (folder / "bad.toml").write_text("[run\nseed")
+    assert problems(folder / "bad.toml")[0].startswith("file: found Expected ']'")
+
+
+def test_a_kind_that_cannot_be_loaded_says_why(folder: Path, plugins: Path) -> None:
+    entries = plugins / "spotball_test_stages-1.0.dist-info" / "entry_points.txt"
+    entries.write_text(entries.read_text() + "filter.broken = tests.gen.no_such_module:X\n")
+    (line,) = problems(write_config(folder / "a.toml", filter={"kind": "broken"}))
+    assert "tests.gen.no_such_module:X of spotball-test-stages) cannot be loaded: ModuleNotFoundError" in line

@@ -1,0 +1,91 @@
+"""The synthetic match video: what it says is in it can be found there by its color."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from spotball_gen.demo.look import LOOKS
+from spotball_gen.demo.match import Play, Shot, shots
+from spotball_gen.demo.video import HEIGHT, RATE, WIDTH, write_match
+
+
+@pytest.fixture(scope="module", params=sorted(LOOKS))
+def match(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    path = tmp_path_factory.mktemp("demo") / "match.avi"
+    write_match(path, request.param, (Shot("play", 2, 5), Shot("no ball", 0.5, 6), Shot("two balls", 0.5, 7)))
+    return request.param, path
+
+
+def test_the_balls_color_is_where_the_ball_is_and_nowhere_else(match: tuple[str, Path]) -> None:
+    sport, path = match
+    truth = json.loads(path.with_suffix(".truth.json").read_text())["frames"]
+    video = cv2.VideoCapture(str(path))
+    seen = set()
+    for frame in truth:
+        there, pixels = video.read()
+        assert there
+        far = np.abs(pixels[..., ::-1].astype(int) - LOOKS[sport].ball).max(-1)
+        found = np.argwhere(far < 40)
+        boxes = np.array(frame["balls"]).reshape(-1, 4)
+        seen.add(len(boxes))
+        x, y = found[:, 1, None] + 0.5, found[:, 0, None] + 0.5
+        inside = (x > boxes[:, 0] - 2) & (x < boxes[:, 2] + 2) & (y > boxes[:, 1] - 2) & (y < boxes[:, 3] + 2)
+        assert inside.any(1).all()
+        for number, (x1, y1, x2, y2) in enumerate(boxes):
+            whole = abs((x2 - x1) - (y2 - y1)) < 1
+            assert inside[:, number].sum() > (0.4 if whole else 0.1) * (x2 - x1) * (y2 - y1)
+    assert not video.read()[0]
+    assert seen == {0, 1, 2}
+
+
+def test_players_are_not_of_the_grounds_color(match: tuple[str, Path]) -> None:
+    sport, path = match
+    truth = json.loads(path.with_suffix(".truth.json").read_text())["frames"]
+    there, pixels = cv2.VideoCapture(str(path)).read()
+    assert there
+    shirts = [shirt for shirt, _ in LOOKS[sport].teams]
+    for box in truth[0]["players"]:
+        x1, y1, x2, y2 = (round(edge) for edge in box)
+        if x2 - x1 < 20:
+            continue  # only a rim of this one is in the picture
+        body = pixels[y1:y2, x1:x2, ::-1].astype(int)
+        near = [np.abs(body - shirt).max(-1) < 50 for shirt in shirts]
+        assert max(part.mean() for part in near) > 0.08
+
+
+def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
+    for name in ("a.avi", "b.avi"):
+        write_match(tmp_path / name, "synthetic-soccer", (Shot("play", 1, 3),), seed=4)
+    assert (tmp_path / "a.avi").read_bytes() == (tmp_path / "b.avi").read_bytes()
+    write_match(tmp_path / "c.avi", "synthetic-soccer", (Shot("play", 1, 3),), seed=5)
+    assert (tmp_path / "a.avi").read_bytes() != (tmp_path / "c.avi").read_bytes()
+
+
+@pytest.mark.parametrize("sport", sorted(LOOKS))
+def test_the_ball_is_in_the_picture_most_of_the_time_and_moves_steadily(sport: str) -> None:
+    play = Play(Shot("play", 20, 8), LOOKS[sport], WIDTH, HEIGHT)
+    centers = np.array([play.at(frame / RATE).balls[0].center for frame in range(20 * RATE)])
+    inside = (centers > 0).all(1) & (centers < (WIDTH, HEIGHT)).all(1)
+    assert inside.mean() > 0.8
+    assert np.linalg.norm(np.diff(centers, axis=0), axis=1).max() < 0.1 * WIDTH
+
+
+def test_a_longer_shot_of_the_same_seed_begins_as_a_shorter_one() -> None:
+    short, long = (Play(Shot("play", seconds, 9), LOOKS["synthetic-soccer"], WIDTH, HEIGHT) for seconds in (3, 30))
+    assert [short.at(time) for time in (0, 1, 2.9)] == [long.at(time) for time in (0, 1, 2.9)]
+
+
+def test_a_match_has_what_each_stage_is_there_for() -> None:
+    parts = shots(0)
+    assert {shot.kind for shot in parts} == {"title", "play", "no ball", "two balls"}
+    again = [shot for shot in parts if shot.kind == "play"]
+    assert len({shot.seed for shot in again}) == len(again) - 1
+    starts = np.cumsum([0, *(shot.seconds for shot in parts)])
+    first, last = (i for i, shot in enumerate(parts) if shot.seed == parts[-1].seed)
+    # The same frames of the replay are taken: at 1 frame a second, the two are whole seconds apart.
+    assert (starts[last] - starts[first]) % 1 == 0

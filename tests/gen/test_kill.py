@@ -1,0 +1,220 @@
+"""What no generation may lose or double: killed, interrupted, started twice, without room; as processes."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spotball_core.io.scenes import read_scenes
+from tests.gen.runs import command, environment, files, query, run_process, write_config, write_videos
+
+SLOW = {"filter": {"reject_every": 7, "seconds": 0.01}, "inpaint": {"seconds": 0.01}}
+
+
+@pytest.fixture
+def config(tmp_path: Path, plugins: Path) -> Path:
+    write_videos(tmp_path / "videos", {"a": 25, "b": 10, "c": 15})
+    (tmp_path / "videos" / "d.avi").write_bytes(b"no video")
+    return write_config(tmp_path / "config.toml", **SLOW)
+
+
+def stored(out: Path) -> dict[tuple[str, str], Any]:
+    """What stages said, by item and stage, and when."""
+    if not (out / ".work/ledger.sqlite").exists() or not query(out, "PRAGMA user_version")[0][0]:
+        return {}
+    return {row[:2]: row for row in query(out, "SELECT item, stage, outcome, reason, detail, at FROM results")}
+
+
+@contextmanager
+def started(config: Path, out: Path, plugins: Path) -> Iterator[subprocess.Popen[str]]:
+    line = command(config, out)
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment(plugins)) as child:
+        yield child
+
+
+def wait_for(out: Path, stage: str, child: subprocess.Popen[str], count: int = 1) -> None:
+    """Until a stage has said something of so many items."""
+    while child.poll() is None:
+        try:
+            if sum(key[1] == stage for key in stored(out)) >= count:
+                return
+        except sqlite3.OperationalError:
+            pass  # It is only just being made.
+        time.sleep(0.002)
+    raise AssertionError(child.communicate())
+
+
+def kill_and_go_on(
+    config: Path, out: Path, plugins: Path, *, kills: int, rng: random.Random, settles: str | None = None
+) -> None:
+    """Kill it so many times, each at a random moment; what it said by then is not said again.
+
+    Args:
+        settles: the stage that may reject in the end what it kept before.
+    """
+    kept: dict[tuple[str, str], Any] = {}
+    for number in range(kills):
+        with started(config, out, plugins) as child:
+            # Half of them in the middle of the work, the others at any time, from the start to the end.
+            if number % 2:
+                enough = len(kept) + rng.randrange(1, 60)
+                while child.poll() is None and len(_safely(out)) < enough:
+                    time.sleep(0.002)
+            else:
+                time.sleep(rng.uniform(0.2, 2.5))
+            child.kill()
+            _, said = child.communicate()
+        assert "Traceback" not in said
+        now = stored(out)
+        assert now.items() >= kept.items()
+        kept = {key: row for key, row in now.items() if key[1] != settles}
+    done = run_process(config, out, plugins)
+    assert done.returncode == 1, done.stderr  # for the one that is no video
+    assert stored(out).items() >= kept.items()
+
+
+def _safely(out: Path) -> dict[tuple[str, str], Any]:
+    try:
+        return stored(out)
+    except sqlite3.OperationalError:
+        return {}
+
+
+def whole(config: Path, out: Path, plugins: Path) -> dict[str, bytes]:
+    done = run_process(config, out, plugins)
+    assert done.returncode == 1, done.stderr
+    assert len(read_scenes(out / "scenes.jsonl")) >= 20
+    return files(out)
+
+
+def test_killed_at_any_moment_it_ends_as_one_that_was_not(config: Path, tmp_path: Path, plugins: Path) -> None:
+    expected = whole(config, tmp_path / "whole", plugins)
+    kill_and_go_on(config, tmp_path / "out", plugins, kills=5, rng=random.Random(1))
+    assert files(tmp_path / "out") == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_again_and_again(config: Path, tmp_path: Path, plugins: Path, seed: int) -> None:
+    settles = "filter" if seed == 2 else None
+    if settles:
+        write_config(config, **{**SLOW, "filter": {"kind": "best", "seconds": 0.01}})
+    expected = whole(config, tmp_path / "whole", plugins)
+    kill_and_go_on(config, tmp_path / "out", plugins, kills=20, rng=random.Random(seed), settles=settles)
+    assert files(tmp_path / "out") == expected
+
+
+@pytest.mark.slow
+def test_killed_while_the_dataset_is_written(config: Path, tmp_path: Path, plugins: Path) -> None:
+    expected = whole(config, tmp_path / "whole", plugins)
+    out, rng = tmp_path / "out", random.Random(5)
+    shutil.copytree(tmp_path / "whole", out)
+    for _ in range(12):
+        shutil.rmtree(out / "images", ignore_errors=True)
+        with started(config, out, plugins) as child:
+            # From about where it looks at what is there to where it is done.
+            time.sleep(rng.uniform(0.8, 1.3))
+            child.kill()
+    assert run_process(config, out, plugins).returncode == 1
+    assert files(out) == expected
+    assert not list((out / ".work").glob("new*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_what_was_done_usable(
+    config: Path, tmp_path: Path, plugins: Path, number: signal.Signals
+) -> None:
+    out = tmp_path / "out"
+    with started(config, out, plugins) as child:
+        wait_for(out, "label", child)
+        child.send_signal(number)
+        _, said = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert said.splitlines()[-1] == "Interrupted. What was done is kept; the same command goes on from there."
+    assert "Traceback" not in said
+    assert query(out, "SELECT outcome FROM sessions") == [("interrupted",)]
+    kept = stored(out)
+    assert run_process(config, out, plugins).returncode == 1
+    assert stored(out).items() >= kept.items()
+    assert files(out) == whole(config, tmp_path / "whole", plugins)
+
+
+def test_two_at_once_on_one_folder(config: Path, tmp_path: Path, plugins: Path) -> None:
+    out = tmp_path / "out"
+    with started(config, out, plugins) as first:
+        wait_for(out, "frames", first)
+        first.send_signal(signal.SIGSTOP)  # so that it is there for as long as the second takes
+        second = run_process(config, out, plugins)
+        first.send_signal(signal.SIGCONT)
+        first.communicate(timeout=60)
+    assert first.returncode == 1
+    assert second.returncode == 2
+    assert re.search(rf"error: {out} is in use by process {first.pid} on .+, since 20", second.stderr)
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """A file system of its own, with so little room."""
+    folder.mkdir()
+    line = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "spotball-test", str(folder)]
+    mounted = subprocess.run(line, capture_output=True, text=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk(config: Path, tmp_path: Path, plugins: Path) -> None:
+    expected = whole(config, tmp_path / "whole", plugins)
+    with small_disk(tmp_path / "disk", megabytes=32) as disk:
+        out, filler = disk / "out", disk / "filler"
+        with started(config, out, plugins) as child:
+            wait_for(out, "label", child, 5)
+            child.kill()
+        free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
+        filler.write_bytes(bytes(max(free - 200_000, 0)))
+        full = run_process(config, out, plugins)
+        check_stopped_for_want_of_room(full)
+        kept = stored(out)
+        filler.unlink()
+        assert run_process(config, out, plugins).returncode == 1
+        assert stored(out).items() >= kept.items()
+        assert files(out) == expected
+
+
+def test_files_that_may_not_grow(config: Path, tmp_path: Path, plugins: Path) -> None:
+    # What a quota does; needs no rights to mount.
+    out = tmp_path / "out"
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, resource.RLIM_INFINITY))
+
+    line = command(config, out)
+    full = subprocess.run(line, capture_output=True, text=True, check=False, env=environment(plugins), preexec_fn=limit)
+    check_stopped_for_want_of_room(full)
+    kept = stored(out)
+    assert run_process(config, out, plugins).returncode == 1
+    assert stored(out).items() >= kept.items()
+    assert files(out) == whole(config, tmp_path / "whole", plugins)
+
+
+def check_stopped_for_want_of_room(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 2, done.stderr
+    (message,) = (text for text in done.stderr.splitlines() if text.startswith("error: "))
+    assert re.search("No space left|File too large|Make room on the disk", message), message
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,336 @@
+"""A whole generation: what is in the dataset and the ledger, what is refused, what an error costs."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import shutil
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from spotball_core.errors import InputError, OptionError, SpotballError
+from spotball_core.io.scenes import read_scenes
+from spotball_gen.demo.match import Shot
+from spotball_gen.demo.video import write_match
+from spotball_gen.ledger import Ledger
+from spotball_gen.pictures import decoded
+from spotball_gen.run import Ended, generate
+from tests.gen.runs import SIZE, files, query, write_config, write_videos
+
+pytestmark = pytest.mark.usefixtures("plugins")
+
+
+@pytest.fixture
+def videos(tmp_path: Path) -> Path:
+    write_videos(tmp_path / "videos", {"a": 6, "b": 4})
+    return tmp_path / "videos"
+
+
+def run(tmp_path: Path, name: str = "out", **tables: Any) -> tuple[Ended, Path]:
+    out = tmp_path / name
+    return generate(write_config(tmp_path / f"{name}.toml", **tables), out), out
+
+
+@pytest.mark.usefixtures("videos")
+class TestDataset:
+    def test_scenes_and_images_agree(self, tmp_path: Path) -> None:
+        ended, out = run(tmp_path)
+        scenes = read_scenes(out / "scenes.jsonl")
+        assert len(scenes) == ended.written.chosen == 10
+        for scene in scenes:
+            assert scene.path == f"images/soccer/{scene.image}.png"
+            asked, seen = decoded(out / scene.path), decoded(out / "with_ball" / "soccer" / f"{scene.image}.png")
+            assert asked.shape == (SIZE["height"], SIZE["width"], 3)
+            assert scene.ball_box is not None
+            x1, y1, x2, y2 = (round(edge) for edge in scene.ball_box)
+            changed = (asked != seen).any(-1)
+            assert changed[y1:y2, x1:x2].mean() > 0.75
+            changed[y1:y2, x1:x2] = False
+            assert not changed.any()
+            assert scene.ball_cells == tuple(scene.layout.cells_in(scene.ball_box))
+            assert scene.players is not None
+            assert len(scene.players) == 2
+            assert not scene.control
+
+    def test_frames_are_those_of_the_video(self, tmp_path: Path, videos: Path) -> None:
+        _, out = run(tmp_path)
+        for scene in read_scenes(out / "scenes.jsonl"):
+            name, _, ms = scene.image.rsplit("-", 2)
+            video = cv2.VideoCapture(str(videos / f"{name}.avi"))
+            video.set(cv2.CAP_PROP_POS_FRAMES, int(ms) // 200)
+            there, pixels = video.read()
+            assert there
+            assert np.array_equal(pixels[..., ::-1], decoded(out / "with_ball/soccer" / f"{scene.image}.png"))
+
+    def test_card_and_checksums(self, tmp_path: Path) -> None:
+        _, out = run(tmp_path)
+        found = files(out)
+        sums = dict(reversed(line.split("  ")) for line in found["checksums.sha256"].decode().splitlines())
+        assert sums == {n: hashlib.sha256(d).hexdigest() for n, d in found.items() if n != "checksums.sha256"}
+        card = json.loads(found["card.json"])
+        assert card["items"] == {"soccer": 10}
+        assert [stage["stage"] for stage in card["stages"]][:2] == ["frames", "filter"]
+        assert {source["origin"] for source in card["sources"]} == {"videos/a.avi", "videos/b.avi"}
+
+    def test_the_same_again_does_nothing(self, tmp_path: Path) -> None:
+        first, out = run(tmp_path)
+        before = files(out), {path: path.stat().st_mtime_ns for path in out.rglob("*.*") if ".work" not in str(path)}
+        results = query(out, "SELECT * FROM results")
+        second, _ = run(tmp_path)
+        assert (first.written.fresh, second.written.fresh) == (True, False)
+        assert before == (
+            files(out),
+            {path: path.stat().st_mtime_ns for path in out.rglob("*.*") if ".work" not in str(path)},
+        )
+        assert query(out, "SELECT * FROM results") == results
+        assert [outcome for (outcome,) in query(out, "SELECT outcome FROM sessions")] == ["finished", "finished"]
+
+    def test_elsewhere_it_is_the_same_byte_for_byte(self, tmp_path: Path) -> None:
+        _, out = run(tmp_path)
+        (tmp_path / "else").mkdir()
+        shutil.copytree(tmp_path / "videos", tmp_path / "else" / "videos")
+        _, other = run(tmp_path / "else")
+        assert files(out) == files(other)
+
+    def test_a_file_that_is_lost_is_made_again(self, tmp_path: Path) -> None:
+        _, out = run(tmp_path)
+        before = files(out)
+        (out / "scenes.jsonl").unlink()
+        shutil.rmtree(out / "images")
+        assert run(tmp_path)[0].written.fresh
+        assert files(out) == before
+
+    def test_moved_it_goes_on(self, tmp_path: Path) -> None:
+        _, out = run(tmp_path)
+        before = files(out)
+        out.rename(tmp_path / "moved")
+        (tmp_path / "moved" / "scenes.jsonl").unlink()
+        run(tmp_path, "moved")
+        assert files(tmp_path / "moved") == before
+
+    def test_other_seeds_give_other_items(self, tmp_path: Path) -> None:
+        _, out = run(tmp_path)
+        _, other = run(tmp_path, "other", run={"seed": 4})
+        assert (out / "scenes.jsonl").read_bytes() != (other / "scenes.jsonl").read_bytes()
+
+
+@pytest.mark.usefixtures("videos")
+class TestLedger:
+    def test_provenance_of_an_item(self, tmp_path: Path) -> None:
+        _, out = run(tmp_path)
+        with Ledger(out) as ledger:
+            items = list(ledger.items())
+        assert len(items) == 10
+        for item in items:
+            assert item.source.origin in ("videos/a.avi", "videos/b.avi")
+            assert item.source.license == "CC0"
+            assert item.id == f"{item.source.video}-{item.time * 1000:09.0f}"
+            assert set(item.scores) == {"filter", "detect", "inpaint", "label"}
+            assert item.scores["filter"] == item.image.mean()
+            assert list(item.notes) == ["frames", "filter", "detect", "plausibility", "inpaint", "check", "label"]
+            assert item.notes["inpaint"]["seed"] == item.seed(3, "inpaint")
+            assert item.notes["frames"]["number"] == item.time * 5
+            assert item.notes["frames"]["size"] == [160, 96]
+            assert {note["version"] for note in item.notes.values()} == {"1"}
+        (packages,) = query(out, "SELECT packages FROM sessions")[0]
+        assert json.loads(packages)["numpy"] == np.__version__
+        assert "no-such-package" not in packages
+
+    def test_every_reject_has_its_reason(self, tmp_path: Path) -> None:
+        ended, out = run(tmp_path, filter={"reject_every": 2}, detect={"reject_every": 3})
+        rows = query(
+            out, "SELECT stage, item, reason, detail, scores FROM results WHERE outcome = 'rejected' ORDER BY 1"
+        )
+        assert [(row[0], round(int(row[1][-9:]) / 1000)) for row in rows] == [
+            ("detect", 3),
+            ("detect", 3),
+            *(("filter", second) for second in (0, 2, 4, 0, 2)),
+        ]
+        assert {row[2] for row in rows} == {"that second"}
+        assert rows[0][3] == "at 3.000 s"
+        assert set(json.loads(rows[0][4])) == {"mean"}
+        assert ended.written.chosen == 3
+        steps = {step.stage: (step.entered, step.kept, step.rejected) for step in ended.written.steps}
+        assert steps["filter"] == (10, 5, 5)
+        assert steps["detect"] == (5, 3, 2)
+        assert steps["label"] == (3, 3, 0)
+
+    def test_pictures_of_rejects_are_not_kept_unless_wanted(self, tmp_path: Path) -> None:
+        _, out = run(tmp_path, filter={"reject_every": 2})
+        assert len(list((out / ".work/frames").rglob("*.png"))) == 5
+        _, other = run(tmp_path, "other", filter={"reject_every": 2}, run={"keep_rejected": True})
+        assert len(list((other / ".work/frames").rglob("*.png"))) == 10
+        assert files(out) == files(other)
+
+    def test_the_funnel_as_table_and_picture(self, tmp_path: Path) -> None:
+        _, out = run(tmp_path, filter={"reject_every": 2})
+        rows = list(csv.reader(io.StringIO((out / "funnel.csv").read_text())))
+        assert ["filter", "rejected", "that second", "5"] in rows
+        assert ["targets", "kept", "", "5"] in rows
+        text = " ".join(ET.parse(out / "funnel.svg").getroot().itertext())
+        assert "5 of 10" in text
+        assert "5 that second" in text
+
+
+class TestNearDuplicates:
+    def test_across_videos_the_first_one_stays(self, tmp_path: Path) -> None:
+        for name, shots in {"a": (Shot("play", 3, 1),), "b": (Shot("play", 2, 2), Shot("play", 3, 1))}.items():
+            (tmp_path / "videos").mkdir(exist_ok=True)
+            write_match(tmp_path / f"videos/{name}.avi", "synthetic-soccer", shots, width=320, height=180, rate=5)
+        ended, out = run(tmp_path, frames={"duplicate_bits": 8})
+        rows = query(out, "SELECT item, reason, detail FROM results WHERE stage = 'frames' AND outcome = 'rejected'")
+        assert [(item[0], item[-9:], reason) for item, reason, _ in sorted(rows)] == [
+            ("b", f"00000{second}000", "near duplicate") for second in (2, 3, 4)
+        ]
+        assert all("bits from a-" in detail for _, _, detail in rows)
+        assert ended.written.chosen == 5
+        again, _ = run(tmp_path, "all", frames={"duplicate_bits": -1})
+        assert again.written.chosen == 8
+
+    def test_a_video_that_is_there_twice_counts_once(self, tmp_path: Path, videos: Path) -> None:
+        shutil.copy(videos / "a.avi", videos / "c.avi")
+        told: list[str] = []
+        config = write_config(tmp_path / "out.toml")
+        generate(config, tmp_path / "out", tell=told.append)
+        assert query(tmp_path / "out", "SELECT count(*) FROM videos") == [(2,)]
+        assert any("c.avi: the same video as another one" in line for line in told)
+        # Nor is it taken for a new one by the same command.
+        assert not generate(config, tmp_path / "out").written.fresh
+
+
+@pytest.mark.usefixtures("videos")
+class TestRefused:
+    def test_another_configuration_with_what_differs(self, tmp_path: Path) -> None:
+        _, out = run(tmp_path)
+        config = write_config(tmp_path / "other.toml", run={"seed": 9}, filter={"reject_every": 2})
+        with pytest.raises(OptionError) as error:
+            generate(config, out)
+        lines = str(error.value).splitlines()
+        assert lines[1:3] == ["  filter.reject_every: 0 -> 2", "  run.seed: 3 -> 9"]
+        assert len(lines) == 4
+
+    def test_another_kind(self, tmp_path: Path) -> None:
+        _, out = run(tmp_path)
+        with pytest.raises(OptionError, match=r"filter\.kind: plain -> best"):
+            generate(write_config(tmp_path / "other.toml", filter={"kind": "best"}), out)
+
+    def test_what_changes_no_result_may_differ(self, tmp_path: Path) -> None:
+        _, out = run(tmp_path)
+        assert not generate(write_config(tmp_path / "b.toml", run={"keep_rejected": True}), out).written.fresh
+
+    def test_videos_that_changed_or_are_new(self, tmp_path: Path, videos: Path) -> None:
+        run(tmp_path)
+        write_videos(videos, {"c": 3})
+        with pytest.raises(OptionError, match=r"was begun without videos/c\.avi"):
+            run(tmp_path)
+        (videos / "c.avi").rename(videos / "a.avi")
+        with pytest.raises(InputError, match=r"a\.avi: video: found another content"):
+            run(tmp_path)
+        (videos / "a.avi").unlink()
+        assert not run(tmp_path)[0].written.fresh
+
+    def test_a_folder_with_something_else(self, tmp_path: Path) -> None:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "mine.txt").write_text("mine")
+        with pytest.raises(OptionError, match="not empty"):
+            run(tmp_path)
+        assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
+
+    def test_no_videos(self, tmp_path: Path) -> None:
+        (tmp_path / "empty").mkdir()
+        with pytest.raises(InputError, match="empty: videos: found none"):
+            run(tmp_path, source="empty")
+
+
+@pytest.mark.usefixtures("videos")
+class TestFaults:
+    @pytest.mark.parametrize("break_batch", [False, True])
+    def test_an_item_that_fails_costs_itself_only(self, tmp_path: Path, break_batch: bool) -> None:
+        ended, out = run(tmp_path, inpaint={"fail_at": (2, 3), "break_batch": break_batch})
+        assert ended.written.chosen == 6
+        assert [(f.stage, f.item[-9:], "RuntimeError: an odd image" in f.error) for f in ended.failures] == [
+            ("inpaint", f"00000{second}000", True) for _ in "ab" for second in (2, 3)
+        ]
+        _, whole = run(tmp_path, "whole")
+        shared = {name: data for name, data in files(out).items() if name.startswith("images/")}
+        assert len(shared) == 6
+        assert shared.items() <= files(whole).items()
+
+    def test_what_failed_is_tried_again_when_asked(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from tests.gen.plain_stages import Paint
+
+        with monkeypatch.context() as broken:
+            broken.setattr(Paint, "_fails", lambda self, item: round(item.time) == 2)
+            ended, out = run(tmp_path)
+        assert len(ended.failures) == 2
+        assert len(run_again(tmp_path).failures) == 2
+        ended = run_again(tmp_path, retry_failed=True)
+        assert (ended.failures, ended.written.chosen) == ((), 10)
+        _, whole = run(tmp_path, "whole")
+        assert files(out) == files(whole)
+
+    def test_a_stage_that_is_broken_ends_the_run(self, tmp_path: Path) -> None:
+        with pytest.raises(SpotballError, match="no weights there"):
+            run(tmp_path, filter={"break_run": "spotball"})
+        assert query(tmp_path / "out", "SELECT count(*) FROM results WHERE stage = 'filter'") == [(0,)]
+
+    def test_failures_in_a_row_end_the_run(self, tmp_path: Path, videos: Path) -> None:
+        write_videos(videos, {"long": 40})
+        with pytest.raises(
+            SpotballError, match=r"filter 'plain' failed on \d+ items in a row; the last: ValueError: cuda"
+        ):
+            run(tmp_path, filter={"break_run": "cuda is gone"})
+
+    def test_a_stage_that_loses_items_is_said_to(self, tmp_path: Path) -> None:
+        with pytest.raises(SpotballError, match="filter 'forgets' was given"):
+            run(tmp_path, filter={"kind": "forgets"})
+
+    def test_a_corrupt_video_costs_itself_only(self, tmp_path: Path, videos: Path) -> None:
+        _, whole = run(tmp_path, "whole")
+        (videos / "bad.avi").write_bytes(b"RIFF but no more" * 1000)
+        cut = (videos / "a.avi").read_bytes()
+        write_videos(videos, {"cut": 20})
+        cut = (videos / "cut.avi").read_bytes()
+        (videos / "cut.avi").write_bytes(cut[: len(cut) // 2])
+        ended, out = run(tmp_path)
+        assert [(f.item.split("-")[0], f.stage) for f in ended.failures] == [("bad", "frames"), ("cut", "frames")]
+        assert ended.failures[0].error == "no video that can be read"
+        assert "ends after" in ended.failures[1].error
+        found = files(out)
+        assert {n: d for n, d in files(whole).items() if n.startswith("images/")}.items() <= found.items()
+        assert 5 <= sum(name.startswith("images/soccer/cut") for name in found) <= 12
+
+    def test_nothing_left(self, tmp_path: Path) -> None:
+        ended, out = run(tmp_path, filter={"reject_every": 1})
+        assert ended.written.chosen == 0
+        assert sorted(files(out)) == ["funnel.csv", "funnel.svg"]
+
+
+@pytest.mark.usefixtures("videos")
+class TestSettling:
+    def test_a_stage_that_sees_all_before_it_decides(self, tmp_path: Path) -> None:
+        _, plain = run(tmp_path, "plain")
+        scores = {item: json.loads(r)["scores"]["filter"] for item, r in query(plain, "SELECT item, record FROM items")}
+        ended, out = run(tmp_path, filter={"kind": "best"})
+        best = sorted(scores, key=lambda name: (scores[name], name))[5:]
+        assert sorted(scene.image for scene in read_scenes(out / "scenes.jsonl")) == sorted(best)
+        steps = {step.stage: (step.kept, dict(step.reasons)) for step in ended.written.steps}
+        assert steps["filter"] == (5, {"not of the better half": 5})
+
+    def test_once_it_has_its_failures_stay(self, tmp_path: Path) -> None:
+        ended, out = run(tmp_path, filter={"kind": "best", "fail_at": (1,)})
+        before = files(out)
+        assert len(ended.failures) == 2
+        assert len(run_again(tmp_path, retry_failed=True).failures) == 2
+        assert files(out) == before
+
+
+def run_again(tmp_path: Path, *, retry_failed: bool = False) -> Ended:
+    return generate(tmp_path / "out.toml", tmp_path / "out", retry_failed=retry_failed)

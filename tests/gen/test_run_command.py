@@ -1,0 +1,95 @@
+"""`spotball gen run` as a command: what it says, where, and how it ends."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.process import on_terminal, spotball
+from tests.gen.runs import environment, run_process, write_config, write_videos
+
+
+@pytest.fixture
+def config(tmp_path: Path, plugins: Path) -> Path:
+    write_videos(tmp_path / "videos", {"a": 6})
+    return write_config(tmp_path / "config.toml", filter={"reject_every": 3})
+
+
+def test_what_it_says(config: Path, tmp_path: Path, plugins: Path) -> None:
+    out = tmp_path / "out"
+    first = run_process(config, out, plugins)
+    assert (first.returncode, first.stdout) == (0, "")
+    lines = first.stderr.splitlines()
+    assert lines[0] == "videos looked at: 1 done"
+    assert lines[1].split() == ["frames", "6", "of", "6"]
+    assert lines[2].split() == ["filter", "4", "of", "6", "2", "that", "second"]
+    assert lines[-2].split() == ["targets", "4", "of", "4"]
+    assert lines[-1] == f"{out}: 4 items"
+    again = run_process(config, out, plugins)
+    assert again.returncode == 0
+    assert again.stderr.splitlines()[-1] == f"{out}: 4 items, all there before"
+
+
+def test_quiet_says_nothing_but_what_is_wrong(config: Path, tmp_path: Path, plugins: Path) -> None:
+    done = run_process(config, tmp_path / "out", plugins, "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    write_config(config, detect={"fail_at": (2,)})
+    failed = run_process(config, tmp_path / "other", plugins, "--quiet")
+    assert failed.returncode == 1
+    (line,) = failed.stderr.splitlines()
+    assert line.startswith("failed: a-")
+    assert line.endswith("-000002000, detect: RuntimeError: an odd image")
+
+
+def test_many_failures_are_counted(config: Path, tmp_path: Path, plugins: Path) -> None:
+    write_videos(tmp_path / "videos", {"b": 20})
+    write_config(config, detect={"fail_at": tuple(range(2, 20))})
+    done = run_process(config, tmp_path / "out", plugins, "--quiet")
+    lines = done.stderr.splitlines()
+    assert len(lines) == 11
+    assert lines[-1] == f"... and 12 more failures, in {tmp_path}/out/.work/ledger.sqlite"
+
+
+def test_no_item_left(config: Path, tmp_path: Path, plugins: Path) -> None:
+    write_config(config, filter={"reject_every": 1})
+    done = run_process(config, tmp_path / "out", plugins)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "no item is left; the funnel says why"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--out", "x"], "name a configuration, or --demo"),
+        (["c.toml", "--demo", "--out", "x"], "name a configuration, or --demo"),
+        (["c.toml"], "name the dataset's folder with --out"),
+        (["c.toml", "--out", "x"], "c.toml: file: found nothing there, expected a configuration (TOML)"),
+    ],
+)
+def test_options_that_cannot_be_used(options: list[str], message: str) -> None:
+    done = spotball("gen", "run", *options)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {message}\n")
+    assert not Path("x").exists()
+
+
+def test_on_a_terminal_there_is_a_bar(
+    config: Path, tmp_path: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", environment(plugins)["PYTHONPATH"])
+    write_config(config, filter={"seconds": 0.3})
+    code, shown = on_terminal("gen", "run", config, "--out", tmp_path / "out", columns=200)
+    assert code == 0
+    assert "━" in shown
+    assert "0 of 1 videos" in shown or "1 of 1 videos" in shown
+    assert shown.rstrip().splitlines()[-1].endswith(f"{tmp_path}/out: 6 items")
+
+
+def test_elsewhere_lines_from_time_to_time(config: Path, tmp_path: Path, plugins: Path) -> None:
+    write_config(config, filter={"seconds": 1.2})
+    done = run_process(config, tmp_path / "out", plugins)
+    assert done.returncode == 0
+    (line,) = (text for text in done.stderr.splitlines() if " videos, " in text)
+    assert line.startswith("1 of 1 videos, 6 of 6 frames, filter ")
+    assert os.linesep not in line

@@ -1,0 +1,136 @@
+"""Videos by yt-dlp: a small program of that name that does what its documentation says, and where installed itself."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from spotball_core.errors import OptionError, SpotballError
+from spotball_gen.downloads import fetch
+from spotball_gen.run import generate
+from tests.gen.runs import query, write_config, write_videos
+
+PROGRAM = """#!/usr/bin/env python3
+import json, os, pathlib, shutil, sys
+arguments = sys.argv[1:]
+with open({log!r}, "a") as log:
+    log.write(json.dumps(arguments) + "\\n")
+place = arguments[arguments.index("--output") + 1]
+failing = os.environ.get("FAIL")
+for path in sorted(pathlib.Path({videos!r}).glob("*.avi")):
+    out = place.replace("%(id)s", path.stem).replace("%(ext)s", "avi")
+    info = {{"id": path.stem, "ext": "avi", "webpage_url": "https://video.example/" + path.stem}}
+    if path.stem == "a":
+        info["license"] = "Creative Commons Attribution license (reuse allowed)"
+    pathlib.Path(out).with_suffix(".info.json").write_text(json.dumps(info))
+    if failing == path.stem:
+        print("ERROR: [youtube] " + path.stem + ": Private video", file=sys.stderr)
+    else:
+        shutil.copy(path, out)
+sys.exit(bool(failing))
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """yt-dlp on the path, with two videos to find; the file that its arguments go to."""
+    write_videos(tmp_path / "remote", {"a": 3, "b": 2})
+    (tmp_path / "bin").mkdir()
+    program, log = tmp_path / "bin" / "yt-dlp", tmp_path / "log.jsonl"
+    program.write_text(PROGRAM.format(videos=str(tmp_path / "remote"), log=str(log)))
+    program.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
+    return log
+
+
+def config(tmp_path: Path, entry: str) -> Path:
+    path = write_config(tmp_path / "config.toml")
+    path.write_text(path.read_text().replace('path = "videos"', entry))
+    return path
+
+
+@pytest.mark.usefixtures("plugins")
+class TestSearch:
+    def test_what_is_asked_and_what_is_recorded(self, tmp_path: Path, log: Path) -> None:
+        entry = 'query = "handball best"\ncount = 3\nmatch = "license ~= \'Creative Commons\'"'
+        path = config(tmp_path, entry)
+        ended = generate(path, tmp_path / "out")
+        assert ended.written.chosen == 5
+        (asked,) = map(json.loads, log.read_text().splitlines())
+        assert asked[-2:] == ["--", "ytsearch3:handball best"]
+        assert asked[asked.index("--match-filters") + 1] == "license ~= 'Creative Commons'"
+        assert query(tmp_path / "out", "SELECT license, origin FROM videos ORDER BY position") == [
+            ("Creative Commons Attribution license (reuse allowed)", "https://video.example/a"),
+            ("CC0", "https://video.example/b"),
+        ]
+        # Neither searched nor downloaded again.
+        assert not generate(path, tmp_path / "out").written.fresh
+        assert len(log.read_text().splitlines()) == 1
+
+    def test_a_sports_own_queries(self, tmp_path: Path, log: Path) -> None:
+        generate(config(tmp_path, "count = 2"), tmp_path / "out")
+        asked = [json.loads(line)[-1] for line in log.read_text().splitlines()]
+        assert asked == ["ytsearch2:soccer best moments", "ytsearch2:soccer highlights"]
+
+    def test_an_address_is_taken_as_it_is(self, tmp_path: Path, log: Path) -> None:
+        generate(config(tmp_path, 'query = "https://video.example/list?x=1"'), tmp_path / "out")
+        assert json.loads(log.read_text())[-1] == "https://video.example/list?x=1"
+
+    def test_what_cannot_be_had_is_told_and_the_rest_taken(
+        self, tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FAIL", "b")
+        told: list[str] = []
+        ended = generate(config(tmp_path, 'query = "x"'), tmp_path / "out", tell=told.append)
+        assert ended.written.chosen == 3
+        assert any("yt-dlp could not get all of ytsearch10:x" in line and "Private video" in line for line in told)
+
+    def test_nothing_to_be_had_is_an_error(self, tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "remote" / "b.avi").unlink()
+        monkeypatch.setenv("FAIL", "a")
+        with pytest.raises(SpotballError, match=r"could not get ytsearch10:x:\nERROR: .*a: Private video"):
+            generate(config(tmp_path, 'query = "x"'), tmp_path / "out")
+
+    def test_without_the_program(self, tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+        (tmp_path / "bin" / "yt-dlp").unlink()
+        with pytest.raises(OptionError, match="pip install yt-dlp"):
+            generate(config(tmp_path, 'query = "x"'), tmp_path / "out")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *arguments: object) -> None: ...
+
+    serving = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "remote")))
+    thread = threading.Thread(target=serving.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{serving.server_port}"
+    serving.shutdown()
+    thread.join()
+    serving.server_close()
+
+
+@pytest.mark.slow
+def test_yt_dlp_itself_from_loopback(tmp_path: Path, server: str) -> None:
+    if not shutil.which("yt-dlp"):
+        pytest.skip("yt-dlp is not installed")
+    write_videos(tmp_path / "remote", {"a": 2})
+    told: list[str] = []
+    (found,) = fetch(f"{server}/a.avi", tmp_path / "in", match=None, tell=told.append)
+    assert found.path.read_bytes() == (tmp_path / "remote" / "a.avi").read_bytes()
+    assert (found.address, found.license, told) == (f"{server}/a.avi", "", [])
+    before = found.path.stat().st_mtime_ns
+    assert fetch(f"{server}/a.avi", tmp_path / "in", match=None, tell=told.append)[0].path.stat().st_mtime_ns == before
+    with pytest.raises(SpotballError, match="404"):
+        fetch(f"{server}/none.avi", tmp_path / "other", match=None, tell=told.append)
+    assert subprocess.run(["yt-dlp", "--version"], capture_output=True, check=True).stdout

@@ -1,0 +1,130 @@
+"""CLIP and Stable Diffusion inpainting with few and random weights, saved as on the Hub."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+TEXT = {
+    "hidden_size": 32,
+    "intermediate_size": 37,
+    "num_attention_heads": 4,
+    "num_hidden_layers": 2,
+    "max_position_embeddings": 77,
+    "initializer_range": 0.3,
+}
+
+
+def save_tokenizer(folder: Path) -> dict[str, int]:
+    """One token for each byte, alone and at a word's end, and the two special ones; gives the numbers of all."""
+    from tokenizers import pre_tokenizers
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    words = [*letters, *(letter + "</w>" for letter in letters), "<|startoftext|>", "<|endoftext|>"]
+    vocabulary = {word: number for number, word in enumerate(words)}
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    (folder / "merges.txt").write_text("#version: 0.2\n")
+    special = {"bos_token": "<|startoftext|>", "eos_token": "<|endoftext|>", "unk_token": "<|endoftext|>"}
+    settings = {**special, "pad_token": "<|endoftext|>", "tokenizer_class": "CLIPTokenizer", "model_max_length": 77}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return vocabulary
+
+
+def text_settings(vocabulary: dict[str, int]) -> dict[str, Any]:
+    """Of a CLIP text encoder for a tokenizer."""
+    start, end = vocabulary["<|startoftext|>"], vocabulary["<|endoftext|>"]
+    return {**TEXT, "vocab_size": len(vocabulary), "bos_token_id": start, "eos_token_id": end, "pad_token_id": end}
+
+
+def save_clip(folder: Path, seed: int = 0) -> Path:
+    """A model that sees images of 32 x 32 pixels in patches of 8."""
+    import torch
+    from transformers import CLIPConfig, CLIPModel
+
+    vision = {
+        "hidden_size": 32,
+        "intermediate_size": 37,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 2,
+        "image_size": 32,
+        "patch_size": 8,
+        "initializer_range": 0.3,
+    }
+    text = text_settings(save_tokenizer(folder))
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        CLIPModel(CLIPConfig(text_config=text, vision_config=vision, projection_dim=16)).save_pretrained(folder)
+    _write(
+        folder / "preprocessor_config.json",
+        {
+            "image_processor_type": "CLIPImageProcessor",
+            "size": {"shortest_edge": 32},
+            "crop_size": {"height": 32, "width": 32},
+            "do_resize": True,
+            "do_center_crop": True,
+            "do_rescale": True,
+            "do_normalize": True,
+            "resample": 3,
+            "image_mean": [0.48145466, 0.4578275, 0.40821073],
+            "image_std": [0.26862954, 0.26130258, 0.27577711],
+        },
+    )
+    return folder
+
+
+def save_inpainting(folder: Path, seed: int = 0, channels: int = 9, vae: str = "random") -> Path:
+    """A Stable Diffusion pipeline for inpainting: a network of two blocks, latents of an eighth of the image's size.
+
+    Args:
+        channels: of the network's input; 9 are what inpainting needs.
+        vae: `random` weights, or `broken` ones that are not finite.
+    """
+    import torch
+    from diffusers import AutoencoderKL, DDIMScheduler, StableDiffusionInpaintPipeline, UNet2DConditionModel
+    from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
+
+    vocabulary = save_tokenizer(folder / "tokenizer")
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        network = UNet2DConditionModel(
+            block_out_channels=(8, 16),
+            layers_per_block=1,
+            sample_size=32,
+            in_channels=channels,
+            out_channels=4,
+            down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+            up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+            cross_attention_dim=TEXT["hidden_size"],
+            attention_head_dim=4,
+            norm_num_groups=4,
+        )
+        coder = AutoencoderKL(
+            block_out_channels=(8, 8, 16, 16),
+            down_block_types=("DownEncoderBlock2D",) * 4,
+            up_block_types=("UpDecoderBlock2D",) * 4,
+            latent_channels=4,
+            norm_num_groups=4,
+        )
+        reader = CLIPTextModel(CLIPTextConfig(**text_settings(vocabulary)))
+    if vae == "broken":
+        torch.nn.init.constant_(coder.post_quant_conv.bias, float("nan"))
+    scheduler = DDIMScheduler(
+        beta_start=0.00085, beta_end=0.012, beta_schedule="scaled_linear", clip_sample=False, steps_offset=1
+    )
+    StableDiffusionInpaintPipeline(
+        vae=coder,
+        text_encoder=reader,
+        tokenizer=CLIPTokenizer.from_pretrained(folder / "tokenizer"),
+        unet=network,
+        scheduler=scheduler,
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    ).save_pretrained(folder)
+    return folder
+
+
+def _write(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content))

@@ -1,0 +1,128 @@
+"""Scores of arrays are those of files; scikit-learn calls them as it calls its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from spotball_core import (
+    DistributionError,
+    Grid,
+    OptionError,
+    baseline_responses,
+    score,
+    score_arrays,
+    scorer,
+    synthetic_scenes,
+)
+from spotball_core.groups import Scoring
+from spotball_core.io.responses import read_counts
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema import ScorePolicy
+
+SCENES = tuple(scene for scene in synthetic_scenes(40, seed=3) if not scene.control)
+LABELS = list(Grid.standard().labels)
+
+
+def arrays(baseline: str, samples: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    rows = baseline_responses(SCENES, [baseline], samples=samples, seed=0)
+    places = {scene.key: i for i, scene in enumerate(SCENES)}
+    mass = np.zeros((len(SCENES), 60))
+    for sport, image, cell in rows.select("sport", "image", "cell").iter_rows():
+        mass[places[sport, image], LABELS.index(cell)] += 1
+    return mass
+
+
+def boxes() -> np.ndarray[Any, np.dtype[np.float64]]:
+    most = max(len(scene.boxes) for scene in SCENES)
+    return np.stack(
+        [np.pad(scene.boxes, ((0, most - len(scene.boxes)), (0, 0)), constant_values=np.nan) for scene in SCENES]
+    )
+
+
+def test_they_are_the_reports() -> None:
+    counts = read_counts(baseline_responses(SCENES, ["center"], samples=10, seed=0), SCENES) + read_counts(
+        baseline_responses(SCENES, ["oracle"], samples=30, seed=0), SCENES
+    )
+    report = score(counts, SCENES, reference="oracle", by=["respondent"], bootstrap=0)
+    (group,) = [one for one in report.groups if one.respondent == "center"]
+    truth = np.stack([scene.layout.mask(scene.ball_cells or ()) for scene in SCENES])
+    found = score_arrays(truth, arrays("center", 10), reference=arrays("oracle", 30), players=boxes())
+    assert list(found) == list(METRICS)
+    assert found == pytest.approx({key: group.metrics[key].value for key in METRICS}, rel=1e-12)
+    assert Scoring(counts, SCENES, ScorePolicy.standard(reference="oracle")).groups
+
+
+def test_only_what_was_given_is_scored() -> None:
+    found = score_arrays(["D5", "D6"], ["D5", None])
+    assert {key for key in METRICS if METRICS[key].needs in ((), ("truth",))} == set(found)
+    assert (found["accuracy"], found["euclidean_error"]) == (0.5, 0.0)
+    assert np.isnan(score_arrays([None], ["D5"])["accuracy"])
+
+
+def test_images_may_count_differently() -> None:
+    truth, guesses = ["D5", "D6", "A1"], ["D5", "D5", "B1"]
+    weighted = score_arrays(truth, guesses, sample_weight=[2, 0, 1])
+    assert weighted == pytest.approx(score_arrays(["D5", "D5", "A1"], ["D5", "D5", "B1"]))
+
+
+def test_frames_and_columns() -> None:
+    truth, guesses = pd.Series(["D5", "D6"]), pd.DataFrame({"D5": [0.5, 0.5], "D6": [0.5, 0.5]})
+    assert score_arrays(truth, guesses)["accuracy"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        ({"metrics": ["f1"]}, OptionError, "no metric is called 'f1'"),
+        ({"metrics": ["wasserstein"]}, OptionError, "wasserstein needs reference"),
+        ({"metrics": ["overlap_rate"]}, OptionError, "overlap_rate needs players"),
+        ({"reference": ["D5"]}, DistributionError, "2 images in y_pred, 1 in reference"),
+        ({"sample_weight": [1]}, DistributionError, "1 in sample_weight"),
+    ],
+)
+def test_what_cannot_be_scored(call: dict[str, Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        score_arrays(["D5", "D6"], ["D5", "D5"], **call)
+
+
+def test_lengths_and_shapes() -> None:
+    with pytest.raises(DistributionError, match="2 images in y_pred, 1 in y_true"):
+        score_arrays(["D5"], ["D5", "D5"])
+    with pytest.raises(DistributionError, match="y_pred has shape \\(60,\\)"):
+        score_arrays(["D5"], np.ones(60))
+
+
+class Nearest:
+    """An estimator that knows the training set's shares of cells."""
+
+    def fit(self, X: object, y: list[str]) -> Nearest:
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self._shares = counts / counts.sum()
+        return self
+
+    def predict_proba(self, X: list[object]) -> np.ndarray[Any, Any]:
+        return np.tile(self._shares, (len(X), 1))
+
+
+class Labels:
+    """An estimator that gives labels alone."""
+
+    def predict(self, X: list[object]) -> list[str]:
+        return ["D5"] * len(X)
+
+
+def test_a_scorer() -> None:
+    known = Nearest().fit([0, 1, 2, 3], ["D5", "D5", "D5", "D7"])
+    assert scorer("accuracy")(known, [0, 1], ["D5", "D7"]) == 0.5
+    assert scorer("euclidean_error")(known, [0], ["D5"]) == -32.0
+    assert scorer("accuracy")(Labels(), [0, 1], ["D5", "D6"]) == 0.5
+
+
+@pytest.mark.parametrize("key", ["near_player_rate", "center_ratio", "image_entropy", "wasserstein"])
+def test_not_all_can_be_maximized(key: str) -> None:
+    with pytest.raises(OptionError):
+        scorer(key)

@@ -1,0 +1,140 @@
+"""Frames and columns of other libraries give what arrays and labels give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spotball_core
+from spotball_core import DistributionError, Grid, GridError, Response, Scene, score
+from spotball_core.interchange import frame_of, values_of
+from spotball_core.metrics.registry import METRICS
+
+GRID = Grid.standard()
+DRAW = np.random.default_rng(0)
+MASS = DRAW.multinomial(50, np.full(60, 1 / 60), 4).astype(float)
+TRUTH = np.eye(60, dtype=bool)[[3, 30, 31, 59]] | np.eye(60, dtype=bool)[24]
+BOXES = np.array([[10, 20, 80, 200], [300, 40, 350, 220.5]])
+
+
+class Stream:
+    """Arrow data and nothing else, as a database's result has it."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+FRAMES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "Arrow": lambda columns: Stream(pl.DataFrame(columns)),
+}
+COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
+    "pandas": pd.Series,
+    "pandas text": lambda values: pd.Series(values, dtype="string"),
+    "polars": pl.Series,
+    "numpy": lambda values: np.array(values, dtype=object),
+}
+
+
+@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("key", METRICS)
+def test_a_frame_with_a_column_a_cell_is_the_array(library: str, key: str) -> None:
+    metric = METRICS[key]
+    needed: dict[str, Any] = {"truth": TRUTH, "reference": MASS[::-1], "players": np.stack([BOXES] * 4)}
+    others = [needed[need] for need in metric.needs]
+    order = np.random.default_rng(1).permutation(60)
+    shuffled = FRAMES[library]({GRID.labels[i]: MASS[:, i] for i in order})
+    plain = metric.function(MASS, *others)
+    assert np.asarray(metric.function(shuffled, *others)).tolist() == pytest.approx(np.asarray(plain).tolist())
+    if "truth" in metric.needs:
+        truth = FRAMES[library]({GRID.labels[i]: TRUTH[:, i] for i in order})
+        assert metric.function(MASS, truth).tolist() == plain.tolist()
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_columns_without_cells_names_stand_in_order(library: str) -> None:
+    frame = FRAMES[library]({f"p{i}": MASS[:, i] for i in range(60)})
+    assert spotball_core.accuracy(frame, TRUTH).tolist() == spotball_core.accuracy(MASS, TRUTH).tolist()
+
+
+def test_a_pandas_frame_of_an_array() -> None:
+    frame = pd.DataFrame(MASS, index=list("wxyz"))
+    assert spotball_core.accuracy(frame, TRUTH).tolist() == spotball_core.accuracy(MASS, TRUTH).tolist()
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_cells_without_a_column_hold_nothing(library: str) -> None:
+    frame = FRAMES[library]({"d5": [2.0], "A1": [1.0]})
+    assert spotball_core.accuracy(frame, ["D5"]).tolist() == [pytest.approx(2 / 3)]
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_frames_that_are_unclear(library: str) -> None:
+    make = FRAMES[library]
+    with pytest.raises(GridError, match="two columns are the cell D5"):
+        spotball_core.accuracy(make({"D5": [1], "d5": [1]}), ["D5"])
+    with pytest.raises(GridError, match="but not 'image'"):
+        spotball_core.accuracy(make({"image": [7], "D5": [1]}), ["D5"])
+    with pytest.raises(DistributionError, match="no number"):
+        spotball_core.accuracy(make({"D5": ["often"], "D6": ["never"]}), ["D5"])
+    with pytest.raises(DistributionError, match="3 values"):
+        spotball_core.accuracy(make({"a": [1], "b": [1], "c": [0]}), ["D5"], grid=GRID)
+
+
+@pytest.mark.parametrize("library", COLUMNS)
+@given(labels=st.lists(st.sampled_from([*GRID.labels, None]), min_size=1, max_size=8))
+def test_a_column_of_labels_is_the_list(library: str, labels: list[str | None]) -> None:
+    column = COLUMNS[library](labels)
+    if all(label is None for label in labels) and library == "pandas":
+        column = pd.Series(labels, dtype=object)
+    assert values_of(column, GRID) == labels
+    assert spotball_core.euclidean_error(column, ["D5"]).tolist() == pytest.approx(
+        spotball_core.euclidean_error(labels, ["D5"]).tolist(), nan_ok=True
+    )
+
+
+def test_a_column_of_numbers_is_an_array() -> None:
+    for column in (pd.Series(MASS[0]), pl.Series(MASS[0])):
+        assert spotball_core.accuracy(column, TRUTH[0]) == spotball_core.accuracy(MASS[0], TRUTH[0])
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_boxes_by_their_sides(library: str) -> None:
+    frame = FRAMES[library](
+        {"conf": [0.9, 0.8], "y2": BOXES[:, 3], "x1": BOXES[:, 0], "x2": BOXES[:, 2], "y1": BOXES[:, 1]}
+    )
+    assert spotball_core.near_player_rate(MASS, frame).tolist() == spotball_core.near_player_rate(MASS, BOXES).tolist()
+    with pytest.raises(GridError, match="missing y2"):
+        spotball_core.near_player_rate(MASS, FRAMES[library]({"x1": [1], "x2": [2], "y1": [1]}))
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_responses_from_any_frame(library: str) -> None:
+    scenes = [Scene(sport="s", image=str(i), grid=GRID, ball_cells=["C5"]) for i in range(3)]
+    cells = ["C5", None, "C6"]
+    rows = [Response(sport="s", image=str(i), respondent="me", kind="model", cell=cells[i]) for i in range(3)]
+    columns = {"sport": ["s"] * 3, "image": ["0", "1", "2"], "respondent": ["me"] * 3, "cell": cells}
+    assert score(FRAMES[library](columns), scenes).groups == score(rows, scenes).groups
+
+
+def test_pandas_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(values: object) -> pl.DataFrame:
+        if isinstance(values, pd.DataFrame):
+            raise ModuleNotFoundError("No module named 'pyarrow'")
+        return real(values)
+
+    real = pl.DataFrame
+    monkeypatch.setattr(pl, "DataFrame", refuse)
+    frame = frame_of(pd.DataFrame({"cell": ["C5", None], "sample": [1, 2]}))
+    assert frame.to_dict(as_series=False) == {"cell": ["C5", None], "sample": [1, 2]}

@@ -301,6 +301,8 @@ def insert_events(connection: sqlite3.Connection, participant_id: int, events: I
 
 
 def _opened(path: Path, tables: Iterable[str]) -> sqlite3.Connection:
+    # For this user alone; SQLite gives its -wal and -shm the same rights.
+    path.touch(mode=0o600)
     connection = connect(path, SCHEMA_VERSION)
     try:
         with faults_told(path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
@@ -209,3 +210,11 @@ class TestWriter:
             writer.do(much).result(10)
             assert [one.participant for one in store.participants()] == ["a"]
             assert len(store.events(1)) == 49
+
+
+def test_its_user_alone_may_read_it(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.secret()
+        files = [path for path in tmp_path.iterdir() if ".sqlite" in path.name]
+        assert {STUDY, f"{STUDY}-wal", IDENTITIES} <= {path.name for path in files}
+        assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}

@@ -15,17 +15,11 @@ import numpy as np
 
 from spotball_core.baselines import generator_for
 from spotball_core.errors import MissingExtraError, OptionError
+from spotball_core.pen import FINER, Color, Pen, Point, between, center_of, darker, mixed, towards
 from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-    from PIL.ImageDraw import ImageDraw
-
-Point = tuple[float, float]
-Color = tuple[int, int, int]
-
-_FINER = 3
-"""How many times larger than wanted everything is drawn, for smooth edges."""
 
 _BOARD = "SYNTHETIC SCENE"
 _STANDS, _EDGE = 0.22, 0.3
@@ -89,16 +83,16 @@ def draw_scene(scene: Scene, *, ball: bool) -> Image:
     if scene.sport not in _LOOKS or not scene.players or scene.ball_box is None:
         expected = f"players and a ball in one of {', '.join(_LOOKS)}"
         raise OptionError(f"{scene.sport}/{scene.image} is no scene that can be drawn, expected {expected}")
-    image = Images.new("RGB", (scene.width * _FINER, scene.height * _FINER))
-    pen = _Pen(ImageDraw.Draw(image))
+    image = Images.new("RGB", (scene.width * FINER, scene.height * FINER))
+    pen = Pen(ImageDraw.Draw(image))
     rng = generator_for(0, "picture", *scene.key)
     look = _LOOKS[scene.sport]
     _surroundings(pen, look, scene.width, scene.height, rng)
     _FIELDS[scene.sport](pen, look, scene.width, scene.height, rng)
-    target = _middle(scene.ball_box)
+    target = center_of(scene.ball_box)
     # Who is farther down is nearer to the viewer.
     boxes = sorted((box.corners for box in scene.players), key=lambda box: box[3])
-    nearest = min(boxes, key=lambda box: math.dist(_middle(box), target))
+    nearest = min(boxes, key=lambda box: math.dist(center_of(box), target))
     for box in boxes:
         _shadow(pen, box, look)
         _player(pen, box, target, look.teams[rng.integers(2)], scene.sport, rng, near=box is nearest)
@@ -107,45 +101,10 @@ def draw_scene(scene: Scene, *, ball: bool) -> Image:
     return image.resize((scene.width, scene.height), Images.Resampling.LANCZOS)
 
 
-class _Pen:
-    """Draws in pixels of the wanted picture on one that is several times larger."""
-
-    def __init__(self, draw: ImageDraw) -> None:
-        self._draw = draw
-
-    def area(self, points: list[Point], color: Color) -> None:
-        self._draw.polygon([(x * _FINER, y * _FINER) for x, y in points], fill=color)
-
-    def box(self, x1: float, y1: float, x2: float, y2: float, color: Color) -> None:
-        self._draw.rectangle((x1 * _FINER, y1 * _FINER, x2 * _FINER, y2 * _FINER), fill=color)
-
-    def stroke(self, points: list[Point], width: float, color: Color) -> None:
-        """A line with round ends and joints."""
-        scaled = [(x * _FINER, y * _FINER) for x, y in points]
-        self._draw.line(scaled, fill=color, width=max(1, round(width * _FINER)), joint="curve")
-        for x, y in points:
-            self.disc((x, y), width / 2, color)
-
-    def disc(self, middle: Point, radius: float, color: Color, *, flat: float = 1.0) -> None:
-        """A disc, or an ellipse whose height is `flat` times its width."""
-        x, y, r = middle[0] * _FINER, middle[1] * _FINER, radius * _FINER
-        self._draw.ellipse((x - r, y - r * flat, x + r, y + r * flat), fill=color)
-
-    def arc(self, middle: Point, radius: float, start: float, end: float, width: float, color: Color) -> None:
-        x, y, r = middle[0] * _FINER, middle[1] * _FINER, radius * _FINER
-        self._draw.arc((x - r, y - r, x + r, y + r), start, end, fill=color, width=max(1, round(width * _FINER)))
-
-    def text(self, middle: Point, text: str, size: float, color: Color) -> None:
-        from PIL import ImageFont
-
-        font = ImageFont.load_default(size * _FINER)
-        self._draw.text((middle[0] * _FINER, middle[1] * _FINER), text, color, font, anchor="mm")
-
-
 # Fields --------------------------------------------------------------------------------------------------------
 
 
-def _surroundings(pen: _Pen, look: _Look, width: float, height: float, rng: np.random.Generator) -> None:
+def _surroundings(pen: Pen, look: _Look, width: float, height: float, rng: np.random.Generator) -> None:
     """Stands with people, and the board that says what this is."""
     stands, edge = _STANDS * height, _EDGE * height
     pen.box(0, 0, width, stands, _SHADE)
@@ -156,13 +115,13 @@ def _surroundings(pen: _Pen, look: _Look, width: float, height: float, rng: np.r
             clothes, skin = _CROWD[rng.integers(len(_CROWD))], _SKIN[rng.integers(len(_SKIN))]
             if rng.random() < 0.85:
                 pen.disc((x, y + 1.1 * size), size, clothes)
-                pen.disc((x, y), 0.55 * size, _mixed(skin, _SHADE, 0.45))
+                pen.disc((x, y), 0.55 * size, mixed(skin, _SHADE, 0.45))
     pen.box(0, stands, width, edge, look.board)
     for i in range(4):
         pen.text((width * (i + 0.5) / 4, (stands + edge) / 2), _BOARD, 0.5 * (edge - stands), _WHITE)
 
 
-def _soccer_field(pen: _Pen, look: _Look, width: float, height: float, rng: np.random.Generator) -> None:
+def _soccer_field(pen: Pen, look: _Look, width: float, height: float, rng: np.random.Generator) -> None:
     edge, vanishing = _EDGE * height, (width * rng.uniform(0.35, 0.65), -0.6 * height)
     pen.box(0, edge, width, height, look.ground)
     for i in range(-8, 9, 2):
@@ -175,7 +134,7 @@ def _soccer_field(pen: _Pen, look: _Look, width: float, height: float, rng: np.r
     pen.stroke([(at(-0.05), top), (at(0.36), top), (at(0.46), bottom), (at(-0.05), bottom)], thick, look.line)
 
 
-def _basketball_court(pen: _Pen, look: _Look, width: float, height: float, rng: np.random.Generator) -> None:
+def _basketball_court(pen: Pen, look: _Look, width: float, height: float, rng: np.random.Generator) -> None:
     edge, vanishing = _EDGE * height, (width / 2, -0.8 * height)
     pen.box(0, edge, width, height, look.ground)
     for i in range(-24, 25, 2):
@@ -184,7 +143,7 @@ def _basketball_court(pen: _Pen, look: _Look, width: float, height: float, rng: 
     at = _from_side(width, rng)
     top, bottom = edge + 0.13 * height, edge + 0.4 * height
     key = [(at(-0.05), top), (at(0.34), top), (at(0.3), bottom), (at(-0.05), bottom)]
-    pen.area(key, _mixed(look.board, look.ground, 0.35))
+    pen.area(key, mixed(look.board, look.ground, 0.35))
     pen.stroke(key, thick, look.line)
     pen.stroke([(0, edge + 0.04 * height), (width, edge + 0.04 * height)], thick * 0.7, look.line)
     # The basket: pole, backboard, ring and net.
@@ -198,7 +157,7 @@ def _basketball_court(pen: _Pen, look: _Look, width: float, height: float, rng: 
         pen.stroke([(x, 0.155 * height), (x + (ring - x) * 0.35, 0.225 * height)], thick * 0.35, (232, 232, 230))
 
 
-def _volleyball_court(pen: _Pen, look: _Look, width: float, height: float, rng: np.random.Generator) -> None:
+def _volleyball_court(pen: Pen, look: _Look, width: float, height: float, rng: np.random.Generator) -> None:
     edge, thick = _EDGE * height, height / 110
     pen.box(0, edge, width, height, look.other)
     slant = width * rng.uniform(-0.06, 0.06)
@@ -250,18 +209,18 @@ def _strip(vanishing: Point, top: float, bottom: float, left: float, right: floa
 # People --------------------------------------------------------------------------------------------------------
 
 
-def _shadow(pen: _Pen, box: tuple[float, float, float, float], look: _Look) -> None:
+def _shadow(pen: Pen, box: tuple[float, float, float, float], look: _Look) -> None:
     x1, y1, x2, y2 = box
     pen.disc(
         ((x1 + x2) / 2, y2 - 0.01 * (y2 - y1)),
         0.48 * (x2 - x1),
-        _darker(_mixed(look.ground, look.other, 0.5), 0.72),
+        darker(mixed(look.ground, look.other, 0.5), 0.72),
         flat=0.16,
     )
 
 
 def _player(
-    pen: _Pen,
+    pen: Pen,
     box: tuple[float, float, float, float],
     target: Point,
     team: tuple[Color, Color],
@@ -287,43 +246,43 @@ def _player(
     ahead, behind = at(0.42 * stride, 0.97), at(-0.42 * stride, 0.96 - lift)
     knee, other_knee = at(0.27 * stride + 0.04, 0.74), at(-0.12 * stride, 0.76)
     if near and sport == "synthetic-soccer":
-        ahead = _towards(hip, target, 0.45 * height)
+        ahead = towards(hip, target, 0.45 * height)
         knee = (hip[0] + ahead[0]) / 2 + facing * 0.03 * width, (hip[1] + ahead[1]) / 2 - 0.03 * height
     hands = [at(0.3 + 0.1 * swing, 0.5), at(-0.34 + 0.1 * swing, 0.46)]
     if near and sport != "synthetic-soccer":
-        hands = [_towards(shoulder, target, 0.34 * height), _towards(shoulder, target, 0.3 * height)]
+        hands = [towards(shoulder, target, 0.34 * height), towards(shoulder, target, 0.3 * height)]
     elif points:
-        hands[0] = _towards(shoulder, target, 0.3 * height)
+        hands[0] = towards(shoulder, target, 0.3 * height)
     for foot, bend in ((behind, other_knee), (ahead, knee)):
-        pen.stroke([hip, bend], 1.3 * limb, _darker(skin, 0.92))
+        pen.stroke([hip, bend], 1.3 * limb, darker(skin, 0.92))
         pen.stroke([bend, foot], limb, skin)
-        pen.stroke([_between(bend, foot, 0.5), foot], limb, team[1])
+        pen.stroke([between(bend, foot, 0.5), foot], limb, team[1])
         pen.stroke([foot, (foot[0] + facing * 0.05 * height, foot[1])], 0.9 * limb, _DARK)
-    _arm(pen, shoulder, hands[1], limb, _darker(skin, 0.88), _darker(team[0], 0.82))
-    torso = _darker(team[0], 0.94)
+    _arm(pen, shoulder, hands[1], limb, darker(skin, 0.88), darker(team[0], 0.82))
+    torso = darker(team[0], 0.94)
     pen.stroke([shoulder, hip], 0.2 * height * min(1.0, 2.2 * width / height), torso)
     for bend in (other_knee, knee):
-        pen.stroke([hip, _between(hip, bend, 0.6)], 1.9 * limb, team[1])
+        pen.stroke([hip, between(hip, bend, 0.6)], 1.9 * limb, team[1])
     _arm(pen, shoulder, hands[0], limb, skin, team[0])
-    pen.stroke([neck, _between(neck, head, 0.5)], 0.8 * limb, _darker(skin, 0.9))
+    pen.stroke([neck, between(neck, head, 0.5)], 0.8 * limb, darker(skin, 0.9))
     _head(pen, head, radius, target, skin, hair)
 
 
-def _arm(pen: _Pen, shoulder: Point, hand: Point, limb: float, skin: Color, sleeve: Color) -> None:
-    x, y = _between(shoulder, hand, 0.5)
+def _arm(pen: Pen, shoulder: Point, hand: Point, limb: float, skin: Color, sleeve: Color) -> None:
+    x, y = between(shoulder, hand, 0.5)
     elbow = x, y + 0.5 * limb
     pen.stroke([shoulder, elbow, hand], 0.8 * limb, skin)
-    pen.stroke([shoulder, _between(shoulder, elbow, 0.8)], 1.25 * limb, sleeve)
+    pen.stroke([shoulder, between(shoulder, elbow, 0.8)], 1.25 * limb, sleeve)
     pen.disc(hand, 0.55 * limb, skin)
 
 
-def _head(pen: _Pen, middle: Point, radius: float, target: Point, skin: Color, hair: Color) -> None:
+def _head(pen: Pen, middle: Point, radius: float, target: Point, skin: Color, hair: Color) -> None:
     """A head whose face, nose and eyes turn to the target."""
     away = math.dist(middle, target)
     dx, dy = ((target[0] - middle[0]) / away, (target[1] - middle[1]) / away) if away else (0.0, 0.0)
     x, y = middle
     pen.disc((x - 0.12 * radius * dx, y - 0.22 * radius), radius, hair)
-    pen.disc((x - 0.55 * radius * dx, y + 0.1 * radius), 0.22 * radius, _darker(skin, 0.85))
+    pen.disc((x - 0.55 * radius * dx, y + 0.1 * radius), 0.22 * radius, darker(skin, 0.85))
     face = x + 0.16 * radius * dx, y + (0.12 + 0.1 * dy) * radius
     pen.disc(face, 0.86 * radius, skin)
     for side in (-1, 1):
@@ -332,13 +291,13 @@ def _head(pen: _Pen, middle: Point, radius: float, target: Point, skin: Color, h
         pen.disc((eye[0] + 0.11 * radius * dx, eye[1] + 0.11 * radius * dy), 0.14 * radius, _DARK)
     nose = face[0] + 0.36 * radius * dx, face[1] + (0.15 + 0.26 * dy) * radius
     tip = nose[0] + 0.2 * radius * dx, nose[1] + (0.06 + 0.14 * dy) * radius
-    pen.stroke([nose, tip], 0.2 * radius, _darker(skin, 0.8))
+    pen.stroke([nose, tip], 0.2 * radius, darker(skin, 0.8))
 
 
 # The ball ------------------------------------------------------------------------------------------------------
 
 
-def _soccer_ball(pen: _Pen, middle: Point, radius: float) -> None:
+def _soccer_ball(pen: Pen, middle: Point, radius: float) -> None:
     pen.disc(middle, radius, _DARK)
     pen.disc(middle, 0.92 * radius, _WHITE)
     pen.disc(middle, 0.3 * radius, _DARK)
@@ -348,7 +307,7 @@ def _soccer_ball(pen: _Pen, middle: Point, radius: float) -> None:
         pen.disc(edge, 0.17 * radius, _DARK)
 
 
-def _basketball(pen: _Pen, middle: Point, radius: float) -> None:
+def _basketball(pen: Pen, middle: Point, radius: float) -> None:
     seam: Color = (70, 36, 20)
     pen.disc(middle, radius, seam)
     pen.disc(middle, 0.93 * radius, (232, 122, 48))
@@ -359,7 +318,7 @@ def _basketball(pen: _Pen, middle: Point, radius: float) -> None:
     pen.arc((x + 1.15 * radius, y), 0.85 * radius, 128, 232, 0.1 * radius, seam)
 
 
-def _volleyball(pen: _Pen, middle: Point, radius: float) -> None:
+def _volleyball(pen: Pen, middle: Point, radius: float) -> None:
     blue: Color = (44, 84, 160)
     pen.disc(middle, radius, blue)
     pen.disc(middle, 0.93 * radius, _WHITE)
@@ -373,29 +332,3 @@ _BALLS = {
     "synthetic-basketball": _basketball,
     "synthetic-volleyball": _volleyball,
 }
-
-
-# Small geometry and color --------------------------------------------------------------------------------------
-
-
-def _middle(box: tuple[float, float, float, float]) -> Point:
-    return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-
-
-def _between(start: Point, end: Point, share: float) -> Point:
-    return start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share
-
-
-def _towards(start: Point, target: Point, reach: float) -> Point:
-    """The target, or as near to it as this reach allows."""
-    away = math.dist(start, target)
-    return _between(start, target, min(1.0, reach / away)) if away else target
-
-
-def _mixed(color: Color, other: Color, share: float) -> Color:
-    mixed = [round(a + (b - a) * share) for a, b in zip(color, other, strict=True)]
-    return mixed[0], mixed[1], mixed[2]
-
-
-def _darker(color: Color, share: float) -> Color:
-    return _mixed((0, 0, 0), color, share)

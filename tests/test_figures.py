@@ -18,13 +18,9 @@ from matplotlib.text import Text
 from spotball_core.counts import Counts
 from spotball_core.errors import DistributionError, MissingExtraError, OptionError
 from spotball_core.grid import FloatArray, Grid
-from spotball_core.report.figures import (
-    accuracy_chart,
-    guess_maps,
-    guesses_by_respondent,
-    save_figure,
-    truth_by_sport,
-)
+from spotball_core.report.accuracy_chart import accuracy_chart
+from spotball_core.report.guess_maps import guess_maps, guesses_by_respondent, truth_by_sport
+from spotball_core.report.saving import save_figure
 from spotball_core.schema import GroupScore, Kind, MetricValue, Scene, ScorePolicy, ScoreReport, Signature
 
 GRID = Grid.standard()
@@ -352,7 +348,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 def test_drawing_touches_no_global_state() -> None:
     code = (
-        "import sys, spotball_core.report.figures as f\n"
+        "import sys, spotball_core.report.accuracy_chart, spotball_core.report.guess_maps as f\n"
         "assert not any(name.startswith('matplotlib') for name in sys.modules)\n"
         "from spotball_core import Grid\n"
         "g = Grid.standard(); m = [g.mask(['D5'])]\n"

@@ -78,7 +78,7 @@ def reasoning(
     from spotball_core.io.dataset import read_dataset
     from spotball_core.reasoning.rationales import read_rationales
     from spotball_core.reasoning.templates import load_templates
-    from spotball_core.report.figures import FORMATS
+    from spotball_core.report.saving import FORMATS
 
     tell, format = teller(quiet), format_for(format, out)
     if figure and figure.suffix not in FORMATS:

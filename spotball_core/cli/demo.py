@@ -100,16 +100,18 @@ def _write(text: str, path: Path) -> None:
 def _draw(report: ScoreReport, scenes: tuple[Scene, ...], out: Path) -> tuple[Path, ...]:
     from spotball_core.baselines import BASELINES
     from spotball_core.io.responses import read_counts
-    from spotball_core.report import figures
+    from spotball_core.report.accuracy_chart import accuracy_chart
+    from spotball_core.report.guess_maps import guess_maps, guesses_by_respondent, truth_by_sport
+    from spotball_core.report.saving import save_figure
 
     pictures = out / "guess-maps.png", out / "accuracy.png"
     for picture in pictures:
         # None is left from another run where this one cannot draw.
         picture.unlink(missing_ok=True)
-    by_sport = figures.guesses_by_respondent(read_counts(out / "responses-baselines.jsonl", scenes), scenes)
+    by_sport = guesses_by_respondent(read_counts(out / "responses-baselines.jsonl", scenes), scenes)
     ordered = {sport: {name: guesses[name] for name in BASELINES} for sport, guesses in by_sport.items()}
-    truth = figures.truth_by_sport(scenes)
-    maps = figures.guess_maps(ordered, truth, scenes[0].layout, note=report.signature)
-    figures.save_figure(maps, pictures[0])
-    figures.save_figure(figures.accuracy_chart(report), pictures[1])
+    truth = truth_by_sport(scenes)
+    maps = guess_maps(ordered, truth, scenes[0].layout, note=report.signature)
+    save_figure(maps, pictures[0])
+    save_figure(accuracy_chart(report), pictures[1])
     return pictures

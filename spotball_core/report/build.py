@@ -20,10 +20,11 @@ from spotball_core.report import (
 )
 from spotball_core.report.analysis import Analysis, analyze
 from spotball_core.report.canvas import Frame, plain_style
-from spotball_core.report.figures import guess_maps, save_figure
+from spotball_core.report.guess_maps import guess_maps
 from spotball_core.report.inline import Inline, inline_svg
 from spotball_core.report.page import GENERATOR, render
 from spotball_core.report.page_parts import Picture, Section
+from spotball_core.report.saving import save_figure
 from spotball_core.schema.report import ScoreReport
 from spotball_core.schema.scene import Scene
 

@@ -48,7 +48,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --editable ".[report,adapters,gen,study,gaze,docs,dev]"
+	$(PIP) install --editable ".[report,adapters,gen,study,gaze,speed,docs,dev]"
 	touch $@
 
 # What only slow tests need.
@@ -60,5 +60,5 @@ $(VENV)/.all: $(VENV)/.dev
 $(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip --disable-pip-version-check --quiet install \
-		--constraint constraints/lowest.txt --editable ".[report,adapters,gen,study,gaze,dev]"
+		--constraint constraints/lowest.txt --editable ".[report,adapters,gen,study,gaze,speed,dev]"
 	touch $@

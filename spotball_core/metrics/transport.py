@@ -6,7 +6,8 @@ library, without the checks that `ot.emd2` repeats for each pair and that take s
 
 Differences in whole numbers are solved in whole steps of cost (`step_of`): their least cost is one whole number, and no
 rounding is left for a solver to do its own way. So a few of them need not wait for the library, which takes most of a
-second to load: `transport_whole` finds the same to the last bit.
+second to load: `transport_whole` finds the same to the last bit. And very many of them go to `transport_numba`, where
+the extra `speed` is installed: it takes a whole batch at once, and several threads do share it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
@@ -32,6 +34,9 @@ works, but what it needs for smaller ones is less than handing the lock over tak
 _CHUNK, _SHARED_CHUNK = 1024, 16
 """Problems taken at a time: by one thread alone, and by each of several, which shall end together."""
 
+_FOR_THREADS = 200
+"""Problems that Numba solves in the time it takes to start a thread, many times over."""
+
 MOST_WHOLE = 2**20
 """What may be moved at most in a difference of whole numbers: times the steps of a cost it stays below 2**63."""
 
@@ -45,6 +50,9 @@ _LEAST_STEPS = 2**33
 _light_work_left = 4e6
 """How much `transport_whole` may still do in this process before the library is worth its loading, which takes about as
 long. It decides on time only: both find the same."""
+
+_left_before_numba: float = 50_000
+"""How many problems may still be solved in this process before Numba is worth its loading. It decides on time only."""
 
 
 def transport(
@@ -86,7 +94,12 @@ def transport(
         if _is_light(from_cells[several], to_cells[several]):
             values[several] = least_costs(rows[several].astype(np.int64), cost.astype(np.int64)) * step
             return values[places]
-    for chosen, sharing in ((several & ~large, 1), (several & large, threads or _processors())):
+    threads = threads or _processors()
+    small = several & ~large
+    if whole and (least := _numba(int(small.sum()))):
+        values[small] = _shared(least, rows[small], cost, threads) * step
+        small[:] = False
+    for chosen, sharing in ((small, 1), (several & large, threads)):
         if chosen.any():
             values[chosen] = _solve(rows[chosen], cost, sharing, whole) * step
     return values[places]
@@ -130,6 +143,32 @@ def _is_light(from_cells: IntArray, to_cells: IntArray) -> bool:
         return False
     _light_work_left -= work
     return True
+
+
+def _numba(n: int) -> Callable[[IntArray, IntArray], IntArray] | None:
+    """`transport_numba` for so many problems, once it is worth its loading; None before, and without the extra."""
+    global _left_before_numba
+    _left_before_numba -= n
+    if _left_before_numba > 0 or not find_spec("numba"):
+        return None
+    from spotball_core.metrics.transport_numba import least_costs
+
+    return least_costs
+
+
+def _shared(
+    solve: Callable[[IntArray, IntArray], IntArray], rows: FloatArray, cost: FloatArray, threads: int
+) -> FloatArray:
+    """What a solver that lets go of the interpreter's lock finds, of whole numbers, the rows shared among threads."""
+    whole, costs = rows.astype(np.int64), cost.astype(np.int64)
+    if threads == 1 or len(rows) < _FOR_THREADS:
+        return solve(whole, costs).astype(float)
+    from concurrent.futures import ThreadPoolExecutor
+
+    # In more parts than threads, which shall end together.
+    parts = np.array_split(whole, 4 * threads)
+    with ThreadPoolExecutor(threads) as pool:
+        return np.concatenate(list(pool.map(lambda part: solve(part, costs), parts))).astype(float)
 
 
 def _solve(rows: FloatArray, cost: FloatArray, threads: int, whole: bool) -> FloatArray:

@@ -1,9 +1,15 @@
-"""Transport in whole numbers: the compiled solver and a linear programme find the very same numbers."""
+"""Transport in whole numbers: POT's solver and a linear programme find the very same numbers."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import ot.lp
@@ -23,6 +29,20 @@ from spotball_core.metrics.transport_whole import least_costs
 from .strategies import Array, counts, grids
 
 STANDARD = Grid.standard()
+Solver = Callable[[Array, Array], Array]
+
+
+@pytest.fixture(params=["NumPy", "Numba", "Numba's source"])
+def solver(request: pytest.FixtureRequest) -> Solver:
+    """What solves problems in whole numbers; Numba's also as the plain Python that it compiles."""
+    if request.param == "NumPy":
+        return least_costs
+    pytest.importorskip("numba", reason="needs Numba, of the extra speed")
+    from spotball_core.metrics import transport_numba
+
+    compiled: Any = transport_numba.least_costs
+    found: Solver = compiled if request.param == "Numba" else compiled.py_func
+    return found
 
 
 def by_emd(rows: Array, costs: Array) -> list[int]:
@@ -74,33 +94,33 @@ COSTS = {
 
 @pytest.mark.parametrize("kind", COSTS)
 @pytest.mark.parametrize(("n_cells", "most"), [(3, 1), (6, 3), (12, 1), (24, 40), (60, 2), (60, 3000)])
-def test_against_the_compiled_solver(kind: str, n_cells: int, most: int) -> None:
+def test_against_pots_solver(solver: Solver, kind: str, n_cells: int, most: int) -> None:
     draw = np.random.default_rng([n_cells, most])
     rows = rows_of(100, n_cells, most, draw)
     costs = np.asarray(COSTS[kind](n_cells, draw)).astype(np.int64)
-    assert least_costs(rows, costs).tolist() == by_emd(rows, costs)
+    assert solver(rows, costs).tolist() == by_emd(rows, costs)
 
 
 @pytest.mark.parametrize("kind", ["distances", "ties", "all 0"])
 @pytest.mark.parametrize(("n_cells", "most"), [(4, 1), (12, 3), (24, 40)])
-def test_against_a_linear_programme(kind: str, n_cells: int, most: int) -> None:
+def test_against_a_linear_programme(solver: Solver, kind: str, n_cells: int, most: int) -> None:
     draw = np.random.default_rng([n_cells, most, 1])
     rows = rows_of(25, n_cells, most, draw)
     costs = np.asarray(COSTS[kind](n_cells, draw)).astype(np.int64)
-    assert least_costs(rows, costs) == pytest.approx([by_linprog(row, costs) for row in rows], rel=1e-9)
+    assert solver(rows, costs) == pytest.approx([by_linprog(row, costs) for row in rows], rel=1e-9)
 
 
-def test_by_hand() -> None:
+def test_by_hand(solver: Solver) -> None:
     # The cheapest first move, B to C for 1, is taken back: A to C and B to D cost 2 + 3, B to C and A to D 1 + 9.
     costs = np.array([[0, 9, 2, 9], [9, 0, 1, 3], [9, 9, 0, 9], [9, 9, 9, 0]])
-    assert least_costs(np.array([[1, 1, -1, -1], [0, 5, -5, 0], [2, 0, 0, -2]]), costs).tolist() == [5, 5, 18]
-    assert least_costs(np.zeros((0, 4), dtype=np.int64), costs).tolist() == []
+    assert solver(np.array([[1, 1, -1, -1], [0, 5, -5, 0], [2, 0, 0, -2]]), costs).tolist() == [5, 5, 18]
+    assert solver(np.zeros((0, 4), dtype=np.int64), costs).tolist() == []
 
 
-def test_what_it_is_given_stays() -> None:
+def test_what_it_is_given_stays(solver: Solver) -> None:
     rows, costs = rows_of(5, 12, 9, np.random.default_rng(0)), np.arange(144).reshape(12, 12)
     before = rows.copy(), costs.copy()
-    least_costs(rows, costs)
+    solver(rows, costs)
     assert (rows == before[0]).all()
     assert (costs == before[1]).all()
 
@@ -117,6 +137,8 @@ def test_who_solves_does_not_change_a_bit(data: st.DataObject, unit: str) -> Non
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_is_light", lambda *sizes: False)
         expected = wasserstein(p, q, grid=grid, unit=unit)
+        patch.setattr(module, "_left_before_numba", 0)
+        assert wasserstein(p, q, grid=grid, unit=unit).tolist() == expected.tolist()
         patch.setattr(module, "_is_light", lambda *sizes: True)
         assert wasserstein(p, q, grid=grid, unit=unit).tolist() == expected.tolist()
         alone = [float(wasserstein(one, other, grid=grid, unit=unit)) for one, other in pairs]
@@ -131,6 +153,9 @@ def test_answers_on_the_papers_grid(answers: tuple[int, int], monkeypatch: pytes
     p, q = (draw.multinomial(n, draw.dirichlet(np.full(60, 0.3), 50)).astype(float) for n in answers)
     monkeypatch.setattr(module, "_is_light", lambda *sizes: False)
     expected = wasserstein(p, q)
+    monkeypatch.setattr(module, "_left_before_numba", 0)
+    for threads in (1, 3):
+        assert wasserstein(p, q, threads=threads).tolist() == expected.tolist()
     monkeypatch.setattr(module, "_is_light", lambda *sizes: True)
     assert wasserstein(p, q).tolist() == expected.tolist()
     plain = [ot.emd2(one / one.sum(), other / other.sum(), STANDARD.distances) for one, other in zip(p, q, strict=True)]
@@ -181,6 +206,64 @@ def test_the_library_is_loaded_once_it_is_worth_it() -> None:
     for then in ("many", "again and again"):
         done = subprocess.run([sys.executable, "-c", code, then], capture_output=True, text=True, check=True)
         assert done.stdout.split() == ["False", "True"]
+
+
+def test_numba_is_loaded_once_it_is_worth_it() -> None:
+    pytest.importorskip("numba", reason="needs Numba, of the extra speed")
+    code = (
+        "import sys, numpy as np; from spotball_core import wasserstein\n"
+        "draw = np.random.default_rng(0)\n"
+        "def loaded(n):\n"
+        "    counts = draw.integers(0, 3, (2, n, 60)) * (draw.random((n, 60)) < 0.2)\n"
+        "    wasserstein(*counts.astype(float)); return 'numba' in sys.modules\n"
+        "print([loaded(20_000) for _ in range(3)])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["[False,", "False,", "True]"]
+
+
+def test_numba_where_nothing_can_be_kept(tmp_path: Path) -> None:
+    pytest.importorskip("numba", reason="needs Numba, of the extra speed")
+    # A file in the place of the folder, and no home.
+    (tmp_path / "__pycache__").touch()
+    shutil.copy(Path(module.__file__).with_name("transport_numba.py"), tmp_path / "elsewhere.py")
+    code = (
+        "import numpy as np; from elsewhere import least_costs\n"
+        "print(least_costs(np.array([[2, -2]]), np.array([[0, 3], [3, 0]])))\n"
+    )
+    env = {"PATH": os.environ["PATH"], "HOME": "/dev/null", "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+    assert done.stdout.split() == ["[6]"]
+
+
+def test_without_numba_pots_solver_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_left_before_numba", 0)
+    monkeypatch.setattr(module, "_is_light", lambda *sizes: False)
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    draw = np.random.default_rng(2)
+    p, q = draw.multinomial(20, np.full(60, 1 / 60), (2, 5)).astype(float)
+    plain = [ot.emd2(one / 20, other / 20, STANDARD.distances) for one, other in zip(p, q, strict=True)]
+    assert wasserstein(p, q) == pytest.approx(plain, rel=1e-11)
+
+
+def test_threads_share_what_numba_solves(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_work = set()
+
+    def solve(rows: Array, costs: Array) -> Array:
+        at_work.add(threading.get_ident())
+        return least_costs(rows, costs)
+
+    monkeypatch.setattr(module, "_is_light", lambda *sizes: False)
+    monkeypatch.setattr(module, "_numba", lambda n: solve)
+    draw = np.random.default_rng(3)
+    p, q = draw.multinomial(20, np.full(60, 1 / 60), (2, 1000)).astype(float)
+    expected = wasserstein(p, q, threads=1)
+    assert at_work == {threading.get_ident()}
+    at_work.clear()
+    assert wasserstein(p, q, threads=2).tolist() == expected.tolist()
+    assert at_work
+    assert threading.get_ident() not in at_work
 
 
 def test_shares_are_the_librarys(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ JOBS ?= 2
 # The build that the tests of local models were made with; theirs need no GPU.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-all test-lowest lint docs bench clean
+.PHONY: demo test test-all test-lowest lint docs schemas bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/spotball demo --out demo
@@ -29,6 +29,10 @@ lint: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
+
+# The JSON Schemas that the documentation publishes; a test says when they are not those of the code.
+schemas: $(VENV)/.dev
+	$(BIN)/python scripts/write_schemas.py
 
 # `make bench KEEP=1` keeps the figures, for later runs to be compared with.
 bench: $(VENV)/.dev

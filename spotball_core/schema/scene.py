@@ -56,6 +56,12 @@ class PlayerBox(Record):
     def _as_list(self) -> list[float]:
         return list(self.corners)
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
+        # In files it is what it is written as, not the object that it is in Python.
+        what = "x1, y1, x2, y2 in pixels."
+        return {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4, "description": what}
+
 
 class GroundTruth(Record):
     """The cells that hold the ball: a set of labels of one grid, in index order.

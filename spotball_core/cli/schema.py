@@ -1,0 +1,37 @@
+"""`spotball schema`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.output import Out, deliver
+
+
+def schema(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Of which files. Default: list the names.")
+    ] = None,
+    out: Out = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Print the JSON Schema of a file format, or list the formats that have one.
+
+    For editors that complete configurations, and for programs that check files before they send them.
+
+    Example: `spotball schema scene --out scene.schema.json`
+    """
+    from spotball_core.schema.published import formats, json_schema
+
+    if name is None:
+        known = formats()
+        width = max(map(len, known))
+        text = "".join(f"{one:{width}}  {format.about}\n" for one, format in known.items())
+    else:
+        text = json.dumps(json_schema(name), indent=1, ensure_ascii=False) + "\n"
+    deliver(text, out, teller(quiet))

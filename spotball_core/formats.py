@@ -1,0 +1,20 @@
+"""The file formats of this package that are made of records; see `spotball_core.schema.published`."""
+
+from __future__ import annotations
+
+from spotball_core.gaze.analysis import GazeReport
+from spotball_core.reasoning.records import ReasoningReport
+from spotball_core.replication.record import Replication
+from spotball_core.schema import PredictionDistribution, Response, Scene, ScoreReport
+from spotball_core.schema.published import FileFormat
+from spotball_core.stats.comparison import Comparison
+
+SCENE = FileFormat("A line of scenes.jsonl.", Scene)
+RESPONSE = FileFormat(
+    "A line of responses*.jsonl as it is written; less is enough to be read.", Response | PredictionDistribution
+)
+SCORES = FileFormat("What `spotball score --format json` writes.", ScoreReport)
+COMPARISON = FileFormat("What `spotball compare --format json` writes.", Comparison)
+REPLICATION = FileFormat("What `spotball replicate --format json` writes.", Replication)
+REASONING = FileFormat("What `spotball reasoning --format json` writes.", ReasoningReport)
+GAZE_REPORT = FileFormat("What `spotball gaze analyze --format json` writes.", GazeReport)

@@ -1,0 +1,45 @@
+"""The file format of this package that is made of records; see `spotball_core.schema.published`."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from spotball_core.schema.published import FileFormat
+from spotball_gen.config import DEFAULT_KINDS, RunSettings, SourceSettings
+from spotball_gen.registry import GROUP
+from spotball_gen.sports import Sport
+from spotball_gen.stage import ORDER
+from spotball_gen.targets import Targets
+
+
+def _stage(stage: str) -> Any:
+    """One of the kinds of a stage that this package brings: a union of their settings, each with its `kind`."""
+    made: Any = None
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        of, kind = entry.name.split(".", 1)
+        if of == stage and entry.dist is not None and entry.dist.name == "spotball-core":
+            settings = entry.load().Settings
+            default = kind if DEFAULT_KINDS.get(stage) == kind else ...
+            field: Any = (Literal[kind], default)
+            one = create_model(settings.__name__, __base__=settings, kind=field)
+            made = one if made is None else made | one
+    return made
+
+
+def _configuration() -> type[BaseModel]:
+    tables: dict[str, Any] = {
+        "run": (RunSettings, RunSettings.model_validate({})),
+        "sources": (tuple[SourceSettings, ...], Field(min_length=1)),
+        "sports": (dict[str, Sport], {}),
+        "targets": (Targets, Targets.model_validate({})),
+    }
+    for stage in ("frames", *ORDER):
+        tables[stage] = (_stage(stage), None if stage in DEFAULT_KINDS else ...)
+    text = "A configuration of `spotball gen run`, with the kinds of stages that spotball-core brings."
+    return create_model("Configuration", __config__=ConfigDict(extra="forbid"), __doc__=text, **tables)
+
+
+GENERATION = FileFormat("A configuration of `spotball gen run` (TOML).", _configuration())

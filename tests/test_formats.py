@@ -1,0 +1,264 @@
+"""JSON Schemas: they are up to date, what is written follows them, and what is wrong does not."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from scripts.write_schemas import FOLDER, texts
+from spotball_core.baselines import baseline_responses
+from spotball_core.cli.demo import REFERENCE
+from spotball_core.gaze.analysis import GazeOptions
+from spotball_core.gaze.analysis import analyze as analyze_gaze
+from spotball_core.gaze.observers import Observer, factorial_design, simulate
+from spotball_core.groups import Scoring
+from spotball_core.io.frames import write_responses
+from spotball_core.io.scenes import write_scenes
+from spotball_core.replication.check import replicate
+from spotball_core.schema import PlayerBox, PredictionDistribution, Response, Scene, ScorePolicy
+from spotball_core.schema.published import formats, json_schema
+from spotball_core.scoring import load, score
+from spotball_core.stats.paired import compare
+from spotball_core.synthetic import synthetic_scenes
+from tests.adapters.runs import dataset as pictured
+from tests.adapters.runs import here
+from tests.adapters.study import made
+from tests.cli.process import spotball
+from tests.reasoning.test_analysis import analyzed
+from tests.release_layout import write_release
+
+CONFIGURATION = """
+[run]
+seed = 0
+[[sources]]
+sport = "handball"
+path = "videos"
+[sports.handball]
+prompts = ["a picture of handball players in action with ball"]
+[detect]
+kind = "color"
+[inpaint]
+kind = "navier-stokes"
+[check]
+limit = 0.9
+"""
+
+NAMES = tuple(formats("spotball-core"))
+
+
+def validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(json_schema(name))
+
+
+def lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    scenes = synthetic_scenes(12)
+    write_scenes(scenes, folder / "scenes.jsonl")
+    write_responses(baseline_responses(scenes, samples=4), folder / "responses-baselines.jsonl")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("batch")
+    done = here("batch", "export", str(pictured(folder / "data", images=2)), "--out", str(folder / "run"))
+    assert done.returncode == 0, done.stderr
+    return folder / "run" / "batch-1"
+
+
+def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]:
+    """Instances of a format as this package writes them, or reads them where others write."""
+    match name:
+        case "scene":
+            yield from lines(demo / "scenes.jsonl")
+        case "response":
+            yield from lines(demo / "responses-baselines.jsonl")
+            for probabilities in ({"A1": 0.25, "F10": 0.75}, (1.0,) + (0.0,) * 59):
+                about = {"sport": "soccer", "image": "1", "respondent": "a", "kind": "model"}
+                answer = PredictionDistribution(**about, probabilities=probabilities)
+                yield json.loads(answer.model_dump_json())
+        case "scores":
+            yield json.loads(score(demo, bootstrap=20, reference=REFERENCE).model_dump_json())
+            yield json.loads(score(demo, bootstrap=0, policy="paper").model_dump_json())
+        case "comparison":
+            scoring = Scoring(
+                *load(demo, None, participants=True), ScorePolicy.standard(reference=REFERENCE, bootstrap=20)
+            )
+            yield json.loads(compare(scoring, "center", "uniform", permutations=50).model_dump_json())
+        case "replication":
+            yield json.loads(replicate(write_release(tmp_path / "release")).model_dump_json())
+        case "reasoning":
+            yield json.loads(analyzed().model_dump_json())
+        case "gaze-report":
+            design = [one for one in factorial_design() if one.view == "front"]
+            trials = simulate(Observer("head", noise=0.4, lapse=0.1), design, prompts=2, respondent="heady", seed=1)
+            yield json.loads(analyze_gaze(trials, GazeOptions(bootstrap=20)).model_dump_json())
+        case "study":
+            yield tomllib.loads((made.study(tmp_path / "study") / "study.toml").read_text(encoding="utf-8"))
+        case "generation":
+            yield tomllib.loads(CONFIGURATION)
+        case "batch-manifest":
+            yield json.loads((batch / "manifest.json").read_text(encoding="utf-8"))
+        case "batch-asked":
+            yield from lines(batch / "asked.jsonl")
+        case "batch-reply":
+            yield {"custom_id": "b1-1-0", "text": "D5", "finish": "stop", "model": "m"}
+            yield {"custom_id": "b1-2-0", "replies": [{"text": "D5"}, {"text": "", "finish": "length"}]}
+            yield {"custom_id": "b1-3-0", "error": "busy"}
+        case _:
+            raise AssertionError(f"nothing here writes {name}")
+
+
+@pytest.mark.docs
+def test_what_is_published_is_up_to_date() -> None:
+    published = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
+    assert published == texts(), "run `make schemas`"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_is_a_schema_under_its_own_name(name: str) -> None:
+    schema = json_schema(name)
+    Draft202012Validator.check_schema(schema)
+    assert schema["$id"] == f"urn:spotball-core:schema:v1:{name}"
+    version = schema.get("properties", {}).get("schema_version", {"const": 1})
+    assert version["const"] == 1, "another version of a file is another version of its schema"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_object_says_what_it_is(name: str) -> None:
+    schema = json_schema(name)
+    for title, part in schema.get("$defs", {}).items():
+        if "properties" in part:
+            assert part["description"], title
+            assert part["additionalProperties"] is False, title
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_written_follows_it_and_what_is_spoiled_does_not(
+    name: str, demo: Path, batch: Path, tmp_path: Path
+) -> None:
+    check = validator(name)
+    instances = list(written(name, demo, batch, tmp_path))
+    assert instances
+    for instance in instances:
+        assert [error.message for error in check.iter_errors(instance)] == []
+    whole = instances[0]
+    assert not check.is_valid({**whole, "no_such_field": 1})
+    assert not check.is_valid([whole])
+    required = set(whole) & set(json_schema(name).get("required", ()))
+    for field in required:
+        assert not check.is_valid({key: value for key, value in whole.items() if key != field}), field
+
+
+SPOILED: dict[str, list[Callable[[Any], Any]]] = {
+    "scene": [
+        lambda scene: scene.update(width=0),
+        lambda scene: scene.update(width=640.5),
+        lambda scene: scene.update(sport=""),
+        lambda scene: scene.update(players=[[1, 2, 3]]),
+        lambda scene: scene.update(players=[{"x1": 1, "y1": 2, "x2": 3, "y2": 4}]),
+        lambda scene: scene.update(control="no"),
+        lambda scene: scene["grid"].update(rows=0),
+    ],
+    "response": [
+        lambda row: row.update(kind="cat"),
+        lambda row: row.update(sample=0),
+        lambda row: row.update(probabilities={"A1": -1}),
+        lambda row: row.update(cell=["A1"]),
+    ],
+    "scores": [
+        lambda report: report.update(schema_version=2),
+        lambda report: report["groups"][0]["metrics"]["accuracy"].pop("value"),
+        lambda report: report["groups"][0]["metrics"]["accuracy"].update(ci95=[0.1]),
+        lambda report: report["policy"].update(tau=0),
+    ],
+    "generation": [
+        lambda config: config.update(sources=[]),
+        lambda config: config["detect"].update(kind="nothing"),
+        lambda config: config.pop("detect"),
+        lambda config: config["run"].update(seed=-1),
+        lambda config: config.update(inpaint={"kind": "telea", "no_such_setting": 1}),
+    ],
+    "batch-reply": [lambda line: line.update(finish="bored"), lambda line: line.update(replies=[{}])],
+}
+
+
+@pytest.mark.parametrize(("name", "spoil"), [(name, spoil) for name, all in SPOILED.items() for spoil in all])
+def test_what_is_wrong_is_told(name: str, spoil: Callable[[Any], Any], demo: Path, batch: Path, tmp_path: Path) -> None:
+    instance = deepcopy(next(written(name, demo, batch, tmp_path)))
+    spoil(instance)
+    assert not validator(name).is_valid(instance)
+
+
+NUMBERS = st.floats(0, 1000, allow_nan=False)
+BOXES = st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS).map(
+    lambda b: (min(b[::2]), min(b[1::2]), max(b[::2]), max(b[1::2]))
+)
+WORDS = st.text(min_size=1).filter(str.strip)
+SCENES = st.builds(
+    Scene,
+    sport=WORDS,
+    image=WORDS,
+    width=st.integers(10, 5000),
+    height=st.integers(10, 5000),
+    grid=st.builds(dict, rows=st.integers(1, 9), cols=st.integers(1, 9)),
+    ball_cells=st.none() | st.just(("A1",)),
+    players=st.none() | st.lists(BOXES.map(PlayerBox.model_validate), max_size=3).map(tuple),
+    control=st.booleans(),
+    path=st.none() | st.text(),
+)
+SCENE_CHECK = validator("scene")
+
+
+@given(SCENES)
+def test_every_scene_follows_its_schema(scene: Scene) -> None:
+    SCENE_CHECK.validate(json.loads(scene.model_dump_json()))
+
+
+@given(
+    st.sampled_from(["response", "scene"]),
+    st.dictionaries(st.sampled_from(["sport", "image", "kind"]), st.none() | st.integers() | st.text(max_size=3)),
+)
+def test_what_a_schema_takes_a_record_takes(name: str, fields: dict[str, Any]) -> None:
+    """All that a schema takes of the fields without a rule of their own can be read."""
+    about: dict[str, Any] = {"sport": "soccer", "image": "1", "respondent": "a", "kind": "model"}
+    if name == "scene":
+        about = {"sport": "soccer", "image": "1", "width": 640, "height": 360, "grid": {"rows": 6, "cols": 10}}
+    instance = about | fields
+    if validator(name).is_valid(instance) and all(str(instance[key]).strip() for key in ("sport", "image")):
+        (Scene if name == "scene" else Response).model_validate(instance)
+
+
+class TestCommand:
+    def test_it_prints_a_schema(self) -> None:
+        done = spotball("schema", "scene")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert json.loads(done.stdout) == json_schema("scene")
+
+    def test_it_lists_all(self) -> None:
+        done = spotball("schema")
+        assert [line.split()[0] for line in done.stdout.splitlines()] == list(NAMES)
+
+    def test_it_writes_a_file(self, tmp_path: Path) -> None:
+        done = spotball("schema", "scores", "--out", tmp_path / "scores.json")
+        assert (done.returncode, done.stdout) == (0, "")
+        assert (tmp_path / "scores.json").read_text(encoding="utf-8") == texts()["scores.json"]
+
+    def test_a_name_that_nobody_has(self) -> None:
+        done = spotball("schema", "scens")
+        assert done.returncode == 2
+        assert done.stderr.startswith("error: there is no schema 'scens'; there are batch-asked, ")

@@ -1,0 +1,110 @@
+"""What is around the code: each file of a known format follows that format, and says what the others say."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from check_jsonschema import main as check_jsonschema
+from click.testing import CliRunner, Result
+
+from tests.conftest import ROOT
+
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+FORMS = sorted(path for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def loaded(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def checked(schema: str, *files: Path) -> Result:
+    return CliRunner().invoke(check_jsonschema, ["--builtin-schema", f"vendor.{schema}", *map(str, files)])
+
+
+def targets(command: str) -> set[str]:
+    """The targets of all calls of make in a shell command."""
+    calls = re.findall(r"(?:^|[;&]\s*)make ([^;&\n]+)", command, re.MULTILINE)
+    return {word for call in calls for word in call.split() if re.fullmatch(r"[a-z-]+", word)}
+
+
+def steps(workflow: Any) -> list[dict[str, Any]]:
+    return [step for job in workflow["jobs"].values() for step in job.get("steps", ())]
+
+
+@pytest.mark.parametrize(
+    ("schema", "files"),
+    [
+        ("github-workflows", WORKFLOWS),
+        ("github-issue-forms", FORMS),
+        ("github-issue-config", [ROOT / ".github/ISSUE_TEMPLATE/config.yml"]),
+        ("dependabot", [ROOT / ".github/dependabot.yml"]),
+        ("citation-file-format", [ROOT / "CITATION.cff"]),
+    ],
+)
+def test_files_follow_their_schema(schema: str, files: list[Path]) -> None:
+    assert files
+    done = checked(schema, *files)
+    assert done.exit_code == 0, done.output
+
+
+def test_the_checker_checks(tmp_path: Path) -> None:
+    spoiled = tmp_path / "CITATION.cff"
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    spoiled.write_text(text.replace("family-names: Wu", "family_names: Wu"), encoding="utf-8")
+    assert checked("citation-file-format", spoiled).exit_code == 1
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+class TestWorkflows:
+    def test_they_call_targets_that_there_are(self, path: Path) -> None:
+        called = set(chain.from_iterable(targets(step.get("run", "")) for step in steps(loaded(path))))
+        there = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
+        assert called <= there
+
+    def test_actions_are_pinned_by_their_major_version(self, path: Path) -> None:
+        used = [step["uses"] for step in steps(loaded(path)) if "uses" in step]
+        assert [action for action in used if not re.fullmatch(r"[\w./-]+@(release/)?v\d+", action)] == []
+
+    def test_no_job_runs_without_end_or_may_do_more_than_it_needs(self, path: Path) -> None:
+        workflow = loaded(path)
+        assert workflow["permissions"] == {"contents": "read"}
+        for name, job in workflow["jobs"].items():
+            # A called workflow's jobs have limits of their own.
+            assert "uses" in job or job["timeout-minutes"] <= 120, name
+
+
+def test_every_python_that_the_package_names_is_tested() -> None:
+    named = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
+    workflow = loaded(ROOT / ".github/workflows/test.yml")
+    assert workflow["jobs"]["test"]["strategy"]["matrix"]["python"] == named
+
+
+def test_everyone_runs_the_same_targets() -> None:
+    local = targets((ROOT / ".ci/run").read_text(encoding="utf-8"))
+    github = set(chain.from_iterable(targets(step.get("run", "")) for step in steps(loaded(WORKFLOWS[-1]))))
+    assert WORKFLOWS[-1].stem == "test"
+    assert local == github == {"test", "test-all"}
+    hooks = loaded(ROOT / ".pre-commit-config.yaml")["repos"][0]["hooks"]
+    assert [hook["entry"] for hook in hooks] == ["make lint", "make test"]
+
+
+def test_the_citation_is_of_the_version_that_comes_next_or_came_last() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## .*?(\d+\.\d+\.\d+)", changelog, re.MULTILINE)
+    assert newest
+    assert loaded(ROOT / "CITATION.cff")["version"] == newest[1]
+
+
+def test_both_papers_are_cited() -> None:
+    citation = loaded(ROOT / "CITATION.cff")
+    titles = [citation["preferred-citation"]["title"], *(work["title"] for work in citation["references"])]
+    assert [title.split(":")[0] for title in titles] == [
+        "Spot the Ball",
+        "Vision-Language Models Mistake Head Orientation for Gaze Direction",
+    ]

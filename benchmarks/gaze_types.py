@@ -90,7 +90,7 @@ def main() -> None:
 def digest(stimuli: Sequence[Stimulus]) -> str:
     """SHA-256 over the photos of the analysis."""
     kept = [one for one in stimuli if not one.attention_check]
-    return hashlib.sha256(stimuli_frame(kept).drop("image", "points").write_csv().encode()).hexdigest()
+    return hashlib.sha256(stimuli_frame(kept).drop("image", "points", "list_id").write_csv().encode()).hexdigest()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Synthetic participants of a study, for tests and for the documentation: what they do says nothing about people.
 
-`python scripts/simulate_study.py STUDY 40` adds 40 to a study, as the server would have stored them.
+`python scripts/simulate_study.py STUDY 40` adds 40 to a study, as the server would have stored them. In a study of
+choices they are observers of known cues.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import hashlib
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,12 +35,20 @@ from spotball_adapters.study.store import (
 from spotball_adapters.study.wire import read_event
 from spotball_core import __version__
 from spotball_core.baselines import baseline_distributions, generator_for
+from spotball_core.gaze.observers import Observer
+from spotball_core.gaze.observers import simulate as simulate_observer
 from spotball_core.grid import FloatArray
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 VIEWPORT = (1280.0, 720.0, 1.0)
 SECONDS = 15.0
 """That the median image takes a participant of median speed."""
+
+CHOICE_SECONDS = 4.0
+"""The same of a photo to which an object is chosen."""
+
+HESITATION = 1.5
+"""How many times longer a wrong choice takes than a right one."""
 
 
 @dataclass(frozen=True)
@@ -48,25 +57,29 @@ class Population:
 
     Attributes:
         guesses: the baseline whose distribution they click by.
+        observer: in a study of choices, the cues they go by.
         unfinished: share who stop on the way.
-        careless: share who click on checks as on any other image.
+        careless: share who click on checks as on any other image, or choose wrong on them.
         prolific: whether they come with made-up Prolific IDs.
     """
 
     guesses: str = "nearest-player"
+    observer: Observer = field(default_factory=lambda: Observer("eye", noise=0.3, stimulus_noise=0.2, lapse=0.02))
     unfinished: float = 0.1
     careless: float = 0.15
     prolific: bool = True
 
 
 def simulate(study: Path, n: int, *, seed: int = 0, population: Population | None = None) -> list[str]:
-    """Add n participants to a study of clicks; returns their labels.
+    """Add n participants to a study; returns their labels.
 
-    Labels, lists, orders, clicks and times follow from the seed and the study.
+    Labels, lists, orders, answers and times follow from the seed and the study.
     """
     design = load(study)
     population = population or Population()
-    draws = _Draws(design, population.guesses)
+    answers: Answers = (
+        _Clicks(design, population.guesses) if design.config.task == "clicks" else _Choices(design, population, n, seed)
+    )
     labels = []
     with Store(study) as store:
         store.claim(design.parts)
@@ -82,7 +95,7 @@ def simulate(study: Path, n: int, *, seed: int = 0, population: Population | Non
             name = choose_list({one.name: held[one.name] for one in design.config.lists}, own)
             person = design.trials(name, own)
             stops = int(rng.integers(len(person))) if number in stopping else None
-            events = list(_events(person, stops, draws, rng, careless=number in careless))
+            events = list(_events(number, person, stops, answers, rng, careless=number in careless))
             store_participant(store, design, label, name, own, person, events, prolific=population.prolific)
             labels.append(label)
     return labels
@@ -143,7 +156,26 @@ class Clock:
         yield self.event("answer", trial, {"cells": [list(cell) for cell in cells]}, after=0.5)
 
 
-class _Draws:
+class Answers(Protocol):
+    """How participants answer."""
+
+    def events(self, clock: Clock, number: int, trial: Trial, rng: np.random.Generator, pace: Pace) -> Iterator[Event]:
+        """What the participant of this number does on a trial."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a participant goes about it: how slow they are (1 is the median), and whether they look at checks."""
+
+    speed: float
+    careless: bool
+
+    def seconds(self, rng: np.random.Generator, median: float) -> float:
+        """That an image takes them."""
+        return median * self.speed * float(np.exp(rng.normal(0, 0.4)))
+
+
+class _Clicks:
     """Clicks on each image, by a baseline and by who sees the ball."""
 
     def __init__(self, design: Design, guesses: str) -> None:
@@ -153,7 +185,13 @@ class _Draws:
         self._blind: dict[Key, FloatArray] = dict(zip(keys, baseline_distributions(guesses, scenes), strict=True))
         self._seeing: dict[Key, FloatArray] = dict(zip(keys, baseline_distributions("oracle", scenes), strict=True))
 
-    def cells(self, trial: Trial, rng: np.random.Generator, *, sees: bool) -> list[tuple[int, int]]:
+    def events(self, clock: Clock, number: int, trial: Trial, rng: np.random.Generator, pace: Pace) -> Iterator[Event]:
+        """See `Answers`."""
+        seconds = pace.seconds(rng, SECONDS)
+        cells = self._cells(trial, rng, sees=trial.check and not pace.careless)
+        yield from clock.answer(trial.trial, cells, self.design.scenes[trial.key].layout, seconds)
+
+    def _cells(self, trial: Trial, rng: np.random.Generator, *, sees: bool) -> list[tuple[int, int]]:
         mass = (self._seeing if sees else self._blind)[trial.key]
         if not np.isfinite(mass).all():
             mass = np.full(len(mass), 1 / len(mass))
@@ -162,13 +200,41 @@ class _Draws:
         return [grid.position(grid.labels[index]) for index in drawn]
 
 
+class _Choices:
+    """Choices of an observer with known cues, who hesitates where they are wrong; checks are easy."""
+
+    def __init__(self, design: Design, population: Population, n: int, seed: int) -> None:
+        photos = list({one.stimulus_id: one for one in design.stimuli.values()}.values())
+        trials = simulate_observer(population.observer, photos, prompts=n, seed=seed)
+        places = trials.frame.select("stimulus_id", "prompt_id", "choice").iter_rows()
+        # Noise that all trials with a photo share is shared by participants, as by prompts.
+        self._places = {(stimulus, int(prompt) - 1): place for stimulus, prompt, place in places}
+        self._stimuli = design.stimuli
+
+    def events(self, clock: Clock, number: int, trial: Trial, rng: np.random.Generator, pace: Pace) -> Iterator[Event]:
+        """See `Answers`."""
+        shown = self._stimuli[trial.key]
+        place = self._places.get((trial.image, number), shown.gaze)
+        if trial.check and pace.careless:
+            place = (shown.gaze + 1) % len(shown.objects)
+        seconds = pace.seconds(rng, CHOICE_SECONDS) * (1.0 if place == shown.gaze else HESITATION)
+        yield clock.event("shown", trial.trial, {})
+        yield clock.event("choice", trial.trial, {"option": trial.options.index(shown.objects[place])}, after=seconds)
+
+
 def _events(
-    trials: Sequence[Trial], stops: int | None, draws: _Draws, rng: np.random.Generator, *, careless: bool
+    number: int,
+    trials: Sequence[Trial],
+    stops: int | None,
+    answers: Answers,
+    rng: np.random.Generator,
+    *,
+    careless: bool,
 ) -> Iterator[Event]:
     clock = Clock(rng, START + timedelta(minutes=float(rng.uniform(0, 600))))
-    speed = float(np.exp(rng.normal(0, 0.3)))
+    pace = Pace(float(np.exp(rng.normal(0, 0.3))), careless)
     yield clock.event("stage", None, {"stage": "consent"})
-    yield clock.event("stage", None, {"stage": "instructions"}, after=60 * speed)
+    yield clock.event("stage", None, {"stage": "instructions"}, after=60 * pace.speed)
     practiced = not any(trial.trial < 0 for trial in trials)
     for place, trial in enumerate(trials):
         if place == stops:
@@ -176,12 +242,10 @@ def _events(
         if trial.trial >= 0 and not practiced:
             practiced = True
             yield clock.event("stage", None, {"stage": "practice"}, after=5.0)
-        seconds = SECONDS * speed * float(np.exp(rng.normal(0, 0.4)))
-        cells = draws.cells(trial, rng, sees=trial.check and not careless)
-        yield from clock.answer(trial.trial, cells, draws.design.scenes[trial.key].layout, seconds)
+        yield from answers.events(clock, number, trial, rng, pace)
         if trial.explain:
             text = "Synthetic: nobody said this."
-            yield clock.event("explanation", trial.trial, {"text": text}, after=20 * speed)
+            yield clock.event("explanation", trial.trial, {"text": text}, after=20 * pace.speed)
 
 
 if __name__ == "__main__":

@@ -21,3 +21,12 @@ def real_release() -> Path:
     if not (folder / "data").is_dir():
         pytest.skip(f"the published release is not at {folder}; set SPOTBALL_RELEASE to where it is")
     return folder
+
+
+@pytest.fixture(scope="session")
+def gaze_data() -> Path:
+    """The published gaze data: $SPOTBALL_GAZE, or shared/data/gaze beside the checkout."""
+    folder = Path(os.environ.get("SPOTBALL_GAZE", ROOT.parent / "shared/data/gaze"))
+    if not (folder / "stimuli_main.csv").is_file():
+        pytest.skip(f"the gaze study's data is not at {folder}; set SPOTBALL_GAZE to where it is")
+    return folder

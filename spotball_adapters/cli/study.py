@@ -22,14 +22,26 @@ study = typer.Typer(
 
 @study.command("init")
 def init_command(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with scenes.jsonl and images.")],
+    dataset: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATASET",
+            help="Dataset folder, with scenes.jsonl and images; for choices with stimuli.csv and photos, or that file.",
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="STUDY", help="Folder of the study.")],
     sport: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A sport, which becomes a list; may be repeated. Default: all."),
     ] = None,
     images: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Images of a sport, drawn at random. Default: all.")
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Images of a sport, drawn at random. Default: all. Of choices: photos of a list, at most, each photo "
+            "in one list. Default: the stimuli's list_id, else 45.",
+        ),
     ] = None,
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="Seed of all that is drawn, also for participants.")
@@ -44,6 +56,9 @@ def init_command(
 
     Each sport is a list; a participant sees one. Controls, in which the ball is visible, become attention checks. Read
     the file and change it before people come.
+
+    With --task choice, the gaze study's question is asked about photos: lists of 45 and all attention checks, three of
+    which are practice.
 
     Example: `spotball study init data --sport soccer --images 50 --out study`
     """

@@ -23,7 +23,7 @@ Exclude = Annotated[
     str | None,
     typer.Option(
         metavar="RULES",
-        help="By commas: checks (a click of a check off the ball), checks-all (all of them), fast, same-cell. "
+        help="By commas: checks (a check is missed by a click), checks-all (by all of them), fast, same-cell. "
         "Default: study.toml's.",
     ),
 ]
@@ -45,7 +45,10 @@ def export(
     ],
     format: Annotated[
         Literal["jsonl", "csv", "parquet", "release"] | None,
-        typer.Option(help="Form of the responses, or the published release's layout. Default: by --out, else jsonl."),
+        typer.Option(
+            help="Form of the responses, or the published release's layout. Default: by --out; of a folder jsonl, of "
+            "choices csv."
+        ),
     ] = None,
     exclude: Exclude = None,
     min_seconds: MinSeconds = None,
@@ -63,6 +66,8 @@ def export(
     A folder gets responses-human, scenes.jsonl (so that it is a dataset), every click with its place and time, and
     participants.csv, which says who is excluded by which rule. With --format release, it gets the published release's
     layout. Nothing is deleted from the study, which may be running.
+
+    A study of choices gives trials.csv, which `spotball gaze analyze` reads, instead.
 
     Example: `spotball study export my-study --out human`
     """
@@ -90,7 +95,9 @@ def export(
             raise OptionError(f"--out {out}: the ending is not that of --format {format}")
         exports.write_file(chosen, design, out)
     else:
-        exports.write_folder(everybody, chosen, design, exclusion, out, format or "jsonl")
+        # Trials are read as CSV by `spotball gaze analyze`.
+        form = format or ("csv" if design.config.task == "choice" else "jsonl")
+        exports.write_folder(everybody, chosen, design, exclusion, out, form)
     if n := exports.left_out_checks(chosen, design):
         tell(f"left out: {n:,} answers to checks that are no controls of the dataset, as scoring would count them")
     tell(f"wrote {out}")

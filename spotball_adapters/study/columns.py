@@ -21,7 +21,7 @@ PARTICIPANTS: Columns = MappingProxyType(
         "answers": ("whole number", "images answered, checks among them"),
         "median_seconds": ("number", "that an image was on the screen until it was answered, the median"),
         "accuracy": ("number", "share of clicks (or choices) on test images that are right"),
-        "clicks_off_checks": ("whole number", "clicks on attention checks outside the ball's cells"),
+        "clicks_off_checks": ("whole number", "clicks on attention checks outside the ball's cells, or wrong choices"),
         "excluded": ("text", "the rules by which they are excluded, or `unfinished`; empty for who is kept"),
     }
 )
@@ -42,17 +42,24 @@ CLICKS: Columns = MappingProxyType(
         "answer_seconds": ("number", "that the image was on the screen until its clicks were confirmed"),
     }
 )
-CHOICES: Columns = MappingProxyType(
+TRIALS: Columns = MappingProxyType(
     {
         "respondent": ("text", "`human`"),
-        "participant": ("text", "their label"),
         "stimulus_id": ("text", "the photo's id"),
-        "order": ("whole number", "its place among those they saw, from 1"),
-        "check": ("true or false", "it was an attention check"),
-        "objects": ("text", "the options in the order of the stimuli's file, joined by +"),
+        "prompt_id": ("text", "`base`: people are asked in one way"),
+        "condition": ("text", "natural, congruent or incongruent"),
+        "view": ("text", "front, left or right"),
+        "proximity": ("whole number", "1 to 3"),
+        "objects": ("text", "in their order along the table, joined by +"),
         "gaze_target": ("text", "the right one"),
+        "head_target": ("text", "the one that the head points to; empty in the natural condition"),
         "choice": ("text", "the one that was chosen"),
-        "seconds": ("number", "that the photo was on the screen until then"),
+        "participant": ("text", "their label"),
+        "response_time": ("number", "seconds that the photo was on the screen until then"),
+        "actor": ("text", "who is looking, where that is known"),
+        "scene": ("text", "where the photo was taken, where that is known"),
+        "attention_check": ("true or false", "it was an attention check, which an analysis leaves out and counts"),
+        "order": ("whole number", "its place among those they saw, from 1"),
         "explanation": ("text", "in the participant's words"),
     }
 )

@@ -12,9 +12,9 @@ from typing import Any
 from spotball_adapters.study.assignment import draw_trials
 from spotball_adapters.study.config import CONFIG, ListConfig, StudyConfig, read_config
 from spotball_adapters.study.events import Trial
-from spotball_adapters.study.items import Choice, Clicks, ItemType, Key, Stimulus
+from spotball_adapters.study.items import Choice, Clicks, ItemType, Key
 from spotball_core.errors import InputError, MissingExtraError, Problem
-from spotball_core.gaze.stimuli import read_stimuli
+from spotball_core.gaze.stimuli import Stimulus, read_stimuli
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
@@ -79,7 +79,7 @@ class Design:
         """What a participant with this seed sees of a list."""
 
         def options(key: Key) -> tuple[str, ...]:
-            return self.stimuli[key].options if self.stimuli else ()
+            return self.stimuli[key].objects if self.stimuli else ()
 
         return draw_trials(self.list_named(name), seed, explanations=self.config.explanations, options=options)
 
@@ -100,7 +100,7 @@ class Design:
             "the dataset's scenes": _digest(
                 [self.scenes[key].model_dump_json(exclude={"path", "players"}) for key in sorted(self.scenes)]
             ),
-            "the stimuli": _digest([repr((key, self.stimuli[key])) for key in sorted(self.stimuli)]),
+            "the stimuli": _digest([f"{key} {self.stimuli[key].model_dump_json()}" for key in sorted(self.stimuli)]),
             "the images": _digest([f"{key} {self.pictures[key].digest}" for key in sorted(self.pictures)]),
         }
 
@@ -129,7 +129,7 @@ def load(folder: Path) -> Design:
     for key in keys:
         size = (scenes[key].width, scenes[key].height) if scenes else None
         try:
-            pictures[key] = _picture(dataset, scenes[key].path if scenes else stimuli[key].path, size)
+            pictures[key] = _picture(dataset, scenes[key].path if scenes else stimuli[key].image, size)
         except InputError as error:
             problems.extend(error.problems)
     example = []
@@ -179,12 +179,10 @@ def _faults(
                 known = key in scenes or key in stimuli
                 if not known:
                     yield f"{place}.{field}", f"{one.sport}/{image}", "an image of the dataset"
-                elif field != "images" and not _true(key, scenes, stimuli):
+                elif key in stimuli and stimuli[key].image is None:
+                    yield f"{place}.{field}", f"{one.sport}/{image}, without the path of an image", "one with it"
+                elif field != "images" and key in scenes and not scenes[key].ball_cells:
                     yield f"{place}.{field}", f"{one.sport}/{image}, whose answer is not known", "one with ball cells"
-
-
-def _true(key: Key, scenes: Mapping[Key, Scene], stimuli: Mapping[Key, Stimulus]) -> bool:
-    return bool(scenes[key].ball_cells) if key in scenes else stimuli[key].right is not None
 
 
 def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
@@ -193,11 +191,7 @@ def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
         return {}
     sports = {one.sport for one in config.lists}
     known = read_stimuli(folder / config.dataset / config.choice.stimuli)
-    return {
-        (sport, one.stimulus_id): Stimulus(one.stimulus_id, one.image or "", one.objects, one.gaze_target)
-        for one in known
-        for sport in sports
-    }
+    return {(sport, one.stimulus_id): one for one in known for sport in sports}
 
 
 def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> Picture:

@@ -100,13 +100,16 @@ def _same_cell(person: Participation, _: float) -> bool:
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
-        "checks": Rule("who clicked outside the ball's cells on an attention check, be it once", _missed_a_check),
+        "checks": Rule(
+            "who clicked outside the ball's cells on an attention check, or chose wrong on one, be it once",
+            _missed_a_check,
+        ),
         "checks-all": Rule(
-            "who clicked outside the ball's cells with every click on an attention check",
+            "who clicked outside the ball's cells with every click on an attention check, or chose wrong on one",
             _missed_a_check_with_every_click,
         ),
         "fast": Rule("who took less than `--min-seconds` on the median image", _fast),
-        "same-cell": Rule("who named one and the same cell on all test images", _same_cell),
+        "same-cell": Rule("who gave one and the same answer to all test images", _same_cell),
     }
 )
 """Every rule by its name. `checks` is the paper's (section 4.4)."""

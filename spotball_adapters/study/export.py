@@ -13,6 +13,8 @@ from spotball_adapters.study.design import Design
 from spotball_adapters.study.exclusion import Exclusion
 from spotball_adapters.study.participations import Given, Participation
 from spotball_core.errors import OptionError
+from spotball_core.gaze.stimuli import SEPARATOR
+from spotball_core.gaze.trials import PROMPT
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.files import replacing
 from spotball_core.io.frames import COLUMNS, write_responses
@@ -26,7 +28,7 @@ RESPONDENT = "human"
 Form = Literal["jsonl", "csv", "parquet"]
 FORMS: tuple[Form, ...] = ("jsonl", "csv", "parquet")
 
-RESPONSES, PARTICIPANTS, CLICKS = f"responses-{RESPONDENT}", "participants.csv", "clicks.csv"
+RESPONSES, PARTICIPANTS, CLICKS, TRIALS = f"responses-{RESPONDENT}", "participants.csv", "clicks.csv", "trials"
 
 
 def responses(people: Iterable[Participation], design: Design) -> pl.DataFrame:
@@ -57,8 +59,8 @@ def responses(people: Iterable[Participation], design: Design) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def choices(people: Iterable[Participation], design: Design) -> pl.DataFrame:
-    """Choices, one row a photo, checks included: the columns of the gaze study's trials that a study of people knows.
+def trials(people: Iterable[Participation], design: Design) -> pl.DataFrame:
+    """Choices as trials of the second task, one row a photo, checks included and marked.
 
     Args:
         people: who is exported.
@@ -66,14 +68,16 @@ def choices(people: Iterable[Participation], design: Design) -> pl.DataFrame:
     """
     rows = [
         (
-            *(RESPONDENT, person.participant, answer.image, answer.order, answer.check),
-            *("+".join(design.stimuli[answer.key].options), design.stimuli[answer.key].right, answer.said[0]),
-            *(answer.seconds, answer.explanation),
+            *(RESPONDENT, answer.image, PROMPT, shown.condition, shown.view, shown.proximity),
+            *(SEPARATOR.join(shown.objects), shown.gaze_target, shown.head_target, answer.said[0]),
+            *(person.participant, answer.seconds, shown.actor, shown.scene, answer.check),
+            *(answer.order, answer.explanation),
         )
         for person in people
         for answer in person.answers
+        for shown in [design.stimuli[answer.key]]
     ]
-    return frame(columns.CHOICES, rows)
+    return frame(columns.TRIALS, rows)
 
 
 def clicks(people: Iterable[Participation]) -> pl.DataFrame:
@@ -109,13 +113,13 @@ def participants(people: Iterable[Participation], exclusion: Exclusion) -> pl.Da
 
 
 def write_file(people: Sequence[Participation], design: Design, path: Path) -> None:
-    """Write responses (or choices) to a file, by its ending; OptionError for another than of `FORMS`."""
+    """Write responses (or trials) to a file, by its ending; OptionError for another than of `FORMS`."""
     if path.suffix.removeprefix(".") not in FORMS:
         raise OptionError(f"{path}: a file's ending is one of {', '.join(f'.{form}' for form in FORMS)}")
     if design.config.task == "clicks":
         write_responses(responses(people, design), path)
     else:
-        _write(choices(people, design), path)
+        _write(trials(people, design), path)
 
 
 def write_folder(
@@ -128,18 +132,20 @@ def write_folder(
 ) -> None:
     """Write a folder: responses, clicks with their times, who took part, and the scenes, so that it is a dataset.
 
+    Of a study of choices: trials, and who took part.
+
     Args:
         everybody: for the table of participants.
         people: who is exported.
         exclusion: the rules that the table tells of.
         folder: may hold an earlier export of the same scenes, which is replaced.
-        form: of the responses.
+        form: of the responses or trials.
 
     Raises:
         OptionError: if the folder is the dataset of other scenes.
     """
     if design.config.task == "choice":
-        _write(choices(people, design), folder / f"choices.{form}")
+        _write(trials(people, design), folder / f"{TRIALS}.{form}")
     else:
         keys = {(one.sport, image) for one in design.config.lists for image in (*one.images, *one.checks)}
         scenes = tuple(scene for key, scene in design.scenes.items() if key in keys)
@@ -156,7 +162,7 @@ def write_folder(
 
 
 def left_out_checks(people: Iterable[Participation], design: Design) -> int:
-    """How many answers to checks responses leave out, as scoring would count them; choices leave out none."""
+    """How many answers to checks responses leave out, as scoring would count them; trials leave out none."""
     if design.config.task == "choice":
         return 0
     return sum(not _scored_as_shown(answer, design) for person in people for answer in person.answers)

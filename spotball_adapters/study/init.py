@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 from collections import defaultdict
@@ -11,9 +10,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
+from spotball_adapters.study.choice_lists import lists_of_stimuli
 from spotball_adapters.study.config import CONFIG, ListConfig, StudyConfig, read_config
 from spotball_core.baselines import generator_for
 from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.gaze.stimuli import Stimulus, read_stimuli
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.files import replacing
 from spotball_core.io.scenes import read_scenes
@@ -21,9 +22,6 @@ from spotball_core.schema.scene import Scene
 
 EXPLANATIONS = 10
 """Images that the paper's participants were asked to explain."""
-
-PRACTICE = 3
-"""Practice items of the gaze study."""
 
 TO_FILL_IN = "NAME, INSTITUTION, EMAIL"
 """What stands in the texts for what only the researcher knows."""
@@ -44,11 +42,12 @@ def init_study(
     """Write OUT/study.toml for a dataset.
 
     For clicks, each sport is a list: its images, its controls as checks, and as practice an image that is not in the
-    list; where none is left, a check, which tells nothing new. For choices, lists are those of the file of stimuli.
+    list; where none is left, a check, which tells nothing new. For choices see `choice_lists.lists_of_stimuli`.
 
     Args:
-        sports: only these; all if empty.
-        images: how many of a sport, drawn at random; all if None.
+        dataset: the folder; for choices, that with the file of stimuli, or the file itself.
+        sports: only these; all if empty. Of clicks alone.
+        images: how many of a sport, drawn at random; all if None. Of choices, how many of a list, at most.
         seed: of what is drawn here, and of the study.
 
     Raises:
@@ -58,12 +57,13 @@ def init_study(
     if (out / CONFIG).exists():
         raise OptionError(f"{out / CONFIG} is there already; name another folder with --out")
     if task == "clicks":
-        lists, extra = _lists_of_scenes(dataset, sports, images, seed), ""
+        lists, words = _lists_of_scenes(dataset, sports, images, seed), _CLICKS_WORDS
     else:
-        if sports or images:
-            raise OptionError("--sport and --images are for clicks; lists of choices are those of the stimuli")
-        stimuli = _stimuli_file(dataset)
-        lists, extra = _lists_of_stimuli(stimuli), _CHOICE.format(stimuli=json.dumps(stimuli.name))
+        if sports:
+            raise OptionError("--sport is for clicks; lists of choices are made of all stimuli")
+        path, stimuli = _stimuli_of(dataset)
+        dataset, words = path.parent, {**_CHOICE_WORDS, "asked": _CHOICE.format(stimuli=json.dumps(path.name))}
+        lists = _lists_of_choices(path, stimuli, images, seed)
     explanations = min(EXPLANATIONS, *(len(one.images) for one in lists)) if task == "clicks" else 0
     shown = max(len(one.images) + len(one.checks) for one in lists)
     text = files("spotball_adapters.study").joinpath("study.toml.in").read_text(encoding="utf-8")
@@ -72,11 +72,10 @@ def init_study(
         "task": json.dumps(task),
         "seed": str(seed),
         "explanations": str(explanations),
-        "choice": extra,
+        **words,
         "lists": "\n".join(map(_list_text, lists)),
         "example": _example_text(dataset) if task == "clicks" else "",
         "shown": str(shown),
-        "instructions": (_INSTRUCTIONS if task == "clicks" else _CHOICE_INSTRUCTIONS).format(shown=shown),
         "to_fill_in": TO_FILL_IN,
     }.items():
         text = text.replace(f"@{name}@", value)
@@ -117,32 +116,31 @@ def _list_of(sport: str, scenes: Iterable[Scene], images: int | None, seed: int)
     )
 
 
-def _stimuli_file(dataset: Path) -> Path:
+def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
+    """The file of a study's stimuli, given itself or by its folder, and what is in it."""
+    if dataset.is_file():
+        return dataset, read_stimuli(dataset)
     found = sorted(dataset.glob("stimuli*.csv"))
     if not found:
         raise InputError(
             [Problem(str(dataset), None, "folder", "no stimuli*.csv", "the stimuli of a study of choices")]
         )
-    return found[0]
+    if len(found) > 1:
+        raise OptionError(
+            f"{dataset} has {', '.join(path.name for path in found)}: name the file itself, not its folder"
+        )
+    return found[0], read_stimuli(found[0])
 
 
-def _lists_of_stimuli(path: Path) -> list[ListConfig]:
-    """By the column list_id; -1 are checks, of which the first three are practice, too."""
-    by_list: defaultdict[int, list[str]] = defaultdict(list)
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        for line, row in enumerate(csv.DictReader(file), start=2):
-            try:
-                by_list[int(row.get("list_id") or 0)].append(row["Stimulus_ID"])
-            except (KeyError, ValueError) as error:
-                wanted = "columns Stimulus_ID and list_id, a whole number"
-                raise InputError([Problem(str(path), line, "row", str(error), wanted)]) from error
-    checks = tuple(by_list.pop(-1, ()))
-    if not by_list:
+def _lists_of_choices(path: Path, stimuli: Sequence[Stimulus], per_list: int | None, seed: int) -> list[ListConfig]:
+    lists = lists_of_stimuli(stimuli, per_list=per_list, seed=seed)
+    if not lists:
         raise InputError([Problem(str(path), None, "rows", "no stimulus", "at least one beside the checks")])
-    return [
-        ListConfig(name=f"list-{number}", images=tuple(images), checks=checks, practice=checks[:PRACTICE])
-        for number, images in sorted(by_list.items())
-    ]
+    for one in lists:
+        if len(one.checks) > len(one.images):
+            few = f"{len(one.images)} photos and {len(one.checks)} checks"
+            raise OptionError(f"{one.name} has {few}; checks are never neighbors, so that there are at most as many")
+    return lists
 
 
 def _list_text(one: ListConfig) -> str:
@@ -159,28 +157,48 @@ def _example_text(dataset: Path) -> str:
     ]
     mark = "" if all(found) else "# "
     with_ball, without_ball = (json.dumps(path or f"{stem}.png") for path, stem in zip(found, _EXAMPLE, strict=True))
-    return f"{mark}[example]\n{mark}with_ball = {with_ball}\n{mark}without_ball = {without_ball}\n"
+    about = (
+        "# Shown with the instructions: an image before and after its ball was removed. Paths in the dataset's folder."
+    )
+    return f"{about}\n{mark}[example]\n{mark}with_ball = {with_ball}\n{mark}without_ball = {without_ball}\n"
 
 
-_CHOICE = """
+_CHOICE = """\
 [choice]
+# The file of the stimuli, in the dataset's folder.
 stimuli = {stimuli}
 question = "Which object is this person looking at?"
 # Whether practice items say what was right.
 feedback = true
 """
 
-_INSTRUCTIONS = """\
-You will see {shown} photos of a game. **The ball has been removed** from them.
+_CLICKS_WORDS = {
+    "title": json.dumps("Spot the Ball"),
+    "bonus": "1.00",
+    "asked": """\
+[clicks]
+# Cells that are chosen on each image.
+per_image = 3
+""",
+    "missed": "one click of a check outside the ball's cells excludes: the paper's rule",
+    "instructions": """\
+You will see @shown@ photos of a game. **The ball has been removed** from them.
 
 Each photo is divided into cells. Say where you think the ball was: **choose three cells**, those you think most likely.
 You may choose a cell more than once. *Undo* takes the last one back, until you confirm the three.
 
 Look at the players: how they stand, move and look tells where the ball is. There is no time limit. In a few photos the
-ball can still be seen; then choose cells in which it is."""
+ball can still be seen; then choose cells in which it is.""",
+}
+"""What is said in a study of clicks; of choices below."""
 
-_CHOICE_INSTRUCTIONS = """\
-You will see {shown} photos of a person at a table with objects on it.
+_CHOICE_WORDS = {
+    "title": json.dumps("Where does this person look?"),
+    "bonus": "0.00",
+    "missed": "one check with a wrong choice excludes",
+    "instructions": """\
+You will see @shown@ photos of a person at a table with objects on it.
 
 Say **which object the person looks at**. There is no time limit, but you cannot go back. Some are easy and some are
-hard: please do your best on all of them. The first few are practice, and tell you what was right."""
+hard: please do your best on all of them. The first few are practice, and tell you what was right.""",
+}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from spotball_adapters.study.events import Event, Trial
+from spotball_core.gaze.stimuli import Stimulus
 from spotball_core.schema.scene import Scene
 
 Key = tuple[str, str]
@@ -146,24 +147,10 @@ class Clicks:
         return click
 
 
-@dataclass(frozen=True, slots=True)
-class Stimulus:
-    """A photo, and the options of which one is right.
-
-    Attributes:
-        path: the image's file, relative to the dataset's folder.
-        options: as the file of stimuli has them; each participant gets them in an order of their own.
-        right: one of them; None where it is not known.
-    """
-
-    image: str
-    path: str
-    options: tuple[str, ...]
-    right: str | None
-
-
 class Choice:
-    """An image with a question; one of some options is chosen, and that is the answer.
+    """A photo with a question; one of its objects is chosen, and that is the answer.
+
+    Each participant gets the objects in an order of their own.
 
     Args:
         stimuli: by identity.
@@ -191,14 +178,11 @@ class Choice:
 
     def passes(self, trial: Trial, answer: Answer) -> bool:
         """See `ItemType`."""
-        return answer.option is not None and trial.options[answer.option] == self._stimuli[trial.key].right
+        return answer.option is not None and trial.options[answer.option] == self._stimuli[trial.key].gaze_target
 
     def feedback(self, trial: Trial, answer: Answer) -> dict[str, Any]:
         """See `ItemType`."""
         if not self._tells:
             return {}
-        right = self._stimuli[trial.key].right
-        return {
-            "right": self.passes(trial, answer),
-            "option": trial.options.index(right) if right in trial.options else None,
-        }
+        right = trial.options.index(self._stimuli[trial.key].gaze_target)
+        return {"right": self.passes(trial, answer), "option": right}

@@ -100,8 +100,7 @@ def _given(answered: Answered, design: Design) -> Given:
     said: Sequence[str]
     hits: tuple[bool, ...]
     if answer.option is not None:
-        said, known = (trial.options[answer.option],), design.stimuli[trial.key].right is not None
-        hits = (design.item_type.passes(trial, answer),) if known else ()
+        said, hits = (trial.options[answer.option],), (design.item_type.passes(trial, answer),)
     else:
         scene = design.scenes[trial.key]
         said = [scene.layout.label(click.cell) for click in answer.clicks]

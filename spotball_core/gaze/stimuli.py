@@ -27,7 +27,7 @@ Point = tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, 
 
 COLUMNS: Final = (
     *("stimulus_id", "condition", "view", "proximity", "objects", "gaze_target", "head_target"),
-    *("image", "points", "actor", "scene", "attention_check"),
+    *("image", "points", "actor", "scene", "attention_check", "list_id"),
 )
 """The columns of a file of stimuli, in the order they are written."""
 
@@ -42,6 +42,9 @@ _STUDY: Final = {
     "Actor": "actor",
     "Site": "scene",
 }
+
+_CHECKS_LIST: Final = "-1"
+"""The study's `list_id` of attention checks, which every list has."""
 """The study's names of columns and ours."""
 
 
@@ -60,6 +63,7 @@ class Stimulus(Record):
         actor: who is looking.
         scene: where the photo was taken; the study's site.
         attention_check: whether it is one of those that only tell whether participants attend.
+        list_id: which of the lists that people are shown has it; None where that is not fixed.
     """
 
     stimulus_id: Name
@@ -73,6 +77,7 @@ class Stimulus(Record):
     actor: str | None = None
     scene: str | None = None
     attention_check: bool = False
+    list_id: int | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")
     def _agree(self) -> Stimulus:
@@ -122,8 +127,9 @@ def read_stimuli(path: str | Path) -> tuple[Stimulus, ...]:
     import polars as pl
 
     rows.check(pl.col("stimulus_id").is_duplicated(), "stimulus_id", quoted("stimulus_id"), "each stimulus once")
-    yes_no = pl.col("attention_check").is_in(["true", "false"])
-    rows.check(~yes_no, "attention_check", quoted("attention_check"), "true or false")
+    check_yes_no(rows, "attention_check")
+    numbered = pl.col("list_id").cast(pl.UInt32, strict=False).is_not_null()
+    rows.check(pl.col("list_id").is_not_null() & ~numbered, "list_id", quoted("list_id"), "a whole number from 0")
     rows.settle()
     return tuple(_stimulus(row) for row in rows.frame.iter_rows(named=True))
 
@@ -155,6 +161,13 @@ def check_scene(rows: Rows) -> None:
     rows.check(stated & (pl.col("condition") != follows), "condition", quoted("condition"), expected_of)
 
 
+def check_yes_no(rows: Rows, column: str) -> None:
+    """Check a column that says true or false, or nothing."""
+    import polars as pl
+
+    rows.check(~pl.col(column).is_in(["true", "false"]), column, quoted(column), "true or false")
+
+
 def tidy_objects(rows: Rows) -> None:
     """Take blanks off the names of objects, wherever among the others they stand."""
     import polars as pl
@@ -175,10 +188,14 @@ def condition_of() -> pl.Expr:
 
 
 def stimuli_frame(stimuli: Iterable[Stimulus]) -> pl.DataFrame:
-    """Stimuli as rows with `COLUMNS`: text, but for `proximity` and `attention_check`."""
+    """Stimuli as rows with `COLUMNS`: text, but for `proximity`, `attention_check` and `list_id`."""
     import polars as pl
 
-    schema = dict.fromkeys(COLUMNS, pl.String) | {"proximity": pl.Int64, "attention_check": pl.Boolean}
+    schema = dict.fromkeys(COLUMNS, pl.String) | {
+        "proximity": pl.Int64,
+        "attention_check": pl.Boolean,
+        "list_id": pl.Int64,
+    }
     rows = [
         {
             **one.model_dump(exclude={"objects", "points"}),
@@ -212,8 +229,8 @@ def _renamed(rows: Rows) -> None:
         return
     frame = frame.rename({old: new for old, new in _STUDY.items() if old in frame.columns})
     list_id = pl.col("list_id") if "list_id" in frame.columns else pl.lit(None, pl.String)
-    is_check = pl.when(list_id == "-1").then(pl.lit("true")).otherwise(pl.lit("false"))
-    frame = frame.with_columns(attention_check=is_check)
+    is_check = pl.when(list_id == _CHECKS_LIST).then(pl.lit("true")).otherwise(pl.lit("false"))
+    frame = frame.with_columns(attention_check=is_check, list_id=pl.when(list_id != _CHECKS_LIST).then(list_id))
     if "head_target" in frame.columns:
         frame = frame.with_columns(head_target=pl.when(pl.col("head_target") != "-1").then("head_target"))
     if "option1_x" in frame.columns:
@@ -273,7 +290,7 @@ def _written(points: tuple[Point | None, ...] | None) -> str | None:
 def _stimulus(row: dict[str, str | None]) -> Stimulus:
     objects, points = row["objects"], row["points"]
     assert objects is not None
-    fields = ("stimulus_id", "view", "proximity", "gaze_target", "head_target", "image", "actor", "scene")
+    fields = ("stimulus_id", "view", "proximity", "gaze_target", "head_target", "image", "actor", "scene", "list_id")
     return Stimulus.model_validate(
         {field: row[field] for field in fields}
         | {

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 from spotball_core.errors import OptionError
 from spotball_core.gaze.rows import Rows, quoted
-from spotball_core.gaze.stimuli import SEPARATOR, Stimulus, check_scene, condition_of, stimuli_frame, tidy_objects
+from spotball_core.gaze.stimuli import (
+    SEPARATOR,
+    Stimulus,
+    check_scene,
+    check_yes_no,
+    condition_of,
+    stimuli_frame,
+    tidy_objects,
+)
 from spotball_core.io.files import replacing
 from spotball_core.schema.record import Name, Record
 
@@ -194,6 +202,8 @@ def _joined(rows: Rows, stimuli: Sequence[Stimulus]) -> None:
 
 def _check_answers(rows: Rows) -> None:
     import polars as pl
+
+    check_yes_no(rows, "attention_check")
 
     objects = pl.col("objects").str.split(SEPARATOR)
     chosen = pl.col("choice").is_not_null() & ~objects.list.contains(pl.col("choice")).fill_null(False)

@@ -10,12 +10,14 @@ import pytest
 from PIL import Image
 
 from scripts.simulate_study import Clock, store_participant
-from spotball_adapters.study.columns import CHOICES
+from spotball_adapters.study.columns import TRIALS
 from spotball_adapters.study.design import load
 from spotball_adapters.study.init import init_study
 from spotball_adapters.study.store import Store
 from spotball_core.baselines import generator_for
 from spotball_core.errors import OptionError
+from spotball_core.gaze.stimuli import read_stimuli
+from spotball_core.gaze.trials import COLUMNS, read_trials
 from tests.adapters.study import made
 from tests.adapters.study.people import command
 
@@ -30,11 +32,13 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     Image.new("RGB", (640, 360), "gray").save(folder / "data/photo.png")
     with (folder / "data/stimuli.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["Stimulus_ID", "Angle", "Proximity", "Candidates", "path", "label", "list_id"])
+        header = ["Stimulus_ID", "Angle", "Proximity", "Candidates", "path", "label", "HeadTarget", "Site", "list_id"]
+        writer.writerow(header)
         for number, list_id in (("1", 0), ("2", 0), ("3", 0), ("4", 0), ("9", -1)):
-            writer.writerow([number, "front", 1, "+".join(OPTIONS), "photo.png", "vase", list_id])
+            head = "cup" if number == "4" else "-1"
+            writer.writerow([number, "front", 1, "+".join(OPTIONS), "photo.png", "vase", head, "SiteB", list_id])
     init_study(folder / "data", folder / "study", task="choice")
-    made.change(folder / "study", {'currency = "USD"': 'currency = "EUR"'})
+    made.change(folder / "study", {'currency = "USD"': 'currency = "EUR"', "bonus = 0.00": "bonus = 1.00"})
     design = load(folder / "study")
     with Store(folder / "study") as store:
         store.claim(design.parts)
@@ -55,17 +59,32 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_who_misses_a_check_is_left_out(study: Path, tmp_path: Path) -> None:
-    command("export", study, "--out", tmp_path / "choices.csv")
-    rows = pl.read_csv(tmp_path / "choices.csv", infer_schema=False)
-    assert rows.columns == list(CHOICES)
+    command("export", study, "--out", tmp_path / "mine.csv")
+    rows = pl.read_csv(tmp_path / "mine.csv", infer_schema=False)
+    assert rows.columns == list(TRIALS)
     assert rows["participant"].to_list() == ["ann"] * 5
     assert rows["choice"].to_list() == ["vase"] * 5
 
 
+@pytest.mark.parametrize("with_stimuli", [True, False])
+def test_they_are_trials_of_the_second_task(study: Path, tmp_path: Path, with_stimuli: bool) -> None:
+    command("export", study, "--out", tmp_path / "out", "--keep-all")
+    assert set(COLUMNS) - {"sample"} <= set(TRIALS)
+    photos = read_stimuli(study.parent / "data/stimuli.csv") if with_stimuli else ()
+    trials = read_trials(tmp_path / "out/trials.csv", photos)
+    # The check is left out, and counted, of each of the two.
+    assert (len(trials.frame), trials.n_checks) == (8, 2)
+    assert trials.respondents == ["human"]
+    assert set(trials.frame["scene"]) == {"SiteB"}
+    (fourth,) = trials.frame.filter(participant="bob", stimulus_id="4").to_dicts()
+    assert (fourth["condition"], fourth["head"], fourth["gaze"], fourth["choice"]) == ("incongruent", 0, 1, 1)
+    assert (fourth["response_time"], fourth["prompt_id"]) == (2.5, "base")
+
+
 def test_all_of_it_in_a_folder(study: Path, tmp_path: Path) -> None:
     command("export", study, "--out", tmp_path / "out", "--keep-all")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["choices.jsonl", "participants.csv"]
-    rows = pl.read_ndjson(tmp_path / "out/choices.jsonl")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["participants.csv", "trials.csv"]
+    rows = pl.read_csv(tmp_path / "out/trials.csv", schema_overrides={"stimulus_id": pl.String})
     bob = {row["stimulus_id"]: row for row in rows.filter(participant="bob").to_dicts()}
     assert {image: row["choice"] for image, row in bob.items()} == {
         **dict.fromkeys(("1", "3", "4"), "vase"),
@@ -73,9 +92,11 @@ def test_all_of_it_in_a_folder(study: Path, tmp_path: Path) -> None:
     }
     assert bob["1"]["objects"] == "cup+vase+book"
     assert bob["1"]["gaze_target"] == "vase"
-    assert {image for image, row in bob.items() if row["check"]} == {"9"}
-    assert {row["seconds"] for row in bob.values()} == {2.5}
+    assert {image for image, row in bob.items() if row["attention_check"]} == {"9"}
+    assert {row["response_time"] for row in bob.values()} == {2.5}
     assert sorted(row["order"] for row in bob.values()) == [1, 2, 3, 4, 5]
+    command("export", study, "--out", tmp_path / "lines", "--keep-all", "--format", "jsonl")
+    assert len(pl.read_ndjson(tmp_path / "lines/trials.jsonl")) == 10
     people = pl.read_csv(tmp_path / "out/participants.csv")
     assert people.select("participant", "accuracy", "clicks_off_checks", "excluded").rows() == [
         ("ann", 1.0, 0, None),

@@ -59,7 +59,7 @@ class TestInit:
         [
             ({"sports": ("golf",)}, "there is no golf in .*; there are soccer"),
             ({"images": 7}, "7 of soccer, which has 6"),
-            ({"task": "choice", "images": 2}, "are for clicks"),
+            ({"task": "choice", "sports": ("soccer",)}, "is for clicks"),
         ],
     )
     def test_options_that_cannot_be(self, tmp_path: Path, options: dict[str, object], says: str) -> None:
@@ -82,6 +82,36 @@ class TestInit:
         assert config.example is not None
         assert config.example.without_ball == "images/example-without-ball.png"
         assert load(tmp_path / "study").example is not None
+
+    def test_a_study_of_choices_has_words_of_its_own(self, tmp_path: Path) -> None:
+        folder = choices(tmp_path)
+        text = (folder / CONFIG).read_text(encoding="utf-8")
+        assert text.lower().replace("spotball", "").count("ball") == 1  # in what tasks there are
+        assert "[clicks]" not in text
+        config = read_config(folder)
+        assert config.title == "Where does this person look?"
+        assert "7 photos of a person" in config.texts.instructions
+        assert config.pay.bonus == 0
+
+    def test_lists_of_choices_may_be_made_anew(self, tmp_path: Path) -> None:
+        choices(tmp_path)
+        lists = init_study(tmp_path / "data", tmp_path / "again", task="choice", images=5, seed=5).lists
+        assert [len(one.images) for one in lists] == [4, 4]
+        assert [set(one.images) == {"0", "2", "4", "6"} for one in lists] != [True, False]
+        assert sorted(image for one in lists for image in one.images) == [str(number) for number in range(8)]
+        with pytest.raises(OptionError, match="2 photos and 3 checks"):
+            init_study(tmp_path / "data", tmp_path / "more", task="choice", images=2)
+
+    def test_of_several_files_of_stimuli_one_is_named(self, tmp_path: Path) -> None:
+        choices(tmp_path)
+        other = tmp_path / "data/stimuli-other.csv"
+        other.write_text((tmp_path / "data/stimuli.csv").read_text(encoding="utf-8"), encoding="utf-8")
+        with pytest.raises(OptionError, match=r"has stimuli-other.csv, stimuli.csv: name the file itself"):
+            init_study(tmp_path / "data", tmp_path / "more", task="choice")
+        config = init_study(other, tmp_path / "more", task="choice")
+        assert config.choice is not None
+        assert config.choice.stimuli == "stimuli-other.csv"
+        assert len(load(tmp_path / "more").pictures) == 11
 
     def test_choices(self, tmp_path: Path) -> None:
         config = read_config(choices(tmp_path))
@@ -147,6 +177,12 @@ class TestWhatIsWrong:
         said = said_of(folder)
         assert said[0] == "lists.1.checks: found soccer/7, whose answer is not known, expected one with ball cells"
         assert len(said) == 3
+
+    def test_a_stimulus_without_an_image(self, tmp_path: Path) -> None:
+        folder = choices(tmp_path)
+        stimuli = tmp_path / "data/stimuli.csv"
+        stimuli.write_text(stimuli.read_text(encoding="utf-8").replace(",2.png,", ",,"), encoding="utf-8")
+        assert said_of(folder) == ["lists.1.images: found gaze/2, without the path of an image, expected one with it"]
 
     def test_images_that_cannot_be_shown(self, tmp_path: Path) -> None:
         folder = study(tmp_path)

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotball_adapters.study.events import Event, Trial
-from spotball_adapters.study.items import Choice, Clicks, ItemType, NotAllowedError, Stimulus
+from spotball_adapters.study.items import Choice, Clicks, ItemType, NotAllowedError
 from spotball_adapters.study.progress import Progress, replay
+from spotball_core.gaze.stimuli import Stimulus
 from tests.adapters.study.made import middle, stored
 from tests.builders import scene
 
 CLICKS = Clicks({("soccer", image): scene(image) for image in "abp"}, 3)
-CHOICE = Choice(
-    {("gaze", image): Stimulus(image, f"{image}.jpg", ("cup", "vase", "kettle"), "vase") for image in "abp"}, "What?"
-)
+VASE = {"objects": ("cup", "vase", "kettle"), "view": "front", "proximity": 1, "gaze_target": "vase"}
+CHOICE = Choice({("gaze", image): Stimulus(stimulus_id=image, **VASE) for image in "abp"}, "What?")
 TRIALS = (Trial(-1, "soccer", "p"), Trial(0, "soccer", "a", explain=True), Trial(1, "soccer", "b", check=True))
 CHOICES = tuple(Trial(trial.trial, "gaze", trial.image, options=("kettle", "vase", "cup")) for trial in TRIALS)
 

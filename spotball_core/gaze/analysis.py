@@ -29,6 +29,9 @@ from spotball_core.schema.report import Interval
 if TYPE_CHECKING:
     import polars as pl
 
+SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+"""Where kinds of response times begin; the first takes shorter ones, too."""
+
 SCHEMA_VERSION: Final = 1
 HUMAN: Final = "human"
 
@@ -38,7 +41,8 @@ class Cell(Record):
 
     Attributes:
         measure: `accuracy`, `wrongness` (among matched trials) or `head`, the share that chose the head target.
-        by: what the trials have in common.
+        by: what the trials have in common. `seconds_from`: response times from there to twice as long, from 0.25 (and
+            less) to 64 (and more).
         value: the mean.
         ci95: its interval over photos; None without resamples.
         chance: what guessing gives on the same trials.
@@ -81,7 +85,7 @@ class RespondentResult(Record):
         accuracy_of: `natural`, the condition of Table 1, or `all` where there is none of it.
         tests: by key.
         type: what they lead to.
-        cells: means by condition, view, proximity and DistEyeHead.
+        cells: means by condition, view, proximity, DistEyeHead and response time.
         checks: the rest.
     """
 
@@ -297,6 +301,7 @@ def _cells(rows: pl.DataFrame, options: GazeOptions) -> list[Cell]:
         ("wrongness", "wrongness", "expected_wrongness", matched, ("condition",)),
         ("wrongness", "wrongness", "expected_wrongness", agreeing, ("view", "proximity")),
         ("head", "is_head", "chance", facing, ("n_objects", "dist_eye_head")),
+        ("accuracy", "correct", "chance", _timed(rows), ("seconds_from",)),
     )
     found = []
     for measure, column, chance, of_these, keys in wanted:
@@ -304,6 +309,16 @@ def _cells(rows: pl.DataFrame, options: GazeOptions) -> list[Cell]:
             mean = share(group[column], group["stimulus_id"], resamples=options.bootstrap, seed=options.seed)
             found.append(_cell(measure, dict(zip(keys, values, strict=True)), mean, group[chance]))
     return found
+
+
+def _timed(rows: pl.DataFrame) -> pl.DataFrame:
+    """Trials with a response time, and its kind, one of `SECONDS`."""
+    import numpy as np
+    import polars as pl
+
+    timed = rows.filter(pl.col("response_time") > 0)
+    kinds = np.searchsorted(SECONDS, timed["response_time"].to_numpy(), side="right") - 1
+    return timed.with_columns(seconds_from=pl.Series(np.take(SECONDS, np.maximum(kinds, 0)), dtype=pl.Float64))
 
 
 def _cell(

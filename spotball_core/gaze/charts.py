@@ -148,6 +148,20 @@ class TrendChart:
             )
 
 
+def trend_alts(panels: Sequence[TrendPanel], *, percent: bool) -> tuple[str, ...]:
+    """What each panel says, in numbers."""
+
+    def told(value: float) -> str:
+        return f"{value:.0%}" if percent else f"{value:.2f}"
+
+    return tuple(
+        f"{panel.title}: "
+        + "; ".join(f"{line.name} {', '.join(told(point.value) for point in line.points)}" for line in panel.lines)
+        + "."
+        for panel in panels
+    )
+
+
 def _edge(axes: Axes) -> Any:
     """Shares of the axes across, data up."""
     return axes.get_yaxis_transform()

@@ -11,7 +11,8 @@ from spotball_core.gaze.analysis import GazeReport, RespondentResult
 from spotball_core.gaze.battery.findings import QUESTIONS, Finding
 from spotball_core.gaze.battery.performance import PUBLISHED
 from spotball_core.gaze.battery.types import ENOUGH, SUBTESTS, TABLE
-from spotball_core.gaze.charts import Line, Point, TrendChart, TrendPanel
+from spotball_core.gaze.charts import Line, Point, TrendChart, TrendPanel, trend_alts
+from spotball_core.gaze.sections_times import times
 from spotball_core.gaze.stimuli import CONDITIONS, VIEWS
 from spotball_core.gaze.tables import CHANCE_NAME, PUBLISHED_NAME, ends, mark, scaled, sizes, tables
 from spotball_core.report.charts_dots import Dot, DotChart, Panel, Rule
@@ -34,6 +35,7 @@ def all_sections(report: GazeReport) -> tuple[Section, ...]:
         _scene_effects(report),
         _conditions(report, drawn),
         _head(report),
+        times(report),
         _numbers(report),
         _others(report),
     )
@@ -151,7 +153,7 @@ def _scene_effects(report: GazeReport) -> Section | None:
             "Wrongness by proximity and view (Figures 4 and 5)",
             caption,
             TrendChart(tuple(observed), "proximity", "wrongness", percent=True, start=0.0),
-            _trend_alts(observed, percent=True),
+            trend_alts(observed, percent=True),
         )
     ]
     modeled = [
@@ -165,7 +167,7 @@ def _scene_effects(report: GazeReport) -> Section | None:
             "95% intervals; the number of objects at its mean."
         )
         chart = TrendChart(tuple(modeled), "proximity", "log odds of wrongness")
-        alts = _trend_alts(modeled, percent=False)
+        alts = trend_alts(modeled, percent=False)
         pictures.append(Picture("gaze-log-odds", "The model's log odds of wrongness (Figure 14)", caption, chart, alts))
     points = [
         f"{one.respondent}: {finding.says} p {say_p(finding.p)}, {finding.method}."
@@ -204,18 +206,6 @@ def _by_view_modeled(means: Sequence[dict[str, float | str]]) -> tuple[Line, ...
             color, marker = _VIEW_LOOKS[view]
             lines.append(Line(view, THEME[color][0], marker, points))
     return tuple(lines)
-
-
-def _trend_alts(panels: Sequence[TrendPanel], *, percent: bool) -> tuple[str, ...]:
-    def told(value: float) -> str:
-        return f"{value:.0%}" if percent else f"{value:.2f}"
-
-    return tuple(
-        f"{panel.title}: "
-        + "; ".join(f"{line.name} {', '.join(told(point.value) for point in line.points)}" for line in panel.lines)
-        + "."
-        for panel in panels
-    )
 
 
 def _conditions(report: GazeReport, drawn: dict[str, Look]) -> Section | None:
@@ -274,7 +264,7 @@ def _head(report: GazeReport) -> Section | None:
         "way step by step; a head alone stays level."
     )
     chart = TrendChart(tuple(panels), "distance of the eyes", "head target", percent=True, start=0.0)
-    picture = Picture("gaze-head", "Choosing the head target", caption, chart, _trend_alts(panels, percent=True))
+    picture = Picture("gaze-head", "Choosing the head target", caption, chart, trend_alts(panels, percent=True))
     said = tuple(
         f"{one.respondent}: {one.tests[key].says}"
         for one in report.respondents

@@ -17,6 +17,7 @@ from typing import Any
 
 from spotball_adapters.providers.protocol import Message
 from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.io.toml_file import read_toml
 from spotball_core.schema.scene import Scene
 
 BUILT_IN = ("base", "cue", "cot")
@@ -117,7 +118,7 @@ def load_prompt(name_or_path: str) -> Prompt:
         raise OptionError(
             f"prompt {name_or_path!r} is neither one of the paper's ({', '.join(BUILT_IN)}) nor a file that is there"
         )
-    fields = _read(path)
+    fields = read_toml(path, "a prompt")
     if problems := list(_problems(fields)):
         raise InputError([Problem(str(path), None, field, found, wanted) for field, found, wanted in problems])
     return _prompt(fields)
@@ -125,15 +126,6 @@ def load_prompt(name_or_path: str) -> Prompt:
 
 def _prompt(fields: dict[str, Any]) -> Prompt:
     return Prompt(fields["name"], fields["version"], fields["text"], tuple(fields.get("questions", ())))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a prompt in TOML")]) from error
 
 
 Fault = tuple[str, str, str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from pydantic import BaseModel, Field, PositiveInt, ValidationError, model_valid
 
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.grid import Grid
+from spotball_core.io.toml_file import read_toml
 from spotball_gen.registry import find, kinds
 from spotball_gen.sports import Sport, known_sports
 from spotball_gen.stage import ORDER, Context, StageSettings
@@ -143,14 +143,7 @@ def read_config(path: Path) -> Plan:
     Raises:
         InputError: naming all that is wrong with it.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        tables = tomllib.loads(text)
-    except FileNotFoundError:
-        raise InputError([Problem(str(path), None, "file", "nothing there", "a configuration (TOML)")]) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "TOML")]) from error
-    return _Reading(path, tables).plan()
+    return _Reading(path, read_toml(path, "a configuration")).plan()
 
 
 class _Reading:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from spotball_core.cli.console import teller
+from spotball_core.cli.console import progress, teller
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from spotball_adapters.job import Job
     from spotball_adapters.launch import Ended
+    from spotball_adapters.plan import ItemT
+    from spotball_adapters.runner import Options
+    from spotball_adapters.store import Store
+
+T = TypeVar("T")
 
 ProviderName = Annotated[
     str | None, typer.Option(metavar="NAME", help="How to reach the model: openai, anthropic, ...")
@@ -57,6 +65,37 @@ def silence_retries() -> None:
     from stamina.instrumentation import set_on_retry_hooks
 
     set_on_retry_hooks(())
+
+
+def ask_all(
+    job: Job[ItemT],
+    out: Path,
+    options: Options,
+    make: Callable[[Store], T],
+    *,
+    counted: str,
+    dry_run: bool,
+    quiet: bool,
+) -> Ended[T]:
+    """Ask what a job has left; for `--dry-run`, say what that would be, and end the command.
+
+    Args:
+        make: what is made of all replies.
+        counted: what the progress of the pictures counts.
+    """
+    from spotball_adapters.dry_run import describe
+    from spotball_adapters.launch import launch
+    from spotball_adapters.store import peek
+
+    if dry_run:
+        typer.echo(describe(job, job.plan(peek(out))), nl=False)
+        raise typer.Exit
+
+    def shown(items: Iterable[ItemT]) -> Iterable[ItemT]:
+        return progress(items, counted, total=len(job.asked), quiet=quiet)
+
+    silence_retries()
+    return launch(job, out, options, make, progress=shown, quiet=quiet)
 
 
 def finish(ended: Ended[Any], said: str | None, *, quiet: bool) -> None:

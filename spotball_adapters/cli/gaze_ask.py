@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,17 +24,13 @@ from spotball_adapters.cli.asking import (
     Timeout,
     TokensPerMinute,
     TopP,
+    ask_all,
     finish,
     run_folder,
-    silence_retries,
 )
 from spotball_adapters.cli.gaze_match import summary
-from spotball_core.cli.console import progress
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
-
-if TYPE_CHECKING:
-    from spotball_adapters.gaze.photos import Photo
 
 
 def ask(
@@ -93,17 +88,14 @@ def ask(
 
     Example: `spotball gaze ask stimuli.csv --images photos --provider openai --model gpt-4o --limit 3 --dry-run`
     """
-    from spotball_adapters.dry_run import describe
     from spotball_adapters.gaze.job import GazeJob
     from spotball_adapters.gaze.matching import write_matches
     from spotball_adapters.gaze.photos import Photo
     from spotball_adapters.gaze.prompts import load_prompts
-    from spotball_adapters.launch import launch
     from spotball_adapters.plan import limited
     from spotball_adapters.providers.find import find
     from spotball_adapters.providers.protocol import Access, Settings
     from spotball_adapters.runner import Options
-    from spotball_adapters.store import peek
     from spotball_core.gaze.stimuli import read_stimuli
 
     if provider is None or model is None:
@@ -126,9 +118,6 @@ def ask(
         order_seed=order_seed,
     )
     out = run_folder(out, job.respondent)
-    if dry_run:
-        typer.echo(describe(job, job.plan(peek(out))), nl=False)
-        return
     options = Options(
         concurrency=concurrency,
         requests_per_minute=requests_per_minute,
@@ -137,10 +126,5 @@ def ask(
         max_tokens=max_tokens,
         attempts=attempts,
     )
-
-    def reading(known: Iterable[Photo]) -> Iterable[Photo]:
-        return progress(known, "photos read", total=len(asked), quiet=quiet)
-
-    silence_retries()
-    ended = launch(job, out, options, write_matches, progress=reading, quiet=quiet)
+    ended = ask_all(job, out, options, write_matches, counted="photos read", dry_run=dry_run, quiet=quiet)
     finish(ended, summary(ended.made), quiet=quiet)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,19 +25,17 @@ from spotball_adapters.cli.asking import (
     Timeout,
     TokensPerMinute,
     TopP,
+    ask_all,
     finish,
     run_folder,
-    silence_retries,
 )
 from spotball_adapters.cli.reparse import FileFormat, summary
-from spotball_core.cli.console import progress
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 
 if TYPE_CHECKING:
     from spotball_adapters.prompts import Prompt
     from spotball_adapters.providers.protocol import Settings
-    from spotball_core.schema.scene import Scene
 
 DEFAULT_PROMPTS = "base,cue,cot"
 
@@ -98,15 +95,12 @@ def run(
 
     Example: `spotball run data --provider openai --model gpt-4.1 --limit 3 --dry-run`
     """
-    from spotball_adapters.dry_run import describe
-    from spotball_adapters.launch import launch
     from spotball_adapters.plan import limited
     from spotball_adapters.providers.find import find
     from spotball_adapters.providers.protocol import Access, Settings
     from spotball_adapters.responses import export
     from spotball_adapters.runner import Options
     from spotball_adapters.scene_job import SceneJob
-    from spotball_adapters.store import peek
     from spotball_core.io.dataset import SCENES
     from spotball_core.io.scenes import read_scenes
 
@@ -123,9 +117,6 @@ def run(
         asked, named.prompts, found, base_url, named.settings, named.respondent, dataset=dataset, scenes=scenes
     )
     out = run_folder(out, job.respondent)
-    if dry_run:
-        typer.echo(describe(job, job.plan(peek(out))), nl=False)
-        return
     options = Options(
         concurrency=concurrency,
         requests_per_minute=requests_per_minute,
@@ -134,12 +125,12 @@ def run(
         max_tokens=max_tokens,
         attempts=attempts,
     )
-
-    def drawing(known: Iterable[Scene]) -> Iterable[Scene]:
-        return progress(known, "pictures drawn", total=len(asked), quiet=quiet)
-
-    silence_retries()
-    ended = launch(job, out, options, lambda store: export(store, scenes, out, format), progress=drawing, quiet=quiet)
+    ended = ask_all(
+        *(job, out, options, lambda store: export(store, scenes, out, format)),
+        counted="pictures drawn",
+        dry_run=dry_run,
+        quiet=quiet,
+    )
     reading, path = ended.made
     finish(ended, f"{path}: {summary(reading)}" if path else None, quiet=quiet)
 

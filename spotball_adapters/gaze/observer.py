@@ -9,10 +9,8 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-import numpy as np
-
-from spotball_adapters.providers.protocol import Access, Answer, PermanentError, Provider, Reply, Request, Settings
-from spotball_adapters.providers.ranges import check_ranges, refuse
+from spotball_adapters.providers.drawn import DrawingProvider
+from spotball_adapters.providers.protocol import Access, Answer, PermanentError, Provider, Reply, Request
 from spotball_core.errors import OptionError
 from spotball_core.gaze.observers import CUES, Observer, simulate
 
@@ -22,7 +20,7 @@ DRAWS = 256
 _OPTION = re.compile(r"^([A-Z])\. (.+)$", re.M)
 
 
-class ObserverProvider:
+class ObserverProvider(DrawingProvider):
     """One observer. It answers with the letter of the object that it chooses.
 
     Raises:
@@ -30,34 +28,17 @@ class ObserverProvider:
     """
 
     name = "observer"
+    models = tuple(CUES)
 
     def __init__(self, access: Access) -> None:
-        if access.model not in CUES:
-            raise OptionError(f"there is no observer {access.model!r}; there are {', '.join(CUES)}")
-        if access.base_url:
-            raise OptionError("observers have no server: leave the base URL out")
+        super().__init__(access)
         if not access.stimuli:
             raise OptionError("observers answer from stimuli: ask them with `spotball gaze ask`")
-        self.model: str = access.model
-        self._observer = Observer(access.model)
+        self._observer = Observer(next(cue for cue in CUES if cue == access.model))
         self.max_samples = 1
         # Attention checks are photos like others to whoever is asked.
         self._stimuli = [one.model_copy(update={"attention_check": False}) for one in access.stimuli]
         self._drawn: dict[int, dict[str, list[str]]] = {}
-
-    def check(self, settings: Settings) -> None:
-        """Refuse all settings but the seed."""
-        names = ("temperature", "top_p", "max_output_tokens")
-        refuse(settings, *names, why="observers draw from what they are, and take no setting but seed")
-        check_ranges(settings, self.name, max_temperature=0.0)
-
-    def image_tokens(self, width: int, height: int) -> int | None:
-        """Nothing: no photo is looked at."""
-        return 0
-
-    def versions(self) -> Mapping[str, str]:
-        """NumPy's, which draws."""
-        return {"numpy": np.__version__}
 
     async def ask(self, request: Request) -> Answer:
         """The letter of the object chosen for each sample."""
@@ -72,9 +53,6 @@ class ObserverProvider:
             draw = int.from_bytes(hashlib.sha256(f"{sample} {asked}".encode()).digest()[:8], "big")
             replies.append(Reply(letters[choices[draw % DRAWS]], "stop", "stop"))
         return Answer(tuple(replies), model=None, input_tokens=0, output_tokens=0)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
     def _choices(self, seed: int) -> Mapping[str, list[str]]:
         """The objects that are drawn for each stimulus."""

@@ -19,6 +19,7 @@ from spotball_adapters.gaze.options import letters, lines, shuffled
 from spotball_adapters.gaze.photos import Photo
 from spotball_adapters.providers.protocol import Message
 from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.io.toml_file import read_toml
 
 SETS = ("main", "pilot", "pre-pilot")
 """Names of the sets that are built in. A prompt of a set is named by it and its number: `pilot-3`."""
@@ -163,12 +164,7 @@ def _all() -> list[GazePrompt]:
 
 
 def _from_file(path: Path) -> GazePrompt:
-    try:
-        fields = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a prompt in TOML")]) from error
+    fields = read_toml(path, "a prompt")
     if problems := list(_problems(fields)):
         raise InputError([Problem(str(path), None, field, found, wanted) for field, found, wanted in problems])
     return GazePrompt(fields["name"], fields["version"], fields["text"], tuple(fields.get("hints", ())))

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
-from spotball_adapters.providers.protocol import Access, Answer, PermanentError, Provider, Reply, Request, Settings
-from spotball_adapters.providers.ranges import check_ranges, refuse
+from spotball_adapters.providers.drawn import DrawingProvider
+from spotball_adapters.providers.protocol import Access, Answer, PermanentError, Provider, Reply, Request
 from spotball_core.baselines import BASELINES, baseline_responses
-from spotball_core.errors import OptionError
 
 MAX_SAMPLES = 1000
 """Samples a request: as many as a benchmark wants, since they cost nothing."""
@@ -23,7 +20,7 @@ NO_ANSWER = "no answer"
 Key = tuple[str, str]
 
 
-class BaselineProvider:
+class BaselineProvider(DrawingProvider):
     """One baseline. It answers from all scenes of the run, since `prior` does.
 
     Raises:
@@ -31,30 +28,13 @@ class BaselineProvider:
     """
 
     name = "baseline"
+    models = tuple(BASELINES)
 
     def __init__(self, access: Access) -> None:
-        if access.model not in BASELINES:
-            raise OptionError(f"there is no baseline {access.model!r}; there are {', '.join(BASELINES)}")
-        if access.base_url:
-            raise OptionError("baselines have no server: leave the base URL out")
-        self.model = access.model
+        super().__init__(access)
         self.max_samples = MAX_SAMPLES
         self._scenes = access.scenes
         self._drawn: dict[tuple[int, int], dict[Key, list[str | None]]] = {}
-
-    def check(self, settings: Settings) -> None:
-        """Refuse all settings but the seed."""
-        names = ("temperature", "top_p", "max_output_tokens")
-        refuse(settings, *names, why="baselines draw from what they are, and take no setting but seed")
-        check_ranges(settings, self.name, max_temperature=0.0)
-
-    def image_tokens(self, width: int, height: int) -> int | None:
-        """Nothing: no picture is looked at."""
-        return 0
-
-    def versions(self) -> Mapping[str, str]:
-        """NumPy's, which draws."""
-        return {"numpy": np.__version__}
 
     async def ask(self, request: Request) -> Answer:
         """The samples' cells, each as a reply in the form that the paper's prompts ask for."""
@@ -64,9 +44,6 @@ class BaselineProvider:
             raise PermanentError(f"baseline: {'/'.join(request.scene.key)} is not among the scenes of the run")
         replies = tuple(self._reply(cells[sample - 1]) for sample in request.samples)
         return Answer(replies, model=None, input_tokens=0, output_tokens=0)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
     def _cells(self, seed: int, samples: int) -> Mapping[Key, list[str | None]]:
         """Each scene's cells, for at least so many samples."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,6 +21,7 @@ from pydantic import (
 )
 
 from spotball_core.errors import InputError, Problem
+from spotball_core.io.toml_file import read_toml
 from spotball_core.schema.record import Name, Record
 
 CONFIG = "study.toml"
@@ -179,15 +179,7 @@ def read_config(folder: Path) -> StudyConfig:
         InputError: if there is none, or with everything that is wrong with it.
     """
     path = folder / CONFIG
-    try:
-        fields = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        wanted = "a study, as `spotball study init` makes it"
-        raise InputError([Problem(str(path), None, "file", "nothing there", wanted)]) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "TOML")]) from error
+    fields = read_toml(path, "a study, as `spotball study init` makes it")
     try:
         return StudyConfig.model_validate(fields, context={"folder": folder})
     except ValidationError as error:

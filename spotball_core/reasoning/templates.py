@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.io.toml_file import read_toml
 
 BUILT_IN = ("pose-gaze",)
 """Names of the project's own templates."""
@@ -101,7 +102,7 @@ def load_templates(name_or_path: str | Path = BUILT_IN[0]) -> Templates:
     if not path.is_file():
         own_names = ", ".join(BUILT_IN)
         raise OptionError(f"templates {str(path)!r} are neither the project's ({own_names}) nor a file that is there")
-    fields = _read(path)
+    fields = read_toml(path, "templates")
     faults = list(_wrong_types(fields)) or list(_faults(*_values(fields)))
     if not faults and fields["name"] in BUILT_IN:
         faults = [("name", repr(fields["name"]), "another name: this one stands for the project's own templates")]
@@ -122,15 +123,6 @@ def _values(fields: Mapping[str, Any]) -> tuple[str, str, _Sets, _Sets, tuple[st
         {key: tuple(texts) for key, texts in fields.get(name, {}).items()} for name in ("categories", "keywords")
     )
     return fields["name"], fields["version"], categories, keywords, tuple(fields.get("neutral", ()))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "templates in TOML")]) from error
 
 
 def _wrong_types(fields: Mapping[str, Any]) -> Iterator[Fault]:

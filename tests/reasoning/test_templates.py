@@ -117,7 +117,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         (FILE + '[keywords]\nnear = ["a"]', ["keywords: found near, expected lists for near, far, else"]),
         (FILE + '[keywords]\nnear = ["("]\nfar = ["a*"]\nelse = []', ["near: found '('", "far: found 'a*'", "no word"]),
         (FILE + '[keywords]\nnear = ["a(?=b)"]\nfar = ["c"]\nelse = ["d"]', ["without look-around"]),
-        ("name = ", ["expected templates in TOML"]),
+        ("name = ", ["expected templates (TOML)"]),
     ],
 )
 def test_a_wrong_file_is_told_in_full(tmp_path: Path, content: str, said: list[str]) -> None:

@@ -127,7 +127,7 @@ class TestLoading:
             ("version = 1\ntext = '{options}'\nfoo = 2", "foo: found a field of this name"),
             ("version = 1\ntext = '{options}'", "name: found nothing, expected a text"),
             ("name = 'a'\nversion = '1'\ntext = '{options}'\nhints = 'x'", "hints: found 'x', expected a list"),
-            ("name = ", "expected a prompt in TOML"),
+            ("name = ", "expected a prompt (TOML)"),
         ],
     )
     def test_what_is_no_prompt(self, tmp_path: Path, text: str, said: str) -> None:

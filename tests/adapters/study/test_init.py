@@ -213,7 +213,7 @@ class TestWhatIsWrong:
 
     def test_no_toml(self, tmp_path: Path) -> None:
         (tmp_path / CONFIG).write_text("title = ", encoding="utf-8")
-        with pytest.raises(InputError, match="expected TOML"):
+        with pytest.raises(InputError, match=r"expected a study, as `spotball study init` makes it \(TOML\)"):
             load(tmp_path)
 
     @pytest.mark.parametrize(

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from spotball_core.errors import OptionError, SpotballError
 
 
-def registered_names(group: str) -> tuple[str, ...]:
-    """The names that there are in a group, sorted."""
-    return tuple(sorted({entry.name for entry in entry_points(group=group)}))
+def registered_names(group: str, prefix: str = "") -> tuple[str, ...]:
+    """The names that there are in a group, sorted; of those that begin so, what follows."""
+    names = {entry.name for entry in entry_points(group=group)}
+    return tuple(sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix)))
+
+
+def load_registered(group: str, what: str, name: str, *, prefix: str = "") -> Any:
+    """What stands under this name.
+
+    Args:
+        group: the entry point group.
+        what: one of the group, as errors call it.
+        prefix: of all names that are meant, which errors leave out.
+
+    Raises:
+        OptionError: for a name that nobody has, that two packages have, or that cannot be loaded.
+        SpotballError: what loading raises of this kind, as it is.
+    """
+    return _used(group, what, name, prefix, lambda loaded: loaded)
 
 
 def make_registered(group: str, what: str, name: str, *arguments: object) -> Any:
@@ -24,14 +41,18 @@ def make_registered(group: str, what: str, name: str, *arguments: object) -> Any
         OptionError: for a name that nobody has, that two packages have, or whose factory cannot be loaded or fails.
         SpotballError: what the factory itself raises of this kind, as it is.
     """
+    return _used(group, what, name, "", lambda factory: factory(*arguments))
+
+
+def _used(group: str, what: str, name: str, prefix: str, use: Callable[[Any], Any]) -> Any:
     # One package may be found twice: installed, and in the folder that Python was started in.
-    found = list({entry.value: entry for entry in entry_points(group=group, name=name)}.values())
+    found = list({entry.value: entry for entry in entry_points(group=group, name=prefix + name)}.values())
     if not found:
-        raise OptionError(f"there is no {what} {name!r}; there are {', '.join(registered_names(group))}")
+        raise OptionError(f"there is no {what} {name!r}; there are {', '.join(registered_names(group, prefix))}")
     if len(found) > 1:
         raise OptionError(f"there is more than one {what} {name!r}: {', '.join(map(_where, found))}")
     try:
-        return found[0].load()(*arguments)
+        return use(found[0].load())
     except SpotballError:
         raise
     except Exception as error:

@@ -1,0 +1,47 @@
+"""What providers share that draw their answers on this machine, without a model and without looking at a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from spotball_adapters.providers.protocol import Access, Settings
+from spotball_adapters.providers.ranges import check_ranges, refuse
+from spotball_core.errors import OptionError
+
+
+class DrawingProvider:
+    """A provider whose models are known by name.
+
+    Raises:
+        OptionError: for a model that is none of them, or a base URL.
+    """
+
+    name: str
+    models: ClassVar[tuple[str, ...]]
+
+    def __init__(self, access: Access) -> None:
+        if access.model not in self.models:
+            raise OptionError(f"there is no {self.name} {access.model!r}; there are {', '.join(self.models)}")
+        if access.base_url:
+            raise OptionError(f"{self.name}s have no server: leave the base URL out")
+        self.model: str = access.model
+
+    def check(self, settings: Settings) -> None:
+        """Refuse all settings but the seed."""
+        names = ("temperature", "top_p", "max_output_tokens")
+        refuse(settings, *names, why=f"{self.name}s draw from what they are, and take no setting but seed")
+        check_ranges(settings, self.name, max_temperature=0.0)
+
+    def image_tokens(self, width: int, height: int) -> int | None:
+        """Nothing: no picture is looked at."""
+        return 0
+
+    def versions(self) -> Mapping[str, str]:
+        """NumPy's, which draws."""
+        return {"numpy": np.__version__}
+
+    async def close(self) -> None:
+        """Nothing to let go of."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,10 @@ from numpy.typing import NDArray
 
 from spotball_core.errors import MissingExtraError
 from spotball_core.io.files import replacing
+from spotball_gen.png import quick_png
 
-_QUICK = 1
-"""Compression of pictures in the work folder: written once, read once or twice."""
+_WRITERS = 4
+"""Pictures that are written at a time."""
 
 
 def opencv() -> Any:
@@ -49,13 +52,24 @@ class Picture:
         Raises:
             OSError: if the file cannot be written.
         """
-        data = encoded(array, compression=_QUICK)
-        with replacing(path) as beside, beside.open("wb") as file:
+        picture = cls(path, array, gray=array.ndim == 2)
+        picture.save()
+        return picture
+
+    def save(self) -> None:
+        """Write its file, if its pixels are at hand; on the disk once it returns.
+
+        Raises:
+            OSError: if the file cannot be written.
+        """
+        if self._array is None:
+            return
+        data = quick_png(self._array)
+        with replacing(self.path) as beside, beside.open("wb") as file:
             file.write(data)
             file.flush()
             # What the ledger says is there must outlive a power cut, as the ledger does.
             os.fsync(file.fileno())
-        return cls(path, array, gray=array.ndim == 2)
 
     @property
     def array(self) -> NDArray[np.uint8]:
@@ -90,13 +104,15 @@ class Picture:
         return _unread, (self.path, self.gray)
 
 
-def encoded(array: NDArray[np.uint8], *, compression: int = 9) -> bytes:
-    """Pixels as PNG: RGB of shape (height, width, 3), or gray of shape (height, width)."""
-    cv2 = opencv()
-    pixels = array if array.ndim == 2 else cv2.cvtColor(array, cv2.COLOR_RGB2BGR)
-    _, data = cv2.imencode(".png", pixels, [cv2.IMWRITE_PNG_COMPRESSION, compression])
-    packed: bytes = data.tobytes()
-    return packed
+def save_all(pictures: Sequence[Picture]) -> None:
+    """Write the files of several pictures; on the disk once it returns. While one waits for the disk, others go on.
+
+    Raises:
+        OSError: if a file cannot be written.
+    """
+    with ThreadPoolExecutor(max_workers=_WRITERS) as pool:
+        for done in [pool.submit(picture.save) for picture in pictures]:
+            done.result()
 
 
 def decoded(path: Path, *, gray: bool = False) -> NDArray[np.uint8]:

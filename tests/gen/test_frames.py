@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+from PIL import Image
 
 from spotball_core.grid import Grid
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.frames import Frame, Mark, Seen, VideoError, digest
-from spotball_gen.pictures import decoded, encoded
+from spotball_gen.pictures import Picture, decoded, save_all
+from spotball_gen.png import quick_png
 from spotball_gen.stage import Context
 from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
 from tests.gen.videos import number_of, numbered, source_of, textured, write_video
@@ -198,8 +204,26 @@ class TestDamaged:
         assert [number_of(f.image) for f in read(tmp_path / "cut_%02d.mkv") if f.image is not None] == [7]
 
 
-def test_png_keeps_every_pixel(tmp_path: Path) -> None:
-    pixels = np.random.default_rng(0).integers(0, 256, (30, 50, 3)).astype(np.uint8)
-    for array in (pixels, np.ascontiguousarray(pixels[..., 0])):
-        (tmp_path / "a.png").write_bytes(encoded(array))
-        assert np.array_equal(decoded(tmp_path / "a.png", gray=array.ndim == 2), array)
+SIDES = st.integers(1, 40)
+
+
+@given(arrays(np.uint8, st.one_of(st.tuples(SIDES, SIDES), st.tuples(SIDES, SIDES, st.just(3)))))
+def test_png_keeps_every_pixel(array: NDArray[np.uint8]) -> None:
+    packed = quick_png(array)
+    # By both of the libraries that read what is written here.
+    with Image.open(io.BytesIO(packed)) as read:
+        read.load()
+        assert read.mode == ("L" if array.ndim == 2 else "RGB")
+        assert np.array_equal(np.asarray(read), array)
+    found = cv2.imdecode(np.frombuffer(packed, np.uint8), cv2.IMREAD_UNCHANGED)
+    assert np.array_equal(found if array.ndim == 2 else found[..., ::-1], array)
+
+
+def test_pictures_are_saved_together(tmp_path: Path) -> None:
+    pixels = [textured(seed) for seed in range(9)]
+    pictures = [Picture(tmp_path / f"{number}.png", array) for number, array in enumerate(pixels)]
+    save_all([*pictures, Picture(tmp_path / "elsewhere.png")])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{number}.png" for number in range(9)]
+    assert all(np.array_equal(decoded(p.path), array) for p, array in zip(pictures, pixels, strict=True))
+    with pytest.raises(OSError, match=r"0\.png"):
+        save_all([Picture(tmp_path / "0.png" / "a.png", pixels[0]), *pictures])

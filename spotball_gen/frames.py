@@ -38,10 +38,11 @@ class Frame:
         number: its place in the order of decoding, from 0.
         ms: its time stamp in milliseconds.
         shot: number of its shot, from 0.
-        image: RGB, of the run's size; None where it could not be had.
+        image: RGB, of the run's size; None where it could not be had, or is in its file already.
         size: width and height of the frame as decoded.
         window: what of that is in the image: (x1, y1, x2, y2) in its pixels.
-        error: why there is no image.
+        error: why there is no image; empty where there is one.
+        digest: its perceptual hash, where the image is in its file already.
     """
 
     number: int
@@ -51,6 +52,7 @@ class Frame:
     size: tuple[int, int] = (0, 0)
     window: tuple[int, int, int, int] = (0, 0, 0, 0)
     error: str = ""
+    digest: bytes | None = None
 
 
 class FrameReader(Protocol):

@@ -298,6 +298,13 @@ class Ledger:
         """Items of a state, in the order of their ids; their pictures are read when looked at."""
         return (self.item(name) for name in self.ids(state, stage))
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether there are videos to be read, or items on their way."""
+        query = "SELECT EXISTS (SELECT * FROM videos WHERE state = 'waiting')"
+        going = " OR EXISTS (SELECT * FROM items WHERE state IN ('going', 'held'))"
+        return bool(self._rows(query + going)[0][0])
+
     def forget_failures(self) -> int:
         """Let items that failed try their stage once more; returns how many there are.
 

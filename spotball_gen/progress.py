@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from spotball_gen.ledger import FRAMES
 
 if TYPE_CHECKING:
-    from spotball_gen.engines.local import Tally
+    from spotball_gen.engines.tally import Tally
 
 _FIRST_LINE, _EVERY = 5.0, 30.0
 """Seconds to the first line, and between lines, where there is no terminal."""
@@ -22,7 +22,7 @@ def line(tally: Tally, stages: Sequence[str]) -> str:
 
     Examples:
         >>> from collections import Counter
-        >>> from spotball_gen.engines.local import Tally
+        >>> from spotball_gen.engines.tally import Tally
         >>> tally = Tally(3, 1, Counter(frames=40, filter=38), Counter(frames=39, filter=30), failed=1)
         >>> line(tally, ["filter", "detect"])
         '1 of 3 videos, 39 of 40 frames, filter 30 of 38, detect 0 of 0, 1 failed'

@@ -12,10 +12,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FrameType
 
+from spotball_core.engines import EngineName, check_engine
+from spotball_core.engines.ray_cluster import require
 from spotball_core.io.sqlite_file import StoreError
 from spotball_gen.config import Plan, read_config
 from spotball_gen.demo.config import write_demo_config
 from spotball_gen.engines.local import LocalEngine
+from spotball_gen.engines.ray_data import RayEngine
 from spotball_gen.ledger import Ledger
 from spotball_gen.output import Written, write_dataset
 from spotball_gen.progress import watch
@@ -49,6 +52,9 @@ def generate(
     tell: Callable[[str], None] = lambda line: None,
     progress: Callable[[Sequence[Found], str], Iterable[Found]] = lambda found, what: found,
     quiet: bool = True,
+    engine: EngineName = "local",
+    ray_address: str | None = None,
+    debug: bool = False,
 ) -> Ended:
     """Make a dataset, or go on with one that was begun.
 
@@ -61,13 +67,22 @@ def generate(
         tell: says what the user should know.
         progress: wraps videos while they are read.
         quiet: whether nothing is shown while items are made.
+        engine: `local` runs the stages in this process, `ray` on Ray Data. What they make is the same.
+        ray_address: of a Ray cluster that is there already; without it one is started here, and ended.
+        debug: lets Ray say what it does.
 
     Raises:
         InputError: for a configuration or videos that cannot be used.
         OptionError: if the folder holds something else or was begun under another configuration, or another process
-            has it.
+            has it; or for an address without Ray.
+        MissingExtraError: without Ray.
         KeyboardInterrupt: when interrupted.
     """
+    check_engine(engine, ray_address)
+    if engine == "ray":
+        require("making items on Ray")
+        # Workers have folders of their own.
+        out = out.absolute()
     plan = read_config(config) if config else None
     with _terminated_as_interrupted(), Ledger(out) as ledger:
         if plan is None:
@@ -76,11 +91,14 @@ def generate(
         ledger.claim(plan.identity())
         settle_videos(plan, ledger, tell, progress)
         packages = _packages(plan)
-        ledger.start_session("local", packages)
+        ledger.start_session(engine, packages)
         if retry_failed:
             tell(f"{ledger.forget_failures():,} items try again what failed")
         try:
-            _run(plan, ledger, quiet=quiet)
+            if ledger.unfinished:
+                on_ray = partial(RayEngine, address=ray_address, debug=debug)
+                made = (on_ray if engine == "ray" else LocalEngine)(plan, ledger)
+                made.run(partial(watch, stages=[choice.stage for choice in plan.stages], quiet=quiet))
             written = write_dataset(ledger, plan, packages)
         except KeyboardInterrupt:
             ledger.end_session(INTERRUPTED)
@@ -91,13 +109,6 @@ def generate(
             raise
         ledger.end_session("finished")
         return Ended(written, ledger.failures())
-
-
-def _run(plan: Plan, ledger: Ledger, *, quiet: bool) -> None:
-    engine = LocalEngine(plan, ledger)
-    if engine.left:
-        stages = [choice.stage for choice in plan.stages]
-        engine.run(partial(watch, stages=stages, quiet=quiet))
 
 
 def _packages(plan: Plan) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
 
 from spotball_core.errors import OptionError
 
@@ -42,14 +42,23 @@ def engine_named(
         OptionError: for an address without Ray.
         MissingExtraError: without Ray.
     """
+    check_engine(name, ray_address)
     if name == "ray":
         from spotball_core.engines.ray_data import RayEngine
 
         return RayEngine(ray_address, watch=watch, debug=debug)
-    if name != "local":
-        raise OptionError(f"the engine is {name!r}, expected local or ray")
-    if ray_address is not None:
-        raise OptionError("an address of a Ray cluster is given, but the engine is local")
     from spotball_core.io.responses import read_counts
 
     return read_counts
+
+
+def check_engine(name: str, ray_address: str | None) -> None:
+    """See that there is such an engine, and that it is reached as it can be.
+
+    Raises:
+        OptionError: if not.
+    """
+    if name not in get_args(EngineName):
+        raise OptionError(f"the engine is {name!r}, expected local or ray")
+    if ray_address is not None and name != "ray":
+        raise OptionError("an address of a Ray cluster is given, but the engine is local")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spotball_core.cli.console import progress, teller
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Debug, Quiet, RayAddress
+from spotball_core.engines import EngineName
 from spotball_core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ def run(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Let items that failed before try that stage again.")
     ] = False,
+    engine: Annotated[
+        EngineName, typer.Option("--engine", help="What runs the stages: this process, or Ray Data.")
+    ] = "local",
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -40,6 +45,8 @@ def run(
     Example: `spotball gen run --demo --out dataset`
 
     Example: `spotball gen run handball.toml --out handball`
+
+    Example: `spotball gen run handball.toml --out /shared/handball --engine ray --ray-address 10.0.0.1:6379`
     """
     from spotball_gen.run import generate
 
@@ -53,7 +60,17 @@ def run(
         return progress(found, what, total=len(found), quiet=quiet)
 
     try:
-        ended = generate(config, out, retry_failed=retry_failed, tell=tell, progress=reading, quiet=quiet)
+        ended = generate(
+            config,
+            out,
+            retry_failed=retry_failed,
+            tell=tell,
+            progress=reading,
+            quiet=quiet,
+            engine=engine,
+            ray_address=ray_address,
+            debug=debug,
+        )
     except KeyboardInterrupt:
         tell("Interrupted. What was done is kept; the same command goes on from there.")
         raise typer.Exit(130) from None

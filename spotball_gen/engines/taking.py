@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from spotball_gen.config import Choice
 from spotball_gen.engines.work import settings_digest
 from spotball_gen.frames import Frame, Mark, Seen, digest
 from spotball_gen.items import Item, Source
 from spotball_gen.ledger import FRAMES, Ledger, Taken
-from spotball_gen.pictures import Picture
+from spotball_gen.pictures import Picture, save_all
 from spotball_gen.stage import Failure, Reject
 
 DUPLICATE = "near duplicate"
@@ -18,6 +19,11 @@ DUPLICATE = "near duplicate"
 def item_id(source: Source, ms: int) -> str:
     """The id of the item at a time stamp in milliseconds; ids of a video sort as its time stamps do."""
     return f"{source.video}-{ms:09d}"
+
+
+def frame_path(work: Path, source: Source, ms: int) -> Path:
+    """The file of the picture of the frame at a time stamp in milliseconds."""
+    return work / FRAMES / source.video / f"{item_id(source, ms)}.png"
 
 
 class Taker:
@@ -35,26 +41,29 @@ class Taker:
         return last and Mark(*last)
 
     def take(self, source: Source, frames: Iterable[Frame]) -> tuple[Item, ...]:
-        """Write and note some frames; those that are items, to go on."""
+        """Note some frames, their pictures being on the disk by then; those that are items, to go on."""
         taken: list[Taken] = []
         failures: list[Failure] = []
         for frame in frames:
-            if frame.image is None:
+            if frame.error:
                 failures.append(Failure(item_id(source, frame.ms), FRAMES, frame.error))
             else:
                 taken.append(self._judged(source, frame))
+        # Of a near duplicate no picture is kept.
+        save_all([one.item.frame for one in taken if not one.reject])
+        drop_pictures(one.item for one in taken if one.reject)
         self._ledger.take(source.video, taken, failures)
         return tuple(one.item for one in taken if not one.reject)
 
     def _judged(self, source: Source, frame: Frame) -> Taken:
-        assert frame.image is not None
-        name, found = item_id(source, frame.ms), digest(frame.image)
-        path = self._ledger.work / FRAMES / source.video / f"{name}.png"
+        name, found = item_id(source, frame.ms), frame.digest
+        if found is None:
+            assert frame.image is not None
+            found = digest(frame.image)
         near = self._seen.near(found) if self._seen else None
         if self._seen and near is None:
             self._seen.add(name, found)
-        # Of a near duplicate no picture is kept.
-        picture = Picture(path) if near else Picture.write(path, frame.image)
+        picture = Picture(frame_path(self._ledger.work, source, frame.ms), frame.image)
         item = Item(name, source, frame.ms / 1000, frame.shot, picture)
         place = {"number": frame.number, "size": list(frame.size), "window": list(frame.window)}
         item = item.noted(FRAMES, **self._notes, **place)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from spotball_core.errors import SpotballError
-from spotball_gen.config import Choice
+from spotball_gen.config import Choice, Plan
 from spotball_gen.items import Item
 from spotball_gen.stage import Failure, Outcome, Stage, said, spares_no_other
+
+T = TypeVar("T")
 
 STORM = 25
 """So many failures of a stage in a row are no longer a matter of items."""
@@ -78,3 +81,28 @@ class Storm:
                 f"{self._choice.stage} {self._choice.kind!r} failed on {self._row} items in a row; the last: "
                 f"{outcome.failures[-1].error}\nMend it, and run again with --retry-failed."
             )
+
+
+def wants_gpu(stage: Stage, plan: Plan, number: int) -> bool:
+    """Whether a stage would work on a GPU where there is one, which need not be here.
+
+    Args:
+        stage: as it was made here.
+        number: which of the plan's stages it is.
+    """
+    # What lets the detector look again works where that does.
+    again = getattr(plan.stages[number].settings, "detect_again", False)
+    with_it = [choice for choice in plan.stages if again and choice.stage == "detect"]
+    devices = [getattr(choice.settings, "device", "cpu") for choice in (plan.stages[number], *with_it)]
+    return stage.device == "gpu" or any(device != "cpu" for device in devices)
+
+
+def parts(them: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """So many at a time, in order.
+
+    Examples:
+        >>> list(parts("abcde", 2))
+        ['ab', 'cd', 'e']
+    """
+    for start in range(0, len(them), size):
+        yield them[start : start + size]

@@ -30,7 +30,8 @@ def busy_workers(mark: str) -> list[int]:
 
 
 def tasks() -> list[int]:
-    return [process for process, line in processes("ray::").items() if line.startswith(b"ray::Map(")]
+    names = (b"ray::Map(", b"ray::MapBatches(")
+    return [process for process, line in processes("ray::").items() if line.startswith(names)]
 
 
 def parent(process: int) -> int | None:

@@ -1,0 +1,90 @@
+"""Ray: a cluster that is there, or one of this machine's cores that is started and ended."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from spotball_core.errors import MissingExtraError, OptionError, SpotballError
+
+
+def require(what: str) -> None:
+    """See that Ray Data is installed.
+
+    Args:
+        what: what needs it, as the error calls it.
+
+    Raises:
+        MissingExtraError: if it is not.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray.data  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(what, "ray") from error
+
+
+@contextmanager
+def connected(address: str | None, *, debug: bool = False) -> Iterator[None]:
+    """Ray, connected to the cluster at an address, or to one that is started here and ended.
+
+    Raises:
+        OptionError: where no cluster answers at the address.
+    """
+    import ray
+    from ray.data import DataContext
+
+    ours = not ray.is_initialized()
+    if ours:
+        _check_answers(address)
+        level = logging.INFO if debug else logging.ERROR
+        with _own_sigterm():
+            ray.init(
+                address or "local",
+                include_dashboard=None if address else False,
+                log_to_driver=debug,
+                logging_level=level,
+            )
+    DataContext.get_current().enable_progress_bars = False
+    logging.getLogger("ray.data").setLevel(logging.DEBUG if debug else logging.ERROR)
+    try:
+        yield
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+@contextmanager
+def faults_told(what: str) -> Iterator[None]:
+    """Faults of Ray as SpotballError: that it could not do something."""
+    from ray.exceptions import RayError
+
+    try:
+        yield
+    except RayError as error:
+        raise SpotballError(f"Ray could not {what}: {str(error).strip().splitlines()[-1]}") from error
+
+
+@contextmanager
+def _own_sigterm() -> Iterator[None]:
+    """Requests to terminate do afterwards what they did before: Ray has them end the process where it stands."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)
+
+
+def _check_answers(address: str | None) -> None:
+    """Raise OptionError for a host and port where nothing listens: Ray would try for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if not host or "/" in host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise OptionError(f"no Ray cluster answers at {address}: {error}") from error

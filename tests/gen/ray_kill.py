@@ -1,0 +1,36 @@
+"""Generation on a Ray cluster, with a worker killed that is at work on items once the first have come back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import spotball_gen.run
+from spotball_gen.engines.ray_data import RayEngine
+from tests.engines.workers import first_at_work
+
+
+class Killing(RayEngine):
+    """Kills a worker, once."""
+
+    killed = 0
+
+    def _note(self, *told: object) -> None:
+        super()._note(*told)  # type: ignore[arg-type]
+        if not Killing.killed:
+            assert self._address
+            Killing.killed = first_at_work(self._address)
+            os.kill(Killing.killed, signal.SIGKILL)
+            print(f"killed {Killing.killed} with {self.tally.seen['filter']} seen by the filter", flush=True)
+
+
+def main(address: str, config: str, out: str) -> None:
+    """Generate on the cluster at the address."""
+    spotball_gen.run.RayEngine = Killing  # type: ignore[misc]
+    spotball_gen.run.generate(Path(config), Path(out), engine="ray", ray_address=address)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

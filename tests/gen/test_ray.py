@@ -1,0 +1,169 @@
+"""Generation on Ray: a local cluster of two nodes with a worker each, of real processes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spotball_core.errors import MissingExtraError, OptionError
+from spotball_gen.demo.match import Shot
+from spotball_gen.demo.video import write_match
+from spotball_gen.run import generate
+from tests.conftest import ROOT
+from tests.engines.workers import processes
+from tests.gen.runs import command, environment, files, query, write_config, write_videos
+
+pytestmark = pytest.mark.usefixtures("plugins")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of a cluster whose second node says that it has a GPU, so that what wants one is an actor there."""
+    pytest.importorskip("ray.data", reason='needs the "ray" extra')
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster.add_node(num_cpus=1, num_gpus=1)
+    yield cluster.address
+    cluster.shutdown()
+
+
+def ledger_of(out: Path) -> list[Any]:
+    """What is in the ledger but for when it came there."""
+    rows = query(out, "SELECT item, stage, outcome, reason, detail, scores FROM results ORDER BY 1, 2")
+    rows += query(out, "SELECT * FROM items ORDER BY item")
+    return rows + query(out, "SELECT video, state, detail, frames FROM videos ORDER BY position")
+
+
+def on_ray(config: Path, out: Path, plugins: Path, address: str, *options: str) -> subprocess.CompletedProcess[str]:
+    line = command(config, out, "--engine", "ray", "--ray-address", address, *options)
+    return subprocess.run(line, capture_output=True, text=True, check=False, env=environment(plugins))
+
+
+class TestWithoutRay:
+    def test_what_to_install(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "ray", None)
+        monkeypatch.setitem(sys.modules, "ray.data", None)
+        with pytest.raises(MissingExtraError, match=r'on Ray needs .* pip install "spotball-core\[ray\]"'):
+            generate(None, tmp_path / "out", engine="ray")
+        assert not (tmp_path / "out").exists()
+
+    def test_an_address_needs_the_engine(self, tmp_path: Path) -> None:
+        with pytest.raises(OptionError, match="an address of a Ray cluster is given, but the engine is local"):
+            generate(None, tmp_path / "out", ray_address="127.0.0.1:6379")
+        assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+class TestOnACluster:
+    def test_the_same_dataset_and_ledger(self, tmp_path: Path, plugins: Path, address: str) -> None:
+        # Rejects, failures, a broken video, near duplicates across videos, a stage that sees all: one of each.
+        write_videos(tmp_path / "videos", {"b": 12, "c": 9})
+        for name, shots in {"a": (Shot("play", 3, 1),), "d": (Shot("play", 9, 2), Shot("play", 3, 1))}.items():
+            path = tmp_path / f"videos/{name}.avi"
+            write_match(path, "synthetic-soccer", shots, width=320, height=180, rate=5)
+        (tmp_path / "videos/e.avi").write_bytes(b"no video")
+        config = write_config(
+            tmp_path / "config.toml",
+            frames={"duplicate_bits": 8},
+            filter={"kind": "best"},
+            detect={"reject_every": 5},
+            label={"fail_at": (2,), "break_batch": True},
+        )
+        for name, more in (("local", ()), ("ray", ("--engine", "ray", "--ray-address", address))):
+            line = command(config, tmp_path / name, *more)
+            done = subprocess.run(line, capture_output=True, text=True, check=False, env=environment(plugins))
+            assert done.returncode == 1, done.stderr
+            assert "failed: e-" in done.stderr
+        assert files(tmp_path / "ray") == files(tmp_path / "local")
+        assert ledger_of(tmp_path / "ray") == ledger_of(tmp_path / "local")
+        reasons = {row[3] for row in ledger_of(tmp_path / "ray") if row[2] == "rejected"}
+        assert reasons == {"near duplicate", "not of the better half", "that second"}
+        pictures = [sorted(p.name for p in (tmp_path / name / ".work").rglob("*.png")) for name in ("ray", "local")]
+        assert pictures[0] == pictures[1]
+        assert query(tmp_path / "ray", "SELECT engine, outcome FROM sessions") == [("ray", "finished")]
+        again = on_ray(config, tmp_path / "ray", plugins, address)
+        assert "all there before" in again.stderr
+
+    def test_a_killed_worker_changes_nothing(self, tmp_path: Path, plugins: Path, address: str) -> None:
+        write_videos(tmp_path / "videos", {"a": 40, "b": 30, "c": 30})
+        config = write_config(tmp_path / "config.toml", filter={"seconds": 0.05}, label={"reject_every": 7})
+        killer = [sys.executable, "-m", "tests.gen.ray_kill", address, config, tmp_path / "ray"]
+        done = subprocess.run(
+            [*map(str, killer)], cwd=ROOT, capture_output=True, text=True, check=False, env=environment(plugins)
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("killed "), done.stdout + done.stderr
+        assert generate(config, tmp_path / "local").written.chosen > 50
+        assert files(tmp_path / "ray") == files(tmp_path / "local")
+        assert ledger_of(tmp_path / "ray") == ledger_of(tmp_path / "local")
+
+    def test_begun_by_one_engine_and_ended_by_the_other(self, tmp_path: Path, plugins: Path, address: str) -> None:
+        write_videos(tmp_path / "videos", {"a": 30, "b": 20})
+        config = write_config(tmp_path / "config.toml", filter={"seconds": 0.02})
+        generate(config, tmp_path / "whole")
+        out = tmp_path / "out"
+        with subprocess.Popen(command(config, out), env=environment(plugins), stderr=subprocess.PIPE) as child:
+            while child.poll() is None and not _some(out, 15):
+                time.sleep(0.002)
+            child.kill()
+        assert _some(out, 15)
+        assert on_ray(config, out, plugins, address).returncode == 0
+        assert files(out) == files(tmp_path / "whole")
+
+    @pytest.mark.parametrize(("broken", "said"), [("spotball", "no weights there"), ("cuda is gone", "items in a row")])
+    def test_a_stage_that_is_broken_ends_the_run(
+        self, tmp_path: Path, plugins: Path, address: str, broken: str, said: str
+    ) -> None:
+        write_videos(tmp_path / "videos", {"a": 30})
+        config = write_config(tmp_path / "config.toml", detect={"break_run": broken})
+        done = on_ray(config, tmp_path / "out", plugins, address)
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+        write_config(config, detect={"break_run": ""})
+
+
+def _some(out: Path, count: int) -> bool:
+    try:
+        return len(query(out, "SELECT 1 FROM results WHERE stage = 'filter'")) >= count
+    except Exception:
+        return False  # It is only just being made.
+
+
+@pytest.mark.slow
+class TestOnAClusterOfItsOwn:
+    def test_an_interrupt_leaves_what_was_done_usable(self, tmp_path: Path, plugins: Path) -> None:
+        pytest.importorskip("ray.data", reason='needs the "ray" extra')
+        # Where the cluster keeps its files: by them its processes are known. Paths of sockets must be short.
+        home = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
+        write_videos(tmp_path / "videos", {"a": 60, "b": 40})
+        config, out = write_config(tmp_path / "config.toml", filter={"seconds": 0.1}), tmp_path / "out"
+        line = command(config, out, "--engine", "ray")
+        there = {**environment(plugins), "RAY_TMPDIR": str(home)}
+        with subprocess.Popen(line, env=there, stderr=subprocess.PIPE, text=True) as child:
+            while child.poll() is None and not _some(out, 1):
+                time.sleep(0.05)
+            child.send_signal(signal.SIGTERM)
+            said = child.communicate(timeout=120)[1]
+        assert child.returncode == 130, said
+        assert said.splitlines()[-1] == "Interrupted. What was done is kept; the same command goes on from there."
+        assert not processes(str(home))
+        shutil.rmtree(home, ignore_errors=True)
+        kept = query(out, "SELECT item, stage, outcome, at FROM results")
+        assert 0 < sum(row[1] == "filter" for row in kept) < 100
+        generate(config, out)
+        assert set(kept) <= set(query(out, "SELECT item, stage, outcome, at FROM results"))
+        generate(config, tmp_path / "whole")
+        assert files(out) == files(tmp_path / "whole")

@@ -1,0 +1,80 @@
+"""The demo with its real stages: killed half-way it ends in the same dataset, which the other commands read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from spotball_core.io.scenes import read_scenes
+from tests.cli.process import MODULE, spotball
+from tests.gen.runs import files, query
+
+pytestmark = pytest.mark.slow
+
+
+def demo(out: Path) -> list[str]:
+    return [*MODULE, "gen", "run", "--demo", "--out", str(out)]
+
+
+def said(out: Path) -> int:
+    """How often a stage has said something of an item."""
+    try:
+        return int(query(out, "SELECT count(*) FROM results")[0][0])
+    except sqlite3.OperationalError:
+        return 0  # There is no ledger yet, or it is only just being made.
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("demo") / "whole"
+    done = subprocess.run(demo(out), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Everything in this dataset is synthetic" in done.stderr
+    return out
+
+
+def test_killed_half_way_it_ends_as_one_that_was_not(whole: Path, tmp_path: Path) -> None:
+    out, all_of_it = tmp_path / "out", said(whole)
+    for share in (0.3, 0.6):
+        with subprocess.Popen(demo(out), stderr=subprocess.PIPE, text=True) as child:
+            while child.poll() is None and said(out) < share * all_of_it:
+                time.sleep(0.005)
+            child.kill()
+            child.communicate()
+        assert share * all_of_it <= said(out) < all_of_it
+        assert not (out / "scenes.jsonl").exists()
+    done = subprocess.run(demo(out), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert files(out) == files(whole)
+    (outcomes,) = zip(*query(out, "SELECT outcome FROM sessions ORDER BY session"), strict=True)
+    assert outcomes == (None, None, "finished")
+
+
+def test_three_sports_with_what_a_card_promises(whole: Path) -> None:
+    card = json.loads((whole / "card.json").read_text(encoding="utf-8"))
+    scenes = read_scenes(whole / "scenes.jsonl")
+    assert {sport: sum(s.sport == sport for s in scenes) for sport in card["items"]} == card["items"]
+    assert len(card["items"]) == 3
+    assert card["artifacts"]["scored"] == len(scenes)
+    assert card["artifacts"]["outside_the_mask"] == {"compared": len(scenes), "changed": 0}
+
+
+def test_it_is_run_and_scored(whole: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    options = ("--provider", "baseline", "--model", "center", "--prompt", "base", "--out", run, "--quiet")
+    asked = spotball("run", whole, *options)
+    assert asked.returncode == 0, asked.stderr
+    scored = spotball(
+        "score", run, "--scenes", whole / "scenes.jsonl", "--bootstrap", "0", "--format", "csv", "--quiet"
+    )
+    assert scored.returncode == 0, scored.stderr
+    rows = list(csv.DictReader(io.StringIO(scored.stdout)))
+    scenes = read_scenes(whole / "scenes.jsonl")
+    assert {row["sport"] for row in rows} >= {scene.sport for scene in scenes}

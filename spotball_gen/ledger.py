@@ -320,6 +320,24 @@ class Ledger:
             connection.executemany("UPDATE items SET state = 'going', stage = ? WHERE item = ?", rows)
         return len(failed)
 
+    def go_again(self, items: Iterable[Item], stage: str) -> None:
+        """Let items that passed go to a stage again, as they are here; what it and later ones said is said anew."""
+        stages = [FRAMES, *self.identity()["stages"]]
+        at = stages.index(stage)
+        with self._writing() as connection:
+            for item in items:
+                connection.execute(
+                    "UPDATE items SET stage = ?, state = 'going', record = ? WHERE item = ? AND state = 'passed'",
+                    (stages[at - 1], json.dumps(item.record(self.work)), item.id),
+                )
+                rows = [(item.id, name) for name in stages[at:]]
+                connection.executemany("DELETE FROM results WHERE item = ? AND stage = ?", rows)
+
+    def repainted(self) -> frozenset[str]:
+        """Ids of items that were painted again because reviewers wanted it."""
+        query = "SELECT item FROM items WHERE json_extract(record, '$.notes.inpaint.repainted') > 0"
+        return frozenset(item for (item,) in self._rows(query))
+
     def digest(self) -> str:
         """Of all items that passed, as they are; the same for the same items however they came about."""
         digest = hashlib.sha256()

@@ -32,8 +32,9 @@ class MaskSettings(StageSettings):
 def ball_mask(item: Item, settings: MaskSettings) -> NDArray[np.uint8]:
     """What is painted over in an item's image.
 
-    The ball is the ellipse in its box. It is always inside, also where a player's box covers it; of the margin and the
-    shadow, what is in a player's box stays out.
+    The ball is the ellipse in its box. It is always inside, also where a player's box covers it, and so is what
+    reviewers marked (the note `regions` of `inpaint`); of the margin around both and of the shadow, what is in a
+    player's box stays out.
 
     Returns:
         Shape (height, width), 255 inside and 0 outside.
@@ -49,10 +50,15 @@ def ball_mask(item: Item, settings: MaskSettings) -> NDArray[np.uint8]:
     if settings.shadow:
         shadow = shadow_of(item.image, ball, item.players, reach=settings.shadow)
         around |= _dilated(shadow, margin)
+    marked = np.zeros(shape, dtype=np.bool_)
+    for region in item.notes.get("inpaint", {}).get("regions", ()):
+        marked[_pixels(Box(*region), shape)] = True
+    if marked.any():
+        around |= _dilated(marked, margin)
     if settings.protect:
         for player in item.players:
             around[_pixels(player, shape)] = False
-    return np.where(around | ellipse(ball, shape, _RIM), np.uint8(255), np.uint8(0))
+    return np.where(around | ellipse(ball, shape, _RIM) | marked, np.uint8(255), np.uint8(0))
 
 
 def composite(image: Image, painted: Image, mask: NDArray[np.uint8]) -> Image:

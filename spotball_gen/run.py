@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from spotball_core.engines import EngineName, check_engine
 from spotball_core.engines.ray_cluster import require
@@ -19,9 +21,13 @@ from spotball_gen.config import Plan, read_config
 from spotball_gen.demo.config import write_demo_config
 from spotball_gen.engines.local import LocalEngine
 from spotball_gen.engines.ray_data import RayEngine
+from spotball_gen.finish import CARD
 from spotball_gen.ledger import Ledger
 from spotball_gen.output import Written, write_dataset
 from spotball_gen.progress import watch
+from spotball_gen.review.apply import apply_review
+from spotball_gen.review.repaint import put_back, send_back
+from spotball_gen.review.store import Key
 from spotball_gen.sources import Found, settle_videos
 from spotball_gen.stage import Failure, said
 
@@ -49,6 +55,7 @@ def generate(
     out: Path,
     *,
     retry_failed: bool = False,
+    repaint: bool = False,
     tell: Callable[[str], None] = lambda line: None,
     progress: Callable[[Sequence[Found], str], Iterable[Found]] = lambda found, what: found,
     quiet: bool = True,
@@ -64,6 +71,7 @@ def generate(
         config: the configuration; None for the demo's, with a synthetic match.
         out: the dataset's folder.
         retry_failed: whether items that failed before try their stage again.
+        repaint: whether what reviewers marked is painted over, too; these images are then put back to review.
         tell: says what the user should know.
         progress: wraps videos while they are read.
         quiet: whether nothing is shown while items are made.
@@ -94,12 +102,19 @@ def generate(
         ledger.start_session(engine, packages)
         if retry_failed:
             tell(f"{ledger.forget_failures():,} items try again what failed")
+        wanted: tuple[Key, ...] = ()
+        if repaint:
+            wanted, sent = send_back(ledger)
+            tell(f"{sent:,} images are painted again")
+        review = _review(out)
         try:
             if ledger.unfinished:
                 on_ray = partial(RayEngine, address=ray_address, debug=debug)
                 made = (on_ray if engine == "ray" else LocalEngine)(plan, ledger)
                 made.run(partial(watch, stages=[choice.stage for choice in plan.stages], quiet=quiet))
             written = write_dataset(ledger, plan, packages)
+            if wanted:
+                put_back(ledger, wanted)
         except KeyboardInterrupt:
             ledger.end_session(INTERRUPTED)
             raise
@@ -108,7 +123,17 @@ def generate(
                 ledger.end_session(said(error))
             raise
         ledger.end_session("finished")
-        return Ended(written, ledger.failures())
+        ended = Ended(written, ledger.failures())
+    if written.fresh and review is not None:
+        apply_review(out, only_accepted=bool(review.get("only_accepted")))
+        tell("The review took effect again: what it left out is left out.")
+    return ended
+
+
+def _review(dataset: Path) -> dict[str, Any] | None:
+    """What the dataset's card says of the review that took effect in it, if one did."""
+    card = dataset / CARD
+    return json.loads(card.read_text(encoding="utf-8")).get("review") if card.is_file() else None
 
 
 def _packages(plan: Plan) -> dict[str, str]:

@@ -92,7 +92,7 @@ class Context:
     detector: tuple[Any, StageSettings] | None = None
 
     def keep(self, item: Item, what: str, pixels: NDArray[np.uint8]) -> Picture:
-        """Write a picture of an item into the work folder: `masks/VIDEO/ID.png`.
+        """Write a picture of an item into the work folder: `masks/VIDEO/ID.png`, painted again `masks/VIDEO/ID-1.png`.
 
         Args:
             what: the folder: `painted`, `masks`, ...
@@ -101,7 +101,10 @@ class Context:
         Raises:
             OSError: if it cannot be written.
         """
-        return Picture.write(self.work / what / item.source.video / f"{item.id}.png", pixels)
+        # What was there before stays until the ledger knows the new one.
+        times = item.notes.get("inpaint", {}).get("repainted", 0)
+        name = f"{item.id}-{times}" if times else item.id
+        return Picture.write(self.work / what / item.source.video / f"{name}.png", pixels)
 
 
 class Stage(Protocol):

@@ -29,6 +29,10 @@ def run(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Let items that failed before try that stage again.")
     ] = False,
+    repaint: Annotated[
+        bool,
+        typer.Option("--repaint", help="Paint over what reviewers marked, too, and put these images back to review."),
+    ] = False,
     engine: Annotated[
         EngineName, typer.Option("--engine", help="What runs the stages: this process, or Ray Data.")
     ] = "local",
@@ -64,6 +68,7 @@ def run(
             config,
             out,
             retry_failed=retry_failed,
+            repaint=repaint,
             tell=tell,
             progress=reading,
             quiet=quiet,

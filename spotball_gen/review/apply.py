@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -62,7 +62,12 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
         ledger = stack.enter_context(Ledger(dataset)) if (dataset / WORK / LEDGER).exists() else None
         store = stack.enter_context(ReviewStore(dataset))
         original, decisions = original_file(dataset, store), store.decisions()
-        scenes, applied = with_decisions(read_scenes(original), list(decisions.values()), only_accepted=only_accepted)
+        scenes, applied = with_decisions(
+            read_scenes(original),
+            list(decisions.values()),
+            only_accepted=only_accepted,
+            repainted=ledger.repainted() if ledger else frozenset(),
+        )
         if not scenes:
             raise InputError([Problem(str(original), None, "scenes", "none that the review left", "at least one")])
         if original.name != ORIGINAL:
@@ -72,7 +77,8 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
         write_scenes(scenes, new / SCENES)
         names = []
         if ledger and (dataset / CARD).is_file():
-            names = _finish(new, scenes, ledger, {"reviewers": len(decisions), **asdict(applied)})
+            review = {"reviewers": len(decisions), "only_accepted": only_accepted, **asdict(applied)}
+            names = _finish(new, scenes, ledger, review)
         # Noted first: scenes that are in place must be known to have come of a review.
         store.applied(digest(dataset / ORIGINAL), digest(new / SCENES))
         for name in (*names, SCENES):
@@ -100,12 +106,18 @@ def _put(file: str, place: str) -> None:
 
 
 def with_decisions(
-    scenes: Sequence[Scene], decisions: Sequence[Mapping[Key, Decision]], *, only_accepted: bool = False
+    scenes: Sequence[Scene],
+    decisions: Sequence[Mapping[Key, Decision]],
+    *,
+    only_accepted: bool = False,
+    repainted: Set[str] = frozenset(),
 ) -> tuple[list[Scene], Applied]:
     """The scenes that decisions leave, in their order.
 
     Args:
         decisions: of each reviewer.
+        only_accepted: leave out what nobody decided on.
+        repainted: images that were painted again, and wait for somebody to accept them.
     """
     kept: list[Scene] = []
     rejected = waiting = undecided = boxes = 0
@@ -114,7 +126,7 @@ def with_decisions(
         verdicts = {decision.verdict for decision in said}
         if "reject" in verdicts:
             rejected += 1
-        elif "repaint" in verdicts:
+        elif "repaint" in verdicts or (scene.image in repainted and "accept" not in verdicts):
             waiting += 1
         else:
             undecided += "accept" not in verdicts

@@ -102,10 +102,13 @@ def _noted(dataset: Path) -> dict[str, tuple[bool, tuple[str, ...], float | None
     """What the ledger's `check` says of each image; nothing where there is no ledger."""
     if not (dataset / WORK / LEDGER).exists():
         return {}
-    query = "SELECT item, json_extract(record, '$.notes.check'), json_extract(record, '$.scores.artifact') FROM items"
+    parts = ("$.notes.check", "$.notes.inpaint.repainted", "$.scores.artifact")
+    columns = ", ".join(f"json_extract(record, '{part}')" for part in parts)
+    query = f"SELECT item, {columns} FROM items"
     found = {}
     with closing(read_only(dataset)) as connection:
-        for item, text, artifact in connection.execute(f"{query} WHERE state = 'passed'"):
+        for item, text, again, artifact in connection.execute(f"{query} WHERE state = 'passed'"):
             check = json.loads(text) if text else {}
-            found[item] = bool(check.get("review_first")), tuple(check.get("why", ())), artifact
+            why = (*(("painted again",) if again else ()), *check.get("why", ()))
+            found[item] = bool(again or check.get("review_first")), why, artifact
     return found

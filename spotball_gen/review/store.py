@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Literal
+from uuid import uuid4
 
 from spotball_core.io.sqlite_file import Column, Table, connect, create, faults_told, now
 
@@ -150,6 +151,19 @@ class ReviewStore:
             )
             return int(cursor.lastrowid or 0)
 
+    def reopen(self, key: Key) -> None:
+        """Let an image be decided on anew: verdicts on it count no more; boxes that were unchecked stay so."""
+        with self._turn, faults_told(self.path), self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            for reviewer, of in self._decisions().items():
+                if key in of and of[key].verdict:
+                    row = (f"painted again {uuid4()}", reviewer, *key, json.dumps(of[key].unchecked), now())
+                    connection.execute(
+                        "INSERT INTO changes (change, reviewer, sport, image, unchecked, regions, at) "
+                        "VALUES (?, ?, ?, ?, ?, '[]', ?)",
+                        row,
+                    )
+
     def undo(self, reviewer: str, number: int) -> Key:
         """Let a reviewer's last change count no more; one that was undone already stays so.
 
@@ -181,12 +195,16 @@ class ReviewStore:
 
     def decisions(self) -> dict[str, dict[Key, Decision]]:
         """What counts, by reviewer and image; reviewers in the order of their names."""
+        with self._turn, faults_told(self.path):
+            return self._decisions()
+
+    def _decisions(self) -> dict[str, dict[Key, Decision]]:
         query = (
             "SELECT reviewer, sport, image, verdict, reason, unchecked, regions FROM changes "
             "WHERE undone IS NULL ORDER BY reviewer, number"
         )
         found: dict[str, dict[Key, Decision]] = {}
-        for reviewer, sport, image, verdict, reason, *boxes in self._rows(query):
+        for reviewer, sport, image, verdict, reason, *boxes in self._connection.execute(query).fetchall():
             unchecked, regions = (tuple(tuple(box) for box in json.loads(text)) for text in boxes)
             found.setdefault(reviewer, {})[sport, image] = Decision(verdict, reason, unchecked, regions)
         return found

@@ -13,6 +13,9 @@ from spotball_gen.items import Box, Item
 from spotball_gen.quality.regions import changed_outside, judge
 from spotball_gen.stage import Context, Device, Failure, Outcome, StageSettings, one_by_one
 
+SCORES = ("artifact", "artifact_distance", "changed_outside", "ball_again")
+"""What it measures."""
+
 
 class ArtifactSettings(StageSettings):
     """When an item goes to review first.

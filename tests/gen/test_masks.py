@@ -166,3 +166,21 @@ def test_the_shadow_is_in_the_mask_with_its_margin(tmp_path: Path) -> None:
     player = Box(280, 200, 312, 262, label="player")
     protected = ball_mask(replace(item, players=(player,)), MaskSettings())
     assert not protected[200:262, 280:312].any()
+
+
+def test_what_reviewers_marked_is_painted_whoever_is_there(tmp_path: Path) -> None:
+    # A ball of 24 pixels: a margin of 6 around what was marked.
+    player = Box(400, 300, 440, 330, label="player")
+    item = item_of(ground(), tmp_path, ball=Box(300, 100, 324, 124), players=(player,))
+    marked = item.noted("inpaint", regions=[[420.0, 320.0, 460.0, 340.0]])
+    before, mask = (ball_mask(one, MaskSettings(margin=0.25)) for one in (item, marked))
+    grown = (mask > 0) & (before == 0)
+    assert grown[320:340, 420:460].all()
+    assert grown[329, 466 - 1]
+    assert grown[314, 445]
+    assert not grown[:314].any()
+    assert not grown[:, 466:].any()
+    # In the margin a player is still left alone.
+    assert not grown[300:320, 400:440].any()
+    assert not grown[300:330, 400:420].any()
+    assert (before <= mask).all()

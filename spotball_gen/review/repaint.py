@@ -1,0 +1,83 @@
+"""Painting again what reviewers marked: items go back to the stage that paints, with regions to paint over, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from spotball_core.errors import OptionError
+from spotball_gen.items import Item
+from spotball_gen.ledger import Ledger
+from spotball_gen.review.store import REVIEW, Corners, Decision, Key, ReviewStore
+from spotball_gen.stages.check_artifacts import SCORES
+
+_ANEW = ("check", "label")
+"""Stages that speak of what is painted anew."""
+
+
+def marked(decisions: Mapping[str, Mapping[Key, Decision]]) -> dict[Key, tuple[Corners, ...]]:
+    """The regions to paint over, of each image that somebody wants repainted and nobody rejects.
+
+    Args:
+        decisions: by reviewer and image.
+
+    Returns:
+        By (sport, image), all reviewers' regions.
+
+    Examples:
+        >>> anna = {("soccer", "1"): Decision("repaint", regions=((0, 0, 9, 9),)), ("soccer", "2"): Decision("accept")}
+        >>> marked({"anna": anna})
+        {('soccer', '1'): ((0, 0, 9, 9),)}
+    """
+    found: dict[Key, tuple[Corners, ...]] = {}
+    rejected: set[Key] = set()
+    for of in decisions.values():
+        rejected.update(key for key, decision in of.items() if decision.verdict == "reject")
+        for key, decision in of.items():
+            if decision.verdict == "repaint":
+                found[key] = (*found.get(key, ()), *decision.regions)
+    return {key: regions for key, regions in sorted(found.items()) if key not in rejected}
+
+
+def send_back(ledger: Ledger) -> tuple[tuple[Key, ...], int]:
+    """Send the items that reviewers want repainted to the stage that paints.
+
+    Returns:
+        Which are wanted; and how many were sent, others having been before.
+
+    Raises:
+        OptionError: if nobody has reviewed the dataset.
+    """
+    if not (ledger.dataset / REVIEW).is_file():
+        raise OptionError(f"{ledger.dataset} has not been reviewed; spotball gen review {ledger.dataset} does")
+    with ReviewStore(ledger.dataset) as store:
+        wanted = marked(store.decisions())
+    passed = set(ledger.ids("passed"))
+    items = [(ledger.item(image), regions) for (_, image), regions in wanted.items() if image in passed]
+    sent = [(item, again) for item, regions in items if (again := _again(item, regions))]
+    ledger.go_again((again for _, again in sent), "inpaint")
+    for before, _ in sent:
+        for picture in (before.mask, before.painted):
+            if picture:
+                picture.path.unlink(missing_ok=True)
+    return tuple(wanted), len(sent)
+
+
+def _again(item: Item, regions: Iterable[Corners]) -> Item | None:
+    """The item as it was before it was painted, with more regions; None where these are known."""
+    note = item.notes["inpaint"]
+    known = note.get("regions", [])
+    new = [list(region) for region in regions if list(region) not in known]
+    if not new:
+        return None
+    notes = {stage: of for stage, of in item.notes.items() if stage not in _ANEW}
+    scores = {name: score for name, score in item.scores.items() if name not in SCORES}
+    bare = replace(item, notes=notes, scores=scores, mask=None, painted=None, cells=())
+    return bare.noted("inpaint", regions=[*known, *new], repainted=note.get("repainted", 0) + 1)
+
+
+def put_back(ledger: Ledger, painted: Iterable[Key]) -> None:
+    """Put images that were painted again back to review."""
+    with ReviewStore(ledger.dataset) as store:
+        for key in painted:
+            store.reopen(key)

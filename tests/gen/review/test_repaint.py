@@ -1,0 +1,143 @@
+"""Shadows that reviewers mark: painted again with a grown mask, and put back to review."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from spotball_core.io.scenes import read_scenes
+from spotball_core.schema.scene import Scene
+from spotball_gen.finish import CHECKSUMS
+from spotball_gen.items import Image
+from spotball_gen.ledger import Ledger
+from spotball_gen.pictures import decoded
+from spotball_gen.review.apply import apply_review
+from spotball_gen.review.material import pieces
+from spotball_gen.review.store import Corners, Decision, ReviewStore
+from spotball_gen.run import generate
+from spotball_gen.stages.inpaint_telea import Telea
+from tests.gen.review.test_apply import decide
+from tests.gen.runs import files, query, run_process, write_config, write_videos
+
+REGION = (100.0, 60.0, 118.0, 70.0)
+
+
+@pytest.fixture
+def config(tmp_path: Path, plugins: Path) -> Path:
+    write_videos(tmp_path / "videos", {"a": 5})
+    return write_config(tmp_path / "config.toml", inpaint={"kind": "telea"}, check={"kind": "artifacts"})
+
+
+@pytest.fixture
+def reviewed(config: Path, tmp_path: Path) -> Path:
+    """Anna marks a shadow in the first image and rejects the second; Ben unchecks a box of the first and accepts it."""
+    generate(config, tmp_path / "out")
+    first, second, *_ = scenes_of(tmp_path / "out")
+    with ReviewStore(tmp_path / "out") as store:
+        decide(store, "anna", first.key, Decision("repaint", regions=(REGION,)))
+        decide(store, "anna", second.key, Decision("reject", "other"))
+        decide(store, "ben", first.key, Decision("accept", None, (box_of(first),)))
+    return tmp_path / "out"
+
+
+def scenes_of(out: Path) -> tuple[Scene, ...]:
+    return tuple(sorted(read_scenes(out / "scenes.jsonl"), key=lambda scene: scene.key))
+
+
+def box_of(scene: Scene) -> Corners:
+    return (scene.players or ())[0].corners
+
+
+def image_of(out: Path, scene: Scene, part: str = "images") -> Image:
+    return decoded(out / part / scene.sport / f"{scene.image}.png")
+
+
+def test_the_region_is_painted_and_reviewed_again(reviewed: Path, config: Path) -> None:
+    out, scenes = reviewed, scenes_of(reviewed)
+    apply_review(out)
+    before, made = files(out), image_of(out, scenes[0])
+    told: list[str] = []
+    ended = generate(config, out, repaint=True, tell=told.append)
+    assert ended.written.fresh
+    assert "1 images are painted again" in told
+
+    # The image differs where it was marked and hardly beyond, and nowhere else from the frame than in the new mask.
+    now, frame = image_of(out, scenes[0]), image_of(out, scenes[0], "with_ball")
+    x1, y1, x2, y2 = map(int, REGION)
+    changed = (now != made).any(axis=2)
+    assert changed[y1:y2, x1:x2].mean() > 0.5
+    with Ledger(out) as ledger:
+        item = ledger.item(scenes[0].image)
+    assert item.mask is not None
+    assert (item.mask.array[y1:y2, x1:x2] == 255).all()
+    assert not (now != frame).any(axis=2)[item.mask.array == 0].any()
+    assert (item.notes["inpaint"]["regions"], item.notes["inpaint"]["repainted"]) == ([list(REGION)], 1)
+    assert {path.name for path in (out / ".work/masks").rglob(f"{item.id}*")} == {f"{item.id}-1.png"}
+    assert item.cells == scenes[0].ball_cells
+
+    # It waits for somebody to accept it, first of all; what the review left out is still left out.
+    assert [scene.image for scene in scenes_of(out)] == [scene.image for scene in scenes[2:]]
+    with ReviewStore(out) as store:
+        assert {name: of[scenes[0].key] for name, of in store.decisions().items()} == {
+            "anna": Decision(),
+            "ben": Decision(None, None, (box_of(scenes[0]),)),
+        }
+        first = next(piece for piece in pieces(out, store) if piece.scene.image == scenes[0].image)
+        assert (first.first, first.why[0]) == (True, "painted again")
+        decide(store, "ben", scenes[0].key, Decision("accept", None, (box_of(scenes[0]),)))
+    assert apply_review(out).kept == 4
+    found = files(out)
+    listed = dict(reversed(line.split("  ")) for line in found[CHECKSUMS].decode().splitlines())
+    assert {name: hashlib.sha256(found[name]).hexdigest() for name in listed} == listed
+    untouched = [name for name in before if name.startswith(("images/", "with_ball/")) and scenes[0].image not in name]
+    assert {name: found[name] for name in untouched} == {name: before[name] for name in untouched}
+
+
+def test_once_is_enough(reviewed: Path, config: Path) -> None:
+    generate(config, reviewed, repaint=True)
+    found, results = files(reviewed), query(reviewed, "SELECT * FROM results ORDER BY item, stage")
+    told: list[str] = []
+    assert not generate(config, reviewed, repaint=True, tell=told.append).written.fresh
+    assert "0 images are painted again" in told
+    assert files(reviewed) == found
+    assert query(reviewed, "SELECT * FROM results ORDER BY item, stage") == results
+    # What is marked then is painted with what was marked before.
+    first = scenes_of(reviewed)[0]
+    with ReviewStore(reviewed) as store:
+        decide(store, "anna", first.key, Decision("repaint", regions=((10.0, 10.0, 20.0, 20.0),)))
+    generate(config, reviewed, repaint=True)
+    with Ledger(reviewed) as ledger:
+        note = ledger.item(first.image).notes["inpaint"]
+    assert (note["regions"], note["repainted"]) == ([list(REGION), [10.0, 10.0, 20.0, 20.0]], 2)
+
+
+def test_ended_before_it_is_painted(reviewed: Path, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = files(reviewed)
+
+    def interrupted(self: Telea, item: object) -> object:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Telea, "_painted", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            generate(config, reviewed, repaint=True)
+    kept = {name: data for name, data in files(reviewed).items() if "sqlite" not in name}
+    assert kept == {name: data for name, data in before.items() if "sqlite" not in name}
+    # Without being asked again: it was on its way.
+    generate(config, reviewed)
+    image = f"images/soccer/{scenes_of(reviewed)[0].image}.png"
+    assert files(reviewed)[image] != before[image]
+    generate(config, reviewed, repaint=True)
+    with ReviewStore(reviewed) as store:
+        assert [of[scenes_of(reviewed)[0].key].verdict for of in store.decisions().values()] == [None, None]
+
+
+def test_what_has_not_been_reviewed(config: Path, tmp_path: Path, plugins: Path) -> None:
+    assert run_process(config, tmp_path / "out", plugins).returncode == 0
+    done = run_process(config, tmp_path / "out", plugins, "--repaint")
+    assert done.returncode == 2
+    assert "has not been reviewed" in done.stderr
+    assert json.loads((tmp_path / "out/card.json").read_text())["items"] == {"soccer": 5}

@@ -20,6 +20,12 @@ def analyze(
     stimuli: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The photos, where the trials do not say what is on them.")
     ] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder of the photos, some of which the report shows. Default: that of the stimuli."
+        ),
+    ] = None,
     people: Annotated[
         str | None,
         typer.Option(
@@ -69,6 +75,8 @@ def analyze(
     from spotball_core.gaze.trials import read_trials, together
 
     tell = teller(quiet)
+    if images is not None and (stimuli is None or out is None):
+        raise OptionError("--images is for the report of --out, and needs --stimuli, which say which photo is which")
     if out is not None:
         from spotball_core.gaze.page import check_report
 
@@ -103,6 +111,8 @@ def analyze(
     typer.echo(text, nl=False)
     if out is not None:
         from spotball_core.gaze.page import write_gaze_report
+        from spotball_core.gaze.photos import PhotoSource
 
-        write_gaze_report(report, out)
+        source = PhotoSource(answers, photos, images or stimuli.parent) if stimuli else None
+        write_gaze_report(report, out, photos=source)
         tell(f"wrote {out / 'report.html'}")

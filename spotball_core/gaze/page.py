@@ -8,6 +8,7 @@ from typing import Final
 
 from spotball_core.errors import OptionError
 from spotball_core.gaze.analysis import GazeReport
+from spotball_core.gaze.photos import PhotoSource
 from spotball_core.gaze.sections import all_sections
 from spotball_core.io.files import replacing_folder
 from spotball_core.report.build import FIGURES, NUMBERS, PAGE, check_installed, check_replaceable, draw_figures
@@ -30,8 +31,20 @@ def check_report(out: Path) -> None:
     check_replaceable(out.resolve(), GENERATOR)
 
 
-def write_gaze_report(report: GazeReport, out: str | Path, *, tell: Callable[[str], None] = lambda _: None) -> None:
+def write_gaze_report(
+    report: GazeReport,
+    out: str | Path,
+    *,
+    photos: PhotoSource | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> None:
     """Write report.html, report.json and figures/ into a folder; an earlier report there is replaced.
+
+    Args:
+        report: what is shown.
+        out: the folder.
+        photos: of which some are shown on the page, where their files are there; none without.
+        tell: hears what is being done.
 
     Raises:
         OptionError: if `out` holds anything but an earlier report of this kind, or cannot be written.
@@ -39,7 +52,7 @@ def write_gaze_report(report: GazeReport, out: str | Path, *, tell: Callable[[st
     """
     out = Path(out).resolve()
     check_report(out)
-    sections = all_sections(report)
+    sections = all_sections(report, photos)
     n_trials = sum(one.n_trials for one in report.respondents)
     n_photos = sum(n for by_objects in report.n_stimuli.values() for n in by_objects.values())
     who = plural(len(report.respondents), "respondent")

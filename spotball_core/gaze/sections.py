@@ -12,6 +12,7 @@ from spotball_core.gaze.battery.findings import QUESTIONS, Finding
 from spotball_core.gaze.battery.performance import PUBLISHED
 from spotball_core.gaze.battery.types import ENOUGH, SUBTESTS, TABLE
 from spotball_core.gaze.charts import Line, Point, TrendChart, TrendPanel, trend_alts
+from spotball_core.gaze.photos import PhotoSource, photo_sheet
 from spotball_core.gaze.sections_times import times
 from spotball_core.gaze.stimuli import CONDITIONS, VIEWS
 from spotball_core.gaze.tables import CHANCE_NAME, PUBLISHED_NAME, ends, mark, scaled, sizes, tables
@@ -26,11 +27,12 @@ _VIEW_LOOKS = {"front": ("model-1", "o"), "left": ("model-2", "^"), "right": ("m
 _SIZE_LOOKS = {"3": ("model-1", "o"), "4": ("people", "s")}
 
 
-def all_sections(report: GazeReport) -> tuple[Section, ...]:
+def all_sections(report: GazeReport, photos: PhotoSource | None = None) -> tuple[Section, ...]:
     """Every section, in order; those without data are left out."""
     drawn = _looks(report)
     found = (
         _types(report),
+        _photos(photos, drawn) if photos else None,
         _accuracy(report, drawn),
         _scene_effects(report),
         _conditions(report, drawn),
@@ -45,6 +47,18 @@ def all_sections(report: GazeReport) -> tuple[Section, ...]:
 def _looks(report: GazeReport) -> dict[str, Look]:
     people = report.provenance.people
     return looks((one.respondent, "human" if one.respondent == people else "model") for one in report.respondents)
+
+
+def _photos(source: PhotoSource, drawn: dict[str, Look]) -> Section | None:
+    sheet = photo_sheet(source, {name: look.color for name, look in drawn.items()})
+    if sheet is None:
+        return None
+    lead = "A photo of each condition and view, as far as they are there, with proximity going round."
+    marks = "Below each object, how often it was chosen, by area."
+    if not sheet.key:
+        marks = "The stimuli do not say where objects are (`points`), so that nothing is marked."
+    more = [f"Of {len(drawn)} respondents, the first {len(drawn) - sheet.more} are shown."] if sheet.more else []
+    return Section("photos", "Photos", (lead, marks, *more), photos=sheet)
 
 
 def _types(report: GazeReport) -> Section:
@@ -96,7 +110,7 @@ def _accuracy(report: GazeReport, drawn: dict[str, Look]) -> Section:
         rules = [Rule(1 / int(n), CHANCE_NAME)]
         if int(n) in PUBLISHED and report.provenance.people is None:
             rules.append(Rule(PUBLISHED[int(n)], "people", THEME["people"][0]))
-        panels.append(Panel(f"{n} objects", _photos(report, n), tuple(dots), tuple(rules)))
+        panels.append(Panel(f"{n} objects", _n_photos(report, n), tuple(dots), tuple(rules)))
     chart = DotChart(tuple(panels), "accuracy", lambda value: quantity(value, "share"), percent=True)
     drawn_over = " with the 95% interval over photos" if report.provenance.bootstrap else ""
     caption = f"Share of correct choices in the natural condition{drawn_over}. Unmatched choices are wrong."
@@ -123,7 +137,7 @@ def _accuracy(report: GazeReport, drawn: dict[str, Look]) -> Section:
     return Section("accuracy", "Accuracy", pictures=(picture,), tables=(table,))
 
 
-def _photos(report: GazeReport, n_objects: str) -> str:
+def _n_photos(report: GazeReport, n_objects: str) -> str:
     n = report.n_stimuli.get("natural", {}).get(n_objects, 0)
     return plural(n, "photo") if n else ""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from spotball_core.gaze.photos import PhotoSheet
     from spotball_core.report.canvas import Frame
     from spotball_core.report.gallery import Gallery
     from spotball_core.report.maps import MapRow
@@ -105,6 +106,7 @@ class Section:
         maps: heat maps, a row for each sport.
         tables: tables.
         gallery: cards of images, behind the tables.
+        photos: cards of the second task's photos, likewise.
         signature: of its numbers, where they are not of the report's scoring.
     """
 
@@ -117,4 +119,5 @@ class Section:
     maps: tuple[MapRow, ...] = ()
     tables: tuple[Table, ...] = ()
     gallery: Gallery | None = None
+    photos: PhotoSheet | None = None
     signature: str = ""

@@ -1,4 +1,4 @@
-"""Images of scenes for the page: found, given the grid that respondents saw, made small, and written into it."""
+"""Images for the page: found, given the grid that respondents saw, made small, and written into it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import base64
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spotball_core.errors import GridError
 from spotball_core.grid import Grid
 from spotball_core.overlay import gridded, layout
 from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 WIDTH = 480
 """Pixels across, at most; a card shows an image about as wide."""
@@ -20,13 +24,18 @@ QUALITY = 60
 
 
 def found(scene: Scene, folders: Sequence[Path]) -> Path | None:
-    """A scene's image file, in the first folder that has it; None if there is none.
+    """A scene's image file, in the first folder that has it; None if there is none."""
+    return file_in(folders, scene.path)
+
+
+def file_in(folders: Sequence[Path], name: str | None) -> Path | None:
+    """The file of a path in the first folder that has it; None if there is none.
 
     A path that leads out of the folder is not followed: a dataset may come from anybody, and what is in other folders
     is nothing that a report should show.
     """
-    for folder in folders if scene.path else ():
-        path = (folder / str(scene.path)).resolve()
+    for folder in folders if name else ():
+        path = (folder / str(name)).resolve()
         if path.is_relative_to(folder.resolve()) and path.is_file():
             return path
     return None
@@ -37,18 +46,33 @@ def as_data(path: Path, grid: Grid) -> str | None:
 
     Names beside the image, which grids of many cells get, are left out.
     """
-    from PIL import Image, ImageOps
-
+    whole = upright(path)
+    if whole is None:
+        return None
     try:
         plan = layout(grid)
-        with Image.open(path) as image:
-            whole = ImageOps.exif_transpose(image).convert("RGB").resize((round(grid.width), round(grid.height)))
-        drawn = gridded(whole, grid)
-    except (OSError, ValueError, Image.DecompressionBombError, GridError):
+        drawn = gridded(whole.resize((round(grid.width), round(grid.height))), grid)
+    except (ValueError, GridError):
         return None
     (left, top), (width, height) = plan.margin, plan.size
-    small = drawn.crop((left, top, width - left, height - top))
-    small.thumbnail((WIDTH, WIDTH))
+    return written(drawn.crop((left, top, width - left, height - top)))
+
+
+def upright(path: Path) -> Image | None:
+    """An image as a browser shows it, in RGB; None where it cannot be read."""
+    from PIL import Image as Images
+    from PIL import ImageOps
+
+    try:
+        with Images.open(path) as image:
+            return ImageOps.exif_transpose(image).convert("RGB")
+    except (OSError, ValueError, Images.DecompressionBombError):
+        return None
+
+
+def written(image: Image) -> str:
+    """An image as a `data:` address of a small WebP; it is made small itself."""
+    image.thumbnail((WIDTH, WIDTH))
     out = io.BytesIO()
-    small.save(out, "WEBP", quality=QUALITY)
+    image.save(out, "WEBP", quality=QUALITY)
     return "data:image/webp;base64," + base64.b64encode(out.getvalue()).decode("ascii")

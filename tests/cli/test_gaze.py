@@ -69,6 +69,7 @@ def test_options_reach_the_analysis(folder: Path, tmp_path: Path) -> None:
         (["--people", "nobody"], "there is no respondent nobody"),
         (["--stimuli", "none.csv"], "none.csv: file: found nothing there"),
         (["--hinted", "77"], "none of the prompts 77"),
+        (["--images", "photos"], "--images is for the report of --out, and needs --stimuli"),
     ],
 )
 def test_what_cannot_be_is_one_message_and_status_2(folder: Path, options: list[str], said: str) -> None:

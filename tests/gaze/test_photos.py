@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import base64
+import io
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from spotball_core.gaze.analysis import GazeOptions, analyze
+from spotball_core.gaze.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.page import write_gaze_report
+from spotball_core.gaze.photos import PhotoSource, photo_sheet
+from spotball_core.gaze.stimuli import Stimulus
+from spotball_core.gaze.trials import Trial, make_trials
+from tests.report.markup import parsed
+
+COLORS = {"a": "#111111", "b": "#222222", "c <i>": "#333333"}
+
+
+def drawn(folder: Path, *stimuli: Stimulus, size: tuple[int, int] = (400, 200)) -> tuple[Stimulus, ...]:
+    """With a photo each, whose green is the number of it."""
+    found = []
+    for number, one in enumerate(stimuli):
+        Image.new("RGB", size, (200, 10 * number, 30)).save(folder / f"{number}.png")
+        found.append(one.model_copy(update={"image": f"{number}.png"}))
+    return tuple(found)
+
+
+def stimulus(name: str, **more: object) -> Stimulus:
+    fields = {"objects": ("cup", "pen", "key"), "view": "front", "proximity": 1, "gaze_target": "pen", **more}
+    return Stimulus.model_validate({"stimulus_id": name, **fields})
+
+
+POINTS = ((0.25, 0.5), (0.5, 0.5), (0.75, 0.98))
+
+
+def test_marks_by_hand(tmp_path: Path) -> None:
+    (one,) = drawn(tmp_path, stimulus("x", head_target="cup", points=POINTS))
+    answers = [("a", "cup")] * 3 + [("a", "key"), ("b", "pen"), ("b", None)]
+    trials = make_trials(
+        [Trial(respondent=who, stimulus_id="x", choice=what, sample=n) for n, (who, what) in enumerate(answers)], [one]
+    )
+    sheet = photo_sheet(PhotoSource(trials, (one,), tmp_path), COLORS)
+    assert sheet is not None
+    (card,) = sheet.cards
+    assert card.title == "x: incongruent, front, proximity 1"
+    assert card.lines == (
+        "Eyes: pen; head: cup. Objects: cup, pen, key.",
+        "a: cup 3, key 1 of 4",
+        "b: pen 1, unmatched 1 of 2",
+    )
+    assert sheet.key == (("a", "#111111"), ("b", "#222222"))
+    # A photo 400 pixels wide: outlines of 18; discs of 9 at most, side by side, 30.6 below or, at the edge, above.
+    outlines = {(mark.kind, mark.x, mark.y) for mark in card.marks if not mark.color}
+    assert outlines == {("eyes", 200.0, 100.0), ("head", 100.0, 100.0)}
+    discs = [(mark.color, mark.x, mark.y, mark.radius) for mark in card.marks if mark.color]
+    assert discs == [
+        pytest.approx(one)
+        for one in (
+            ("#111111", 91.0, 130.6, 9 * 0.75**0.5),
+            ("#222222", 209.0, 130.6, 9 * 0.5**0.5),
+            ("#111111", 291.0, 165.4, 4.5),
+        )
+    ]
+
+
+def test_a_photo_of_each_kind_with_proximity_going_round(tmp_path: Path) -> None:
+    design = factorial_design()
+    shown = drawn(tmp_path, *(one for one in design if len(one.objects) == 4 and one.objects[0] == "object a"))
+    trials = simulate(Observer("eye"), shown, prompts=1, respondent="a")
+    sheet = photo_sheet(PhotoSource(trials, shown, tmp_path), COLORS)
+    assert sheet is not None
+    kinds = [tuple(card.title.split(": ")[1].split(", ")) for card in sheet.cards]
+    assert kinds == [
+        (condition, view, f"proximity {proximity}")
+        for condition in ("natural", "congruent", "incongruent")
+        for view, proximity in (("front", 1), ("left", 2), ("right", 3))
+    ]
+    assert sheet.key == ()
+    data = sheet.cards[0].data.removeprefix("data:image/webp;base64,")
+    with Image.open(io.BytesIO(base64.b64decode(data))) as image:
+        assert image.size == (400, 200)
+
+
+def test_photos_that_are_not_there_are_passed_over(tmp_path: Path) -> None:
+    inside = tmp_path / "photos"
+    inside.mkdir()
+    known = drawn(inside, *(stimulus(name) for name in "abcd"))
+    Image.new("RGB", (10, 10)).save(tmp_path / "secret.png")
+    known = (known[0].model_copy(update={"image": "../secret.png"}), *known[1:])
+    (inside / "1.png").write_bytes(b"no image")
+    (inside / "2.png").unlink()
+    trials = simulate(Observer("eye"), known, prompts=1, respondent="a")
+    sheet = photo_sheet(PhotoSource(trials, known, inside), COLORS)
+    assert sheet is not None
+    assert [card.title for card in sheet.cards] == ["d: natural, front, proximity 1"]
+    assert photo_sheet(PhotoSource(trials, known, tmp_path / "elsewhere"), COLORS) is None
+    bare = tuple(one.model_copy(update={"image": None}) for one in known)
+    assert photo_sheet(PhotoSource(trials, bare, inside), COLORS) is None
+
+
+def test_the_page_shows_them(tmp_path: Path) -> None:
+    kinds = [{}, {"head_target": "pen"}, {"head_target": "cup"}]
+    named = [stimulus(f"{n} <b>", points=POINTS, **kinds[n % 3]) for n in range(9)]
+    shown = drawn(tmp_path, *named)
+    trials = simulate(Observer("head"), shown, prompts=2, respondent="c <i>")
+    report = analyze(trials, GazeOptions(bootstrap=0))
+    write_gaze_report(report, tmp_path / "out", photos=PhotoSource(trials, shown, tmp_path))
+    text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    page = parsed(text)
+    assert ">Photos</h2>" in text
+    assert len(page.all("article")) == 3
+    assert "<b>" not in text
+    assert text.count("data:image/webp") == 3
+    assert "chosen by c &lt;i&gt;" in text
+    # Without files there is no such section, and all else is there.
+    write_gaze_report(report, tmp_path / "out", photos=PhotoSource(trials, shown, tmp_path / "none"))
+    text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert ">Photos</h2>" not in text
+    assert ">Every test</h2>" in text

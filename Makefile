@@ -7,7 +7,7 @@ JOBS ?= 2
 # The build that the tests of local models were made with; theirs need no GPU.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-all test-lowest lint docs schemas bench clean
+.PHONY: demo test test-all test-install test-lowest lint docs schemas bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/spotball demo --out demo
@@ -15,8 +15,12 @@ demo: $(VENV)/.demo
 test: lint
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
-test-all: lint test-lowest $(VENV)/.all
-	$(BIN)/python -m pytest -n $(JOBS)
+test-all: lint test-lowest test-install $(VENV)/.all
+	$(BIN)/python -m pytest -n $(JOBS) -m "not install"
+
+# The wheel and the sdist, and each extra in a fresh environment.
+test-install: $(VENV)/.release
+	$(BIN)/python -m pytest -n 0 -m install tests/install
 
 # The oldest versions that pyproject.toml allows. What they warn of in newer libraries under them is not ours to mend.
 test-lowest: $(VENV)-lowest/.done
@@ -53,6 +57,10 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install --editable ".[report,adapters,gen,study,gaze,speed,docs,dev]"
+	touch $@
+
+$(VENV)/.release: $(VENV)/.dev
+	$(PIP) install --editable ".[release]"
 	touch $@
 
 # What only slow tests need.

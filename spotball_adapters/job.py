@@ -12,9 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 from spotball_adapters.plan import ItemT, Plan, PromptOf
 from spotball_adapters.providers.protocol import Provider, Settings
 from spotball_adapters.runner import PicturesOf
-
-PROMPT = "prompt "
-"""What the names of prompts start with in a run's identity."""
+from spotball_adapters.store_schema import PROMPT
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spotball_adapters.job import PROMPT
 from spotball_adapters.parsing import parse
 from spotball_adapters.store import Store
+from spotball_adapters.store_schema import PROMPT
 from spotball_core.errors import OptionError
 from spotball_core.io.frames import COLUMNS, write_responses
 from spotball_core.schema.scene import Scene

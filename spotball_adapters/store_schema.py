@@ -9,6 +9,9 @@ from spotball_core.io.sqlite_file import Column, Table
 
 SCHEMA_VERSION = 1
 
+PROMPT = "prompt "
+"""What the names of prompts start with in a run's identity."""
+
 _SAMPLE = (
     Column("sport", "TEXT NOT NULL", "the image's sport; `gaze` in runs about gaze, `judge` in a judge's"),
     Column("image", "TEXT NOT NULL", "the image's id; the stimulus in runs about gaze, the trial in a judge's"),

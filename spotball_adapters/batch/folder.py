@@ -18,10 +18,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
 
-from spotball_adapters.job import PROMPT
 from spotball_adapters.plan import Ask, Plan
 from spotball_adapters.prompts import Prompt
 from spotball_adapters.providers.protocol import Settings
+from spotball_adapters.store_schema import PROMPT
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.schema.record import Name, Record
 from spotball_core.schema.scene import Scene

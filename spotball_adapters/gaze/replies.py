@@ -11,9 +11,9 @@ from spotball_adapters.gaze.job import ORDER, ORDER_SEED, STIMULI
 from spotball_adapters.gaze.options import ORDER_VERSION, shuffled
 from spotball_adapters.gaze.photos import TASK
 from spotball_adapters.gaze.templates import Match
-from spotball_adapters.job import PROMPT
 from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.store import Store
+from spotball_adapters.store_schema import PROMPT
 from spotball_core.errors import OptionError
 from spotball_core.gaze.stimuli import Stimulus, read_stimuli
 from spotball_core.io.files import replacing

@@ -1,0 +1,194 @@
+"""Each extra in an environment of its own: what imports, what runs, and what the rest says is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tomllib
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.install.environments import PROBE, UV, Environment, good
+
+pytestmark = [pytest.mark.slow, pytest.mark.install]
+
+Made = Callable[[str], Environment]
+
+INSTALLED = ("", "report", "adapters", "inspect", "study", "gen", "gaze", "speed", "adapters,gen")
+"""What is installed, each in an environment of its own."""
+
+LARGE = ("local", "ray")
+"""Only resolved: they are gigabytes. `make test-all` runs their tests where they are installed."""
+
+OWN = ("docs", "dev", "release")
+"""For work on the package: whoever runs this has them."""
+
+BRINGS = {
+    "adapters": "httpx stamina PIL filelock google",
+    "gaze": "",
+    "gen": "cv2 onnxruntime filelock starlette uvicorn",
+    "inspect": "inspect_ai PIL platformdirs httpx",
+    "report": "matplotlib jinja2",
+    "speed": "numba",
+    "study": "filelock markdown_it PIL starlette uvicorn",
+    "local": "torch transformers diffusers sentence_transformers PIL jinja2",
+    "ray": "ray",
+}
+"""The modules that modules of ours import when they are imported, by the extra that brings them."""
+
+
+def brought(extras: str) -> set[str]:
+    return set(" ".join(BRINGS[extra] for extra in extras.split(",") if extra).split())
+
+
+def test_every_extra_is_looked_at() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert {*INSTALLED, *LARGE, *OWN} - {"", "adapters,gen"} == set(extras)
+    assert set(BRINGS) == set(extras) - set(OWN)
+
+
+@pytest.mark.parametrize("extras", INSTALLED)
+def test_what_cannot_be_imported_names_an_extra_that_is_missing(extras: str, environment: Made, tmp_path: Path) -> None:
+    failed = json.loads(good(environment(extras).python, "-W", "ignore", "-c", PROBE, cwd=tmp_path))
+    for module, (said, missing) in failed.items():
+        named = re.search(r'pip install "spotball-core\[(\w+)\]"', said)
+        if named:
+            assert named[1] not in extras.split(","), f"{module}: {said}"
+        else:
+            # A module inside, which what leads to it guards.
+            assert missing in set().union(*map(brought, BRINGS)) - brought(extras), f"{module}: {said}"
+    # The core never needs an extra, but to compile what is there without it.
+    assert [module for module in failed if module.startswith("spotball_core.")] in (
+        [],
+        ["spotball_core.metrics.transport_numba"],
+    )
+
+
+@pytest.mark.parametrize("extras", [extras for extras in INSTALLED if extras])
+def test_an_extra_lets_more_be_imported(extras: str, environment: Made, tmp_path: Path) -> None:
+    code = f"import importlib\nfor name in {sorted(brought(extras))}: importlib.import_module(name)"
+    good(environment(extras).python, "-W", "ignore", "-c", code, cwd=tmp_path)
+
+
+def test_every_command_says_what_it_does_without_any_extra(environment: Made, tmp_path: Path) -> None:
+    core = environment("")
+    listed = core.spotball("--help", cwd=tmp_path)
+    assert (listed.returncode, listed.stderr) == (0, "")
+    commands = re.findall(r"^  ([a-z][a-z-]+)  ", listed.stdout.split("Commands:")[1], re.MULTILINE)
+    assert {"score", "run", "study", "gen", "gaze", "schema"} <= set(commands)
+    for command in commands:
+        done = core.spotball(command, "--help", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), command
+
+
+def test_the_version_is_one(environment: Made, wheel: Path, demo: Path) -> None:
+    version = wheel.name.split("-")[1]
+    core = environment("")
+    assert core.spotball("--version", cwd=demo).stdout == f"spotball {version}\n"
+    assert (
+        good(core.python, "-c", "import spotball_core; print(spotball_core.__version__)", cwd=demo).strip() == version
+    )
+    report = json.loads((demo / "demo/report.json").read_text(encoding="utf-8"))
+    assert report["provenance"]["version"] == version
+    assert report["signature"].startswith(f"spotball|v:{version}|")
+
+
+@pytest.mark.parametrize(
+    ("extra", "command"),
+    [
+        ("report", "report demo --reference oracle --out page"),
+        ("adapters", "run demo --provider baseline --model center --prompt base --out asked"),
+        ("adapters", "batch export demo --out batch"),
+        ("adapters", "gaze ask stimuli.csv --images . --provider observer --model head --out asked"),
+        ("adapters", "gaze match asked"),
+        ("adapters", "reasoning demo --embedder openai"),
+        ("inspect", "import-inspect a.eval --out responses.jsonl"),
+        ("study", "study serve --demo"),
+        ("gen", "gen run --demo --out items"),
+        ("gen", "gen review items"),
+        ("ray", "score demo --engine ray"),
+    ],
+)
+def test_a_missing_extra_is_one_line_and_status_2(extra: str, command: str, environment: Made, demo: Path) -> None:
+    (demo / "a.eval").touch()
+    (demo / "stimuli.csv").write_text("stimulus_id,view,proximity,objects,gaze_target\na,front,1,cup+vase,cup\n")
+    done = environment("").spotball(*command.split(), cwd=demo)
+    assert done.returncode == 2
+    (said,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert said.endswith(f'needs the "{extra}" extra: pip install "spotball-core[{extra}]"')
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("extras", "command", "makes"),
+    [
+        ("", "score demo --reference oracle --out scores.json", "scores.json"),
+        ("", "compare demo --a center --b uniform --reference oracle --out compared.json", "compared.json"),
+        ("", "count demo --out all.counts", "all.counts"),
+        ("", "baselines demo --name uniform --samples 2 --out responses-more.jsonl", "responses-more.jsonl"),
+        ("", "schema scene --out scene.json", "scene.json"),
+        ("gaze", "gaze power head --prompts 1 --simulations 1", None),
+        ("speed", "score demo --reference oracle --bootstrap 0 --out quick.json", "quick.json"),
+        ("report", "report demo --reference oracle --out page", "page/report.html"),
+        ("adapters", "run demo --provider baseline --model center --prompt base --out asked", "asked/run.sqlite"),
+        ("gen", "gen run --demo --out items", "items/scenes.jsonl"),
+        ("adapters,gen", "run demo --provider baseline --model uniform --prompt base --out more", "more/run.sqlite"),
+    ],
+)
+def test_with_its_extra_a_command_runs(
+    extras: str, command: str, makes: str | None, environment: Made, demo: Path
+) -> None:
+    done = environment(extras).spotball(*command.split(), cwd=demo)
+    assert done.returncode == 0, done.stderr
+    assert (demo / makes).stat().st_size > 0 if makes else done.stdout
+
+
+def test_a_study_is_served(environment: Made, tmp_path: Path) -> None:
+    command = [str(environment("study").folder / "bin/spotball"), "study", "serve", "--demo", "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ}
+    ) as server:
+        assert server.stdout
+        try:
+            address = next(found[0] for line in server.stdout if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))
+            with urllib.request.urlopen(address, timeout=30) as answer:
+                assert b"<!doctype html>" in answer.read().lower()
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.stdout.read()
+    assert server.returncode == 0
+
+
+def test_pip_installs_it(wheel: Path, demo: Path, tmp_path: Path) -> None:
+    """As a user does it, with nothing but Python."""
+    good(sys.executable, "-m", "venv", tmp_path / "venv")
+    good(tmp_path / "venv/bin/python", "-m", "pip", "install", "--quiet", wheel)
+    installed = Environment(tmp_path / "venv", "")
+    done = installed.spotball("score", "demo", "--reference", "oracle", "--bootstrap", "0", cwd=demo)
+    assert done.returncode == 0, done.stderr
+    assert good(installed.python, "-m", "pip", "check") == "No broken requirements found.\n"
+
+
+def test_pip_resolves_several_extras(wheel: Path, tmp_path: Path) -> None:
+    wanted = f"spotball-core[adapters,gen] @ {wheel.as_uri()}"
+    report = tmp_path / "report.json"
+    pip = (sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet")
+    good(*pip, "--report", report, wanted)
+    names = {one["metadata"]["name"] for one in json.loads(report.read_text(encoding="utf-8"))["install"]}
+    assert {"spotball-core", "google-generativeai", "opencv-python-headless", "onnxruntime", "httpx"} <= names
+
+
+@pytest.mark.parametrize("extra", LARGE)
+def test_what_is_large_resolves(extra: str, wheel: Path, tmp_path: Path) -> None:
+    (tmp_path / "wanted.in").write_text(f"spotball-core[{extra}] @ {wheel.as_uri()}\n", encoding="utf-8")
+    resolved = good(UV, "pip", "compile", "--quiet", "--python", sys.executable, tmp_path / "wanted.in")
+    names = {line.split("==")[0] for line in resolved.splitlines() if "==" in line}
+    assert {"local": {"torch", "transformers"}, "ray": {"ray", "pyarrow"}}[extra] <= names

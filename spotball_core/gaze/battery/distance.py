@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spotball_core.gaze.battery.findings import Finding, Key, no_answer, tested
-from spotball_core.gaze.battery.modeling import by_stimulus, indicators, model, test_numbers
+from spotball_core.gaze.battery.modeling import by_stimulus, by_t_test, indicators, model
 from spotball_core.gaze.mixed import marginal_means, slopes
 from spotball_core.gaze.plain_tests import regression_slope
 
@@ -100,19 +100,11 @@ def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float 
         photos = by_stimulus(matched, excess=excess)
         others: list[ArrayLike] = [photos["proximity"], *indicators(photos["view"]), *indicators(photos["place"])]
         found = regression_slope(photos["dist_eye_head"], photos["excess"], others)
-        if found is None:
-            return no_answer(distance.key, f"{fitted.problem}, and the photos are too few for a t-test", **counts)
-        return tested(
-            distance.key,
-            f"{distance.title.capitalize()} changes by {found.estimate:+.3f} with each step of DistEyeHead.",
-            estimate=found.estimate,
-            ci95=found.ci95,
+        return by_t_test(
+            *(distance.key, fitted, found),
+            lambda change: f"{distance.title.capitalize()} changes by {change:+.3f} with each step of DistEyeHead.",
             scale=f"{distance.title} a step of DistEyeHead",
-            p=found.p,
-            method="t-test",
-            reason=fitted.problem,
-            numbers=numbers | test_numbers(found),
-            models=fitted.records,
+            numbers=numbers,
             **counts,
         )
     slope = slopes(fitted.fit, "dist_eye_head").row(0, named=True)

@@ -22,7 +22,7 @@ import numpy as np
 
 from spotball_core.gaze.battery.distance import Distance, grows_with_distance
 from spotball_core.gaze.battery.findings import Finding, no_answer, tested
-from spotball_core.gaze.battery.modeling import by_stimulus, model, test_numbers
+from spotball_core.gaze.battery.modeling import by_stimulus, by_t_test, model, test_numbers
 from spotball_core.gaze.mixed import marginal_means, pairwise
 from spotball_core.gaze.plain_tests import exact_p, one_sample, welch
 
@@ -55,21 +55,8 @@ def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     fitted = model(either, "is_head", ("center(proximity)",), (), alpha=alpha)
     if fitted.fit is None or fitted.problem:
         found = one_sample(by_stimulus(either, share=pl.col("is_head"))["share"], 0.5)
-        if found is None:
-            return no_answer("2.1", f"{fitted.problem}, and the photos are too few for a t-test", **counts)
-        return tested(
-            "2.1",
-            says,
-            estimate=found.estimate,
-            ci95=found.ci95,
-            scale="share of the head target, mean over photos, less one half",
-            p=found.p,
-            method="t-test",
-            reason=fitted.problem,
-            numbers=numbers | test_numbers(found),
-            models=fitted.records,
-            **counts,
-        )
+        scale = "share of the head target, mean over photos, less one half"
+        return by_t_test("2.1", fitted, found, lambda _: says, scale=scale, numbers=numbers, **counts)
     mean = marginal_means(fitted.fit).table.row(0, named=True)
     z = mean["estimate"] / mean["se"]
     from scipy.stats import norm
@@ -222,21 +209,8 @@ def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding
     if fitted.fit is None or fitted.problem:
         photos = by_stimulus(controlled, excess=pl.col("correct") - 1 / pl.col("n_objects"))
         found = welch(*(photos.filter(condition=one)["excess"] for one in ("congruent", "incongruent")))
-        if found is None:
-            return no_answer("2.3", f"{fitted.problem}, and the photos are too few for a t-test", **counts)
-        return tested(
-            "2.3",
-            says,
-            estimate=found.estimate,
-            ci95=found.ci95,
-            scale="accuracy beyond chance, congruent less incongruent",
-            p=found.p,
-            method="t-test",
-            reason=fitted.problem,
-            numbers={"accuracy": share, **test_numbers(found)},
-            models=fitted.records,
-            **counts,
-        )
+        scale = "accuracy beyond chance, congruent less incongruent"
+        return by_t_test("2.3", fitted, found, lambda _: says, scale=scale, numbers={"accuracy": share}, **counts)
     means = marginal_means(fitted.fit, ["condition"])
     pair = pairwise(means, adjust="none").row(0, named=True)
     return tested(

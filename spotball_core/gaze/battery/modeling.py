@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from spotball_core.errors import OptionError
-from spotball_core.gaze.battery.findings import Coefficient, Interactions, Method, Model
+from spotball_core.gaze.battery.findings import (
+    Coefficient,
+    Finding,
+    Interactions,
+    Key,
+    Method,
+    Model,
+    no_answer,
+    tested,
+)
 from spotball_core.gaze.mixed import Chosen, Fit, bimodal, choose, design, fit, likelihood_ratio
 from spotball_core.gaze.plain_tests import Mean
 from spotball_core.grid import FloatArray
@@ -130,6 +139,40 @@ def by_stimulus(rows: pl.DataFrame, **means: pl.Expr) -> pl.DataFrame:
 def indicators(column: pl.Series) -> list[FloatArray]:
     """A column of 0 and 1 for each level but the first."""
     return [(column == level).to_numpy().astype(float) for level in column.unique().sort().to_list()[1:]]
+
+
+def by_t_test(
+    key: Key,
+    fitted: Modeled,
+    found: Mean | None,
+    says: Callable[[float], str],
+    *,
+    scale: str,
+    numbers: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Finding:
+    """What the paper falls back on where a model is not relied on, with the model's problem as the reason.
+
+    Args:
+        found: over photos; None if they are too few.
+        says: the estimate in a sentence.
+        numbers: of the finding, beside the test's.
+    """
+    if found is None:
+        return no_answer(key, f"{fitted.problem}, and the photos are too few for a t-test", **more)
+    return tested(
+        key,
+        says(found.estimate),
+        estimate=found.estimate,
+        ci95=found.ci95,
+        scale=scale,
+        p=found.p,
+        method="t-test",
+        reason=fitted.problem,
+        numbers={**(numbers or {}), **test_numbers(found)},
+        models=fitted.records,
+        **more,
+    )
 
 
 def test_numbers(found: Mean | None) -> dict[str, float | None]:

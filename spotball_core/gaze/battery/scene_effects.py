@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spotball_core.gaze.battery.findings import Finding, Key, no_answer, tested
-from spotball_core.gaze.battery.modeling import Modeled, by_stimulus, indicators, model, test_numbers
+from spotball_core.gaze.battery.modeling import Modeled, by_stimulus, by_t_test, indicators, model
 from spotball_core.gaze.mixed import marginal_means, pairwise, slopes
 from spotball_core.gaze.plain_tests import regression_slope, welch
 
@@ -69,20 +69,12 @@ def _proximity(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Fin
     if fitted.fit is None or fitted.problem:
         others: list[ArrayLike] = [photos["n_objects"], *indicators(photos["view"])]
         found = regression_slope(photos["proximity"], photos["excess"], others)
-        if found is None:
-            return no_answer("proximity", f"{fitted.problem}, and the photos are too few for a t-test")
-        rises = "rises" if found.estimate > 0 else "falls"
-        return tested(
-            "proximity",
-            f"Wrongness {rises} by {abs(found.estimate):.3f} with each step of proximity.",
-            estimate=found.estimate,
-            ci95=found.ci95,
+        return by_t_test(
+            *("proximity", fitted, found),
+            lambda slope: (
+                f"Wrongness {'rises' if slope > 0 else 'falls'} by {abs(slope):.3f} with each step of proximity."
+            ),
             scale="wrongness a step of proximity",
-            p=found.p,
-            method="t-test",
-            reason=fitted.problem,
-            numbers=test_numbers(found),
-            models=fitted.records,
         )
     slope = slopes(fitted.fit, "proximity").row(0, named=True)
     by = ("view", "proximity") if "view" in fitted.fit.design.variables else ("proximity",)
@@ -109,19 +101,10 @@ def _view(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Finding:
         found = welch(
             *(photos.filter(side)["excess"] for side in (pl.col("view") != "front", pl.col("view") == "front"))
         )
-        if found is None:
-            return no_answer("view", f"{fitted.problem}, and the photos are too few for a t-test")
-        return tested(
-            "view",
-            f"Wrongness is {abs(found.estimate):.3f} {_more(found.estimate)} from the sides.",
-            estimate=found.estimate,
-            ci95=found.ci95,
+        return by_t_test(
+            *("view", fitted, found),
+            lambda more: f"Wrongness is {abs(more):.3f} {_more(more)} from the sides.",
             scale="wrongness from the sides less that from the front",
-            p=found.p,
-            method="t-test",
-            reason=fitted.problem,
-            numbers=test_numbers(found),
-            models=fitted.records,
         )
     means = marginal_means(fitted.fit, ["view"])
     order = means.table["view"].to_list()

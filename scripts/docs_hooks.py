@@ -1,6 +1,7 @@
 """What the documentation's build makes by itself: pages from the code, formulas as MathML, and a folder to work in.
 
-Pages show commands by running them (markdown-exec); they run in a fresh folder that holds the demo's dataset.
+Pages show commands by running them (markdown-exec); they run in a fresh folder that holds the demo's dataset. Notebooks
+are run, too, each in a folder of its own.
 """
 
 from __future__ import annotations
@@ -15,11 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from latex2mathml.converter import convert
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 from spotball_core.metrics.registry import METRICS
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.docs_check import check_site  # noqa: E402
+from scripts.docs_notebooks import notebook_page  # noqa: E402
+
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
 
@@ -39,6 +46,10 @@ def on_files(files: Any, config: Any) -> Any:
         "reference/metrics.md": metrics_page(),
         "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
     }
+    for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        work = Path(os.environ["DOCS_WORK"], "notebooks", notebook.stem)
+        work.mkdir(parents=True)
+        pages[f"notebooks/{notebook.stem}.md"] = notebook_page(notebook, work)
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
     return files
@@ -51,6 +62,12 @@ def on_page_content(text: str, **_: Any) -> str:
         return convert(html.unescape(match[3]).strip(), display="block" if match[2] == "[" else "inline")
 
     return _FORMULA.sub(mathml, text)
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Fail where a page would load something from a network, or links to what is no address."""
+    if wrong := check_site(Path(config["site_dir"])):
+        raise PluginError("\n".join(wrong))
 
 
 def metrics_page() -> str:

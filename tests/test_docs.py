@@ -1,47 +1,164 @@
-"""The documentation builds, and what the README shows runs."""
+"""The documentation builds and needs no network, and what the README shows runs."""
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import re
 import subprocess
 import sys
+import threading
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+import spotball_core
+from tests.browsing import launched
 from tests.conftest import ROOT
 
 SCRIPTS = Path(sys.executable).parent
+
+PHONE = 400
+"""Pixels of a narrow screen's width."""
 
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.docs
-def test_mkdocs_builds_strictly(tmp_path: Path) -> None:
-    command = [str(SCRIPTS / "mkdocs"), "build", "--strict", "--site-dir", str(tmp_path / "site")]
+def commands_of_the_readme() -> list[str]:
+    return [line for block in blocks("bash") for line in block.splitlines() if not line.startswith("pip ")]
+
+
+def run_all(lines: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}"}
+    script = "set -e\n" + "\n".join(lines)
+    return subprocess.run(
+        ["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False, env=environment
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation, built strictly; the build fails where a page would load anything from a network."""
+    folder = tmp_path_factory.mktemp("docs") / "site"
+    command = [str(SCRIPTS / "mkdocs"), "build", "--strict", "--site-dir", str(folder)]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
-    page = (tmp_path / "site/reference/metrics.html").read_text(encoding="utf-8")
-    assert "<math" in page
-    assert "\\(" not in page
-    assert "Traceback" not in "".join(p.read_text(encoding="utf-8") for p in (tmp_path / "site").rglob("*.html"))
+    return folder
+
+
+def public_homes() -> set[str]:
+    """The full name of each public name, where it is defined."""
+    homes = set()
+    for name in spotball_core.__all__:
+        value = getattr(spotball_core, name)
+        module = getattr(value, "__module__", None) or spotball_core._HOME_OF[name]
+        # Values that are neither classes nor functions stand in the module that they are taken from.
+        homes.add(f"{module if callable(value) else spotball_core._HOME_OF[name]}.{name}")
+    return homes
+
+
+@pytest.mark.docs
+def test_the_site_is_whole(site: Path) -> None:
+    pages = {file.relative_to(site).as_posix(): file.read_text(encoding="utf-8") for file in site.rglob("*.html")}
+    formulas = pages["reference/metrics.html"]
+    assert "<math" in formulas
+    assert "\\(" not in formulas
+    assert not [name for name, page in pages.items() if "Traceback" in page]
+
+    # Each command, also of a group: found by the entry points, not by what makes the page.
+    shown = set(re.findall(r"<code>(spotball[a-z -]*)</code><a class=\"headerlink\"", pages["reference/command.html"]))
+    assert shown == {"spotball", *commands()}
+
+    inventory = (site / "objects.inv").read_bytes().split(b"\n", 4)[4]
+    documented = {line.split()[0] for line in zlib.decompress(inventory).decode().splitlines() if line}
+    assert public_homes() - documented == set()
+
+    entries = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))["docs"]
+    assert any("wasserstein" in entry["text"].lower() for entry in entries)
+    assert (site / "external-links.txt").read_text(encoding="utf-8").count("https://") > 3
+
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
+        page = pages[f"notebooks/{notebook.stem}.html"]
+        assert "data:image/png;base64," in page
+
+
+def commands() -> set[str]:
+    """Every command and every command of a group, as `--help` lists them."""
+    found = set()
+    for name in listed():
+        inner = listed(name)
+        found |= {f"spotball {name}", *(f"spotball {name} {one}" for one in inner)}
+    return found
+
+
+def listed(*words: str) -> list[str]:
+    command = [sys.executable, "-m", "spotball_core", *words, "--help"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    _, _, lines = text.partition("\nCommands:\n")
+    return re.findall(r"^  ([a-z-]+)  ", lines, re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.docs
+def test_pages_fit_a_phone_and_search_finds(site: Path) -> None:
+    with served(site) as address, launched() as browser:
+        asked: list[str] = []
+        page = browser.new_page(viewport={"width": PHONE, "height": 800})
+        page.on("request", lambda request: asked.append(request.url))
+        wide = {}
+        for file in sorted(site.rglob("*.html")):
+            page.goto(f"{address}/{file.relative_to(site).as_posix()}")
+            if (width := page.evaluate("document.documentElement.scrollWidth")) > PHONE:
+                wide[file.name] = width
+        assert wide == {}
+        page.set_viewport_size({"width": 1300, "height": 900})
+        page.goto(f"{address}/index.html")
+        page.locator(".md-search__input").fill("normalized entropy")
+        first = page.locator(".md-search-result__item a").first
+        first.wait_for(timeout=20_000)
+        assert "entropy" in first.inner_text().lower()
+        assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
 
 
 def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
-    lines = [line for block in blocks("bash") for line in block.splitlines() if not line.startswith("pip ")]
+    lines = [line for line in commands_of_the_readme() if not line.startswith("spotball gen ")]
     assert any(line.startswith("spotball score") for line in lines)
-    environment = os.environ | {"PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}"}
-    script = "set -e\n" + "\n".join(lines)
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
-    )
+    done = run_all(lines, tmp_path)
     assert done.returncode == 0, done.stderr
     assert "spotball|v:" in done.stdout
     assert (tmp_path / "scores.json").stat().st_size > 0
+    assert (tmp_path / "run-eye/trials.csv").read_text(encoding="utf-8").splitlines()[1].endswith(",keys,,keys")
+
+
+@pytest.mark.slow
+def test_the_readme_makes_items(tmp_path: Path) -> None:
+    lines = [line for line in commands_of_the_readme() if line.startswith("spotball gen ")]
+    done = run_all(lines, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert lines == ["spotball gen run --demo --out items"]
+    assert len((tmp_path / "items/scenes.jsonl").read_text(encoding="utf-8").splitlines()) > 20
 
 
 def test_the_python_of_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,3 +167,35 @@ def test_the_python_of_the_readme_prints_what_it_says(capsys: pytest.CaptureFixt
     said = re.search(r"# ([\d.]+) pixels", block)
     assert said
     assert capsys.readouterr().out.strip() == said[1]
+
+
+def test_the_picture_of_the_readme_is_what_its_script_draws(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    import numpy as np
+    from PIL import Image
+
+    from scripts.readme_picture import FILE, picture, save
+
+    save(picture(), tmp_path / "drawn.png")
+    drawn, kept = (np.asarray(Image.open(file).convert("RGBA"), dtype=float) for file in (tmp_path / "drawn.png", FILE))
+    assert drawn.shape == kept.shape
+    # Fonts and rounding differ between releases of Pillow; the scene, the guesses and the words do not.
+    assert np.abs(drawn - kept).mean() < 2
+    assert FILE.stat().st_size < 200_000
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_files_that_are_linked_to_are_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"\]\((?!https?:)([^)#\s]+)", text) + re.findall(r"`((?:scripts|notebooks|docs)/[^`*]*)`", text)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_public_names_are_used_where_users_look() -> None:
+    """In a page, a notebook, the README, or an example of a docstring."""
+    texts = [file.read_text(encoding="utf-8") for file in (*ROOT.glob("docs/**/*.md"), *ROOT.glob("notebooks/*"))]
+    texts.append((ROOT / "README.md").read_text(encoding="utf-8"))
+    for file in ROOT.glob("spotball_*/**/*.py"):
+        texts += re.findall(r"^ *>>> .*$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    together = "\n".join(texts)
+    assert [name for name in spotball_core.__all__ if not re.search(rf"\b{name}\b", together)] == []

@@ -1,0 +1,56 @@
+"""Notebooks as pages of the documentation: each is run, and what its cells print and draw stands below them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+
+def notebook_page(file: Path, work: Path) -> str:
+    """A notebook, run from top to bottom, as Markdown.
+
+    Args:
+        file: the notebook; it stays as it is.
+        work: the folder that it runs in.
+
+    Raises:
+        CellExecutionError: if a cell does.
+    """
+    notebook = nbformat.read(file, as_version=4)
+    resources = {"metadata": {"path": str(work)}}
+    NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
+    return as_markdown(notebook, file.name)
+
+
+def as_markdown(notebook: Any, name: str) -> str:
+    """A notebook's cells and outputs as Markdown; a picture's words are in its cell's metadata, under `alt`."""
+    title, *cells = notebook.cells
+    parts = [
+        title.source,
+        f"*This page is the notebook `notebooks/{name}` of the repository, run when the page was made.*",
+    ]
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            parts.append(cell.source)
+        elif cell.cell_type == "code":
+            parts.append(_fenced(cell.source, "python"))
+            parts += [_output(output, cell) for output in cell.outputs]
+    return "\n\n".join(parts) + "\n"
+
+
+def _output(output: Any, cell: Any) -> str:
+    if output.output_type == "stream":
+        return _fenced(output.text.rstrip("\n"), "text")
+    data = output.data
+    if "image/png" in data:
+        return f"![{cell.metadata['alt']}](data:image/png;base64,{data['image/png'].strip()})"
+    if "text/markdown" in data:
+        return str(data["text/markdown"])
+    return _fenced(data["text/plain"], "text")
+
+
+def _fenced(text: str, language: str) -> str:
+    return f"````{language}\n{text}\n````"

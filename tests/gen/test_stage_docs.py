@@ -1,0 +1,60 @@
+"""The stage that the how-to shows works as it stands there, beside this package's."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from tests.conftest import ROOT
+from tests.gen.runs import install, query, run_process, write_config, write_videos
+
+PAGE = (ROOT / "docs/how-to/own-stage.md").read_text(encoding="utf-8")
+
+
+def shown(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def packages(folder: Path) -> Path:
+    """The test stages, and the page's as an installed package has it."""
+    (code,), (entry, _) = shown("python"), shown("toml")
+    (group, points), *_ = tomllib.loads(entry)["project"]["entry-points"].items()
+    info = folder / "daylight-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: daylight\nVersion: 1\n")
+    lines = "".join(f"{name} = {value}\n" for name, value in points.items())
+    (info / "entry_points.txt").write_text(f"[{group}]\n{lines}")
+    (folder / "daylight.py").write_text(code)
+    return install(folder)
+
+
+def test_the_stage_of_the_how_to(tmp_path: Path) -> None:
+    plugins = packages(tmp_path / "packages")
+    settings = tomllib.loads(shown("toml")[1])["filter"]
+    write_videos(tmp_path / "videos", {"match": 4})
+
+    config = write_config(tmp_path / "light.toml", filter=settings)
+    done = run_process(config, tmp_path / "light", plugins)
+    assert done.returncode == 0, done.stderr
+    (kept,) = query(tmp_path / "light", "SELECT count(*) FROM results WHERE stage = 'filter' AND outcome = 'kept'")
+    assert kept[0] == 4
+
+    config = write_config(tmp_path / "dark.toml", filter={**settings, "min_brightness": 255})
+    done = run_process(config, tmp_path / "dark", plugins)
+    assert done.returncode == 1
+    rejects = query(tmp_path / "dark", "SELECT reason, detail FROM results WHERE stage = 'filter'")
+    assert {reason for reason, _ in rejects} == {"dark"}
+    assert len(rejects) == 4
+    assert all(re.fullmatch(r"brightness [\d.]+, at least 255", detail) for _, detail in rejects)
+
+
+def test_a_setting_out_of_range_is_told_before_anything_is_done(tmp_path: Path) -> None:
+    plugins = packages(tmp_path / "packages")
+    write_videos(tmp_path / "videos", {"match": 1})
+    config = write_config(tmp_path / "wrong.toml", filter={"kind": "daylight", "min_brightness": 300, "darkness": 1})
+    done = run_process(config, tmp_path / "out", plugins)
+    assert done.returncode == 2
+    assert "min_brightness" in done.stderr
+    assert "darkness" in done.stderr
+    assert not list(tmp_path.glob("out/*"))

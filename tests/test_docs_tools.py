@@ -1,0 +1,187 @@
+"""What makes the documentation's pages: checks of links, notebooks, the picture of the parts."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from scripts import architecture
+from scripts.docs_check import Page, check_site, malformed
+from tests.conftest import ROOT
+from tests.test_imports import FILES, imported, package_of
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+class TestLinks:
+    @pytest.mark.parametrize(
+        "element",
+        [
+            '<script src="https://cdn.example.org/x.js"></script>',
+            '<link rel="stylesheet" href="//cdn.example.org/x.css">',
+            '<link rel="preconnect" href="https://fonts.example.org">',
+            '<img alt="" src="http://example.org/x.png">',
+            '<svg><use xlink:href="https://example.org/x.svg#a"></use></svg>',
+        ],
+    )
+    def test_what_is_loaded_from_elsewhere(self, element: str) -> None:
+        assert len(Page(f"<p>{element}</p>").loads) == 1
+
+    @pytest.mark.parametrize(
+        "element",
+        [
+            '<script src="assets/x.js"></script>',
+            '<img alt="" src="data:image/png;base64,AAAA">',
+            '<link rel="canonical" href="https://example.org/">',
+            "<code>&lt;script src=https://example.org/x.js&gt;</code>",
+            '<a href="https://example.org/x">x</a>',
+        ],
+    )
+    def test_what_is_not(self, element: str) -> None:
+        assert Page(f"<p>{element}</p>").loads == []
+
+    @pytest.mark.parametrize(
+        "address", ["https://docs.ray.io", "http://10.0.0.1:8000/v1?a=b#c", "//example.org", "https://example.org/x(y"]
+    )
+    def test_addresses(self, address: str) -> None:
+        assert malformed([address]) == []
+
+    @pytest.mark.parametrize(
+        "address",
+        ["https://example.org/x.", "https://example", "https:///x", "https://example.org:port/", "https://a.org/b c"],
+    )
+    def test_what_is_no_address(self, address: str) -> None:
+        assert malformed([address]) == [address]
+
+    def test_a_site(self, tmp_path: Path) -> None:
+        (tmp_path / "sub").mkdir()
+        (tmp_path / "index.html").write_text('<a href="https://example.org">x</a><a href="sub/page.html">y</a>')
+        (tmp_path / "sub/page.html").write_text('<a href="https://example.org">x</a>')
+        assert check_site(tmp_path) == []
+        assert (tmp_path / "external-links.txt").read_text() == "https://example.org  index.html sub/page.html\n"
+        (tmp_path / "sub/page.html").write_text('<a href="https://nowhere">x</a><img src="https://example.org/x.png">')
+        (tmp_path / "style.css").write_text('@import "https://cdn.example.org/x.css"; a { background: url(x.png) }')
+        assert check_site(tmp_path) == [
+            "sub/page.html loads https://example.org/x.png",
+            "style.css loads https://cdn.example.org/x.css",
+            "sub/page.html links to https://nowhere, which is no address",
+        ]
+
+
+class TestNotebooks:
+    def test_there_are_three(self) -> None:
+        assert [file.stem for file in NOTEBOOKS] == ["compare-two-models", "gaze-types", "your-grid-benchmark"]
+
+    @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+    def test_they_are_kept_without_outputs(self, file: Path) -> None:
+        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+        code = [cell for cell in cells if cell["cell_type"] == "code"]
+        assert code
+        assert not [cell for cell in code if cell["outputs"] or cell["execution_count"]]
+        assert cells[0]["source"][0].startswith("# ")
+        words = "".join(line for cell in cells for line in cell["source"]).lower()
+        assert "synthetic" in words or "made up" in words
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+    def test_they_run(self, file: Path, tmp_path: Path) -> None:
+        nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+        pytest.importorskip("ipykernel")
+        notebook = nbformat.read(file, as_version=4)
+        resources = {"metadata": {"path": str(tmp_path)}}
+        nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
+        outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+        assert any("image/png" in output.get("data", {}) for output in outputs)
+        assert not [output for output in outputs if output.output_type == "stream" and output.name == "stderr"]
+        assert "".join(map(str, outputs)).count("nan") == 0
+
+    def test_as_a_page(self) -> None:
+        nbformat = pytest.importorskip("nbformat")
+        pytest.importorskip("nbclient")
+        from scripts.docs_notebooks import as_markdown
+
+        v4 = nbformat.v4
+        cell = v4.new_code_cell("draw()", metadata={"alt": "A drawing"})
+        cell.outputs = [
+            v4.new_output("stream", text="said\n"),
+            v4.new_output("display_data", data={"image/png": "AAAA\n", "text/plain": "<Figure>"}),
+            v4.new_output("execute_result", data={"text/markdown": "| a |", "text/plain": "x"}),
+            v4.new_output("execute_result", data={"text/html": "<b>3</b>", "text/plain": "3"}),
+        ]
+        book = v4.new_notebook(cells=[v4.new_markdown_cell("# Title"), v4.new_markdown_cell("Words."), cell])
+        title, note, words, code, *shown = as_markdown(book, "x.ipynb").strip().split("\n\n")
+        assert (title, words, code) == ("# Title", "Words.", "````python\ndraw()\n````")
+        assert "notebooks/x.ipynb" in note
+        assert shown == [
+            "````text\nsaid\n````",
+            "![A drawing](data:image/png;base64,AAAA)",
+            "| a |",
+            "````text\n3\n````",
+        ]
+
+
+class TestArchitecture:
+    @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+    def test_every_module_has_its_part(self, file: Path) -> None:
+        name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        part = architecture.box_of(name)
+        assert (part is None) == ("." not in name)
+
+    def test_every_part_has_modules(self) -> None:
+        gone = {
+            (name, module)
+            for name, box in architecture.BOXES.items()
+            for module in box.modules
+            if not (path := ROOT / f"spotball_{box.package}" / module.replace(".", "/")).is_dir()
+            and not path.with_suffix(".py").is_file()
+        }
+        assert gone == set()
+
+    def test_arrows_are_imports(self) -> None:
+        """By the walker of the tests of imports, which shares no code with the picture's."""
+        named: set[tuple[str, str]] = set()
+        for file in FILES:
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            names = set(imported(tree, package_of(file)))
+            of = architecture.box_of(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+            for name in names:
+                if name.startswith("spotball_") and name.count("."):
+                    other = architecture.box_of(name)
+                    named |= {(of, other)} if of and other and of != other else set()
+        assert set(architecture.arrows()) <= architecture.edges()
+        # `from package import module` names the module in the second word, which that walker leaves out.
+        assert named <= architecture.edges()
+        assert set(architecture.arrows()) <= named
+
+    def test_nothing_that_is_imported_is_out_of_reach(self) -> None:
+        """Whoever follows the arrows gets wherever an import leads."""
+        after = {name: {b for a, b in architecture.arrows() if a == name} for name in architecture.BOXES}
+
+        def reached(name: str) -> set[str]:
+            return after[name].union(*(reached(b) for b in after[name]))
+
+        assert {(a, b) for a, b in architecture.edges() if b not in reached(a)} == set()
+
+    def test_arrows_lead_down_and_boxes_do_not_overlap(self) -> None:
+        boxes = architecture.BOXES
+        assert [(a, b) for a, b in architecture.arrows() if boxes[a].at[1] >= boxes[b].at[1]] == []
+        places = [box.at for box in boxes.values()]
+        assert not [
+            (one, other)
+            for one in places
+            for other in places
+            if one < other and one[1] == other[1] and other[0] < one[0] + 1
+        ]
+
+    def test_a_circle_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(architecture, "edges", lambda: {("files", "metrics"), ("metrics", "files")})
+        with pytest.raises(ValueError, match=r"each other: (files -> metrics -> files|metrics -> files -> metrics)"):
+            architecture.arrows()
+
+    def test_the_picture_has_them_all(self) -> None:
+        svg = architecture.picture()
+        assert svg.count("data-from=") == len(architecture.arrows())
+        assert svg.count("<g>") == len(architecture.BOXES)

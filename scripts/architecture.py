@@ -34,7 +34,7 @@ class Box:
 
 BOXES = {
     # Adapters, at the left.
-    "asking commands": Box("adapters", "commands", ("cli",), (1, 0)),
+    "asking commands": Box("adapters", "commands", ("cli", "formats"), (1, 0)),
     "study": Box("adapters", "human study", ("study",), (0, 1)),
     "inspect": Box("adapters", "Inspect AI", ("inspect",), (1, 1)),
     "batch": Box("adapters", "batches", ("batch", "dry_run"), (2, 1)),
@@ -57,7 +57,7 @@ BOXES = {
     ),
     "providers": Box("adapters", "providers", ("providers", "registered"), (1, 5)),
     # Generation, at the right.
-    "gen commands": Box("gen", "commands", ("cli",), (5, 0)),
+    "gen commands": Box("gen", "commands", ("cli", "formats"), (5, 0)),
     "review": Box("gen", "review", ("review",), (6, 1)),
     "gen run": Box("gen", "run, engines, sources", ("run", "engines", "progress", "sources", "downloads"), (5, 1)),
     "dataset": Box(
@@ -82,7 +82,7 @@ BOXES = {
         (5, 4),
     ),
     # The core, in the middle and below.
-    "commands": Box("core", "commands", ("cli", "__main__"), (3, 2)),
+    "commands": Box("core", "commands", ("cli", "__main__", "formats"), (3, 2)),
     "gaze": Box("core", "gaze analysis", ("gaze",), (2.4, 6)),
     "replication": Box("core", "replication", ("replication",), (3.6, 6)),
     "report": Box("core", "report, reasoning", ("report", "reasoning"), (2.4, 7)),
@@ -92,7 +92,9 @@ BOXES = {
         ("groups", "estimates", "scoring", "accumulator", "stats", "report.numbers"),
         (3, 8),
     ),
-    "baselines": Box("core", "baselines, synthetic scenes", ("baselines", "synthetic", "synthetic_pictures"), (3, 9)),
+    "baselines": Box(
+        "core", "baselines, synthetic scenes", ("baselines", "synthetic", "synthetic_pictures", "pen"), (3, 9)
+    ),
     "metrics": Box("core", "metrics", ("metrics", "array_scores"), (4, 10)),
     "files": Box("core", "files to counts", ("io", "counts", "engines"), (2.4, 10)),
     "records": Box(
@@ -113,18 +115,15 @@ def imports() -> Mapping[str, frozenset[str]]:
 
 
 def box_of(module: str) -> str | None:
-    """The part that a module is in; None for a package itself, which only passes on."""
+    """The part that a module is in; None for one that is in none, such as a package itself, which only passes on."""
     package, _, rest = module.removeprefix("spotball_").partition(".")
     fits = {
         prefix: name
         for name, box in BOXES.items()
-        if box.package == package
         for prefix in box.modules
-        if f"{rest}.".startswith(f"{prefix}.")
+        if box.package == package and f"{rest}.".startswith(f"{prefix}.")
     }
-    if not rest:
-        return None
-    return fits[max(fits, key=len)]
+    return fits[max(fits, key=len)] if fits else None
 
 
 def edges() -> set[tuple[str, str]]:
@@ -166,7 +165,7 @@ def picture() -> str:
     height = max(_top(box) for box in BOXES.values()) + _HEIGHT + _EDGE
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" role="img" '
-        'font-family="inherit" font-size="12.5">'
+        'font-family="inherit" font-size="13.5">'
     )
     tip = (
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'

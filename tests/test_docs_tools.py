@@ -128,7 +128,7 @@ class TestArchitecture:
     def test_every_module_has_its_part(self, file: Path) -> None:
         name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         part = architecture.box_of(name)
-        assert (part is None) == ("." not in name)
+        assert (part is None) == ("." not in name), "say in scripts/architecture.py which part it is in"
 
     def test_every_part_has_modules(self) -> None:
         gone = {

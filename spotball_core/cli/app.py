@@ -73,9 +73,15 @@ def _loaded(entry: EntryPoint) -> Any:
         command = typer.main.get_group(holder).commands[entry.name]
     except (Exception, SystemExit) as error:
         raise OptionError(f"the command {entry.name} cannot be loaded: {type(error).__name__}: {error}") from error
-    # Otherwise the list of commands would cut it to what fits beside the name.
-    command.short_help = command.short_help or (command.help or "").split("\n\n")[0].replace("\n", " ")
+    _in_full(command)
     return command
+
+
+def _in_full(command: Any) -> None:
+    """Let a list of commands show the whole first paragraph of a help; it would cut it to what fits beside the name."""
+    command.short_help = command.short_help or (command.help or "").split("\n\n")[0].replace("\n", " ")
+    for inner in getattr(command, "commands", {}).values():
+        _in_full(inner)
 
 
 app = typer.Typer(

@@ -9,7 +9,7 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.counting import engine_for
-from spotball_core.cli.options import Debug, EngineOption, Quiet, RayAddress
+from spotball_core.cli.options import Debug, EngineOption, Quiet, RayAddress, ScenesFile
 
 
 def count(
@@ -17,7 +17,7 @@ def count(
         list[Path], typer.Argument(metavar="PATH", help="Files of responses or of counts, or dataset folders.")
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The file of counts to write, ending in .counts.")],
-    scenes: Annotated[Path | None, typer.Option(metavar="FILE", help="The scenes that were answered to.")] = None,
+    scenes: ScenesFile = None,
     participants: Annotated[
         bool, typer.Option("--participants/--no-participants", help="Keep participants apart, where there are any.")
     ] = True,

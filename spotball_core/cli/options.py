@@ -12,7 +12,9 @@ from spotball_core.engines import EngineName
 Paths = Annotated[
     list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (then --scenes).")
 ]
-ScenesFile = Annotated[Path | None, typer.Option(metavar="FILE", help="The scenes that were answered to.")]
+ScenesFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The scenes that were answered to: a scenes.jsonl.")
+]
 Reference = Annotated[
     str | None, typer.Option(metavar="NAME", help="Compare others with this respondent, usually human.")
 ]

@@ -31,7 +31,9 @@ def score(
     reference: Reference = None,
     images: ImageChoice = None,
     policy: PolicyName = "standard",
-    by: Annotated[str, typer.Option(metavar="PARTS", help="What makes a group.")] = "sport,respondent,prompt",
+    by: Annotated[
+        str, typer.Option(metavar="PARTS", help="What makes a group: some of the three, by commas.")
+    ] = "sport,respondent,prompt",
     wasserstein_unit: Annotated[
         Literal["px", "cell", "diagonal"], typer.Option(help="Pixels, cells, or shares of the image's diagonal.")
     ] = "px",

@@ -21,7 +21,9 @@ SHOWN_FAILURES = 10
 
 
 def run(
-    config: Annotated[Path | None, typer.Argument(metavar="[CONFIG.toml]", help="The configuration.")] = None,
+    config: Annotated[
+        Path | None, typer.Argument(metavar="CONFIG.toml", help="The configuration; none with --demo.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DATASET", help="Folder of the dataset.")] = None,
     demo: Annotated[
         bool, typer.Option("--demo", help="Instead of a configuration: a synthetic match. No network, GPU or weights.")

@@ -12,6 +12,7 @@ import numpy as np
 from spotball_core.schema.scene import Scene
 from spotball_gen.difficulty import MEASURES
 from spotball_gen.items import Item
+from spotball_gen.quality.decoys import DECOYS
 from spotball_gen.quality.leak import leak_test
 from spotball_gen.splits import TEST, TRAIN, video_of
 from spotball_gen.statistics import TABLE_1, difficulty, table_1
@@ -154,22 +155,29 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
     yield f"Leak test, {leak['images']:,} images of {leak['videos']:,} videos: a simple classifier, told noise, blur"
     yield "and edges of each cell and trained on other videos, was asked which cell had been painted over."
     yield ""
+    asked = {"all cells": leak, **({"decoys": leak["decoys"]} if "decoys" in leak else {})}
     rows = [
         [
-            name,
+            f"{among}: {name}",
             f"{m['value']:.3f}",
             _range(m["interval"]),
             f"{m['chance']:.3f}",
             _range(m["chance_range"]),
             f"{m['p']:.4f}",
         ]
-        for name, m in (("its first choice held the ball", leak["accuracy"]), ("AUC", leak["auc"]))
+        for among, of in asked.items()
+        for name, m in (("its first choice held the ball", of["accuracy"]), ("AUC", of["auc"]))
     ]
     yield from _table(["", "value", "95% interval", "chance", "95% of chance", "p"], rows)
     yield ""
     verdict = "can be told from others" if leak["leaks"] else "were not told from others"
     yield f"Painted cells {verdict}. Chance exchanges balls between images of a sport."
     yield ""
+    if "decoys" in leak:
+        verdict = "can be told from these: painting shows" if leak["decoys"]["leaks"] else "were not told from these"
+        yield f"Decoys are {DECOYS} untouched cells of the same image, as high in it and as near to players as the ball."
+        yield f"Painted cells {verdict}. Chance takes any of the five for the ball's."
+        yield ""
 
 
 def _made(of: Mapping[str, Any]) -> Iterator[str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from spotball_core.errors import OptionError
 from spotball_core.io import folder_lock
 
 WORK, LEDGER, LOCK = ".work", "ledger.sqlite", "run.lock"
+
+IMAGES, WITH_BALL = "images", "with_ball"
+"""Folders of the dataset: by sport, the images that are asked about, and the same with the ball."""
 
 
 def check_folder(dataset: Path) -> None:
@@ -51,3 +54,14 @@ def locked(dataset: Path) -> Any:
         what="making items",
         extra="gen",
     )
+
+
+def with_ball(path: str | None) -> str | None:
+    """The name of an image with its ball, as it is where a generation made it; None for other images.
+
+    Examples:
+        >>> with_ball("images/soccer/1.png"), with_ball("elsewhere/1.png")
+        ('with_ball/soccer/1.png', None)
+    """
+    parts = PurePosixPath(path or "").parts
+    return str(PurePosixPath(WITH_BALL, *parts[1:])) if parts[:1] == (IMAGES,) else None

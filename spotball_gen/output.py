@@ -19,12 +19,10 @@ from spotball_core.schema.scene import Scene
 from spotball_gen import funnel
 from spotball_gen.config import Plan
 from spotball_gen.finish import finish
+from spotball_gen.folder import IMAGES, WITH_BALL
 from spotball_gen.items import Box, Item
 from spotball_gen.ledger import FRAMES, Ledger, Step
 from spotball_gen.targets import choose
-
-IMAGES, WITH_BALL = "images", "with_ball"
-"""Folders of the dataset: by sport, the images that are asked about, and the same with the ball."""
 
 FUNNEL = "funnel"
 """Stem of the files that show the funnel."""

@@ -26,7 +26,11 @@ def check(
 
     It sees noise, blur and edges of each cell, not where the cell is; it learns from some videos and answers on others.
     Accuracy is the share of images whose most suspicious cell held the ball. Chance comes from images whose balls
-    have been exchanged with others of their sport. Any dataset with `scenes.jsonl` and images of two videos will do.
+    have been exchanged with others of their sport.
+
+    It is asked once more to tell the ball's cell from four decoys, which are untouched cells of the same image, as high
+    in it and as near to players: what it tells there is how the ball was painted out, hardly what is around it. Any
+    dataset with `scenes.jsonl` and images of two videos will do.
 
     Example: `spotball gen check dataset`
     """

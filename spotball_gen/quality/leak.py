@@ -3,13 +3,17 @@
 It is told noise, blur and edges of each cell, relative to its image; not where the cell is, nor what is on it. It
 learns from some videos and answers on others. Chance is what it makes of images whose balls have been exchanged: each
 image is given the ball cells of another one of its sport, so that where balls usually are stays the same.
+
+What is around a ball is not what is around any cell: players are near, and look at it. So it is asked once more to tell
+the ball's cell from decoys alone: cells of the same image that are as high in it and as near to players, and in which
+nothing was painted. What it tells there is hardly what is shown, and more likely how it was painted.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +24,11 @@ from spotball_core.errors import InputError, Problem
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
+from spotball_gen.folder import with_ball
 from spotball_gen.pictures import decoded
 from spotball_gen.quality.cells import FEATURES, cell_features
 from spotball_gen.quality.classifier import Discriminant, areas
+from spotball_gen.quality.decoys import DECOYS, ball_cell, beside, decoys
 from spotball_gen.splits import video_of
 
 FOLDS = 5
@@ -65,6 +71,8 @@ class Leak:
         videos: how many they are from.
         folds: parts of the cross-validation; no video is in two.
         permutations: how often balls were exchanged.
+        decoys: the same against decoys alone, chance being that any of the ball's cell and its decoys is the ball's;
+            None in itself, and where images of two videos have none.
     """
 
     accuracy: Measured
@@ -74,6 +82,7 @@ class Leak:
     videos: int
     folds: int
     permutations: int
+    decoys: Leak | None = None
 
     @property
     def leaks(self) -> bool:
@@ -100,6 +109,7 @@ class Leak:
             "videos": self.videos,
             "folds": self.folds,
             "permutations": self.permutations,
+            **({"decoys": self.decoys.record()} if self.decoys else {}),
         }
 
 
@@ -127,9 +137,51 @@ def leak_test(dataset: Path, *, seed: int = 0, permutations: int = 200, most: in
     if len(grids) > 1:
         found = ", ".join(f"{rows} x {cols}" for rows, cols in sorted(grids))
         raise InputError([Problem(str(dataset / SCENES), None, "grid", found, "one grid for all images")])
-    features = np.array([cell_features(_image(dataset, scene), scene.layout) for scene in known])
+    looked = [_looked_at(dataset, scene) for scene in known]
+    features = np.array([found for found, _ in looked])
     truth = np.array([scene.layout.mask(scene.ball_cells or ()) for scene in known])
-    return _tested(_Cells(features, truth, videos, [scene.sport for scene in known]), rng, permutations)
+    exchanged = _between_images(truth, [scene.sport for scene in known])
+    leak = _tested(_Cells(features, truth, videos, exchanged), rng, permutations)
+    return replace(leak, decoys=_against_decoys(features, [of for _, of in looked], videos, rng, permutations))
+
+
+def _looked_at(dataset: Path, scene: Scene) -> tuple[Floats, NDArray[np.int64] | None]:
+    """An image's features, and the cells that the question is asked of once more: the ball's, then its decoys."""
+    image, grid = _image(dataset / (scene.path or "")), scene.layout
+    touched = grid.mask(scene.ball_cells or ())
+    before = dataset / (with_ball(scene.path) or "")
+    pixels = _image(before) if before.is_file() else None
+    if pixels is not None and pixels.shape == image.shape:
+        rows, cols = np.nonzero((pixels != image).any(axis=2))
+        height, width = image.shape[:2]
+        touched[rows * grid.rows // height * grid.cols + cols * grid.cols // width] = True
+    else:
+        # Nobody knows what was painted: margin and shadow reach beyond the ball's cells.
+        touched = beside(touched, grid.rows, grid.cols)
+    found = decoys(scene, touched)
+    return cell_features(image, grid), None if found is None else np.r_[ball_cell(scene), found]
+
+
+def _against_decoys(
+    features: Floats,
+    groups: Sequence[NDArray[np.int64] | None],
+    videos: Sequence[str],
+    rng: np.random.Generator,
+    permutations: int,
+) -> Leak | None:
+    asked = [(index, group) for index, group in enumerate(groups) if group is not None]
+    of = [videos[index] for index, _ in asked]
+    if len(set(of)) < 2:
+        return None
+    truth = np.zeros((len(asked), DECOYS + 1), dtype=bool)
+    truth[:, 0] = True
+    cells = _Cells(
+        np.array([features[index, group] for index, group in asked]),
+        truth,
+        of,
+        lambda rng: rng.permuted(truth, axis=1),
+    )
+    return _tested(cells, rng, permutations)
 
 
 def _tells(scene: Scene) -> bool:
@@ -139,10 +191,23 @@ def _tells(scene: Scene) -> bool:
 
 
 class _Cells:
-    """Cells of all images of one grid: their features, and which part of the images is left out when."""
+    """Cells of images, as many of each: their features, and which part of the images is left out when.
 
-    def __init__(self, features: Floats, truth: Bools, videos: Sequence[str], sports: Sequence[str]) -> None:
-        self.features, self.truth, self._sports = features, truth, np.array(sports)
+    Args:
+        features: shape (n_images, n_cells, n_features).
+        truth: which cell is the ball's, shape (n_images, n_cells).
+        videos: that the images are from.
+        exchanged: draws what might be the truth by chance.
+    """
+
+    def __init__(
+        self,
+        features: Floats,
+        truth: Bools,
+        videos: Sequence[str],
+        exchanged: Callable[[np.random.Generator], Bools],
+    ) -> None:
+        self.features, self.truth, self.exchanged = features, truth, exchanged
         names, self.video = np.unique(np.array(videos), return_inverse=True)
         self.folds = min(FOLDS, len(names))
         # Largest videos first, each to the fold that has least: folds of about the same size.
@@ -153,14 +218,6 @@ class _Cells:
             load[fold[video]] += sizes[video]
         self._out = [fold[self.video] == number for number in range(self.folds)]
         self._learned = [Discriminant(self._rows(~out)) for out in self._out]
-
-    def exchanged(self, rng: np.random.Generator) -> Bools:
-        """The truth, each image's from another one of its sport."""
-        order = np.arange(len(self.truth))
-        for sport in np.unique(self._sports):
-            of = np.flatnonzero(self._sports == sport)
-            order[of] = rng.permutation(of)
-        return self.truth[order]
 
     def answered(self, truth: Bools) -> tuple[Floats, Floats]:
         """Of each image, the share of its most suspicious cells that are the ball's, and its AUC.
@@ -181,6 +238,19 @@ class _Cells:
 
     def _rows(self, images: Bools) -> Floats:
         return self.features[images].reshape(-1, self.features.shape[-1])
+
+
+def _between_images(truth: Bools, sports: Sequence[str]) -> Callable[[np.random.Generator], Bools]:
+    """Draws the truth, each image's from another one of its sport."""
+    of = [np.flatnonzero(np.array(sports) == sport) for sport in sorted(set(sports))]
+
+    def drawn(rng: np.random.Generator) -> Bools:
+        order = np.arange(len(truth))
+        for images in of:
+            order[images] = rng.permutation(images)
+        return truth[order]
+
+    return drawn
 
 
 def _tested(cells: _Cells, rng: np.random.Generator, permutations: int) -> Leak:
@@ -234,24 +304,36 @@ def _round(value: float) -> float:
     return round(value, 3)
 
 
-def _image(dataset: Path, scene: Scene) -> NDArray[np.uint8]:
-    assert scene.path
+def _image(path: Path) -> NDArray[np.uint8]:
     try:
-        return decoded(dataset / scene.path)
+        return decoded(path)
     except OSError as error:
-        raise InputError([Problem(str(dataset / scene.path), None, "image", str(error), "a picture")]) from error
+        raise InputError([Problem(str(path), None, "image", str(error), "a picture")]) from error
 
 
 def lines(leak: Leak) -> Iterator[str]:
     """As lines for a terminal."""
     looked = f"{leak.images:,} images of {leak.videos:,} videos, {leak.folds} folds"
     yield f"{looked}, {leak.permutations} exchanges of balls"
+    yield from _numbers(leak)
+    yield f"Painted cells {'can be told from others' if leak.leaks else 'were not told from others'}.{_named(leak)}"
+    if leak.decoys is None:
+        yield "Too few cells were left alone to compare with cells alike."
+        return
+    yield f"{leak.decoys.images:,} images, each ball's cell among {DECOYS} decoys as high and as near to players"
+    yield from _numbers(leak.decoys)
+    told = "can be told from cells alike: painting shows" if leak.decoys.leaks else "were not told from cells alike"
+    yield f"Painted cells {told}.{_named(leak.decoys)}"
+
+
+def _numbers(leak: Leak) -> Iterator[str]:
     for name, of in (("accuracy", leak.accuracy), ("AUC", leak.auc)):
         interval = f" [{of.interval[0]:.3f}, {of.interval[1]:.3f}]" if of.interval else ""
         low, high = of.chance_range
         yield f"{name:<8}  {of.value:.3f}{interval}; chance {of.chance:.3f} [{low:.3f}, {high:.3f}], p = {of.p:.3f}"
-    if leak.leaks:
-        named = ", ".join(f"{name} ({weight:+.2f})" for name, weight in list(leak.weights.items())[:3])
-        yield f"Painted cells can be told from others. What tells most: {named}."
-    else:
-        yield "Painted cells were not told from others."
+
+
+def _named(leak: Leak) -> str:
+    """What tells most, where anything does."""
+    named = ", ".join(f"{name} ({weight:+.2f})" for name, weight in list(leak.weights.items())[:3])
+    return f" What tells most: {named}." if leak.leaks else ""

@@ -16,9 +16,9 @@ from spotball_core.io.files import replacing
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.schema.scene import Scene
 from spotball_gen.finish import CARD, finish
-from spotball_gen.folder import LEDGER, WORK
+from spotball_gen.folder import IMAGES, LEDGER, WITH_BALL, WORK
 from spotball_gen.ledger import Ledger
-from spotball_gen.output import FACTS, FUNNEL, IMAGES, WITH_BALL, put
+from spotball_gen.output import FACTS, FUNNEL, put
 from spotball_gen.review.material import ORIGINAL, digest, original_file
 from spotball_gen.review.store import REVIEW, Decision, Key, ReviewStore
 

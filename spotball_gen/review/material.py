@@ -6,14 +6,13 @@ import hashlib
 import json
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
-from spotball_gen.folder import LEDGER, WORK, read_only
-from spotball_gen.output import IMAGES, WITH_BALL
+from spotball_gen.folder import LEDGER, WORK, read_only, with_ball
 from spotball_gen.review.store import ReviewStore
 
 ORIGINAL = "scenes.before-review.jsonl"
@@ -78,16 +77,11 @@ def pieces(dataset: Path, store: ReviewStore) -> tuple[Piece, ...]:
             problems.append(Problem(str(path), line, "path", shown, expected))
             continue
         found.append(
-            Piece(scene, without, _inside(dataset, _with_ball(scene)), *noted.get(scene.image, (False, (), None)))
+            Piece(scene, without, _inside(dataset, with_ball(scene.path)), *noted.get(scene.image, (False, (), None)))
         )
     if problems:
         raise InputError(problems)
     return tuple(sorted(found, key=lambda one: (not one.first, -(one.artifact or 0) * one.first, one.scene.key)))
-
-
-def _with_ball(scene: Scene) -> str | None:
-    parts = PurePosixPath(scene.path or "").parts
-    return str(PurePosixPath(WITH_BALL, *parts[1:])) if parts[:1] == (IMAGES,) else None
 
 
 def _inside(dataset: Path, name: str | None) -> Path | None:

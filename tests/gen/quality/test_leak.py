@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 from typer.testing import CliRunner
 
@@ -43,6 +44,13 @@ def write(folder: Path, *, painted: bool, videos: int = 6, each: int = 5, grid: 
     return folder
 
 
+def _strip() -> NDArray[np.bool_]:
+    """The third of four rows of cells, of a picture of 180 x 320."""
+    inside = np.zeros((180, 320, 1), dtype=bool)
+    inside[90:135] = True
+    return inside
+
+
 class TestVerdict:
     def test_fills_are_told(self, tmp_path: Path) -> None:
         leak = leak_test(write(tmp_path, painted=True), permutations=100)
@@ -54,7 +62,14 @@ class TestVerdict:
         assert leak.auc.interval[0] > leak.auc.chance_range[1]
         assert (leak.images, leak.videos, leak.folds) == (30, 6, 5)
         assert next(iter(leak.weights)).startswith("smallest")
-        assert "Painted cells can be told from others" in list(lines(leak))[-1]
+        assert leak.decoys is not None
+        assert leak.decoys.leaks
+        assert leak.decoys.accuracy.value > 0.8
+        assert leak.decoys.accuracy.chance == pytest.approx(1 / 5, abs=0.05)
+        assert leak.decoys.auc.chance == pytest.approx(0.5, abs=0.05)
+        said = list(lines(leak))
+        assert said[3].startswith("Painted cells can be told from others. What tells most: smallest")
+        assert said[7].startswith("Painted cells can be told from cells alike: painting shows. What tells most: ")
 
     def test_without_painting_it_is_chance(self, tmp_path: Path) -> None:
         leak = leak_test(write(tmp_path, painted=False), permutations=100)
@@ -62,7 +77,12 @@ class TestVerdict:
         low, high = leak.auc.chance_range
         assert low <= leak.auc.value <= high
         assert leak.auc.chance == pytest.approx(0.5, abs=0.05)
-        assert "not told" in list(lines(leak))[-1]
+        assert leak.decoys is not None
+        assert not leak.decoys.leaks
+        assert [line for line in lines(leak) if "not told" in line] == [
+            "Painted cells were not told from others.",
+            "Painted cells were not told from cells alike.",
+        ]
 
     def test_where_balls_are_is_no_leak(self, tmp_path: Path) -> None:
         # All balls in one cell, which looks unlike others in all images: still nothing was painted.
@@ -84,6 +104,36 @@ class TestVerdict:
         leak = leak_test(folder, permutations=50)
         assert leak.accuracy.value == leak.accuracy.chance == 1
         assert not leak.leaks
+
+    @pytest.mark.parametrize("painted", [False, True])
+    def test_what_is_around_balls_is_no_painting(self, tmp_path: Path, painted: bool) -> None:
+        # Balls lie on a strip of rough ground among players, which is most of what the first question sees.
+        scenes = []
+        for video in range(6):
+            for second in range(8):
+                seed = 100 * video + second
+                rng = np.random.default_rng([seed, 3])
+                image = np.where(_strip(), textured(seed, noise=40), textured(seed + 5000))
+                x, y = rng.uniform(25, 295), rng.uniform(100, 125)
+                mask = disk(x, y, 12)
+                name, part = f"v{video}-{second * 1000:09d}", "soccer"
+                path = f"images/{part}/{name}.png"
+                Picture.write(tmp_path / path, filled(image, mask) if painted else image)
+                Picture.write(tmp_path / f"with_ball/{part}/{name}.png", np.where(mask[..., None] > 0, 255, image))
+                players = [(edge, 92.0, edge + 30, 133.0) for edge in range(5, 300, 60)]
+                fields = {"ball_box": (x - 12, y - 12, x + 12, y + 12), "players": players, "path": path}
+                scenes.append(Scene.model_validate({"sport": part, "image": name, "grid": GRID, **fields}))
+        write_scenes(scenes, tmp_path / "scenes.jsonl")
+        leak = leak_test(tmp_path, permutations=100)
+        assert leak.auc.value > 0.8
+        assert leak.decoys is not None
+        assert leak.decoys.images == 48
+        if painted:
+            assert leak.decoys.leaks
+            assert leak.decoys.auc.value > 0.8
+        else:
+            low, high = leak.decoys.auc.chance_range
+            assert low - 0.02 <= leak.decoys.auc.value <= high + 0.02
 
     def test_the_same_again(self, tmp_path: Path) -> None:
         folder = write(tmp_path, painted=True, videos=3, each=3)

@@ -1,0 +1,92 @@
+"""Cells that a painted cell is compared with: of the same image, untouched, as high in it and as near to players."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_core.schema.scene import Scene
+
+DECOYS = 4
+"""So many for each ball."""
+
+_ONE_ROW, _COVERED, _NEAR, _ASIDE = 1.0, 0.25, 0.05, 4.0
+"""What counts as much as one row of cells: this share of a cell being covered by players, this part of the image's
+diagonal in the distance to the nearest one, so many columns in the distance from the middle."""
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+def ball_cell(scene: Scene) -> int:
+    """The cell that has most of the ball, by its index; the first of its cells where no box is known.
+
+    Examples:
+        >>> from spotball_core.grid import Grid
+        >>> grid = Grid.standard()
+        >>> ball_cell(Scene(sport="soccer", image="1", grid=grid, ball_box=(60, 10, 80, 30), ball_cells=("A1", "A2")))
+        1
+    """
+    cells = scene.ball_cells or ()
+    shares = scene.layout.cells_in(scene.ball_box) if scene.ball_box else {}
+    return scene.layout.index(max(shares, key=lambda cell: shares[cell]) if shares else cells[0])
+
+
+def decoys(scene: Scene, touched: Bools) -> NDArray[np.int64] | None:
+    """The cells most like the ball's by where they are: height, distance from the middle, and players.
+
+    Args:
+        scene: an image with its ball.
+        touched: cells in which something was painted, shape (n_cells,).
+
+    Returns:
+        Their indices, the most alike first, shape (4,); None where fewer were left alone.
+    """
+    free = np.flatnonzero(~touched)
+    if len(free) < DECOYS:
+        return None
+    places = surroundings(scene)
+    apart = np.linalg.norm(places[free] - places[ball_cell(scene)], axis=1)
+    return free[np.argsort(apart, kind="stable")[:DECOYS]]
+
+
+def surroundings(scene: Scene) -> Floats:
+    """Where each cell is, in units that count the same: shape (n_cells, 4).
+
+    They are its row, its distance from the middle of the image, how much of it and of its neighbors players cover, and
+    how far its center is from the nearest player.
+    """
+    grid = scene.layout
+    rows, cols = np.divmod(np.arange(grid.n_cells), grid.cols)
+    aside = np.abs(cols - (grid.cols - 1) / 2)
+    covered, near = np.zeros(grid.n_cells), np.ones(grid.n_cells)
+    if scene.players:
+        covered = _with_neighbors(np.minimum(grid.box_shares(scene.boxes).sum(axis=0), 1).reshape(grid.rows, grid.cols))
+        near = grid.box_distances(scene.boxes).min(axis=0) / grid.diagonal
+    return np.column_stack([rows / _ONE_ROW, aside / _ASIDE, covered.reshape(-1) / _COVERED, near / _NEAR])
+
+
+def beside(cells: Bools, rows: int, cols: int) -> Bools:
+    """Some cells and those that touch them, shape (n_cells,).
+
+    Examples:
+        >>> beside(np.eye(1, 12, dtype=bool)[0], 3, 4).nonzero()[0].tolist()
+        [0, 1, 4, 5]
+    """
+    values = cells.reshape(rows, cols)
+    return np.asarray(np.any([values, *_around(np.pad(values, 1))], axis=0)).reshape(-1)
+
+
+def _with_neighbors(values: Floats) -> Floats:
+    """Of each cell the mean of its value and of the mean of those around it."""
+    mixed: Floats = (values + np.mean(_around(np.pad(values, 1, mode="edge")), axis=0)) / 2
+    return mixed
+
+
+def _around(padded: NDArray[Any]) -> list[NDArray[Any]]:
+    """The eight neighbors of each cell, of cells with one more on each side."""
+    rows, cols = padded.shape[0] - 2, padded.shape[1] - 2
+    steps = [(down, right) for down in (0, 1, 2) for right in (0, 1, 2) if (down, right) != (1, 1)]
+    return [padded[down : down + rows, right : right + cols] for down, right in steps]

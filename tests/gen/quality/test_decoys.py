@@ -1,0 +1,77 @@
+"""Which cells a ball's cell is compared with: by hand, and what must hold of all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_core.grid import Grid
+from spotball_core.schema.scene import Scene
+from spotball_gen.quality.decoys import DECOYS, ball_cell, beside, decoys, surroundings
+
+GRID = Grid.standard()
+
+
+def scene(ball: tuple[float, float, float, float], players: list[tuple[float, float, float, float]]) -> Scene:
+    fields = {"sport": "soccer", "image": "1", "grid": GRID, "ball_box": ball, "players": players}
+    return Scene.model_validate(fields)
+
+
+def labels(found: object) -> set[str]:
+    assert isinstance(found, np.ndarray)
+    return {GRID.label(int(index)) for index in found}
+
+
+def test_without_players_they_are_in_the_same_row() -> None:
+    # The ball in C4, 1.5 columns from the middle: as far from it is C7, next are C3, C5, C6 and C8, one more or less.
+    one = scene((200, 130, 240, 170), [])
+    touched = GRID.mask(["C4"])
+    found = decoys(one, touched)
+    assert found is not None
+    assert GRID.label(int(found[0])) == "C7"
+    assert labels(found) < {"C3", "C5", "C6", "C7", "C8"}
+
+
+def test_with_players_they_are_where_players_are() -> None:
+    # Five players, alike, each filling two cells of rows C and D; the ball is at the feet of the second.
+    players = [(128.0 * i, 120.0, 128.0 * i + 64, 240.0) for i in range(5)]
+    one = scene((140, 185, 170, 215), players)
+    assert GRID.label(ball_cell(one)) == "D3"
+    found = decoys(one, GRID.mask(["D3"]))
+    assert labels(found) == {"D1", "D5", "D7", "D9"}
+
+
+def test_what_was_painted_is_none() -> None:
+    players = [(128.0 * i, 120.0, 128.0 * i + 64, 240.0) for i in range(5)]
+    one = scene((140, 185, 170, 215), players)
+    found = decoys(one, GRID.mask(["D3", "D1"]))
+    assert "D1" not in labels(found)
+    assert decoys(one, ~GRID.mask(["A1", "A2", "A3"])) is None
+
+
+@given(
+    st.lists(st.integers(0, 59), min_size=1, max_size=50, unique=True),
+    st.lists(st.tuples(st.floats(0, 500), st.floats(0, 250)), max_size=6),
+)
+def test_four_others_the_nearest_of_all(cells: list[int], at: list[tuple[float, float]]) -> None:
+    one = scene((300, 100, 330, 130), [(x, y, x + 40, y + 90) for x, y in at])
+    touched = GRID.mask([*cells, ball_cell(one)])
+    found, places = decoys(one, touched), surroundings(one)
+    assert np.isfinite(places).all()
+    if (~touched).sum() < DECOYS:
+        assert found is None
+        return
+    assert found is not None
+    assert len(set(found.tolist())) == DECOYS
+    assert not touched[found].any()
+    apart = [sum((a - b) ** 2 for a, b in zip(place, places[ball_cell(one)], strict=True)) for place in places]
+    rest = [apart[cell] for cell in range(60) if not touched[cell] and cell not in found]
+    assert max(apart[cell] for cell in found) <= min(rest, default=np.inf) + 1e-9
+
+
+@pytest.mark.parametrize(("cell", "expected"), [("A1", "A1 A2 B1 B2"), ("C5", "B4 B5 B6 C4 C5 C6 D4 D5 D6")])
+def test_beside(cell: str, expected: str) -> None:
+    found = beside(GRID.mask([cell]), GRID.rows, GRID.cols)
+    assert {GRID.label(index) for index in np.flatnonzero(found).tolist()} == set(expected.split())

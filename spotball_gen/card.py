@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from spotball_gen.difficulty import MEASURES
 from spotball_gen.items import Item
 from spotball_gen.quality.decoys import DECOYS
 from spotball_gen.quality.leak import leak_test
-from spotball_gen.splits import TEST, TRAIN, video_of
+from spotball_gen.splits import TEST, TRAIN, WITHOUT_TEST, video_of
 from spotball_gen.statistics import TABLE_1, difficulty, table_1
 
 PERMUTATIONS, LOOKED_AT = 200, 1000
@@ -31,7 +31,7 @@ _ROWS = {
 
 def card(
     folder: Path,
-    items: Sequence[Item],
+    items: Iterable[Item],
     scenes: Sequence[Scene],
     splits: Mapping[str, Any],
     facts: Mapping[str, Any],
@@ -42,21 +42,25 @@ def card(
 
     Args:
         folder: with the scenes and images, for the leak test.
-        items: those of the dataset.
+        items: those of the dataset; one at a time is looked at.
         scenes: the same as scenes.
         splits: see `spotball_gen.splits`.
         facts: how they came about; see `spotball_gen.output`.
         seed: of the leak test.
     """
     by_sport = group(scenes)
-    taken = Counter(item.source.video for item in items)
+    artifacts, taken = _Artifacts(), Counter[str]()
+    for item in items:
+        artifacts.add(item)
+        taken[item.source.video] += 1
     sources = [{**source, "items": taken[source["video"]]} for source in facts["sources"]]
     return {
         "items": {sport: len(of) for sport, of in by_sport.items()},
         "table_1": {sport: table_1(of) for sport, of in by_sport.items()},
         "difficulty": {sport: difficulty(of) for sport, of in by_sport.items()},
         "splits": {part: {what: len(of) for what, of in splits[part].items()} for part in (TRAIN, TEST)},
-        "artifacts": _artifacts(items),
+        "without_test": splits[WITHOUT_TEST],
+        "artifacts": artifacts.record(),
         "leak_test": _leak(folder, scenes, seed),
         **facts,
         "sources": sources,
@@ -71,20 +75,36 @@ def group(scenes: Sequence[Scene]) -> dict[str, list[Scene]]:
     return dict(sorted(found.items()))
 
 
-def _artifacts(items: Sequence[Item]) -> dict[str, Any]:
-    """What the stage `check` found."""
-    scores = [item.scores["artifact"] for item in items if "artifact" in item.scores]
-    again = [item.scores["ball_again"] for item in items if "ball_again" in item.scores]
-    outside = [item.scores["changed_outside"] for item in items if "changed_outside" in item.scores]
-    why = Counter(reason for item in items for reason in item.notes.get("check", {}).get("why", ()))
-    return {
-        "scored": len(scores),
-        "quartiles": [round(float(value), 3) for value in np.percentile(scores, [25, 50, 75])] if scores else None,
-        "review_first": sum(bool(item.notes.get("check", {}).get("review_first")) for item in items),
-        "why": dict(sorted(why.items())),
-        "detected_again": {"asked": len(again), "seen": sum(score > 0 for score in again)},
-        "outside_the_mask": {"compared": len(outside), "changed": sum(pixels > 0 for pixels in outside)},
-    }
+class _Artifacts:
+    """What the stage `check` found, of one item after the other."""
+
+    def __init__(self) -> None:
+        self._scores: list[float] = []
+        self._why: Counter[str] = Counter()
+        self._found: Counter[str] = Counter()
+
+    def add(self, item: Item) -> None:
+        """Take note of an item."""
+        check, scores = item.notes.get("check", {}), item.scores
+        self._scores += [scores["artifact"]] if "artifact" in scores else []
+        self._why.update(check.get("why", ()))
+        self._found["review_first"] += bool(check.get("review_first"))
+        for name in ("ball_again", "changed_outside"):
+            self._found[f"asked {name}"] += name in scores
+            self._found[name] += scores.get(name, 0) > 0
+
+    def record(self) -> dict[str, Any]:
+        """As JSON."""
+        quartiles = [round(float(value), 3) for value in np.percentile(self._scores or [0.0], [25, 50, 75])]
+        found = self._found
+        return {
+            "scored": len(self._scores),
+            "quartiles": quartiles if self._scores else None,
+            "review_first": found["review_first"],
+            "why": dict(sorted(self._why.items())),
+            "detected_again": {"asked": found["asked ball_again"], "seen": found["ball_again"]},
+            "outside_the_mask": {"compared": found["asked changed_outside"], "changed": found["changed_outside"]},
+        }
 
 
 def _leak(folder: Path, scenes: Sequence[Scene], seed: int) -> dict[str, Any]:
@@ -110,6 +130,8 @@ def _head(of: Mapping[str, Any]) -> Iterator[str]:
         f"{splits[part]['images']:,} images of {splits[part]['videos']:,} videos ({part})" for part in (TRAIN, TEST)
     )
     yield f"Split by video: {' and '.join(parts)}; no video is in both. `checksums.sha256` is of all files."
+    if of["without_test"]:
+        yield f"No test images of {', '.join(of['without_test'])}: all are from a single video."
     yield ""
 
 
@@ -175,7 +197,7 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     if "decoys" in leak:
         verdict = "can be told from these: painting shows" if leak["decoys"]["leaks"] else "were not told from these"
-        yield f"Decoys are {DECOYS} untouched cells of the same image, as high in it and as near to players as the ball."
+        yield f"Decoys are {DECOYS} untouched cells of the same image, as high and as near to players as the ball's."
         yield f"Painted cells {verdict}. Chance takes any of the five for the ball's."
         yield ""
 

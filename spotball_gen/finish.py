@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ CARD, CARD_TEXT, SPLITS, POSITIONS, CHECKSUMS = (
 )
 
 
-def finish(folder: Path, items: Sequence[Item], facts: Mapping[str, Any], *, seed: int) -> None:
+def finish(folder: Path, items: Iterable[Item], facts: Mapping[str, Any], *, seed: int) -> None:
     """Write the split, the card with its picture and, last, the checksums of all files.
 
     Args:

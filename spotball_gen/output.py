@@ -18,10 +18,11 @@ from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.scene import Scene
 from spotball_gen import funnel
 from spotball_gen.config import Plan
-from spotball_gen.finish import finish
+from spotball_gen.finish import SPLITS, finish
 from spotball_gen.folder import IMAGES, WITH_BALL
 from spotball_gen.items import Box, Item
 from spotball_gen.ledger import FRAMES, Ledger, Step
+from spotball_gen.splits import WITHOUT_TEST
 from spotball_gen.targets import choose
 
 FUNNEL = "funnel"
@@ -44,12 +45,14 @@ class Written:
         chosen: how many items the dataset has.
         steps: the funnel, from the first stage to the choice.
         starving: what the targets miss, one line each.
+        without_test: sports of a single video, which have no test images.
         fresh: whether anything was written; not if all was there.
     """
 
     chosen: int
     steps: tuple[Step, ...]
     starving: tuple[str, ...]
+    without_test: tuple[str, ...]
     fresh: bool
 
 
@@ -65,30 +68,34 @@ def write_dataset(ledger: Ledger, plan: Plan, packages: Mapping[str, str]) -> Wr
         OSError: if it cannot be written.
         SpotballError: if a stage left out what a scene needs.
     """
-    items = tuple(ledger.items("passed"))
-    choice = choose(items, plan.targets, plan.run.grid, seed=plan.run.seed)
-    taken = set(choice.chosen)
-    chosen = [item for item in items if item.id in taken]
+    # One item at a time: there may be more than fit into memory.
+    choice = choose(ledger.items("passed"), plan.targets, plan.run.grid, seed=plan.run.seed)
+    count = len(choice.chosen)
     stages = [FRAMES, *(stage.stage for stage in plan.stages)]
-    steps = (*ledger.funnel(stages), funnel.choice_step(len(chosen), choice.left_out))
+    steps = (*ledger.funnel(stages), funnel.choice_step(count, choice.left_out))
     facts = _facts(ledger, plan, packages, steps, choice.record())
-    state = json.dumps([FORMAT, ledger.digest(), sorted(taken), facts], sort_keys=True)
+    state = json.dumps([FORMAT, ledger.digest(), sorted(choice.chosen), facts], sort_keys=True)
     digest = hashlib.sha256(state.encode()).hexdigest()
     starving = tuple(choice.starving)
     if _there(ledger) == digest:
-        return Written(len(chosen), steps, starving, fresh=False)
+        return Written(count, steps, starving, _without_test(ledger), fresh=False)
     new = ledger.work / _NEW
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
     _write_funnel(new, steps)
-    if chosen:
-        write_scenes((_scene(item, plan, new) for item in chosen), new / SCENES)
-        finish(new, chosen, facts, seed=plan.run.seed)
+    if count:
+        write_scenes((_scene(ledger.item(name), plan, new) for name in choice.chosen), new / SCENES)
+        finish(new, (ledger.item(name) for name in choice.chosen), facts, seed=plan.run.seed)
     names = sorted(path.name for path in new.iterdir())
     _move(new, ledger)
     with replacing(ledger.work / _MARKER) as beside:
         beside.write_text(json.dumps({"digest": digest, "names": names}), encoding="utf-8")
-    return Written(len(chosen), steps, starving, fresh=True)
+    return Written(count, steps, starving, _without_test(ledger), fresh=True)
+
+
+def _without_test(ledger: Ledger) -> tuple[str, ...]:
+    splits = ledger.dataset / SPLITS
+    return tuple(json.loads(splits.read_text(encoding="utf-8"))[WITHOUT_TEST]) if splits.is_file() else ()
 
 
 def _facts(

@@ -11,6 +11,9 @@ from typing import Any
 from spotball_core.schema.scene import Scene
 
 TRAIN, TEST = "train", "test"
+WITHOUT_TEST = "without_test"
+"""Sports that have no test, since all their images are from one video."""
+
 TEST_SHARE = 0.2
 
 _ITEM = re.compile(r"(.+)-\d{9,}")
@@ -36,7 +39,8 @@ def split(scenes: Sequence[Scene], *, seed: int, test_share: float = TEST_SHARE)
     closer. A sport of a single video has no test.
 
     Returns:
-        JSON: for `train` and `test`, `videos` and `images` (`SPORT/IMAGE`), each in order.
+        JSON: for `train` and `test`, `videos` and `images` (`SPORT/IMAGE`), each in order; in `without_test` the
+            sports of a single video.
     """
     by_sport: dict[str, dict[str, list[Scene]]] = defaultdict(lambda: defaultdict(list))
     for scene in scenes:
@@ -57,4 +61,6 @@ def split(scenes: Sequence[Scene], *, seed: int, test_share: float = TEST_SHARE)
         part = parts[TEST if video in tested else TRAIN]
         part["videos"].add(video)
         part["images"].append(f"{scene.sport}/{scene.image}")
-    return {"by": "video", **{name: {**of, "videos": sorted(of["videos"])} for name, of in parts.items()}}
+    alone = sorted(sport for sport, videos in by_sport.items() if len(videos) == 1)
+    told = {name: {**of, "videos": sorted(of["videos"])} for name, of in parts.items()}
+    return {"by": "video", WITHOUT_TEST: alone, **told}

@@ -6,8 +6,8 @@ Which ones of a kind are taken is drawn by the seed, and does not depend on what
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,7 +113,7 @@ class Choice:
     """The items that are taken.
 
     Attributes:
-        chosen: their ids.
+        chosen: their ids, in order.
         left_out: why others are not, by id, in few words.
         starving: what there are too few items for, one line each.
         bins: by quota and bin: `wanted`, `available` and `taken`, numbers of items.
@@ -130,7 +130,7 @@ class Choice:
         return {"starving": list(self.starving), "bins": bins}
 
 
-def choose(items: Sequence[Item], targets: Targets, grid: Grid, *, seed: int) -> Choice:
+def choose(items: Iterable[Item], targets: Targets, grid: Grid, *, seed: int) -> Choice:
     """The items to take.
 
     With a count, no bin gets more than its share of it, and as many items as possible are taken: what is missing
@@ -138,55 +138,56 @@ def choose(items: Sequence[Item], targets: Targets, grid: Grid, *, seed: int) ->
     there is no item at all starve, and their share goes to the others of their quota.
 
     Args:
-        items: those that passed all stages, in the order of their ids.
+        items: those that passed all stages; one at a time is looked at.
         targets: what is asked for.
         grid: over their images.
         seed: of what is drawn where more items would do than are wanted.
     """
     left_out: dict[str, str] = {}
-    placed: dict[str, tuple[str, ...]] = {}
-    wanted = _wanted(items, targets)
+    placed: dict[tuple[str, ...], list[tuple[int, str]]] = defaultdict(list)
+    sports: set[str] = set()
     for item in items:
         assert item.ball
+        sports.add(item.sport)
         found = measures(item.ball.corners, [player.corners for player in item.players], grid)
         if any(not _within(found[name], of) for name, of in targets.ranges.items()):
             left_out[item.id] = OUTSIDE
         else:
-            placed[item.id] = tuple(_bins(item, found, targets, wanted, grid))
-    kinds = Counter(placed.values())
-    program = _Program(wanted, kinds, targets.count)
+            placed[tuple(_bins(item, found, targets, grid))].append((item.seed(seed, "targets"), item.id))
+    program = _Program(_wanted(sports, targets), {kind: len(of) for kind, of in placed.items()}, targets.count)
     taken = program.solved()
-    chosen = set(_drawn(items, placed, taken, seed))
-    left_out.update((ident, SURPLUS) for ident in placed if ident not in chosen)
+    chosen: list[str] = []
+    for kind, of in placed.items():
+        # By the seed, in an order that does not depend on what other items there are.
+        drawn = [ident for _, ident in sorted(of)]
+        chosen += drawn[: taken[kind]]
+        left_out.update((ident, SURPLUS) for ident in drawn[taken[kind] :])
     bins, starving = program.told(taken)
-    return Choice(tuple(item.id for item in items if item.id in chosen), left_out, starving, bins)
+    return Choice(tuple(sorted(chosen)), left_out, starving, bins)
 
 
-def _wanted(items: Sequence[Item], targets: Targets) -> dict[str, dict[str, float]]:
+def _wanted(played: Collection[str], targets: Targets) -> dict[str, dict[str, float]]:
     """By quota, the share of each bin."""
     wanted: dict[str, dict[str, float]] = {
         name: dict(zip(quota.bins, quota.shares, strict=True)) for name, quota in targets.quotas.items()
     }
     if isinstance(targets.sports, str):
-        played = sorted({item.sport for item in items})
-        wanted[SPORT] = dict.fromkeys(played, 1 / max(len(played), 1))
+        wanted[SPORT] = dict.fromkeys(sorted(played), 1 / max(len(played), 1))
     elif targets.sports:
-        others = {item.sport for item in items} - set(targets.sports)
+        others = set(played) - set(targets.sports)
         wanted[SPORT] = {**targets.sports, **dict.fromkeys(sorted(others), 0.0)}
     if targets.center is not None:
         wanted[CENTER] = {"inside": targets.center, "outside": 1 - targets.center}
     return wanted
 
 
-def _bins(
-    item: Item, found: Mapping[Measure, float], targets: Targets, wanted: Mapping[str, Any], grid: Grid
-) -> Iterator[str]:
+def _bins(item: Item, found: Mapping[Measure, float], targets: Targets, grid: Grid) -> Iterator[str]:
     """An item's bin of each quota, in the order of the quotas."""
     for name, quota in targets.quotas.items():
         yield quota.bin(found[name])
-    if SPORT in wanted:
+    if targets.sports:
         yield item.sport
-    if CENTER in wanted:
+    if targets.center is not None:
         assert item.ball
         yield "inside" if in_center(item.ball.corners, grid) else "outside"
 
@@ -270,19 +271,6 @@ class _Program:
             others = sum(self._kinds.values()) - available
             return f"{quota} {name} starves: all {available:,} are taken, and keep the other {others:,} from being"
         return None
-
-
-def _drawn(
-    items: Sequence[Item], placed: Mapping[str, tuple[str, ...]], taken: Mapping[tuple[str, ...], int], seed: int
-) -> Iterator[str]:
-    """The items of each kind, by the seed."""
-    alike: dict[tuple[str, ...], list[Item]] = defaultdict(list)
-    for item in items:
-        if item.id in placed:
-            alike[placed[item.id]].append(item)
-    for kind, of in alike.items():
-        ordered = sorted(of, key=lambda item: (item.seed(seed, "targets"), item.id))
-        yield from (item.id for item in ordered[: taken[kind]])
 
 
 def _rounded(shares: Mapping[str, float], total: int) -> dict[str, int]:

@@ -96,6 +96,8 @@ def _finish(ended: Ended, out: Path, *, quiet: bool) -> None:
         tell(line)
     for line in written.starving:
         tell(line)
+    if written.without_test:
+        tell(f"no test images of {', '.join(written.without_test)}: the split is by video, and there is only one")
     # Not for --quiet to hide: it is what is wrong.
     for failure in ended.failures[:SHOWN_FAILURES]:
         typer.echo(f"failed: {failure.item}, {failure.stage}: {failure.error}", err=True)

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import shutil
+import weakref
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,36 @@ class TestDataset:
         assert card["items"] == {"soccer": 10}
         assert [stage["stage"] for stage in card["stages"]][:2] == ["frames", "filter"]
         assert {source["origin"] for source in card["sources"]} == {"videos/a.avi", "videos/b.avi"}
+
+    def test_one_item_at_a_time_is_in_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        _, out = run(tmp_path)
+        before = files(out)
+        shutil.rmtree(out / "images")
+        read: list[weakref.ref[Any]] = []
+        most: list[int] = []
+        loaded = Ledger.item
+
+        def item(self: Ledger, name: str) -> Any:
+            most.append(sum(one() is not None for one in read))
+            found = loaded(self, name)
+            read.append(weakref.ref(found))
+            return found
+
+        monkeypatch.setattr(Ledger, "item", item)
+        assert run(tmp_path)[0].written.fresh
+        assert files(out) == before
+        assert len(read) == 30  # chosen from, written, and told of in the card
+        assert max(most) <= 2
+
+    def test_a_sport_of_one_video_has_no_test(self, tmp_path: Path, videos: Path) -> None:
+        ended, out = run(tmp_path)
+        assert ended.written.without_test == ()
+        (videos / "b.avi").unlink()
+        ended, out = run(tmp_path, "one")
+        assert ended.written.without_test == ("soccer",)
+        assert json.loads((out / "splits.json").read_text())["test"] == {"videos": [], "images": []}
+        assert "No test images of soccer: all are from a single video." in (out / "card.md").read_text()
+        assert run(tmp_path, "one")[0].written.without_test == ("soccer",)
 
     def test_the_same_again_does_nothing(self, tmp_path: Path) -> None:
         first, out = run(tmp_path)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from spotball_core.errors import SHOWN_PROBLEMS, InputError, Problem
 from spotball_core.io.csv_records import read_layout, record_lines
-from spotball_core.io.sources import plain, unreadable
+from spotball_core.io.sources import doubtful, plain, unreadable
 
 if TYPE_CHECKING:
     import polars as pl
 
 _MARK = "\x1f"
+_PEEK = 4096
 
 
 class Rows:
@@ -37,9 +38,12 @@ class Rows:
         self._checks: list[pl.Expr] = []
         self._told: list[pl.DataFrame] = []
         if not self.path.is_file():
-            raise self.broken("nothing there", "a CSV file")
+            raise self.broken("a folder" if self.path.is_dir() else "nothing there", "a CSV file")
         if self.path.stat().st_size == 0:
             raise self.broken("an empty file", "a header and at least one row")
+        with self.path.open("rb") as file:
+            if b"\0" in file.read(_PEEK):
+                raise self.broken("what is no text in UTF-8", "a CSV file in UTF-8")
         layout = read_layout(self.path)
         if layout.problems:
             raise InputError(layout.problems, layout.total)
@@ -58,6 +62,12 @@ class Rows:
     def broken(self, found: str, expected: str, field: str = "file") -> InputError:
         """An error about the file as a whole."""
         return InputError([Problem(str(self.path), None, field, found, expected)])
+
+    def know(self, columns: Iterable[str]) -> None:
+        """Raise InputError for columns that are there twice, or look like one of these that is not."""
+        here = [column for column in self.frame.columns if column != "_record"]
+        if problems := [Problem(str(self.path), None, *doubt) for doubt in doubtful(here, tuple(columns))]:
+            raise InputError(problems)
 
     def need(self, columns: Iterable[str]) -> None:
         """Raise InputError for columns that are not there."""

@@ -120,6 +120,7 @@ def read_stimuli(path: str | Path) -> tuple[Stimulus, ...]:
     """
     rows = Rows(path)
     _renamed(rows)
+    rows.know(COLUMNS)
     rows.need(("stimulus_id", "view", "proximity", "objects", "gaze_target"))
     rows.optional(COLUMNS)
     check_scene(rows)

@@ -106,10 +106,12 @@ def read_trials(path: str | Path, stimuli: Sequence[Stimulus] = ()) -> Trials:
     agree. `respondent` is the file's name without its ending where it is left out, `prompt_id` is `base`.
 
     Raises:
-        InputError: for a choice that is none of the objects, an unknown stimulus, a stimulus that is described in two
-            ways, a trial that is there twice, and whatever else is wrong: file, line, field, found and expected.
+        InputError: for a column that is there twice or misspelt, a choice that is none of the objects, an unknown
+            stimulus, a stimulus that is described in two ways, a trial that is there twice, and whatever else is wrong:
+            file, line, field, found and expected.
     """
     rows = Rows(path)
+    rows.know((*COLUMNS, *_OF_STIMULI))
     rows.need(("stimulus_id", "choice"))
     if not stimuli:
         rows.need(("view", "proximity", "objects", "gaze_target"))
@@ -211,7 +213,7 @@ def _check_answers(rows: Rows) -> None:
     rows.check(chosen, "choice", quoted("choice"), expected)
     seconds = pl.col("response_time").cast(pl.Float64, strict=False)
     wrong = pl.col("response_time").is_not_null() & ~((seconds >= 0) & seconds.is_finite()).fill_null(False)
-    rows.check(wrong, "response_time", quoted("response_time"), "seconds")
+    rows.check(wrong, "response_time", quoted("response_time"), "seconds, at least 0")
 
 
 def _filled(rows: Rows) -> None:

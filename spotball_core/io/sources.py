@@ -214,6 +214,25 @@ def plain(text: str, limit: int = 80) -> str:
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in cut)
 
 
+def doubtful(found: Sequence[str], read: Iterable[str], also: Iterable[str] = ()) -> Iterator[tuple[str, str, str]]:
+    """Columns that are there twice, or look like one that is not there: name, what was found, what was expected.
+
+    A misspelt column would be passed over and change the numbers in silence.
+
+    Args:
+        found: the columns, as Polars names them.
+        read: columns that change a number.
+        also: others that are known.
+    """
+    missing = [known for known in read if known not in found and len(known) > 2]
+    known = {*read, *also}
+    for column in found:
+        if f"{column}_duplicated_0" in found:  # what Polars calls the second of two columns of one name
+            yield plain(column), "two columns of that name", "one"
+        if column not in known and (close := get_close_matches(column.lower(), missing, n=1, cutoff=0.8)):
+            yield plain(column), "a column that is not read", f"{close[0]}, if that is meant; else another name"
+
+
 def _check_columns(name: str, columns: Iterable[str]) -> None:
     found = [column for column in columns if column != "_record"]
     problems = []
@@ -221,14 +240,8 @@ def _check_columns(name: str, columns: Iterable[str]) -> None:
     def wrong(field: str, what: str, expected: str) -> None:
         problems.append(Problem(name, None, field, what, expected))
 
-    # A misspelt column would be passed over and change the numbers in silence.
-    for column in found:
-        if f"{column}_duplicated_0" in found:  # what Polars calls the second of two columns of one name
-            wrong(column, "two columns of that name", "one")
-        if column not in READ and column not in COLUMNS:
-            missing = [known for known in READ if known not in found and len(known) > 2]
-            if close := get_close_matches(column, missing, n=1, cutoff=0.8):
-                wrong(plain(column), "a column that is not read", f"{close[0]}, if that is meant; else another name")
+    for doubt in doubtful(found, READ, COLUMNS):
+        wrong(*doubt)
     listed = plain(", ".join(found), limit=200) or "none"
     if "image" not in found:
         wrong("image", f"the columns {listed}", "a column image")

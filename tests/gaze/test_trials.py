@@ -111,7 +111,7 @@ def test_all_that_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
     )
     assert said(path) == [
         ":2: choice: found 'knife', expected one of cup, pen, or nothing where no choice could be matched",
-        ":3: response_time: found 'soon', expected seconds",
+        ":3: response_time: found 'soon', expected seconds, at least 0",
         ":4: condition: found 'congruent', expected natural, by its targets",
         ":5: gaze_target: found nothing, expected one of cup, pen",
     ]
@@ -148,3 +148,50 @@ def test_a_file_without_photos_needs_stimuli(tmp_path: Path) -> None:
 def test_participants_tell_trials_apart(tmp_path: Path) -> None:
     path = written(tmp_path, "stimulus_id,choice,participant", "a,cup,1", "a,cup,2")
     assert len(read_trials(path, PHOTOS).frame) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (
+            HEADER + ",choice\nm,a,1,,front,1,cup+pen,pen,,cup,pen\n",
+            ": choice: found two columns of that name, expected one",
+        ),
+        (
+            # Without a head target all photos would be natural ones.
+            HEADER.replace("head_target", "head_targets").replace("condition,", "")
+            + "\nm,a,1,front,1,cup+pen,pen,cup,cup\n",
+            ": head_targets: found a column that is not read, expected head_target, if that is meant; "
+            "else another name",
+        ),
+        (
+            HEADER.replace("respondent", "Respondent") + "\nm,a,1,,front,1,cup+pen,pen,,cup\n",
+            ": Respondent: found a column that is not read, expected respondent, if that is meant; else another name",
+        ),
+        (HEADER.replace(",", ";") + "\nm;a\n", None),
+    ],
+)
+def test_columns_that_would_change_numbers_in_silence(tmp_path: Path, content: str, told: str | None) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(content, encoding="utf-8")
+    lines = said(path)
+    assert lines[0] == told if told else "expected a column stimulus_id" in lines[0]
+
+
+@pytest.mark.parametrize("content", ["\ufeffa,b\n".encode("utf-16"), bytes(range(256)) * 3])
+def test_what_is_no_text_is_said_to_be_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    assert said(tmp_path / "t.csv") == [": file: found what is no text in UTF-8, expected a CSV file in UTF-8"]
+    with pytest.raises(InputError, match="found a folder, expected a CSV file"):
+        read_trials(tmp_path)
+
+
+def test_a_trial_says_itself_that_it_is_an_attention_check(tmp_path: Path) -> None:
+    header = HEADER + ",attention_check"
+    trials = read_trials(
+        written(tmp_path, header, *(f"m,{n},1,,front,1,cup+pen,pen,,cup,{n == 3}".lower() for n in range(4)))
+    )
+    assert (len(trials.frame), trials.n_checks) == (3, 1)
+    assert said(written(tmp_path, header, "m,a,1,,front,1,cup+pen,pen,,cup,yes")) == [
+        ":2: attention_check: found 'yes', expected true or false"
+    ]

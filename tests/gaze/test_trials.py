@@ -161,8 +161,10 @@ def test_participants_tell_trials_apart(tmp_path: Path) -> None:
             # Without a head target all photos would be natural ones.
             HEADER.replace("head_target", "head_targets").replace("condition,", "")
             + "\nm,a,1,front,1,cup+pen,pen,cup,cup\n",
-            ": head_targets: found a column that is not read, expected head_target, if that is meant; "
-            "else another name",
+            (
+                ": head_targets: found a column that is not read, expected head_target, if that is meant; "
+                "else another name"
+            ),
         ),
         (
             HEADER.replace("respondent", "Respondent") + "\nm,a,1,,front,1,cup+pen,pen,,cup\n",

@@ -6,8 +6,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
 # The build that the tests of local models were made with; theirs need no GPU.
 TORCH ?= torch==2.13.0
+LOCKED_EXTRAS := report adapters study gen gaze speed docs dev release
 
-.PHONY: demo test test-all test-install test-lowest lint docs schemas bench clean
+.PHONY: demo test test-all test-install test-lowest lint docs schemas lock licenses dist sbom \
+	check-release bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/spotball demo --out demo
@@ -38,13 +40,40 @@ docs: $(VENV)/.dev
 schemas: $(VENV)/.dev
 	$(BIN)/python scripts/write_schemas.py
 
+# What `make LOCKED=1` installs: the newest of everything, with hashes, for every system and Python.
+lock: $(VENV)/.release
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+		$(addprefix --extra ,$(LOCKED_EXTRAS)) --custom-compile-command "make lock" \
+		--output-file constraints/dev.txt pyproject.toml
+
+# The licenses of what comes with each extra; stops at one that is not known.
+licenses: $(VENV)/.release $(VENV)/.all
+	$(BIN)/python scripts/list_licenses.py
+
+dist: $(VENV)/.release
+	rm -rf dist
+	$(BIN)/python -m build --installer uv --outdir dist
+
+# What is in an environment with the wheel and the extras that people install, as CycloneDX says it.
+sbom: dist
+	$(BIN)/uv venv --quiet --clear $(VENV)-sbom
+	$(BIN)/uv pip install --quiet --python $(VENV)-sbom/bin/python \
+		"$$(ls dist/*.whl)[report,adapters,inspect,study,gen,gaze,speed]"
+	sed "s/^dynamic = .*/version = \"$$(ls dist/*.whl | cut -d- -f2)\"/" pyproject.toml > $(VENV)-sbom/pyproject.toml
+	$(BIN)/cyclonedx-py environment --pyproject $(VENV)-sbom/pyproject.toml --mc-type library --output-reproducible \
+		--output-file dist/spotball-core.cdx.json $(VENV)-sbom/bin/python
+
+# `make check-release TAG=v1.2.3` says whether tag, what is in dist, changelog and citation are of one version.
+check-release: $(VENV)/.release
+	$(BIN)/python scripts/check_release.py $(TAG)
+
 # `make bench KEEP=1` keeps the figures, for later runs to be compared with.
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py $(if $(KEEP),--keep)
 	$(BIN)/python benchmarks/profile_commands.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest site demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-sbom site demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -55,8 +84,10 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install --editable ".[report]"
 	touch $@
 
+# With LOCKED=1: the very files of constraints/dev.txt, checked by their hashes. Start from `make clean`.
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --editable ".[report,adapters,gen,study,gaze,speed,docs,dev]"
+	$(if $(LOCKED),$(PIP) install --require-hashes --requirement constraints/dev.txt)
+	$(PIP) install $(if $(LOCKED),--no-deps) --editable ".[report,adapters,gen,study,gaze,speed,docs,dev]"
 	touch $@
 
 $(VENV)/.release: $(VENV)/.dev

@@ -1,0 +1,103 @@
+"""List the licenses of what comes with each extra, in docs/reference/licenses.md; stop at one that is not known.
+
+Licenses are those that distributions state, as pip-licenses reads them, of what is installed beside this script.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "licenses.md"
+OWN = ("docs", "dev", "release")
+"""Extras for work on the package; what they bring is nobody else's."""
+
+FREE = (
+    r"\bMIT\b|\bBSD\b|\b0BSD\b|Apache|\bISC\b|ISCL|Python Software Foundation|\bPSF\b|Python-2\.0|MPL|Mozilla|HPND|"
+    r"Historical Permission|Unlicense|Public Domain|\bCC0\b|zlib|LGPL|Lesser General Public|BSL-1\.0"
+)
+"""Licenses under which what they are of may be installed beside code under the MIT license, whatever that is for."""
+
+BY_HAND = {"agent-client-protocol": "Apache-2.0"}
+"""Of distributions that state none: what stands in their sources."""
+
+_HEAD = """# Licenses of dependencies
+
+What comes with spotball-core and each of its extras, directly or through something else, and under which license, as
+each says it itself. Nothing of it is part of spotball-core, which is under the MIT license. Made by `make licenses`,
+which stops at a license that is not known; `pip-licenses` tells those of what *you* have installed.
+
+PyTorch from the package index brings NVIDIA's libraries on Linux, under NVIDIA's own license; its builds for the CPU do
+not. Weights of models have licenses of their own: see [weights and models](../how-to/generation-models.md).
+
+| Package | License | Comes with |
+| --- | --- | --- |
+"""
+
+
+def brought(extra: str) -> set[str]:
+    """The installed distributions that the core (an empty name) or one of its extras needs, by canonical names."""
+    found: set[str] = set()
+    waiting = [("spotball-core", frozenset({extra}))]
+    seen = set(waiting)
+    while waiting:
+        name, extras = waiting.pop()
+        try:
+            requires = distribution(name).requires or []
+        except PackageNotFoundError:
+            continue
+        found.add(canonicalize_name(name))
+        for text in requires:
+            need = Requirement(text)
+            if need.marker is None or any(need.marker.evaluate({"extra": one}) for one in extras or {""}):
+                following = (need.name, frozenset(need.extras))
+                if following not in seen:
+                    seen.add(following)
+                    waiting.append(following)
+    return found - {"spotball-core"}
+
+
+def extras() -> list[str]:
+    """The names of the extras that are for users."""
+    named: list[str] = distribution("spotball-core").metadata.get_all("Provides-Extra") or []
+    return [extra for extra in named if extra not in OWN]
+
+
+def licenses() -> dict[str, str]:
+    """What each installed distribution says of its license, by canonical name."""
+    command = [Path(sys.executable).parent / "pip-licenses", "--from=mixed", "--with-system", "--format=json"]
+    said = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    # Some give the whole text, whose first line is its name.
+    stated = {canonicalize_name(one["Name"]): one["License"].strip().partition("\n")[0].strip() for one in said}
+    return stated | BY_HAND
+
+
+def rows() -> dict[str, tuple[str, str]]:
+    """Each distribution's license, and what it comes with, by name."""
+    stated, core = licenses(), brought("")
+    found: dict[str, list[str]] = {name: ["the core"] for name in core}
+    for extra in extras():
+        for name in brought(extra) - core:
+            found.setdefault(name, []).append(f"`{extra}`")
+    return {name: (stated.get(name, "UNKNOWN"), ", ".join(found[name])) for name in sorted(found)}
+
+
+def unknown(of: dict[str, tuple[str, str]]) -> list[str]:
+    """What is wrong with the licenses of some rows, a line each."""
+    return [f"{name}: {said[:80]!r}" for name, (said, _) in of.items() if not re.search(FREE, said)]
+
+
+if __name__ == "__main__":
+    table = rows()
+    if lines := unknown(table):
+        sys.exit("licenses that are not known here; look, then add them to FREE or BY_HAND:\n" + "\n".join(lines))
+    body = "".join(f"| {name} | {said} | {by} |\n" for name, (said, by) in table.items())
+    PAGE.write_text(_HEAD + body, encoding="utf-8")
+    print(f"{PAGE}: {len(table)} distributions")

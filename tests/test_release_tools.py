@@ -85,14 +85,10 @@ class TestLock:
 
 def test_the_lowest_versions_are_those_that_the_package_names() -> None:
     known = {canonicalize_name(name): version for name, version in LOWEST}
-    tools = {
-        "mypy",
-        "ruff",
-        "pre-commit",
-        *(canonicalize_name(Requirement(text).name) for text in _for_docs_and_release()),
-    }
+    extras = PROJECT["optional-dependencies"]
+    not_run = {canonicalize_name(Requirement(text).name) for text in (*extras["docs"], *extras["release"])}
     for need in requirements(own=True):
-        if canonicalize_name(need.name) in tools:
+        if canonicalize_name(need.name) in {"mypy", "ruff", "pre-commit", *not_run}:
             continue
         (bound,) = [one.version for one in need.specifier if one.operator == ">="]
         lowest = known[canonicalize_name(need.name)]

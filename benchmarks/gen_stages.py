@@ -1,0 +1,160 @@
+"""Claim: all stages that need no weights together, an item through each of them, take a core less than three times as
+long as decoding the second of video that the item is from.
+
+Times are of the processor, so that other work on the machine hardly shows, on one core. Decoded is H.264 of 1280x720 at
+30 frames a second; items are 640x360, of a synthetic match, and pass every stage, so that each does all of its work.
+`detect` is the kind `color`, which finds drawn balls only; a detector with weights is not among these. Frames are
+written as PNG and noted in the ledger; so is what stages say. Writes docs/assets/gen-stages.json, from which the
+documentation computes what a million items would take.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from gen_decode import RATE, SECONDS, bare, write_video
+from measure import figure
+from results import here_and_now
+
+from spotball_core.grid import Grid
+from spotball_gen.config import DEFAULT_KINDS
+from spotball_gen.demo.draw import Painter
+from spotball_gen.demo.look import LOOKS
+from spotball_gen.demo.match import Play, Shot
+from spotball_gen.frames import Seen, digest
+from spotball_gen.items import Item, Source
+from spotball_gen.ledger import FRAMES, Ledger, Taken, Video
+from spotball_gen.pictures import Picture
+from spotball_gen.registry import find
+from spotball_gen.stage import ORDER, Context, Outcome
+
+OUT = Path(__file__).parents[1] / "docs/assets/gen-stages.json"
+ITEMS, ROUNDS = 24, 3
+KNOWN = 200_000
+"""Frames that another one is compared with."""
+SPORT = "synthetic-soccer"
+ALL_PASS = {
+    "filter": {"min_sharpness": 0, "min_contrast": 0},
+    "plausibility": {
+        "min_players": 0,
+        "max_overlap": 1,
+        "max_distance": 1,
+        "edge": 0,
+        "max_aspect": 9,
+        "min_distance": 0,
+    },
+}
+"""Settings under which no item is rejected."""
+
+
+def items_of(work: Path) -> list[Item]:
+    """Images in which the ball is seen, as the frames' stage leaves them."""
+    look = LOOKS[SPORT]
+    painter, play = Painter(look, 640, 360, 0), Play(Shot("play", 10 * ITEMS, 1), look, 640, 360)
+    source = Source("match-00000000", "match.mp4", SPORT, "synthetic", "match.mp4", "")
+    found: list[Item] = []
+    number = 0
+    while len(found) < ITEMS:
+        image, truth = painter.draw(play.at(float(number)), number)
+        if len(truth.balls) == 1:
+            name = f"match-00000000-{number * 1000:09d}"
+            note = {FRAMES: {"number": number}}
+            found.append(Item(name, source, number, 0, Picture(work / f"{name}.png", image), notes=note))
+        number += 1
+    return found
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """Of the processor, the least of some rounds."""
+    times = []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def written(items: Sequence[Item], folder: Path) -> None:
+    """Frames to files and into a ledger."""
+    with tempfile.TemporaryDirectory(dir=folder) as name, Ledger(Path(name) / "dataset") as ledger:
+        ledger.claim({"stages": list(ORDER)})
+        ledger.add_videos([Video(items[0].source, 0, 0)])
+        taken = []
+        for item in items:
+            picture = Picture.write(ledger.work / FRAMES / f"{item.id}.png", item.image)
+            taken.append(Taken(replace(item, frame=picture), 0, digest(item.image)))
+        ledger.take(items[0].source.video, taken, ())
+
+
+def noted(items: Sequence[Item], folder: Path) -> None:
+    """What one stage says of items into a ledger."""
+    with tempfile.TemporaryDirectory(dir=folder) as name, Ledger(Path(name) / "dataset") as ledger:
+        ledger.claim({"stages": list(ORDER)})
+        ledger.add_videos([Video(items[0].source, 0, 0)])
+        bare = [replace(item, frame=Picture(ledger.work / "a.png"), mask=None, painted=None) for item in items]
+        ledger.take(items[0].source.video, [Taken(item, 0, b"") for item in bare], ())
+        ledger.keep(ORDER[0], Outcome(tuple(bare)))
+
+
+def compared() -> float:
+    """Seconds of the processor that comparing two perceptual hashes takes, among many."""
+    hashes = np.random.default_rng(0).integers(0, 256, (KNOWN + 1, 32), dtype=np.uint8)
+    seen = Seen(10, ((str(number), found.tobytes()) for number, found in enumerate(hashes[:-1])))
+    query = hashes[-1].tobytes()
+    return seconds(lambda: [seen.near(query) for _ in range(10)]) / 10 / KNOWN
+
+
+def main() -> None:
+    """Print the figures."""
+    setting = here_and_now()
+    cv2.setNumThreads(1)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        video = folder / "match.mp4"
+        write_video(video)
+        decoding = seconds(lambda: bare(video)) / SECONDS
+        figure("decoding a second of video", decoding * 1000, "ms", note=f"1280x720, {RATE} frames/s")
+        items: Sequence[Item] = items_of(folder)
+        each = {"frames": seconds(lambda: written(items, folder)) / len(items)}
+        context = Context(folder, Grid.standard(), sports={})
+        for stage in ORDER:
+            make = find(stage, DEFAULT_KINDS.get(stage, "color"))
+            made = make(make.Settings(**ALL_PASS.get(stage, {})), context)
+            outcome = made.process(items)
+            assert len(outcome.items) >= ITEMS // 2, (outcome.rejects, outcome.failures)
+            kept = {item.id for item in outcome.items}
+            before = [item for item in items if item.id in kept]
+            each[stage] = seconds(lambda made=made, before=before: made.process(before)) / len(before)  # type: ignore[misc]
+            items = outcome.items
+        ledger = seconds(lambda: noted(items, folder)) / len(items)
+        pictures = [picture.path for item in items for picture in (item.painted, item.mask) if picture]
+        sizes = [Picture.write(folder / "frame.png", item.image).path.stat().st_size for item in items]
+        size = (sum(sizes) + sum(path.stat().st_size for path in pictures)) / len(items)
+    for stage, took in each.items():
+        figure(f"stage {stage}", took * 1000, "ms", note="of one core, an item")
+    whole = sum(each.values())
+    figure("all stages", whole * 1000, "ms", note="of one core, an item")
+    figure("all stages over decoding", whole / decoding, "times", below=3)
+    pair = compared()
+    figure("near duplicates", pair * 1e9, "ns", note="of one core, a comparison of two frames")
+    record = {
+        "setting": asdict(setting),
+        "decoding": decoding,
+        "stages": each,
+        "ledger": ledger,
+        "comparison": pair,
+        "bytes": size,
+    }
+    OUT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -37,11 +37,11 @@ export function say(text) {
   live.textContent = live.textContent === text ? `${text}\u00a0` : text;
 }
 
-/** Replace what is on the page, and begin at its heading. */
+/** Replace what is on the page, and begin at its heading; what is null is left out. */
 export function show(...children) {
   const main = byId("main");
   main.className = "";
-  main.replaceChildren(...children);
+  main.replaceChildren(...children.filter((child) => child !== null));
   window.scrollTo(0, 0);
   const heading = main.querySelector("h1");
   if (heading) {

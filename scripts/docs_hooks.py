@@ -59,7 +59,9 @@ def on_page_content(text: str, **_: Any) -> str:
     """Formulas as MathML, which browsers show without any script."""
 
     def mathml(match: re.Match[str]) -> str:
-        return convert(html.unescape(match[3]).strip(), display="block" if match[2] == "[" else "inline")
+        alone = match[2] == "["
+        formula = convert(html.unescape(match[3]).strip(), display="block" if alone else "inline")
+        return f'<div class="formula">{formula}</div>' if alone else formula
 
     return _FORMULA.sub(mathml, text)
 

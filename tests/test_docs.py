@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -16,8 +18,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import typer
 
 import spotball_core
+from spotball_core.cli.app import app
 from tests.browsing import launched
 from tests.conftest import ROOT
 
@@ -182,6 +186,58 @@ def test_the_picture_of_the_readme_is_what_its_script_draws(tmp_path: Path) -> N
     # Fonts and rounding differ between releases of Pillow; the scene, the guesses and the words do not.
     assert np.abs(drawn - kept).mean() < 2
     assert FILE.stat().st_size < 200_000
+
+
+def shown() -> Iterator[tuple[str, str]]:
+    """Each command of ours in a block of a page, with the page."""
+    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))):
+        for block in re.findall(
+            r"^```(?:bash|text|console)[^\n]*\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE
+        ):
+            for line in block.replace("\\\n", " ").splitlines():
+                if found := re.match(r"(?:\$ )?(spotball .*)", line.strip()):
+                    yield page.relative_to(ROOT).as_posix(), found[1]
+
+
+def what_is_wrong(line: str) -> str | None:
+    """A command or an option that there is not; nothing is run."""
+    words = itertools.takewhile(lambda word: not re.match(r"[|>&]|2>", word), shlex.split(line, comments=True))
+    _, *rest = words
+    command = typer.main.get_command(app)
+    context = command.context_class(command, info_name="spotball", **command.context_settings)
+    while rest and hasattr(command, "get_command"):
+        name, *rest = rest
+        if name.startswith("-"):
+            break
+        command = command.get_command(context, name)
+        if command is None:
+            return f"no command {name}"
+        context = command.context_class(command, info_name=name, parent=context)
+    known = {"--help", *(option for one in command.params for option in (*one.opts, *one.secondary_opts))}
+    unknown = [word for word in rest if re.match(r"--?[a-z]", word) and word.partition("=")[0] not in known]
+    return f"no option {', '.join(unknown)}" if unknown else None
+
+
+def test_commands_that_are_shown_are_there() -> None:
+    """Also those that are not run, since they need a key, weights or people."""
+    lines = list(shown())
+    assert len({" ".join(line.split()[:3]) for _, line in lines}) > 20
+    assert [f"{page}: {line}: {wrong}" for page, line in lines if (wrong := what_is_wrong(line))] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("spotball score mine.csv --scenes x.jsonl | head  # a comment --nothing", None),
+        ("spotball gen run --demo --out items", None),
+        ("spotball --version", None),
+        ("spotball scor mine.csv", "no command scor"),
+        ("spotball gen walk", "no command walk"),
+        ("spotball score mine.csv --scene x.jsonl -z", "no option --scene, -z"),
+    ],
+)
+def test_what_is_wrong_with_a_command(line: str, wrong: str | None) -> None:
+    assert what_is_wrong(line) == wrong
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])

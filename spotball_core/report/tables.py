@@ -110,7 +110,12 @@ def tables_as_markdown(tables: Iterable[Titled], foot: str) -> str:
     for title, n_names, heads, rows in tables:
         rules = ["---"] * n_names + ["---:"] * (len(heads) - n_names)
         lines += [f"**{title}**", "", _row(heads), _row(rules), *(_row(row) for row in rows), ""]
-    return "\n".join([*lines, *(f"{line}  " for line in foot.splitlines())]) + "\n"
+    for line in foot.splitlines():
+        if lines and lines[-1].startswith("- ") and not line.startswith("- "):
+            # Otherwise it would be a part of the list's last point.
+            lines.append("")
+        lines.append(f"{line}  ")
+    return "\n".join(lines) + "\n"
 
 
 def to_csv(report: ScoreReport) -> str:

@@ -86,7 +86,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 
 # With LOCKED=1: the very files of constraints/dev.txt, checked by their hashes. Start from `make clean`.
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(if $(LOCKED),$(PIP) install --require-hashes --requirement constraints/dev.txt)
+	$(if $(LOCKED),$(PIP) install --no-deps --require-hashes --requirement constraints/dev.txt)
 	$(PIP) install $(if $(LOCKED),--no-deps) --editable ".[report,adapters,gen,study,gaze,speed,docs,dev]"
 	touch $@
 

@@ -22,7 +22,8 @@ class Box:
     Attributes:
         package: without `spotball_`.
         title: what it is, in few words.
-        modules: of the package, each with all that is below it; the longest name that fits decides.
+        modules: of the package, each with what is below it and those called after it: `ledger` names `ledger_file`,
+            too. The longest name that fits decides.
         at: column and row in the picture, from 0.
     """
 
@@ -45,14 +46,14 @@ BOXES = {
         "runner and store",
         (
             *("backlog", "plan", "runner", "job", "scene_job", "launch", "progress", "responses"),
-            *("store", "store_schema", "writer", "limits", "patience"),
+            *("store", "writer", "limits", "patience"),
         ),
         (1, 3),
     ),
     "prompts": Box(
         "adapters",
         "prompts, pictures, parsing",
-        ("prompts", "picture", "picture_files", "parsing", "cell_text", "json_text"),
+        ("prompts", "picture", "parsing", "cell_text", "json_text"),
         (1, 4),
     ),
     "providers": Box("adapters", "providers", ("providers",), (0.4, 5)),
@@ -72,7 +73,7 @@ BOXES = {
         ),
         (4.2, 3),
     ),
-    "ledger": Box("gen", "ledger, funnel", ("ledger", "ledger_schema", "funnel"), (6, 4)),
+    "ledger": Box("gen", "ledger, funnel", ("ledger", "funnel"), (6, 4)),
     "quality": Box("gen", "quality of paintings", ("quality", "splits"), (5, 4)),
     "demo": Box("gen", "synthetic matches", ("demo",), (4, 4)),
     "items": Box(
@@ -104,9 +105,7 @@ BOXES = {
         ("groups", "estimates", "scoring", "accumulator", "stats", "report.numbers"),
         (3, 8),
     ),
-    "baselines": Box(
-        "core", "baselines, synthetic scenes", ("baselines", "synthetic", "synthetic_pictures", "pen"), (3, 9)
-    ),
+    "baselines": Box("core", "baselines, synthetic scenes", ("baselines", "synthetic", "pen"), (3, 9)),
     "metrics": Box("core", "metrics", ("metrics", "array_scores"), (4, 10)),
     "files": Box("core", "files to counts", ("io", "counts", "engines"), (2.4, 10)),
     "records": Box(
@@ -136,7 +135,7 @@ def box_of(module: str) -> str | None:
         prefix: name
         for name, box in BOXES.items()
         for prefix in box.modules
-        if box.package == package and f"{rest}.".startswith(f"{prefix}.")
+        if box.package == package and f"{rest}.".startswith((f"{prefix}.", f"{prefix}_"))
     }
     return fits[max(fits, key=len)] if fits else None
 

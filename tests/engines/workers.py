@@ -23,15 +23,15 @@ def processes(mark: str) -> dict[int, bytes]:
     return found
 
 
-def busy_workers(mark: str) -> list[int]:
-    """Processes at work on a task of Ray Data, of a cluster whose node's command line has a mark in it."""
+TASKS, ACTORS = (b"ray::Map(", b"ray::MapBatches("), (b"ray::MapWorker",)
+"""How processes call themselves that are at a task of Ray Data, and those that are actors of it."""
+
+
+def busy_workers(mark: str, names: tuple[bytes, ...] = TASKS) -> list[int]:
+    """Processes at work for Ray Data, of a cluster whose node's command line has a mark in it."""
     nodes = processes(mark)
-    return [worker for worker in tasks() if parent(worker) in nodes]
-
-
-def tasks() -> list[int]:
-    names = (b"ray::Map(", b"ray::MapBatches(")
-    return [process for process, line in processes("ray::").items() if line.startswith(names)]
+    workers = [process for process, line in processes("ray::").items() if line.startswith(names)]
+    return [worker for worker in workers if parent(worker) in nodes]
 
 
 def parent(process: int) -> int | None:
@@ -41,10 +41,10 @@ def parent(process: int) -> int | None:
         return None
 
 
-def first_at_work(mark: str, seconds: float = 30) -> int:
+def first_at_work(mark: str, names: tuple[bytes, ...] = TASKS, *, seconds: float = 30) -> int:
     """The first of `busy_workers` to be seen; for a moment there may be none."""
     end = time.monotonic() + seconds
-    while not (found := busy_workers(mark)):
+    while not (found := busy_workers(mark, names)):
         if time.monotonic() > end:
             raise TimeoutError(f"no worker was at work for {seconds} s")
         time.sleep(0.002)

@@ -9,25 +9,26 @@ from pathlib import Path
 
 import spotball_gen.run
 from spotball_gen.engines.ray_data import RayEngine
-from tests.engines.workers import first_at_work
+from tests.engines.workers import ACTORS, TASKS, first_at_work
 
 
 class Killing(RayEngine):
     """Kills a worker, once."""
 
-    killed = 0
+    killed, names = 0, TASKS
 
     def _note(self, *told: object) -> None:
         super()._note(*told)  # type: ignore[arg-type]
         if not Killing.killed:
             assert self._address
-            Killing.killed = first_at_work(self._address)
+            Killing.killed = first_at_work(self._address, self.names)
             os.kill(Killing.killed, signal.SIGKILL)
             print(f"killed {Killing.killed} with {self.tally.seen['filter']} seen by the filter", flush=True)
 
 
-def main(address: str, config: str, out: str) -> None:
-    """Generate on the cluster at the address."""
+def main(address: str, config: str, out: str, which: str) -> None:
+    """Generate on the cluster at the address, and kill one that is at a `task`, or an `actor`."""
+    Killing.names = ACTORS if which == "actor" else TASKS
     spotball_gen.run.RayEngine = Killing  # type: ignore[misc]
     spotball_gen.run.generate(Path(config), Path(out), engine="ray", ray_address=address)
 

@@ -96,10 +96,11 @@ class TestOnACluster:
         again = on_ray(config, tmp_path / "ray", plugins, address)
         assert "all there before" in again.stderr
 
-    def test_a_killed_worker_changes_nothing(self, tmp_path: Path, plugins: Path, address: str) -> None:
+    @pytest.mark.parametrize("which", ["task", "actor"])
+    def test_a_killed_worker_changes_nothing(self, tmp_path: Path, plugins: Path, address: str, which: str) -> None:
         write_videos(tmp_path / "videos", {"a": 40, "b": 30, "c": 30})
         config = write_config(tmp_path / "config.toml", filter={"seconds": 0.05}, label={"reject_every": 7})
-        killer = [sys.executable, "-m", "tests.gen.ray_kill", address, config, tmp_path / "ray"]
+        killer = [sys.executable, "-m", "tests.gen.ray_kill", address, config, tmp_path / "ray", which]
         done = subprocess.run(
             [*map(str, killer)], cwd=ROOT, capture_output=True, text=True, check=False, env=environment(plugins)
         )

@@ -31,7 +31,7 @@ FUNNEL = "funnel"
 FACTS = ("run", "sports", "stages", "sources", "funnel", "targets", "packages")
 """What the card says of how a dataset came about."""
 
-FORMAT = 1
+FORMAT = 2
 """Of what is written; another one where the same items give other files."""
 
 _MARKER, _NEW, _OLD = "written.json", "new", "old"

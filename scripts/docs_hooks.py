@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,11 @@ def on_startup(**_: Any) -> None:
     os.environ["COLUMNS"] = "100"
     os.environ["SPOTBALL_DOCS_ROOT"] = str(ROOT)
     subprocess.run(["spotball", "demo", "--out", "demo", "--quiet"], cwd=work, check=True, stdout=subprocess.DEVNULL)
+
+
+def on_shutdown(**_: Any) -> None:
+    """Leave nothing behind: the pages make videos and datasets."""
+    shutil.rmtree(os.environ["DOCS_WORK"], ignore_errors=True)
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -52,9 +52,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The documentation, built strictly; the build fails where a page would load anything from a network."""
     folder = tmp_path_factory.mktemp("docs") / "site"
     command = [str(SCRIPTS / "mkdocs"), "build", "--strict", "--site-dir", str(folder)]
-    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    work = tmp_path_factory.mktemp("work")
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "TMPDIR": str(work)}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert list(work.glob("spotball-docs-*")) == []
     return folder
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from spotball_core.gaze.observers import Observer, factorial_design, simulate
 from spotball_core.gaze.stimuli import write_stimuli
@@ -78,6 +79,21 @@ def test_what_cannot_be_is_one_message_and_status_2(folder: Path, options: list[
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_photos_are_looked_for_beside_the_stimuli_or_where_it_is_said(tmp_path: Path) -> None:
+    some = [one.model_copy(update={"image": "photo.png"}) for one in DESIGN if one.head_target is None][:4]
+    (tmp_path / "photos").mkdir()
+    Image.new("RGB", (40, 40)).save(tmp_path / "photos/photo.png")
+    write_trials(simulate(Observer("guess"), some, prompts=1), tmp_path / "trials.csv")
+    for folder, images in (("photos", []), (".", ["--images", tmp_path / "photos"])):
+        write_stimuli(some, tmp_path / folder / "stimuli.csv")
+        done = spotball(
+            *("gaze", "analyze", tmp_path / "trials.csv", "--stimuli", tmp_path / folder / "stimuli.csv", *images),
+            *("--out", tmp_path / "report", "--bootstrap", "0", "--quiet"),
+        )
+        assert done.returncode == 0, done.stderr
+        assert "data:image/webp" in (tmp_path / "report/report.html").read_text(encoding="utf-8")
 
 
 def test_a_folder_that_is_no_report_is_refused_before_the_tests(folder: Path) -> None:

@@ -162,6 +162,15 @@ def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
     return found
 
 
+def write_faces(faces: Mapping[str, tuple[float, float, float, float]], path: Path) -> None:
+    """Write faces' boxes as `read_faces` reads them. The file is whole or not there."""
+    with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("stimulus_id", "x1", "y1", "x2", "y2"))
+        for stimulus_id, box in faces.items():
+            writer.writerow((stimulus_id, *(f"{side:.6g}" for side in box)))
+
+
 def _number(value: object) -> float | None:
     """A number; NaN for what is none, None for nothing."""
     if value is None:

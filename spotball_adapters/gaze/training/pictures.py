@@ -1,0 +1,216 @@
+"""The sets of pictures of an experiment: two to train on, one to watch the training, one to test.
+
+Each is a folder with stimuli.csv, faces.csv and the pictures; `spotball gaze ask` and `spotball gaze predict` take
+them, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from spotball_adapters.gaze.points import points_of, read_faces, write_faces
+from spotball_adapters.gaze.training.drawing import THINGS, Box, draw, drawn_look
+from spotball_core.baselines import generator_for
+from spotball_core.errors import OptionError
+from spotball_core.gaze.observers import factorial_design
+from spotball_core.gaze.parallel import in_processes
+from spotball_core.gaze.stimuli import CONDITIONS, Condition, Stimulus, read_stimuli, write_stimuli
+
+AGREE: Final = "agree"
+DISAGREE: Final = "disagree"
+PHOTOS: Final = "photos"
+VALIDATION: Final = "validation"
+TEST: Final = "test"
+
+STIMULI: Final = "stimuli.csv"
+FACES: Final = "faces.csv"
+
+SHARES: Final = (0.7, 0.15, 0.15)
+"""Of photos to train on, to watch and to test."""
+
+_CHUNK: Final = 64
+"""Pictures that a process draws at a time."""
+
+
+@dataclass(frozen=True)
+class PictureSet:
+    """Some pictures.
+
+    Attributes:
+        stimuli: what is on each; with points.
+        images: folder that their paths are relative to.
+        faces: boxes of heads by stimulus, as far as they are known.
+    """
+
+    stimuli: tuple[Stimulus, ...]
+    images: Path
+    faces: Mapping[str, Box]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A picture to be drawn: its stimulus, and what its look is drawn from."""
+
+    stimulus: Stimulus
+    key: tuple[str, ...]
+
+
+def training_plans(n: int, seed: int) -> dict[str, list[Plan]]:
+    """The two sets to train on.
+
+    `disagree` has stimuli of the main study's design at random, so that half of them are incongruent and a quarter
+    natural. `agree` has the same pictures but for the heads: each points to the gaze target. So whatever the sets do
+    to a network, the heads do.
+
+    Args:
+        n: how many pictures each has.
+        seed: of what is drawn.
+    """
+    disagree = _picked(n, DISAGREE, seed)
+    agree = [
+        Plan(one.stimulus.model_copy(update={"head_target": one.stimulus.gaze_target}), one.key) for one in disagree
+    ]
+    return {AGREE: agree, DISAGREE: disagree}
+
+
+def validation_plans(n: int, seed: int) -> list[Plan]:
+    """The pictures to watch the training with: stimuli of the main study's design at random."""
+    return _picked(n, VALIDATION, seed)
+
+
+def design_plans() -> list[Plan]:
+    """The pictures to test with: all of the main study's design.
+
+    As in the study, pictures that share a scene and a head target differ in the eyes alone.
+    """
+    found = []
+    for one in _design():
+        scene = ("+".join(one.objects), str(one.proximity), one.view)
+        head = ("to", one.head_target) if one.head_target else ("free", one.gaze_target)
+        found.append(Plan(one, (TEST, *scene, *head)))
+    return found
+
+
+def draw_set(plans: Sequence[Plan], folder: Path, *, size: int, seed: int, jobs: int = 1) -> None:
+    """Draw pictures into a folder, with their stimuli.csv and faces.csv.
+
+    Args:
+        plans: the pictures.
+        folder: is made; what is in it already may be replaced.
+        size: pixels of a side.
+        seed: of the looks.
+        jobs: processes that draw.
+    """
+    (folder / "pictures").mkdir(parents=True, exist_ok=True)
+    tasks = [_Task(tuple(plans[i : i + _CHUNK]), folder, size, seed) for i in range(0, len(plans), _CHUNK)]
+    done = [pair for chunk in in_processes(_draw_some, tasks, jobs) for pair in chunk]
+    write_faces({stimulus.stimulus_id: face for stimulus, face in done}, folder / FACES)
+    write_stimuli([stimulus for stimulus, _ in done], folder / STIMULI)
+
+
+def read_set(folder: Path, images: Path | None = None) -> PictureSet:
+    """Read what `draw_set` or `split_photos` wrote.
+
+    Args:
+        folder: of stimuli.csv and faces.csv.
+        images: that paths are relative to; the folder itself if left out.
+
+    Raises:
+        InputError: for files that are none of these.
+    """
+    return PictureSet(read_stimuli(folder / STIMULI), images or folder, read_faces(folder / FACES))
+
+
+def split_photos(
+    stimuli: Sequence[Stimulus], faces: Mapping[str, Box], folder: Path, seed: int
+) -> Mapping[str, tuple[Stimulus, ...]]:
+    """Split photos at random into those to train on, to watch and to test, each condition by itself; a folder each.
+
+    Args:
+        stimuli: of the photos; attention checks are left out.
+        faces: boxes of heads.
+        folder: in which the folders are made.
+        seed: of the split.
+
+    Raises:
+        OptionError: for objects whose points are not known, or too few photos.
+    """
+    parts: dict[str, list[Stimulus]] = {PHOTOS: [], VALIDATION: [], TEST: []}
+    for condition in CONDITIONS:
+        mine = [one for one in stimuli if one.condition == condition and not one.attention_check]
+        for one in mine:
+            points_of(one)
+        order = np.random.default_rng([seed, CONDITIONS.index(condition)]).permutation(len(mine))
+        ends = np.rint(np.cumsum(SHARES) * len(mine)).astype(int)
+        for part, places in zip(parts.values(), np.split(order, ends[:-1]), strict=True):
+            part += [mine[place] for place in places]
+    if not all(parts.values()):
+        raise OptionError(f"{len(stimuli)} photos are too few to train on some, watch some and test some")
+    for name, part in parts.items():
+        (folder / name).mkdir(parents=True)
+        known = {one.stimulus_id for one in part}
+        write_faces(
+            {stimulus_id: box for stimulus_id, box in faces.items() if stimulus_id in known}, folder / name / FACES
+        )
+        write_stimuli(part, folder / name / STIMULI)
+    return {name: tuple(part) for name, part in parts.items()}
+
+
+def conditions_of(stimuli: Iterable[Stimulus]) -> list[Condition]:
+    """The conditions that are there, in the order of the paper's Table 3."""
+    there = {one.condition for one in stimuli}
+    return [condition for condition in ("congruent", "incongruent", "natural") if condition in there]
+
+
+@dataclass(frozen=True)
+class _Task:
+    plans: tuple[Plan, ...]
+    folder: Path
+    size: int
+    seed: int
+
+
+def _draw_some(task: _Task) -> list[tuple[Stimulus, Box]]:
+    """Draw some pictures; their stimuli with path and points, and the heads' boxes."""
+    found = []
+    for plan in task.plans:
+        look = drawn_look(generator_for(task.seed, *plan.key))
+        drawn = draw(plan.stimulus, look, task.size)
+        path = f"pictures/{plan.stimulus.stimulus_id}.png"
+        drawn.image.save(task.folder / path)
+        found.append((plan.stimulus.model_copy(update={"image": path, "points": drawn.points}), drawn.face))
+    return found
+
+
+def _design() -> list[Stimulus]:
+    """The main study's design with things that can be drawn."""
+    names = {f"object {chr(97 + place)}": name for place, name in enumerate(THINGS)}
+    return [
+        one.model_copy(
+            update={
+                "objects": tuple(names[name] for name in one.objects),
+                "gaze_target": names[one.gaze_target],
+                "head_target": one.head_target and names[one.head_target],
+                "scene": None,
+            }
+        )
+        for one in factorial_design()
+    ]
+
+
+def _picked(n: int, what: str, seed: int) -> list[Plan]:
+    """Stimuli of the design at random, none twice before each was there once."""
+    design, generator = _design(), generator_for(seed, "picked", what)
+    order: list[int] = []
+    while len(order) < n:
+        order += generator.permutation(len(design)).tolist()
+    plans = []
+    for number, place in enumerate(order[:n], start=1):
+        name = f"{number:05d}"
+        plans.append(Plan(design[place].model_copy(update={"stimulus_id": name}), (what, name)))
+    return plans

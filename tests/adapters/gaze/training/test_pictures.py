@@ -1,0 +1,138 @@
+"""The sets: what differs between them, and what they are as files."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from spotball_adapters.gaze.training.pictures import (
+    AGREE,
+    DISAGREE,
+    PHOTOS,
+    TEST,
+    VALIDATION,
+    conditions_of,
+    design_plans,
+    draw_set,
+    read_set,
+    split_photos,
+    training_plans,
+    validation_plans,
+)
+from spotball_core.errors import OptionError
+from spotball_core.gaze.observers import factorial_design
+from spotball_core.gaze.stimuli import CONDITIONS, Stimulus, read_stimuli
+from tests.adapters.gaze.made import stimulus
+
+
+class TestPlans:
+    def test_the_two_sets_differ_in_the_heads_alone(self) -> None:
+        plans = training_plans(1500, 0)
+        for one, other in zip(plans[AGREE], plans[DISAGREE], strict=True):
+            assert one.key == other.key
+            assert one.stimulus.model_dump(exclude={"head_target"}) == other.stimulus.model_dump(
+                exclude={"head_target"}
+            )
+            assert one.stimulus.condition == "congruent"
+        shares = [np.mean([one.stimulus.condition == c for one in plans[DISAGREE]]) for c in CONDITIONS]
+        assert shares == pytest.approx([333 / 1368, 333 / 1368, 702 / 1368], abs=0.02)
+
+    def test_each_stimulus_comes_once_before_any_comes_again(self) -> None:
+        plans = validation_plans(1368, 0)
+        said = {one.stimulus.model_copy(update={"stimulus_id": "x"}).model_dump_json() for one in plans}
+        assert len(said) == len({one.key for one in plans}) == 1368
+
+    def test_a_seed_draws_its_own(self) -> None:
+        first, again, other = (training_plans(50, seed)[DISAGREE] for seed in (0, 0, 1))
+        assert first == again != other
+
+    def test_sets_share_no_look(self) -> None:
+        keys = [{one.key for one in plans} for plans in (*training_plans(50, 0).values(), validation_plans(50, 0))]
+        assert keys[0] == keys[1]
+        assert keys[0].isdisjoint(keys[2])
+        assert keys[0].isdisjoint({one.key for one in design_plans()})
+
+    def test_the_test_is_the_main_studys_design(self) -> None:
+        plans = design_plans()
+        assert [one.stimulus.condition for one in plans] == [one.condition for one in factorial_design()]
+        assert [one.stimulus.gaze for one in plans] == [one.gaze for one in factorial_design()]
+        assert len({one.stimulus.stimulus_id for one in plans}) == 1368
+
+    def test_pictures_of_one_scene_and_head_share_their_look(self) -> None:
+        groups: dict[tuple[str, ...], list[Stimulus]] = defaultdict(list)
+        for one in design_plans():
+            groups[one.key].append(one.stimulus)
+        for group in groups.values():
+            assert len({(one.objects, one.view, one.proximity, one.head_target) for one in group}) == 1
+            expected = 1 if group[0].condition == "natural" else len(group[0].objects)
+            assert len({one.gaze_target for one in group}) == len(group) == expected
+
+
+class TestFiles:
+    def test_as_they_were_drawn(self, tmp_path: Path) -> None:
+        plans = training_plans(6, 3)[DISAGREE]
+        draw_set(plans, tmp_path / "set", size=48, seed=3)
+        found = read_set(tmp_path / "set")
+        assert found.images == tmp_path / "set"
+        for plan, one in zip(plans, found.stimuli, strict=True):
+            same = {"image", "points"}
+            assert one.model_dump(exclude=same) == plan.stimulus.model_dump(exclude=same)
+            assert one.points is not None
+            x1, y1, x2, y2 = found.faces[one.stimulus_id]
+            assert y1 < y2 < one.points[0][1]  # type: ignore[index]
+            assert x1 < x2
+            with Image.open(found.images / str(one.image)) as image:
+                assert (image.size, image.mode) == ((48, 48), "RGB")
+
+    def test_it_does_not_matter_how_many_processes_draw(self, tmp_path: Path) -> None:
+        plans = validation_plans(70, 0)
+        for jobs in (1, 2):
+            draw_set(plans, tmp_path / str(jobs), size=32, seed=0, jobs=jobs)
+        names = sorted(path.relative_to(tmp_path / "1") for path in (tmp_path / "1").rglob("*.*"))
+        assert len(names) == 72
+        assert all((tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes() for name in names)
+
+
+def photos(n: int = 120) -> list[Stimulus]:
+    points = ((0.1, 0.8), (0.4, 0.8), (0.6, 0.8), (0.9, 0.8))
+    return [stimulus(number, points=points[: 2 + number % 3]) for number in range(n)]
+
+
+class TestSplit:
+    def test_each_photo_is_in_one_part(self, tmp_path: Path) -> None:
+        known = photos()
+        parts = split_photos(known, {"1003": (0.1, 0.1, 0.2, 0.2)}, tmp_path, 0)
+        together = [one for part in parts.values() for one in part]
+        assert sorted(together, key=lambda one: one.stimulus_id) == known
+        for condition in CONDITIONS:
+            n = [sum(one.condition == condition for one in parts[name]) for name in (PHOTOS, VALIDATION, TEST)]
+            assert np.array(n) / sum(n) == pytest.approx([0.7, 0.15, 0.15], abs=0.02)
+        for name, part in parts.items():
+            assert read_stimuli(tmp_path / name / "stimuli.csv") == part
+        (holder,) = (name for name, part in parts.items() if any(one.stimulus_id == "1003" for one in part))
+        assert read_set(tmp_path / holder, tmp_path).faces == {"1003": (0.1, 0.1, 0.2, 0.2)}
+
+    def test_by_its_seed(self, tmp_path: Path) -> None:
+        one, same, other = (split_photos(photos(), {}, tmp_path / str(i), seed) for i, seed in enumerate((0, 0, 1)))
+        assert one == same != other
+
+    def test_attention_checks_are_left_out(self, tmp_path: Path) -> None:
+        known = [one.model_copy(update={"attention_check": one.stimulus_id == "1000"}) for one in photos()]
+        parts = split_photos(known, {}, tmp_path, 0)
+        assert "1000" not in {one.stimulus_id for part in parts.values() for one in part}
+
+    def test_too_few(self, tmp_path: Path) -> None:
+        with pytest.raises(OptionError, match="2 photos are too few"):
+            split_photos(photos(2), {}, tmp_path, 0)
+
+    def test_without_points(self, tmp_path: Path) -> None:
+        with pytest.raises(OptionError, match="has no point for"):
+            split_photos([stimulus(number) for number in range(60)], {}, tmp_path, 0)
+
+    def test_conditions_stand_in_the_order_of_the_papers_table(self) -> None:
+        assert conditions_of(photos()) == ["congruent", "incongruent", "natural"]
+        assert conditions_of(photos(2)) == ["natural"]

@@ -38,14 +38,15 @@ def predict(
     model.to(device)
     photos = Photos(images, SIZE, None)
     for batch in _batches(stimuli):
-        shown = torch.stack([_image(photos.path(Photo(one)), model.size) for one in batch])
+        shown = torch.stack([loaded(photos.path(Photo(one)), model.size) for one in batch])
         with torch.inference_mode():
             heatmaps = model(shown.to(device), [faces.get(one.stimulus_id) for one in batch]).cpu()
         for one, heatmap in zip(batch, heatmaps, strict=True):
             yield Predicted(one.stimulus_id, peak(heatmap))
 
 
-def _image(path: Path, size: tuple[int, int]) -> Tensor:
+def loaded(path: Path, size: tuple[int, int]) -> Tensor:
+    """A photo's file as a model takes it, shape (3, height, width); InputError if it is no image that can be used."""
     return prepared(read_image(path, content_of(path)), size)
 
 

@@ -18,7 +18,7 @@ NAMES = sorted(
 )
 GROUPS = {
     "batch": ("export", "import"),
-    "gaze": ("ask", "match", "points", "predict"),
+    "gaze": ("ask", "match", "points", "predict", "train"),
     "gen": ("run",),
     "study": ("init", "serve", "export", "status", "bonus", "delete"),
 }

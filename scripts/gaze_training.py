@@ -1,0 +1,45 @@
+"""The proof of concept as the documentation shows it: docs/assets/gaze-training.json.
+
+Trains with the settings that `spotball gaze train` has by itself and runs the battery on all trials. Run it where the
+extras `local`, `gaze` and `report` are installed: `python scripts/gaze_training.py FOLDER`; FOLDER keeps what is done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from spotball_core.gaze.analysis import GazeOptions, analyze
+from spotball_core.gaze.trials import read_trials
+
+PAGE_DATA = Path(__file__).parents[1] / "docs/assets/gaze-training.json"
+
+
+def made(folder: Path) -> dict[str, object]:
+    """The experiment's report, and what the battery says of each run."""
+    subprocess.run([sys.executable, "-m", "spotball_core", "gaze", "train", "--out", str(folder)], check=True)
+    found = analyze(read_trials(folder / "trials.csv"), GazeOptions(bootstrap=0, jobs=os.cpu_count() or 1))
+    return {
+        "report": json.loads((folder / "result.json").read_text(encoding="utf-8")),
+        "battery": {
+            one.respondent: {
+                "type": one.type,
+                "tests": {key: test.verdict for key, test in one.tests.items()},
+                "head": {
+                    f"{cell.by['n_objects']} objects, {cell.by['dist_eye_head']} away": cell.value
+                    for cell in one.cells
+                    if cell.measure == "head"
+                },
+            }
+            for one in found.respondents
+        },
+        "battery_signature": found.signature,
+    }
+
+
+if __name__ == "__main__":
+    PAGE_DATA.write_text(json.dumps(made(Path(sys.argv[1])), indent=1) + "\n", encoding="utf-8")
+    print(f"wrote {PAGE_DATA}")

@@ -1,0 +1,145 @@
+"""`spotball gaze train`."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet, Seed
+from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem
+
+if TYPE_CHECKING:
+    from spotball_adapters.gaze.training.experiment import Source
+    from spotball_adapters.gaze.training.settings import Run, Settings
+
+
+def train(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the experiment.")],
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each set, each with a seed of its own.")] = 5,
+    epochs: Annotated[int, typer.Option(min=1, metavar="N", help="How often each picture is shown.")] = 20,
+    pictures: Annotated[int, typer.Option(min=1, metavar="N", help="Synthetic pictures in each set.")] = 1000,
+    size: Annotated[int, typer.Option(min=32, max=1024, metavar="PIXELS", help="Of a synthetic picture's side.")] = 96,
+    batch: Annotated[int, typer.Option(min=1, metavar="N", help="Pictures to a step.")] = 32,
+    rate: Annotated[float, typer.Option(metavar="RATE", help="Learning rate of the first step.")] = 1e-3,
+    last_rate: Annotated[float, typer.Option(metavar="RATE", help="And of the last, where the cosine ends.")] = 1e-5,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Train GazeLLE: weights of its decoder, as published.")
+    ] = None,
+    backbone: Annotated[
+        str | None, typer.Option(metavar="NAME", help="GazeLLE's DINOv2: a folder, or a name on the Hub.")
+    ] = None,
+    stimuli: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Photos to train on and test with, instead of drawn pictures.")
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder that the photos' paths are relative to.")
+    ] = None,
+    faces: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="CSV of heads on photos: stimulus_id, x1, y1, x2, y2, as shares."),
+    ] = None,
+    seed: Seed = 0,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Runs at a time. Default: as many as there are cores; GazeLLE: one."),
+    ] = None,
+    format: Annotated[Literal["json", "table", "markdown"], typer.Option(help="Form of the result.")] = "table",
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Watch the head bias come and go: train on pictures whose heads point where the eyes look, and on others.
+
+    Draws synthetic pictures, trains a small network on each of two sets that differ in the heads alone, once for each
+    seed, and tests it on the main study's design. DIR gets trials.csv, which `spotball gaze analyze` takes,
+    result.json, figures/ and the trained weights. What is done is not done again: the same command goes on where it
+    was, and more seeds may join.
+
+    Example: `spotball gaze train --out training`
+    """
+    if any(importlib.util.find_spec(module) is None for module in ("torch", "transformers", "PIL", "scipy")):
+        raise MissingExtraError("training", "local")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise MissingExtraError("drawing the curves", "report")
+    from spotball_adapters.gaze.training import experiment, results
+    from spotball_adapters.providers.local_model import picked_device
+    from spotball_core.gaze.trials import write_trials
+    from spotball_core.io.files import replacing
+
+    wanted = _settings(seeds, epochs, pictures, size, batch, rate, last_rate, seed)
+    settings, source = _asked(checkpoint, backbone, stimuli, images, faces, wanted)
+    cores = os.cpu_count() or 1
+    tell = teller(quiet)
+    experiment.prepare(settings, source, out, jobs=jobs or cores)
+    asked = experiment.tasks(settings, source, out, picked_device() if checkpoint else "cpu")
+    done = sum(experiment.is_done(task) for task in asked)
+    tell(f"{out}: {len(asked)} runs" + (f", {done} of them done before" if done else ""))
+
+    def told(run: Run) -> None:
+        right = (
+            ", ".join(f"{name} {share:.0%}" for name, share in run.epochs[-1].accuracy.items()) if run.epochs else ""
+        )
+        tell(f"{run.name}: {run.seconds:.0f} s{'; ' if right else ''}{right}")
+
+    runs = experiment.run_all(asked, jobs=jobs or (1 if checkpoint else cores), told=told)
+    trials = experiment.all_trials(asked)
+    report = results.report_of(settings, runs, trials)
+    write_trials(trials, out / experiment.TRIALS)
+    with replacing(out / "result.json") as beside:
+        beside.write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    results.write_figure(report, out / "figures")
+    if format == "json":
+        typer.echo(report.model_dump_json(indent=1))
+    else:
+        typer.echo(results.to_markdown(report) if format == "markdown" else results.to_text(report), nl=False)
+    tell(f"wrote {out / experiment.TRIALS}: spotball gaze analyze tells what each run follows")
+
+
+def _settings(
+    seeds: int, epochs: int, pictures: int, size: int, batch: int, rate: float, last_rate: float, seed: int
+) -> Settings:
+    from spotball_adapters.gaze.training.settings import Schedule, Settings
+
+    if not 0 <= last_rate <= rate or not rate > 0:
+        raise OptionError(f"--rate is above 0 and --last-rate from 0 to it, found {rate:g} and {last_rate:g}")
+    schedule = Schedule(epochs=epochs, batch=batch, rate=rate, last_rate=last_rate)
+    return Settings(model="two-paths", pictures=pictures, size=size, schedule=schedule, seeds=seeds, seed=seed)
+
+
+def _asked(
+    checkpoint: Path | None,
+    backbone: str | None,
+    stimuli: Path | None,
+    images: Path | None,
+    faces: Path | None,
+    settings: Settings,
+) -> tuple[Settings, Source]:
+    """The settings with what is to be trained and on what, and where that is."""
+    from spotball_adapters.gaze.points import read_faces
+    from spotball_adapters.gaze.training.experiment import Source
+    from spotball_core.gaze.stimuli import read_stimuli
+
+    if (checkpoint is None) != (backbone is None):
+        raise OptionError("GazeLLE needs both --checkpoint, its decoder, and --backbone, its encoder")
+    if (stimuli is None) != (images is None) or (stimuli is None and faces is not None):
+        raise OptionError("photos need --stimuli and --images; --faces says where heads are on them")
+    changes: dict[str, object] = {}
+    if checkpoint is not None:
+        changes |= {"model": "gazelle", "weights": _digest(checkpoint), "backbone": backbone}
+    if stimuli is not None:
+        changes |= {"data": _digest(stimuli)}
+    photos = read_stimuli(stimuli) if stimuli else None
+    source = Source(checkpoint, photos, images, read_faces(faces) if faces else None)
+    return settings.model_copy(update=changes), source
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError([Problem(str(path), None, "file", str(error), "a readable file")]) from error

@@ -1,0 +1,261 @@
+"""An experiment in a folder: its pictures, a run for each set and seed, and what came out.
+
+A run's folder is there once the run is finished, and what is done is not done again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from spotball_adapters.gaze.points import point_trials
+from spotball_adapters.gaze.training.drawing import Box
+from spotball_adapters.gaze.training.pictures import (
+    AGREE,
+    DISAGREE,
+    PHOTOS,
+    TEST,
+    VALIDATION,
+    PictureSet,
+    design_plans,
+    draw_set,
+    read_set,
+    split_photos,
+    training_plans,
+    validation_plans,
+)
+from spotball_adapters.gaze.training.settings import Run, Settings
+from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.gaze.parallel import in_processes
+from spotball_core.gaze.stimuli import Stimulus
+from spotball_core.gaze.trials import Trials, make_trials, read_trials, together, write_trials
+from spotball_core.io.files import replacing, replacing_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SETTINGS: Final = "experiment.json"
+PICTURES: Final = "pictures"
+RUNS: Final = "runs"
+RUN: Final = "run.json"
+MODEL: Final = "model.pt"
+TRIALS: Final = "trials.csv"
+BEFORE: Final = "before"
+"""The respondent that a pretrained model is before it is trained."""
+
+_PACKAGES: Final = ("spotball-core", "torch", "numpy", "pillow")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an experiment is made of, and its settings do not hold.
+
+    Attributes:
+        checkpoint: weights of GazeLLE's decoder; None for the small network.
+        photos: stimuli of photos; None where pictures are drawn.
+        images: folder that the photos' paths are relative to.
+        faces: boxes of heads on photos.
+    """
+
+    checkpoint: Path | None = None
+    photos: tuple[Stimulus, ...] | None = None
+    images: Path | None = None
+    faces: Mapping[str, Box] | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run to do.
+
+    Attributes:
+        name: of the run and of its respondent.
+        set: to train on; None to answer without training.
+        seed: of the run.
+        out: folder of the experiment.
+        settings: of the experiment.
+        checkpoint: weights of GazeLLE's decoder.
+        images: folder that photos' paths are relative to; None for pictures that were drawn.
+        device: of PyTorch.
+    """
+
+    name: str
+    set: str | None
+    seed: int
+    out: Path
+    settings: Settings
+    checkpoint: Path | None
+    images: Path | None
+    device: str
+
+
+def prepare(settings: Settings, source: Source, out: Path, *, jobs: int = 1) -> None:
+    """Make an experiment's folder with its pictures; where it is there already, check that it is the same experiment.
+
+    Raises:
+        OptionError: if the folder holds another experiment or anything else, or photos cannot be used.
+        InputError: if its experiment.json is none.
+    """
+    if (out / SETTINGS).exists():
+        _check_same(settings, out)
+    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OptionError(f"{out} is neither empty nor an experiment: give another folder, or empty it")
+    else:
+        with replacing(out / SETTINGS) as beside:
+            beside.write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    if (out / PICTURES).exists():
+        return
+    with replacing_folder(out / PICTURES) as beside:
+        if source.photos is not None:
+            split_photos(source.photos, source.faces or {}, beside, settings.seed)
+            return
+        plans = training_plans(settings.pictures, settings.seed)
+        plans |= {VALIDATION: validation_plans(settings.validation, settings.seed), TEST: design_plans()}
+        for name, some in plans.items():
+            draw_set(some, beside / name, size=settings.size, seed=settings.seed, jobs=jobs)
+
+
+def tasks(settings: Settings, source: Source, out: Path, device: str) -> list[Task]:
+    """Every run of an experiment: each set with each seed, and a pretrained model before its training."""
+    sets = (AGREE, DISAGREE) if source.photos is None else (PHOTOS,)
+    found: list[tuple[str, str | None, int]] = [(BEFORE, None, settings.seed)] if settings.model == "gazelle" else []
+    found += [
+        (f"{name}-{number + 1}", name, settings.seed + number) for number in range(settings.seeds) for name in sets
+    ]
+    return [
+        Task(name, which, seed, out, settings, source.checkpoint, source.images, device) for name, which, seed in found
+    ]
+
+
+def run_all(asked: list[Task], *, jobs: int, told: Callable[[Run], None] = lambda _: None) -> list[Run]:
+    """Do the runs that are not there yet, and read all of them.
+
+    Args:
+        asked: the runs.
+        jobs: processes that train.
+        told: hears of each new run when it is done.
+
+    Returns:
+        In the order asked.
+    """
+    left = [task for task in asked if not is_done(task)]
+    for run in in_processes(do, left, jobs):
+        told(run)
+    return [read_run(_folder(task) / RUN) for task in asked]
+
+
+def is_done(task: Task) -> bool:
+    """Whether a run is finished."""
+    return _folder(task).exists()
+
+
+def all_trials(asked: list[Task]) -> Trials:
+    """The test's trials of all runs."""
+    return together([read_trials(_folder(task) / TRIALS) for task in asked])
+
+
+def do(task: Task) -> Run:
+    """Do a run: train, test, and write its folder, which is whole or not there."""
+    import torch
+
+    from spotball_adapters.gaze.training.loop import GazeModel, Pictures, in_memory, predicted, train
+
+    with _one_thread() if task.checkpoint is None else nullcontext():
+        torch.manual_seed(task.seed)
+        model: Any = _model(task)
+        shown: GazeModel = model
+
+        def pictures(name: str) -> Pictures:
+            return in_memory(_set(task, name), shown.size)
+
+        start = time.perf_counter()
+        epochs = []
+        if task.set is not None:
+            epochs = train(
+                shown,
+                pictures(task.set),
+                pictures(VALIDATION),
+                task.settings.schedule,
+                seed=task.seed,
+                device=task.device,
+            )
+        run = Run(
+            name=task.name,
+            set=task.set,
+            seed=task.seed,
+            epochs=tuple(epochs),
+            seconds=round(time.perf_counter() - start, 1),
+            versions={package: version(package) for package in _PACKAGES} | {"device": task.device},
+        )
+        test = pictures(TEST)
+        trials = point_trials(predicted(shown, test, task.device), test.stimuli, task.name)
+        weights = {name: value.cpu() for name, value in model.state_dict().items() if not name.startswith("backbone.")}
+        with replacing_folder(_folder(task)) as beside:
+            torch.save(weights, beside / MODEL)
+            write_trials(make_trials(trials, test.stimuli), beside / TRIALS)
+            (beside / RUN).write_text(run.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    return run
+
+
+def read_run(path: Path) -> Run:
+    """Read what a run left; InputError if it is damaged."""
+    try:
+        return Run.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        said = str(error).split("\n", 1)[0]
+        expected = "a finished run; remove its folder to train it again"
+        raise InputError([Problem(str(path), None, "run", said, expected)]) from error
+
+
+def _check_same(settings: Settings, out: Path) -> None:
+    path = out / SETTINGS
+    try:
+        before = Settings.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValidationError, ValueError) as error:
+        said = str(error).split("\n", 1)[0]
+        raise InputError([Problem(str(path), None, "file", said, "settings of an experiment")]) from error
+    # More seeds may join.
+    old, new = (one.model_dump(exclude={"seeds"}) for one in (before, settings))
+    differing = [f"{key} {old[key]} (now {new[key]})" for key in new if old[key] != new[key]]
+    if differing:
+        raise OptionError(f"{out} holds an experiment with {', '.join(differing)}: give another folder")
+    if settings.seeds > before.seeds:
+        with replacing(path) as beside:
+            beside.write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+def _folder(task: Task) -> Path:
+    return task.out / RUNS / task.name
+
+
+def _set(task: Task, name: str) -> PictureSet:
+    return read_set(task.out / PICTURES / name, task.images)
+
+
+def _model(task: Task) -> Any:
+    if task.checkpoint is None:
+        from spotball_adapters.gaze.training.network import TwoPaths
+
+        return TwoPaths(task.settings.size)
+    from spotball_adapters.gaze.gazelle import load_gazelle
+
+    return load_gazelle(task.checkpoint, task.settings.backbone or "")
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """The same numbers however many processes train side by side."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,211 @@
+r"""The loop: whatever makes heatmaps of pictures and heads is trained to put them where the eyes look.
+
+With $p_i$ the share of a heatmap that cell $i$ has, $d_i$ the distance of the cell's middle from the gaze target in
+shares of the picture's side, and $q_i \propto \exp(-d_i^2 / 2 \sigma^2)$, what training makes smaller is the
+cross-entropy $-\sum_i q_i \ln p_i$, with the $\sigma = 3/64$ of GazeLLE's own training. The paper's objective is the
+distance between predicted point and target. The point is a heatmap's peak, which has no gradient; so the distance is
+watched instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import torch
+from torch import Tensor
+
+from spotball_adapters.gaze.gazelle import Box, peak
+from spotball_adapters.gaze.photos import SIZE, Photo, Photos
+from spotball_adapters.gaze.points import Predicted, point_trials, points_of
+from spotball_adapters.gaze.predict import loaded
+from spotball_adapters.gaze.training.pictures import PictureSet, conditions_of
+from spotball_adapters.gaze.training.settings import Epoch, Schedule
+from spotball_core.gaze.stimuli import Stimulus
+from spotball_core.gaze.trials import Trial
+
+SPREAD: Final = 3 / 64
+"""Standard deviation of the blot around a target, in shares of the picture's side."""
+
+_BATCH: Final = 64
+"""Pictures at a time where nothing is learned."""
+
+
+class GazeModel(Protocol):
+    """What can be trained: `TwoPaths`, `GazeLLE`, or another module of PyTorch."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of the pictures that it takes."""
+
+    def __call__(self, images: Tensor, faces: Sequence[Box | None]) -> Tensor:
+        """Heatmaps without negative cells, shape (batch, rows, columns)."""
+
+    def parameters(self) -> Any:
+        """Of a module; those that do not require a gradient stay as they are."""
+
+    def train(self, mode: bool = True) -> Any:
+        """Of a module."""
+
+    def to(self, device: str) -> Any:
+        """Of a module."""
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Pictures in memory, as a model takes them.
+
+    Attributes:
+        stimuli: what is on each.
+        images: in half precision, shape (n, 3, height, width).
+        faces: the heads' boxes, None where they are not known.
+        targets: where the gaze targets are, as shares, shape (n, 2).
+    """
+
+    stimuli: tuple[Stimulus, ...]
+    images: Tensor
+    faces: tuple[Box | None, ...]
+    targets: Tensor
+
+
+def in_memory(pictures: PictureSet, size: tuple[int, int]) -> Pictures:
+    """Read a set's pictures.
+
+    Args:
+        pictures: with their files.
+        size: height and width that they are brought to.
+
+    Raises:
+        InputError: if a picture cannot be used.
+        OptionError: for objects whose points are not known.
+    """
+    files = Photos(pictures.images, SIZE, None)
+    images = torch.stack([loaded(files.path(Photo(one)), size).half() for one in pictures.stimuli])
+    targets = torch.tensor([points_of(one)[one.gaze] for one in pictures.stimuli])
+    faces = tuple(pictures.faces.get(one.stimulus_id) for one in pictures.stimuli)
+    return Pictures(pictures.stimuli, images, faces, targets)
+
+
+def missed(heatmaps: Tensor, targets: Tensor) -> Tensor:
+    """The cross-entropy between a blot around each target and the heatmap.
+
+    Args:
+        heatmaps: without negative cells, shape (batch, rows, columns).
+        targets: x and y as shares, shape (batch, 2).
+
+    Returns:
+        In nats, shape (batch,).
+    """
+    rows, columns = heatmaps.shape[1:]
+    like = {"dtype": heatmaps.dtype, "device": heatmaps.device}
+    across = (torch.arange(columns, **like) + 0.5) / columns - targets[:, 0, None]
+    down = (torch.arange(rows, **like) + 0.5) / rows - targets[:, 1, None]
+    squares = across[:, None, :].square() + down[:, :, None].square()
+    blots = (-squares / (2 * SPREAD**2)).flatten(1).softmax(1)
+    least = torch.finfo(heatmaps.dtype).tiny
+    shares = heatmaps.flatten(1) / heatmaps.sum((1, 2)).clamp_min(least)[:, None]
+    return -(blots * shares.clamp_min(least).log()).sum(1)
+
+
+def train(
+    model: GazeModel,
+    training: Pictures,
+    validation: Pictures,
+    schedule: Schedule,
+    *,
+    seed: int,
+    device: str,
+    told: Callable[[Epoch], None] = lambda _: None,
+) -> list[Epoch]:
+    """Train a model where it is.
+
+    Adam, with a rate that falls from the first step to the last as half a cosine does.
+
+    Args:
+        model: is changed.
+        training: what it is shown.
+        validation: what it is watched with.
+        schedule: how long and how fast.
+        seed: of the order of pictures and of all else that is drawn.
+        device: of PyTorch.
+        told: hears of each epoch.
+
+    Returns:
+        How it stood before the first epoch and after each.
+    """
+    torch.manual_seed(seed)
+    order = torch.Generator().manual_seed(seed)
+    model.to(device)
+    n = len(training.stimuli)
+    steps = schedule.epochs * math.ceil(n / schedule.batch)
+    optimizer = torch.optim.Adam([one for one in model.parameters() if one.requires_grad], lr=schedule.rate)
+    slower = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps, eta_min=schedule.last_rate)
+    epochs = [_watched(model, validation, device, epoch=0, rate=None, loss=None)]
+    told(epochs[0])
+    for number in range(1, schedule.epochs + 1):
+        model.train()
+        total = 0.0
+        for places in torch.randperm(n, generator=order).split(schedule.batch):
+            heatmaps = _heatmaps(model, training, places, device)
+            loss = missed(heatmaps, training.targets[places].to(device)).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            slower.step()
+            total += float(loss.detach()) * len(places)
+        rate = float(slower.get_last_lr()[0])
+        epochs.append(_watched(model, validation, device, epoch=number, rate=rate, loss=total / n))
+        told(epochs[-1])
+    return epochs
+
+
+def predicted(model: GazeModel, pictures: Pictures, device: str) -> list[Predicted]:
+    """The peak of a model's heatmap for each picture."""
+    model.to(device)
+    model.train(False)
+    found = []
+    for places in torch.arange(len(pictures.stimuli)).split(_BATCH):
+        with torch.inference_mode():
+            heatmaps = _heatmaps(model, pictures, places, device).cpu()
+        for place, heatmap in zip(places.tolist(), heatmaps, strict=True):
+            found.append(Predicted(pictures.stimuli[place].stimulus_id, peak(heatmap)))
+    return found
+
+
+def accuracy_by_condition(trials: Sequence[Trial], stimuli: Sequence[Stimulus]) -> dict[str, float]:
+    """The share of right choices in each condition; no choice is a wrong one.
+
+    Args:
+        trials: one of each stimulus.
+        stimuli: in the same order.
+    """
+    found: dict[str, float] = {}
+    for condition in conditions_of(stimuli):
+        right = [
+            trial.choice == one.gaze_target
+            for trial, one in zip(trials, stimuli, strict=True)
+            if one.condition == condition
+        ]
+        found[condition] = sum(right) / len(right)
+    return found
+
+
+def _heatmaps(model: GazeModel, pictures: Pictures, places: Tensor, device: str) -> Tensor:
+    images = pictures.images[places].to(device).float()
+    return model(images, [pictures.faces[place] for place in places.tolist()])
+
+
+def _watched(
+    model: GazeModel, validation: Pictures, device: str, *, epoch: int, rate: float | None, loss: float | None
+) -> Epoch:
+    points = predicted(model, validation, device)
+    found = torch.tensor([one.point for one in points])
+    return Epoch(
+        epoch=epoch,
+        rate=rate,
+        loss=loss,
+        distance=float((found - validation.targets).norm(dim=1).mean()),
+        accuracy=accuracy_by_condition(point_trials(points, validation.stimuli, "watched"), validation.stimuli),
+    )

@@ -1,0 +1,269 @@
+"""What an experiment came to: accuracy by condition over seeds, as numbers, a table and a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+import numpy as np
+
+from spotball_adapters.gaze.training.experiment import BEFORE
+from spotball_adapters.gaze.training.pictures import AGREE, DISAGREE
+from spotball_adapters.gaze.training.settings import Run, Settings
+from spotball_core.gaze.charts import Line, Point, TrendChart, TrendPanel
+from spotball_core.gaze.plain_tests import one_sample
+from spotball_core.gaze.stimuli import Condition
+from spotball_core.gaze.trials import Trials
+from spotball_core.report.canvas import Frame, plain_style
+from spotball_core.report.look import FAINT, THEME
+from spotball_core.report.numbers import interval, number
+from spotball_core.report.saving import FORMATS, save_figure
+from spotball_core.report.tables import Titled, tables_as_markdown, tables_as_text
+from spotball_core.schema.record import Record
+from spotball_core.schema.report import Interval
+
+ORDER: Final[tuple[Condition, ...]] = ("congruent", "incongruent", "natural")
+"""Of the columns of the paper's Table 3."""
+
+FIGURE: Final = "gaze-training"
+
+_LOOKS: Final = {"congruent": ("model-1", "o"), "incongruent": ("people", "s"), "natural": ("model-2", "^")}
+_SAID: Final = {
+    AGREE: "head and eyes agree",
+    DISAGREE: "head and eyes often disagree",
+    BEFORE: "before training",
+}
+
+
+class Over(Record):
+    """A share over seeds.
+
+    Attributes:
+        mean: of the seeds'.
+        sd: their standard deviation (n - 1); None for one seed.
+        ci95: of the mean, Student's; None for one seed, or where all seeds are equal.
+        seeds: each one's, in order.
+    """
+
+    mean: float
+    sd: float | None
+    ci95: Interval | None
+    seeds: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Over:
+        """Of a value for each seed."""
+        found = one_sample(values)
+        sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
+        return cls(mean=float(np.mean(values)), sd=sd, ci95=found.ci95 if found else None, seeds=tuple(values))
+
+
+class EpochOver(Record):
+    """An epoch over seeds.
+
+    Attributes:
+        epoch: its number; 0 is before the first.
+        loss: mean cross-entropy while it was trained, in nats; None before.
+        distance: mean distance between predicted point and target on the pictures that runs are watched with, in shares
+            of a picture's side.
+        accuracy: by condition, on the same.
+    """
+
+    epoch: int
+    loss: float | None
+    distance: float
+    accuracy: dict[str, Over]
+
+
+class SetResult(Record):
+    """What training on a set came to.
+
+    Attributes:
+        set: its name, or `before`.
+        respondents: of the trials, a seed each.
+        accuracy: on the test, by condition.
+        epochs: the course of the training.
+    """
+
+    set: str
+    respondents: tuple[str, ...]
+    accuracy: dict[str, Over]
+    epochs: tuple[EpochOver, ...]
+
+
+class TrainingReport(Record):
+    """An experiment's result.
+
+    Attributes:
+        settings: what was asked for.
+        sets: what training on each came to.
+        difference: `disagree` less `agree`, seed by seed; None where these are not the sets.
+        chance: what guessing gives on the test, by condition.
+        n_test: the test's pictures, by condition.
+        versions: of the packages, and the device.
+        signature: of all numbers, short.
+    """
+
+    schema_version: Literal[1] = 1
+    settings: Settings
+    sets: tuple[SetResult, ...]
+    difference: dict[str, Over] | None
+    chance: dict[str, float]
+    n_test: dict[str, int]
+    versions: dict[str, str]
+    signature: str
+
+
+def report_of(settings: Settings, runs: Sequence[Run], trials: Trials) -> TrainingReport:
+    """Everything over seeds.
+
+    Args:
+        settings: of the experiment.
+        runs: all of them.
+        trials: of the test, of all runs.
+    """
+    import polars as pl
+
+    names = dict.fromkeys(run.set or BEFORE for run in runs)
+    by_set = {name: [run for run in runs if (run.set or BEFORE) == name] for name in names}
+    frame = trials.frame.with_columns(right=(pl.col("choice") == pl.col("gaze")).fill_null(False))
+    shares = frame.group_by("respondent", "condition").agg(pl.col("right").mean())
+    right = {(respondent, condition): share for respondent, condition, share in shares.iter_rows()}
+    one = frame.filter(respondent=runs[0].name).group_by("condition").agg(pl.len(), (1 / pl.col("n_objects")).mean())
+    tested = {condition: (n, chance) for condition, n, chance in one.iter_rows()}
+    there = [condition for condition in ORDER if condition in tested]
+    sets = [_set_result(name, some, right, there) for name, some in by_set.items()]
+    found = {one.set: one for one in sets}
+    difference: dict[str, Over] | None = None
+    if AGREE in found and DISAGREE in found:
+        pairs = {c: zip(found[AGREE].accuracy[c].seeds, found[DISAGREE].accuracy[c].seeds, strict=True) for c in there}
+        difference = {c: Over.of([b - a for a, b in some]) for c, some in pairs.items()}
+    return TrainingReport(
+        settings=settings,
+        sets=tuple(sets),
+        difference=difference,
+        chance={condition: tested[condition][1] for condition in there},
+        n_test={condition: tested[condition][0] for condition in there},
+        versions=runs[-1].versions,
+        signature=_signature(settings, trials, runs[-1].versions),
+    )
+
+
+def to_text(report: TrainingReport) -> str:
+    """The table, as a terminal shows it."""
+    return tables_as_text([_table(report)], _foot(report), to_terminal=True)
+
+
+def to_markdown(report: TrainingReport) -> str:
+    """The table in Markdown."""
+    return tables_as_markdown([_table(report)], _foot(report))
+
+
+def write_figure(report: TrainingReport, folder: Path) -> None:
+    """Draw accuracy by epoch, as the paper's Figure 6, as PNG and SVG.
+
+    Raises:
+        MissingExtraError: without matplotlib.
+    """
+    caption = (
+        f"Accuracy after each epoch on {_kind(report)} that are not trained on: mean over {report.settings.seeds} "
+        "seeds with Student's 95% interval; dashed: guessing."
+    )
+    chart = training_chart(report)
+    with plain_style():
+        figure = chart.draw(range(chart.n), Frame("Accuracy while training (Figure 6)", (caption, report.signature)))
+        for ending in FORMATS:
+            save_figure(figure, folder / f"{FIGURE}{ending}")
+
+
+def training_chart(report: TrainingReport) -> TrendChart:
+    """A panel for each set, a line for each condition."""
+    panels = []
+    for one in report.sets:
+        if not one.epochs:
+            continue
+        lines = []
+        for condition in report.chance:
+            color, marker = _LOOKS[condition]
+            course = [(epoch.epoch, epoch.accuracy[condition]) for epoch in one.epochs if condition in epoch.accuracy]
+            points = tuple(Point(number, over.mean, over.ci95) for number, over in course)
+            if points:
+                lines.append(Line(condition, THEME[color][0], marker, points))
+        chance = float(np.average(list(report.chance.values()), weights=list(report.n_test.values())))
+        ends = (one.epochs[0].epoch, one.epochs[-1].epoch)
+        lines.append(Line("guessing", FAINT, "", tuple(Point(end, chance) for end in ends), dashed=True))
+        panels.append(TrendPanel(f"Trained on: {one.set}", _SAID.get(one.set, ""), tuple(lines)))
+    last = report.settings.schedule.epochs
+    apart = max(1, round(last / 5))
+    return TrendChart(
+        tuple(panels), "epoch", "accuracy", percent=True, start=0.0, step=lambda n: "" if n % apart else f"{n:g}"
+    )
+
+
+def _set_result(
+    name: str, runs: Sequence[Run], right: Mapping[tuple[str, str], float], conditions: Sequence[str]
+) -> SetResult:
+    epochs = []
+    for same in zip(*(run.epochs for run in runs), strict=True):
+        losses = [one.loss for one in same if one.loss is not None]
+        epochs.append(
+            EpochOver(
+                epoch=same[0].epoch,
+                loss=float(np.mean(losses)) if losses else None,
+                distance=float(np.mean([one.distance for one in same])),
+                accuracy={c: Over.of([one.accuracy[c] for one in same]) for c in same[0].accuracy},
+            )
+        )
+    return SetResult(
+        set=name,
+        respondents=tuple(run.name for run in runs),
+        accuracy={condition: Over.of([right[run.name, condition] for run in runs]) for condition in conditions},
+        epochs=tuple(epochs),
+    )
+
+
+def _table(report: TrainingReport) -> Titled:
+    heads = ["trained on", "runs", *(f"{c.capitalize()} (%)" for c in report.chance)]
+    rows = [
+        [_named(one.set), str(len(one.respondents)), *(_cell(one.accuracy[c]) for c in report.chance)]
+        for one in report.sets
+    ]
+    if report.difference:
+        rows.append(["difference", "", *(_cell(report.difference[c], sign="+") for c in report.chance)])
+    rows.append(["guessing", "", *(number(chance, "share") for chance in report.chance.values())])
+    tested = ", ".join(f"{n:,} {condition}" for condition, n in report.n_test.items())
+    return f"Table 3: accuracy on the test's {_kind(report)} ({tested})", 1, heads, rows
+
+
+def _named(name: str) -> str:
+    return f"{name}: {_SAID[name]}" if name in (AGREE, DISAGREE) else _SAID.get(name, name)
+
+
+def _cell(over: Over, sign: str = "") -> str:
+    value = f"{100 * over.mean:{sign}.1f}"
+    spread = f" ± {number(over.sd, 'share')}" if over.sd is not None else ""
+    return f"{value}{spread}\n{interval(over.ci95, 'share')}".rstrip()
+
+
+def _foot(report: TrainingReport) -> str:
+    return f"mean ± sd over seeds [Student's 95% interval of the mean]; {_kind(report)}\n{report.signature}"
+
+
+def _kind(report: TrainingReport) -> str:
+    return "synthetic pictures" if report.settings.data == "synthetic" else "photos"
+
+
+def _signature(settings: Settings, trials: Trials, versions: Mapping[str, str]) -> str:
+    fields = {
+        "v": versions["spotball-core"],
+        "torch": versions["torch"],
+        "model": settings.model,
+        "data": settings.data[:9],
+        "pictures": settings.pictures,
+        "epochs": settings.schedule.epochs,
+        "seeds": settings.seeds,
+        "seed": settings.seed,
+        "trials": trials.digest()[:8],
+    }
+    return "|".join(["spotball-gaze-training", *(f"{key}:{value}" for key, value in fields.items())])

@@ -1,0 +1,193 @@
+"""The network and the loop: each part against another way to make it, and what training on each set does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
+
+from spotball_adapters.gaze.training.loop import (  # noqa: E402
+    SPREAD,
+    Pictures,
+    accuracy_by_condition,
+    in_memory,
+    missed,
+    predicted,
+    train,
+)
+from spotball_adapters.gaze.training.network import CELLS, TwoPaths, cut_out  # noqa: E402
+from spotball_adapters.gaze.training.pictures import (  # noqa: E402
+    AGREE,
+    DISAGREE,
+    draw_set,
+    read_set,
+    training_plans,
+    validation_plans,
+)
+from spotball_adapters.gaze.training.settings import Schedule  # noqa: E402
+from spotball_core.gaze.trials import Trial  # noqa: E402
+from tests.adapters.gaze.made import stimulus  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+SIDE = 64
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    """More would wait for each other on small pictures."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pictures]:
+    """600 pictures to train on, in two versions, and 300 to test with, in small."""
+    folder = tmp_path_factory.mktemp("sets")
+    plans = {**training_plans(600, 0), "other": validation_plans(300, 0)}
+    for name, some in plans.items():
+        draw_set(some, folder / name, size=SIDE, seed=0, jobs=2)
+    return {name: in_memory(read_set(folder / name), (SIDE, SIDE)) for name in plans}
+
+
+def some(pictures: Pictures, n: int) -> Pictures:
+    return Pictures(pictures.stimuli[:n], pictures.images[:n], pictures.faces[:n], pictures.targets[:n])
+
+
+def network(seed: int) -> TwoPaths:
+    torch.manual_seed(seed)
+    return TwoPaths(SIDE)
+
+
+class TestLoss:
+    @settings(max_examples=25, deadline=None)
+    @given(st.integers(0, 2**32 - 1))
+    def test_is_the_cross_entropy(self, seed: int) -> None:
+        generator = np.random.default_rng(seed)
+        heatmap, target = generator.random((5, 7)) + 1e-3, generator.random(2)
+        blot = np.array(
+            [
+                [
+                    math.exp(-(((c + 0.5) / 7 - target[0]) ** 2 + ((r + 0.5) / 5 - target[1]) ** 2) / (2 * SPREAD**2))
+                    for c in range(7)
+                ]
+                for r in range(5)
+            ]
+        )
+        expected = -(blot / blot.sum() * np.log(heatmap / heatmap.sum())).sum()
+        found = missed(torch.tensor(heatmap)[None], torch.tensor(target)[None])
+        assert float(found) == pytest.approx(expected, rel=1e-6)
+        # How high a heatmap is as a whole does not matter.
+        assert float(missed(torch.tensor(7 * heatmap)[None], torch.tensor(target)[None])) == pytest.approx(float(found))
+
+    def test_is_least_for_the_blot_itself(self) -> None:
+        targets = torch.tensor([[0.3, 0.6]])
+        middles = (torch.arange(64) + 0.5) / 64
+        squares = (middles - 0.3).square()[None, :] + (middles - 0.6).square()[:, None]
+        best = torch.exp(-squares / (2 * SPREAD**2))[None]
+        least = float(missed(best, targets))
+        torch.manual_seed(0)
+        for _ in range(20):
+            assert float(missed(best * torch.exp(0.3 * torch.randn_like(best)), targets)) > least
+
+    def test_an_empty_heatmap_is_very_wrong_but_a_number(self) -> None:
+        found = missed(torch.zeros(1, 8, 8), torch.tensor([[0.5, 0.5]]))
+        assert 50 < float(found) < math.inf
+
+
+class TestNetwork:
+    def test_heatmaps_are_shares(self) -> None:
+        found = network(0)(torch.randn(3, 3, SIDE, SIDE), [None, (0.1, 0.1, 0.4, 0.5), (0.0, 0.0, 1.0, 1.0)])
+        assert found.shape == (3, CELLS, CELLS)
+        assert found.min() >= 0
+        assert torch.allclose(found.sum((1, 2)), torch.ones(3))
+
+    def test_without_a_head_it_looks_at_the_whole_picture(self) -> None:
+        model, image = network(0).eval(), torch.randn(1, 3, SIDE, SIDE)
+        assert torch.equal(model(image, [None]), model(image, [(0.0, 0.0, 1.0, 1.0)]))
+        assert not torch.equal(model(image, [None]), model(image, [(0.2, 0.2, 0.6, 0.6)]))
+
+    def test_cut_out_is_what_a_slice_is(self) -> None:
+        images = torch.randn(2, 3, 32, 32)
+        boxes = torch.tensor([[0.25, 0.5, 0.75, 1.0], [0.0, 0.0, 0.5, 0.5]])
+        found = cut_out(images, boxes, 16)
+        assert torch.allclose(found[0], images[0, :, 16:32, 8:24], atol=1e-5)
+        assert torch.allclose(found[1], images[1, :, 0:16, 0:16], atol=1e-5)
+
+
+class TestLoop:
+    def test_the_rate_falls_as_half_a_cosine(self, sets: dict[str, Pictures]) -> None:
+        few, schedule = some(sets[AGREE], 40), Schedule(epochs=4, batch=16, rate=1e-3, last_rate=1e-5)
+        heard: list[int] = []
+        epochs = train(network(0), few, few, schedule, seed=0, device="cpu", told=lambda one: heard.append(one.epoch))
+        expected = [1e-5 + (1e-3 - 1e-5) * (1 + math.cos(math.pi * k / 4)) / 2 for k in range(1, 5)]
+        assert [one.rate for one in epochs[1:]] == pytest.approx(expected)
+        assert (epochs[0].rate, epochs[0].loss) == (None, None)
+        assert heard == [0, 1, 2, 3, 4]
+
+    def test_a_seed_decides_all(self, sets: dict[str, Pictures]) -> None:
+        few, schedule = some(sets[AGREE], 40), Schedule(epochs=2)
+        first, again, other = (train(network(seed), few, few, schedule, seed=seed, device="cpu") for seed in (0, 0, 1))
+        assert first == again != other
+
+    def test_the_distance_is_of_the_predicted_points(self, sets: dict[str, Pictures]) -> None:
+        few, model = some(sets[DISAGREE], 40), network(0)
+        epochs = train(model, few, few, Schedule(epochs=1), seed=0, device="cpu")
+        away = [
+            math.dist(one.point or (9, 9), target)
+            for one, target in zip(predicted(model, few, "cpu"), few.targets.tolist(), strict=True)
+        ]
+        assert epochs[-1].distance == pytest.approx(np.mean(away), rel=1e-5)
+
+    def test_no_choice_is_a_wrong_one(self) -> None:
+        stimuli = [stimulus(0), stimulus(1), stimulus(3)]
+        choices = [stimuli[0].gaze_target, None, stimuli[2].gaze_target]
+        trials = [
+            Trial(respondent="x", stimulus_id=one.stimulus_id, choice=choice)
+            for one, choice in zip(stimuli, choices, strict=True)
+        ]
+        assert accuracy_by_condition(trials, stimuli) == {"congruent": 1.0, "natural": 0.5}
+
+    def test_in_memory_is_what_the_files_hold(self, tmp_path: Path) -> None:
+        from PIL import Image
+
+        draw_set(validation_plans(2, 1), tmp_path, size=32, seed=1)
+        held = in_memory(read_set(tmp_path), (32, 32))
+        for place, one in enumerate(held.stimuli):
+            with Image.open(tmp_path / str(one.image)) as image:
+                values = np.asarray(image) / 255
+            expected = (values - (0.485, 0.456, 0.406)) / (0.229, 0.224, 0.225)
+            assert np.allclose(held.images[place].float().numpy().transpose(1, 2, 0), expected, atol=2e-3)
+            assert one.points is not None
+            assert held.targets[place].tolist() == pytest.approx(one.points[one.gaze])
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+class TestHeadBias:
+    """Chance is a third; margins are far from what runs differ by."""
+
+    @pytest.fixture
+    def right(self, sets: dict[str, Pictures], seed: int) -> dict[str, dict[str, float]]:
+        schedule = Schedule(epochs=12, batch=16)
+        return {
+            name: train(network(seed), sets[name], sets["other"], schedule, seed=seed, device="cpu")[-1].accuracy
+            for name in (AGREE, DISAGREE)
+        }
+
+    def test_comes_where_heads_tell_all_and_goes_where_they_do_not(self, right: dict[str, dict[str, float]]) -> None:
+        agree, disagree = right[AGREE], right[DISAGREE]
+        assert agree["congruent"] > 0.75
+        assert agree["incongruent"] < 0.2
+        assert agree["congruent"] > agree["natural"] + 0.15
+        assert disagree["incongruent"] > agree["incongruent"] + 0.3
+        assert disagree["congruent"] - disagree["incongruent"] < 0.2
+        assert disagree["natural"] > agree["natural"]

@@ -1,0 +1,162 @@
+"""Accuracy over seeds: numbers against SciPy and plain counting, the table and the figure read back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from spotball_adapters.gaze.training.pictures import AGREE, DISAGREE, design_plans
+from spotball_adapters.gaze.training.results import (
+    Over,
+    TrainingReport,
+    report_of,
+    to_markdown,
+    to_text,
+    training_chart,
+    write_figure,
+)
+from spotball_adapters.gaze.training.settings import Epoch, Run, Schedule, Settings
+from spotball_core.gaze.stimuli import Stimulus
+from spotball_core.gaze.trials import Trial, make_trials
+from spotball_core.report.canvas import Frame
+from tests.test_figures import overlapping, texts
+
+STIMULI = [plan.stimulus for plan in design_plans()][:120]
+VERSIONS = {"spotball-core": "0.1.0", "torch": "2.13.0", "numpy": "2.0.0", "pillow": "12.0.0", "device": "cpu"}
+N_EPOCHS = 10
+
+
+def course(end: float) -> tuple[Epoch, ...]:
+    """From a third to some share, in a straight line; the other conditions stay."""
+    steps = np.linspace(1 / 3, end, N_EPOCHS + 1)
+    return tuple(
+        Epoch(
+            epoch=number,
+            rate=1e-3 if number else None,
+            loss=4 - share if number else None,
+            distance=0.1,
+            accuracy={"congruent": 0.9, "incongruent": float(share), "natural": 0.5},
+        )
+        for number, share in enumerate(steps)
+    )
+
+
+def answered(name: str, wrong: Sequence[int]) -> list[Trial]:
+    """Everything right but some stimuli, which have no choice."""
+    return [
+        Trial(respondent=name, stimulus_id=one.stimulus_id, choice=None if place in wrong else one.gaze_target)
+        for place, one in enumerate(STIMULI)
+    ]
+
+
+WRONG = {"agree-1": range(40), "disagree-1": range(10), "agree-2": range(50), "disagree-2": range(5)}
+
+
+def report(settings: Settings | None = None) -> TrainingReport:
+    settings = settings or Settings(model="two-paths", seeds=2, schedule=Schedule(epochs=N_EPOCHS))
+    runs = [
+        Run(
+            name=name,
+            set=name.split("-")[0],
+            seed=int(name[-1]) - 1,
+            epochs=course(0.05 if name.startswith(AGREE) else 0.85),
+            seconds=1.0,
+            versions=VERSIONS,
+        )
+        for name in WRONG
+    ]
+    trials = [trial for name, wrong in WRONG.items() for trial in answered(name, wrong)]
+    return report_of(settings, runs, make_trials(trials, STIMULI))
+
+
+def share_right(wrong: Sequence[int], condition: str) -> float:
+    places = [place for place, one in enumerate(STIMULI) if one.condition == condition]
+    return sum(place not in wrong for place in places) / len(places)
+
+
+class TestNumbers:
+    def test_over_seeds_is_students(self) -> None:
+        values = [0.5, 0.61, 0.55, 0.7]
+        found = Over.of(values)
+        low, high = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
+        assert found.ci95 == pytest.approx((low, high))
+        assert (found.mean, found.sd) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
+        assert Over.of([0.4]) == Over(mean=0.4, sd=None, ci95=None, seeds=(0.4,))
+
+    def test_accuracy_is_what_counting_gives(self) -> None:
+        found = {one.set: one for one in report().sets}
+        assert list(found) == [AGREE, DISAGREE]
+        for name, one in found.items():
+            assert one.respondents == (f"{name}-1", f"{name}-2")
+            for condition in ("congruent", "incongruent", "natural"):
+                expected = tuple(share_right(WRONG[run], condition) for run in one.respondents)
+                assert one.accuracy[condition].seeds == pytest.approx(expected)
+
+    def test_the_difference_is_seed_by_seed(self) -> None:
+        found = report().difference
+        assert found is not None
+        one, other = (
+            share_right(WRONG[f"disagree-{seed}"], "natural") - share_right(WRONG[f"agree-{seed}"], "natural")
+            for seed in (1, 2)
+        )
+        assert found["natural"].seeds == pytest.approx((one, other))
+
+    def test_guessing_on_the_same_pictures(self) -> None:
+        found = report()
+        for condition, chance in found.chance.items():
+            mine: list[Stimulus] = [one for one in STIMULI if one.condition == condition]
+            assert found.n_test[condition] == len(mine)
+            assert chance == pytest.approx(np.mean([1 / len(one.objects) for one in mine]))
+
+    def test_epochs_are_over_seeds(self) -> None:
+        last = report().sets[0].epochs[-1]
+        assert (last.epoch, last.loss) == (N_EPOCHS, pytest.approx(3.95))
+        assert last.accuracy["incongruent"].seeds == pytest.approx((0.05, 0.05))
+        assert report().sets[0].epochs[0].loss is None
+
+    def test_json_and_back(self) -> None:
+        assert TrainingReport.model_validate_json(report().model_dump_json()) == report()
+
+
+class TestTable:
+    def test_says_each_mean_with_its_spread(self) -> None:
+        found = report()
+        over = found.sets[0].accuracy["incongruent"]
+        cell = f"{100 * over.mean:.1f} ± {100 * (over.sd or 0):.1f}"
+        for text in (to_text(found), to_markdown(found)):
+            assert cell in text
+            assert "agree: head and eyes agree" in text
+            assert "synthetic pictures" in text
+            assert found.signature in text
+            assert text.index("Congruent") < text.index("Incongruent") < text.index("Natural")
+
+    def test_photos_are_not_called_synthetic(self) -> None:
+        settings = Settings(model="two-paths", data="0123456789", seeds=2)
+        assert "synthetic" not in to_text(report(settings))
+
+
+class TestFigure:
+    def test_a_panel_for_each_set_and_a_line_for_each_condition(self) -> None:
+        chart = training_chart(report())
+        assert [panel.title for panel in chart.panels] == ["Trained on: agree", "Trained on: disagree"]
+        for panel, end in zip(chart.panels, (0.05, 0.85), strict=True):
+            assert [line.name for line in panel.lines] == ["congruent", "incongruent", "natural", "guessing"]
+            assert [point.step for point in panel.lines[1].points] == list(range(N_EPOCHS + 1))
+            assert panel.lines[1].points[-1].value == pytest.approx(end)
+
+    def test_nothing_lies_over_anything(self) -> None:
+        found = report()
+        figure = training_chart(found).draw([0, 1], Frame("Accuracy", (found.signature,)))
+        assert not overlapping(figure)
+        assert {"0", "2", "4", "10"} <= set(texts(figure))
+        assert "3" not in texts(figure)
+
+    def test_as_files(self, tmp_path: Path) -> None:
+        write_figure(report(), tmp_path)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["gaze-training.png", "gaze-training.svg"]
+        assert (tmp_path / "gaze-training.png").read_bytes().startswith(b"\x89PNG")
+        assert "synthetic pictures" in (tmp_path / "gaze-training.svg").read_text(encoding="utf-8")

@@ -34,7 +34,8 @@ def as_markdown(notebook: Any, name: str) -> str:
     ]
     for cell in cells:
         if cell.cell_type == "markdown":
-            parts.append(cell.source)
+            # In the repository pages are in a folder beside the notebooks', on the site they are beside the notebooks.
+            parts.append(cell.source.replace("](../docs/", "](../"))
         elif cell.cell_type == "code":
             parts.append(_fenced(cell.source, "python"))
             parts += [_output(output, cell) for output in cell.outputs]

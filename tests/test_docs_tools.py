@@ -83,8 +83,11 @@ class TestNotebooks:
         assert code
         assert not [cell for cell in code if cell["outputs"] or cell["execution_count"]]
         assert cells[0]["source"][0].startswith("# ")
-        words = "".join(line for cell in cells for line in cell["source"]).lower()
-        assert "synthetic" in words or "made up" in words
+        words = "".join(line for cell in cells for line in cell["source"])
+        assert "synthetic" in words.lower() or "made up" in words.lower()
+        linked = re.findall(r"\]\(([^)#]+)", words)
+        assert linked
+        assert [link for link in linked if not (file.parent / link).is_file()] == []
 
     @pytest.mark.slow
     @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
@@ -112,9 +115,11 @@ class TestNotebooks:
             v4.new_output("execute_result", data={"text/markdown": "| a |", "text/plain": "x"}),
             v4.new_output("execute_result", data={"text/html": "<b>3</b>", "text/plain": "3"}),
         ]
-        book = v4.new_notebook(cells=[v4.new_markdown_cell("# Title"), v4.new_markdown_cell("Words."), cell])
+        book = v4.new_notebook(
+            cells=[v4.new_markdown_cell("# Title"), v4.new_markdown_cell("[Words](../docs/index.md)."), cell]
+        )
         title, note, words, code, *shown = as_markdown(book, "x.ipynb").strip().split("\n\n")
-        assert (title, words, code) == ("# Title", "Words.", "````python\ndraw()\n````")
+        assert (title, words, code) == ("# Title", "[Words](../index.md).", "````python\ndraw()\n````")
         assert "notebooks/x.ipynb" in note
         assert shown == [
             "````text\nsaid\n````",

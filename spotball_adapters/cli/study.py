@@ -80,6 +80,9 @@ def serve_command(
     demo: Annotated[
         bool, typer.Option("--demo", help="A study of made-up scenes instead, forgotten at the end.")
     ] = False,
+    task: Annotated[
+        Literal["clicks", "choice"], typer.Option(help="Of the demo: where is the ball, or which object is looked at.")
+    ] = "clicks",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -98,11 +101,12 @@ def serve_command(
     if folder is not None:
         serve(folder, host=host, port=port, tell=tell)
         return
-    from spotball_adapters.study.demo import demo_study
+    from spotball_adapters.study.demo import demo_choices, demo_study
 
+    make = demo_study if task == "clicks" else demo_choices
     with tempfile.TemporaryDirectory(prefix="spotball-study-") as name:
         tell("Everything here is synthetic: made-up scenes. What is answered is forgotten at the end.")
-        serve(demo_study(Path(name)), host=host, port=port, tell=tell)
+        serve(make(Path(name)), host=host, port=port, tell=tell)
 
 
 add_to(study)

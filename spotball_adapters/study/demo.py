@@ -1,8 +1,10 @@
-"""A study to try: made-up scenes, whose pictures are drawn."""
+"""Studies to try: made-up scenes and people at tables, whose pictures are drawn."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from spotball_adapters.study.config import CONFIG
@@ -17,6 +19,9 @@ from spotball_core.synthetic_pictures import draw_scene
 N_SCENES, SHOWN, EXPLAINED = 60, 8, 2
 EXAMPLE_SEED = 1
 """Of the scene of the worked example, which is none of the study's."""
+
+PHOTOS, PHOTO_CHECKS, SIDE = 16, 3, 448
+"""Of the study of choices: photos, in two lists; checks; pixels of a side, as in the gaze study."""
 
 _TEXTS = {
     "consent": """\
@@ -50,15 +55,37 @@ def demo_study(folder: Path) -> Path:
     for name, ball in (("with", True), ("without", False)):
         draw_scene(example, ball=ball).save(data / f"images/example-{name}-ball.png")
     config = init_study(data, study, images=SHOWN)
+    _adapt(study, {f"explanations = {config.explanations}\n": f"explanations = {EXPLAINED}\n"})
+    return study
+
+
+def demo_choices(folder: Path) -> Path:
+    """Make a study of drawn people who look at objects, that takes a few minutes; otherwise as `demo_study`."""
+    from spotball_adapters.gaze.training.pictures import design_plans, draw_set
+
+    data, study = folder / "data", folder / "study"
+    plans = design_plans()
+    easy = [plan for plan in plans if len(plan.stimulus.objects) == 2 and plan.stimulus.proximity == 1]
+    checks = [plan for plan in easy if plan.stimulus.condition == "congruent"][:PHOTO_CHECKS]
+    others = [plan for plan in plans if plan not in checks][:: len(plans) // PHOTOS][:PHOTOS]
+    marked = [replace(one, stimulus=one.stimulus.model_copy(update={"attention_check": True})) for one in checks]
+    draw_set([*others, *marked], data, size=SIDE, seed=0)
+    init_study(data, study, task="choice", images=PHOTOS // 2)
+    _adapt(study, {})
+    return study
+
+
+def _adapt(study: Path, changes: Mapping[str, str]) -> None:
+    """Change the study's file to what a demo says."""
     text = (study / CONFIG).read_text(encoding="utf-8")
-    text = text.replace(f"explanations = {config.explanations}\n", f"explanations = {EXPLAINED}\n")
-    text = text.replace(f'title = "{config.title}"', f'title = "{config.title}: a demo"')
+    for before, after in changes.items():
+        text = text.replace(before, after)
+    text = re.sub(r'^title = "(.*)"$', r'title = "\1: a demo"', text, flags=re.MULTILINE)
     text = text.replace('# code = "XXXXXXXX"', 'code = "SYNTHETIC"')
     for name, words in _TEXTS.items():
         text = re.sub(rf"^{name} = '''.*?'''$", f"{name} = '''\n{words}\n'''", text, flags=re.DOTALL | re.MULTILINE)
     with replacing(study / CONFIG) as beside:
         beside.write_text(text, encoding="utf-8")
-    return study
 
 
 def _drawn(scene: Scene, data: Path) -> Scene:

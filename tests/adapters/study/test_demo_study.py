@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spotball_adapters.study.demo import demo_study
+from spotball_adapters.study.demo import demo_choices, demo_study
 from spotball_adapters.study.design import load
 from spotball_adapters.study.init import TO_FILL_IN
 from spotball_core.synthetic_pictures import draw_scene
@@ -51,3 +51,18 @@ def test_checks_and_the_example_show_the_ball_and_nothing_else_does(folder: Path
     assert checks == {key for key, scene in design.scenes.items() if scene.control}
     with_ball, without = (pixels(picture.path) for picture in design.example)
     assert 0 < (with_ball != without).any(axis=2).mean() < 0.01
+
+
+def test_a_study_of_drawn_people(tmp_path: Path) -> None:
+    design = load(demo_choices(tmp_path))
+    config = design.config
+    assert config.title == "Where does this person look?: a demo"
+    assert [(len(one.images), len(one.checks), len(one.practice)) for one in config.lists] == [(8, 3, 3)] * 2
+    assert len({image for one in config.lists for image in one.images}) == 16
+    for image in config.lists[0].checks:
+        check = design.stimuli["gaze", image]
+        # Easy, as the gaze study's are.
+        assert (check.attention_check, len(check.objects), check.proximity) == (True, 2, 1)
+    assert {(picture.width, picture.height) for picture in design.pictures.values()} == {(448, 448)}
+    assert "synthetic" in config.texts.consent
+    assert config.completion.code == "SYNTHETIC"

@@ -129,9 +129,11 @@ def test_pages_fit_a_phone_and_search_finds(site: Path) -> None:
         page.set_viewport_size({"width": 1300, "height": 900})
         page.goto(f"{address}/index.html")
         page.locator(".md-search__input").fill("normalized entropy")
-        first = page.locator(".md-search-result__item a").first
-        first.wait_for(timeout=20_000)
-        assert "entropy" in first.inner_text().lower()
+        found = page.locator(".md-search-result__item a[href*='reference/metrics.html']").first
+        found.wait_for(timeout=20_000)
+        found.click()
+        page.wait_for_url("**/reference/metrics.html*")
+        assert "Normalized entropy" in page.locator(".md-content").inner_text()
         assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
 
 

@@ -75,6 +75,8 @@ def train(
     settings, source = _asked(checkpoint, backbone, stimuli, images, faces, wanted)
     cores = os.cpu_count() or 1
     tell = teller(quiet)
+    if source.photos is None and not (out / experiment.PICTURES).exists():
+        tell(f"drawing pictures into {out / experiment.PICTURES}")
     experiment.prepare(settings, source, out, jobs=jobs or cores)
     asked = experiment.tasks(settings, source, out, picked_device() if checkpoint else "cpu")
     done = sum(experiment.is_done(task) for task in asked)

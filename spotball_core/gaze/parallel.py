@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -18,8 +19,10 @@ _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
 def in_processes(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) -> Iterator[Result]:
     """The results of some work on each item, in the items' order.
 
+    Where one fails, or the user interrupts, the others are ended where they are.
+
     Args:
-        work: a function of a module.
+        work: a function of a module; what it writes is whole or not there.
         items: what it is called with.
         jobs: how many processes; with 1, or one item, the work is done in this one.
     """
@@ -28,12 +31,23 @@ def in_processes(work: Callable[[Item], Result], items: Sequence[Item], jobs: in
         return
     # Forked processes would inherit locks that other threads hold.
     context = multiprocessing.get_context("spawn")
-    with _one_thread_each(), ProcessPoolExecutor(min(jobs, len(items)), mp_context=context) as pool:
+    with (
+        _one_thread_each(),
+        ProcessPoolExecutor(min(jobs, len(items)), mp_context=context, initializer=_leave_interrupts) as pool,
+    ):
         try:
-            yield from pool.map(work, items)
+            for future in [pool.submit(work, item) for item in items]:
+                yield future.result()
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            # From Python 3.14 on the pool can do this itself. Work that is cancelled first would trip its thread up.
+            for process in list(pool._processes.values()):
+                process.terminate()
             raise
+
+
+def _leave_interrupts() -> None:
+    """A terminal interrupts all processes; the one that started the others ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

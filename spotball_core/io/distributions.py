@@ -62,8 +62,7 @@ def spread(
     whole = whole.with_columns(label=pl.lit(None, pl.String))
     parts = pl.concat([cells.select("_row", "cell", "label", "p"), whole.select("_row", "cell", "label", "p")])
 
-    # Summed without zeros and in the order of the cells, so that the last bit does not depend on the form it came in.
-    sums = parts.filter(pl.col("p") != 0).sort("_row", "cell").group_by("_row").agg(total=pl.col("p").sum())
+    sums = parts.group_by("_row").agg(total=pl.col("p").sum())
     sums = rows.select("_row").join(sums, on="_row", how="left").with_columns(pl.col("total").fill_null(0.0))
     faults = [
         _fault(unreadable.to_frame(), pl.lit("neither an object nor a list of numbers"), "cells and probabilities"),
@@ -87,7 +86,7 @@ def spread(
     ]
     fault = pl.concat(faults).unique("_row", keep="first", maintain_order=True)
     bad = rows.join(fault, on="_row").drop("_row", "probabilities")
-    good = _divided(parts.filter(pl.col("p") > 0).join(fault, on="_row", how="anti").join(sums, on="_row"))
+    good = _divided(parts.filter(pl.col("p") > 0).join(fault, on="_row", how="anti"))
     return rows.drop("probabilities", "cell", strict=False).join(good, on="_row").drop("_row"), bad
 
 
@@ -95,7 +94,9 @@ def _divided(rows: pl.DataFrame) -> pl.DataFrame:
     """Each `_row` divided into whole parts in proportion to `p`; what rounding leaves goes to its likeliest cell."""
     import polars as pl
 
-    rows = rows.sort("_row", "cell").with_columns(_parts=(pl.col("p") / pl.col("total") * PARTS).floor().cast(pl.Int64))
+    # Summed in whole numbers: a sum of floats has a last bit that depends on the rows beside it.
+    total = (pl.col("p") * PARTS).floor().cast(pl.Int64).sum().over("_row") / PARTS
+    rows = rows.sort("_row", "cell").with_columns(_parts=(pl.col("p") / total * PARTS).floor().cast(pl.Int64))
     likeliest = rows.group_by("_row").agg(
         cell=pl.col("cell").get(pl.col("p").arg_max()), _left=PARTS - pl.col("_parts").sum()
     )

@@ -49,6 +49,15 @@ def test_shards_score_as_the_whole_to_the_last_bit(
     assert apart.model_dump_json() == whole.model_dump_json()
 
 
+def test_a_distribution_alone_and_beside_another(tmp_path: Path) -> None:
+    # Its probabilities sum to 1 less 2**-53, or to 1, by the order in which floats are added.
+    three = {"C2": 0.4348075965615364, "D5": 0.22304872089823818, "E7": 0.3421436825402253}
+    rows = [{"image": "1", "respondent": "m", "probabilities": given} for given in ({"C2": 1.0}, three)]
+    whole = read_counts(write_jsonl(tmp_path / "all.jsonl", rows), KNOWN)
+    apart = [read_counts(write_jsonl(tmp_path / f"{n}.jsonl", [row]), KNOWN) for n, row in enumerate(rows)]
+    assert Counts.merge(apart) == whole
+
+
 def test_round_trip_with_participants(tmp_path: Path) -> None:
     counts = read_counts(write_jsonl(tmp_path / "p.jsonl", PEOPLE), KNOWN, participants=True)
     write_counts(counts, tmp_path / "p.counts")

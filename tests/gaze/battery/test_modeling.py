@@ -16,6 +16,7 @@ def rows(observer: Observer, *, prompts: int = 6, seed: int = 0) -> pl.DataFrame
     return with_measures(simulate(observer, DESIGN, prompts=prompts, seed=seed).frame)
 
 
+@pytest.mark.slow
 def test_who_answers_all_prompts_of_a_photo_alike_is_tested_over_photos() -> None:
     """Sixteen answers that are one: a model that took them for independent would find effects everywhere."""
     found = 0

@@ -282,8 +282,9 @@ EVIL = '<img src=x onerror="document.title=1234"><script>document.title=1234</sc
 @pytest.mark.parametrize("task", ["clicks", "choice"])
 def test_markup_is_shown_as_text(tmp_path: Path, visit: Visit, task: str) -> None:
     quoted = EVIL.replace('"', '\\"')
+    title = {"clicks": "Spot the Ball", "choice": "Where does this person look?"}[task]
     changes = {
-        'title = "Spot the Ball"': f'title = "{quoted}"',
+        f'title = "{title}"': f'title = "{quoted}"',
         "**This is a study": f"{EVIL}\n\n**This is a study",
         '# code = "XXXXXXXX"': f'code = "{quoted}"',
         "**Thank you for taking part.**": EVIL,

@@ -1,7 +1,8 @@
 """Run the benchmarks beside this file, one after the other, and say what moved since figures were last kept.
 
 A benchmark is a file whose docstring starts with "Claim:". Those that take `--plot FILE` are asked for their plot. A
-run of all writes docs/benchmarks.md; `--keep` makes its figures those that later runs are compared with.
+run of all writes docs/benchmarks.md; `--keep` makes its figures those that later runs are compared with, and where
+only some ran, writes the page with those that were kept of the others.
 """
 
 from __future__ import annotations
@@ -124,9 +125,12 @@ def main(arguments: Sequence[str] | None = None, *, folder: Path = HERE, docs: P
         results.append(result)
         print(f"{name} {'took' if result.finished else 'FAILED after'} {result.seconds:.0f} s", flush=True)
     show(results, kept)
-    if not options.names:
+    fresh = {result.name: result for result in results}
+    # Those that did not run now stand on the page as they were kept.
+    every = [one for name in known if (one := fresh.get(name) or kept.get(name))]
+    if not options.names or (options.keep and len(every) == len(known)):
         page = docs / "benchmarks.md"
-        write_page(page, results, kept, {name: benchmark.plot for name, benchmark in known.items()})
+        write_page(page, every, kept, {name: benchmark.plot for name, benchmark in known.items()})
         print(f"wrote {page}")
     if options.keep:
         write_kept(kept, results, folder / KEPT)

@@ -103,6 +103,21 @@ def test_the_page_shows_what_was_kept(folder: Path) -> None:
     assert "| 7 times | at least 5: met | 7 times |" in page
 
 
+def test_one_benchmark_anew_leaves_the_others_on_the_page_as_kept(folder: Path) -> None:
+    for name in ("bad", "twice"):
+        (folder / f"{name}.py").unlink()
+    page, other = folder / "docs/benchmarks.md", '"""Claim: another."""\nfrom measure import figure\n'
+    (folder / "other.py").write_text(f'{other}figure("its own", 4.0, "s")\n')
+    assert runner.main(["--keep"], folder=folder, docs=folder / "docs") == 0
+    (folder / "good.py").write_text(GOOD.replace("3.0", "30.0"))
+    (folder / "other.py").write_text(f'{other}raise SystemExit("it ran")\n')
+    assert runner.main(["good"], folder=folder, docs=folder / "docs") == 0
+    assert "30 s" not in page.read_text()
+    assert runner.main(["good", "--keep"], folder=folder, docs=folder / "docs") == 0
+    assert "| 30 s | below 2: **MISSED** | 3 s, worse |" in page.read_text()
+    assert "| its own | 4 s |" in page.read_text()
+
+
 def test_what_is_kept_comes_back_and_failures_replace_nothing(tmp_path: Path) -> None:
     file = tmp_path / "kept.json"
     assert runner.read_kept(file) == {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -19,7 +19,7 @@ def check(
         int, typer.Option(min=2, metavar="N", help="Look at so many images at most, drawn where there are more.")
     ] = 2000,
     seed: Seed = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    format: Annotated[Literal["text", "json"], typer.Option(help="Form of the result.")] = "text",
     debug: Debug = False,
 ) -> None:
     """Test whether a simple classifier can tell the cells that were painted over from others: the leak test.
@@ -39,7 +39,7 @@ def check(
     from spotball_gen.quality.leak import leak_test, lines
 
     leak = leak_test(dataset, seed=seed, permutations=permutations, most=images)
-    if json:
+    if format == "json":
         typer.echo(dumps(leak.record(), indent=1))
         return
     for line in lines(leak):

@@ -174,7 +174,9 @@ class TestCommand:
         text = runner.invoke(gen, ["check", str(folder), "--permutations", "20"], catch_exceptions=False)
         assert text.exit_code == 0
         assert text.stdout.startswith("9 images of 3 videos, 3 folds, 20 exchanges of balls\naccuracy ")
-        told = runner.invoke(gen, ["check", str(folder), "--permutations", "20", "--json"], catch_exceptions=False)
+        told = runner.invoke(
+            gen, ["check", str(folder), "--permutations", "20", "--format", "json"], catch_exceptions=False
+        )
         assert json.loads(told.stdout) == leak_test(folder, permutations=20).record()
 
 

@@ -75,12 +75,17 @@ def test_nobody_is_nobody() -> None:
     assert told_apart([], HEIGHT, AudienceSettings()) == ()
 
 
+def quarters(low: int, high: int) -> st.SearchStrategy[float]:
+    return st.integers(4 * low, 4 * high).map(lambda number: number / 4)
+
+
 @st.composite
 def people(draw: st.DrawFn) -> list[Box]:
-    size = st.floats(1, 200)
+    # In quarters of a pixel, which mirror without rounding.
+    size = quarters(1, 200)
     return [
         Box(x, y, x + draw(size), y + draw(size))
-        for x, y in draw(st.lists(st.tuples(st.floats(0, 600), st.floats(0, 340)), max_size=15))
+        for x, y in draw(st.lists(st.tuples(quarters(0, 600), quarters(0, 340)), max_size=15))
     ]
 
 
@@ -91,13 +96,7 @@ def test_the_order_of_the_boxes_and_a_mirror_change_nothing(boxes: list[Box], ra
     random.shuffle(order)  # type: ignore[attr-defined]
     assert told_apart([boxes[i] for i in order], HEIGHT, AudienceSettings(crowd=3)) == tuple(reasons[i] for i in order)
     mirrored = [Box(640 - box.x2, box.y1, 640 - box.x1, box.y2) for box in boxes]
-    looser = AudienceSettings(crowd=3, crowd_gap=1.5 + 1e-6)
-    tighter = AudienceSettings(crowd=3, crowd_gap=1.5 - 1e-6)
-    if told_apart(boxes, HEIGHT, looser) == told_apart(boxes, HEIGHT, tighter):
-        # Not where a rounding decides who is a neighbor.
-        assert [bool(reason) for reason in told_apart(mirrored, HEIGHT, AudienceSettings(crowd=3))] == [
-            bool(reason) for reason in reasons
-        ]
+    assert told_apart(mirrored, HEIGHT, AudienceSettings(crowd=3)) == reasons
 
 
 @given(people())

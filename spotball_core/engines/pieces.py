@@ -188,7 +188,7 @@ class Gathered:
 
         every = pl.concat(self._across, how="diagonal_relaxed")
         if "hashes" not in every.columns:
-            every = every.with_columns(low=0.0, high=0.0, hashes=pl.lit(0, pl.UInt64), people=False)
+            every = every.with_columns(low=0.0, hashes=pl.lit(0, pl.UInt64))
         return every.group_by(_keys(every)).agg(
             **summed(),
             nameless=pl.col("nameless").any(),

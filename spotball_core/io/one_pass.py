@@ -12,8 +12,11 @@ from spotball_core.io.sources import Source
 if TYPE_CHECKING:
     import polars as pl
 
-ROWS_AT_ONCE = 10_000_000
+ROWS_AT_ONCE = 1_500_000
 """Rows of Parquet that are grouped together."""
+
+GROUPS_HELD = 300_000
+"""Groups of several parts that wait to be added: adding costs as much as the groups that are there already."""
 
 
 def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -40,7 +43,7 @@ def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
         carried |= {"apart": (point | spread).sum(), "point": point.any(), "spread": spread.any()}
     if "sample" in columns:
         rows = rows.with_columns(number("sample").alias(samples.NUMBER))
-        carried |= samples.sums(columns, by)
+        carried |= samples.sums()
     groups = rows.group_by(by).agg(**carried)
     if "apart" not in carried:
         groups = groups.with_columns(apart=pl.lit(0, pl.UInt32), point=pl.lit(False), spread=pl.lit(False))
@@ -64,16 +67,20 @@ def in_parts(source: Source, keys: Sequence[str], collect: Callable[[pl.LazyFram
     if source.path is None or source.path.suffix != ".parquet":
         return collect(grouped(source.frame, keys))
     total = collect(source.frame.select(pl.len())).item()
-    groups = collect(grouped(source.frame.slice(0, ROWS_AT_ONCE), keys))
-    for start in range(ROWS_AT_ONCE, total, ROWS_AT_ONCE):
-        groups = _added([groups, collect(grouped(source.frame.slice(start, ROWS_AT_ONCE), keys))])
-    return groups
+    parts: list[pl.DataFrame] = []
+    for start in range(0, max(total, 1), ROWS_AT_ONCE):
+        parts.append(collect(grouped(source.frame.slice(start, ROWS_AT_ONCE), keys)))
+        if sum(map(len, parts)) > GROUPS_HELD:
+            parts = [_added(parts)]
+    return _added(parts)
 
 
 def _added(groups: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """The groups of several parts of a source, as `grouped` gives them for the whole."""
     import polars as pl
 
+    if len(groups) == 1:
+        return groups[0]
     together = pl.concat(groups)
     sums = {name: pl.col(name).sum() for name in ("n", "apart")}
     sums |= {name: pl.col(name).any() for name in ("point", "spread")}

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 NUMBER = "_sample"
 """The column that `numbered` adds: the sample's number."""
 
+_EXACT = 2**52
+"""Up to here, and well beyond, each whole number is a float of its own."""
+
 GIVEN = ("respondent", "prompt", "sport", "image")
 """Who answered what: with its number, and the participant, what makes a sample one of its own."""
 
@@ -30,41 +33,26 @@ def numbered(rows: pl.LazyFrame) -> pl.LazyFrame:
     return rows.filter(pl.col("sample").is_not_null()).with_columns(number("sample").alias(NUMBER))
 
 
-def sums(columns: list[str], by: list[str]) -> dict[str, pl.Expr]:
-    """What the groups of a pass over rows need to carry for `out_of_order`.
-
-    Args:
-        columns: of the rows, which also have their sample's number as `NUMBER`.
-        by: what they are grouped by. Participants who are not told apart by it are only noticed: they may be as many
-            as there are rows.
-    """
+def sums() -> dict[str, pl.Expr]:
+    """What the groups of a pass over rows, which have their sample's number as `NUMBER`, carry for `out_of_order`."""
     import polars as pl
 
-    value = pl.col(NUMBER)
-    people = pl.col("participant").is_not_null() if "participant" in columns else pl.lit(False)
-    return {
-        "samples": pl.col("sample").count(),
-        "low": value.min(),
-        "high": value.max(),
-        "hashes": value.hash().sum(),
-        "people": pl.lit(False) if "participant" in by else people.any(),
-    }
+    return {"samples": pl.col("sample").count(), "low": pl.col(NUMBER).min(), "hashes": pl.col(NUMBER).hash().sum()}
 
 
 def summed() -> dict[str, pl.Expr]:
     """The columns of `sums` of several groups together."""
     import polars as pl
 
-    added = {name: pl.col(name).sum() for name in ("samples", "hashes")}
-    return added | {"low": pl.col("low").min(), "high": pl.col("high").max(), "people": pl.col("people").any()}
+    return {"samples": pl.col("samples").sum(), "low": pl.col("low").min(), "hashes": pl.col("hashes").sum()}
 
 
 def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """The groups with samples that are not known to be low, low + 1, ..., high, each once.
 
     As many numbers as from low to high, whose hashes sum to those of low to high, are these numbers, but for a chance
-    of one in 2^64. Others need not be wrong: gaps are allowed, and participants may have a sample 1 each. Only
-    `repeated` can tell.
+    of one in 2^64. Others need not be wrong: gaps are allowed, and participants who are not told apart may have a
+    sample 1 each. Only `repeated` can tell.
 
     Args:
         groups: with the columns of `sums`, and keys filled in.
@@ -76,20 +64,19 @@ def out_of_order(groups: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     import polars as pl
 
     whole = groups.filter(pl.col("samples") > 0).group_by(keys).agg(**summed())
-    low, high = pl.col("low"), pl.col("high")
-    spaced = (high - low + 1 == pl.col("samples")) & (low >= 1) & (low == low.floor())
-    dense = whole.filter(~pl.col("people") & spaced.fill_null(False))
-    if dense.is_empty():
+    low = pl.col("low")
+    orderly = whole.filter((low.is_between(1, _EXACT) & (low == low.floor())).fill_null(False))
+    if orderly.is_empty():
         return whole.select(keys)
-    n = dense["samples"].to_numpy().astype(np.int64)
-    start, end = float(dense["low"].to_numpy().min()), float(dense["high"].to_numpy().max())
-    if end - start >= 10 * n.sum():
+    n = orderly["samples"].to_numpy().astype(np.int64)
+    first = orderly["low"].to_numpy().astype(np.int64)
+    start, end = first.min(), (first + n).max()
+    if end - start > 10 * n.sum():
         return whole.select(keys)  # numbers so far apart would need a long list of hashes
-    hashes = pl.Series(np.arange(start, end + 1)).hash().to_numpy()
+    hashes = pl.Series(np.arange(start, end, dtype=np.float64)).hash().to_numpy()
     running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
-    first = (dense["low"].to_numpy() - start).astype(np.int64)
-    ordered = dense["hashes"].to_numpy().astype(np.uint64) == running[first + n] - running[first]
-    return whole.join(dense.filter(pl.Series(ordered)), on=keys, how="anti", nulls_equal=True).select(keys)
+    ordered = orderly["hashes"].to_numpy().astype(np.uint64) == running[first - start + n] - running[first - start]
+    return whole.join(orderly.filter(pl.Series(ordered)), on=keys, how="anti", nulls_equal=True).select(keys)
 
 
 def repeated(rows: pl.LazyFrame) -> pl.DataFrame:

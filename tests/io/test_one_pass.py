@@ -120,8 +120,8 @@ def test_samples_in_any_order_over_two_files(
 
 
 @settings(max_examples=30)
-@given(st.lists(rows, min_size=1, max_size=12), st.integers(1, 4), st.booleans())
-def test_parquet_a_few_rows_at_a_time(file: list[Row], at_once: int, participants: bool) -> None:
+@given(st.lists(rows, min_size=1, max_size=12), st.integers(1, 4), st.integers(0, 6), st.booleans())
+def test_parquet_a_few_rows_at_a_time(file: list[Row], at_once: int, held: int, participants: bool) -> None:
     """Gives what the same rows give as CSV, which is read at once: the same counts or the same error."""
 
     def outcome(path: Path) -> object:
@@ -133,6 +133,7 @@ def test_parquet_a_few_rows_at_a_time(file: list[Row], at_once: int, participant
     answers_given = [answer(row) for row in file]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(one_pass, "ROWS_AT_ONCE", at_once)
+        patch.setattr(one_pass, "GROUPS_HELD", held)
         csv = outcome(write_csv(Path(folder, "m.csv"), answers_given))
         assert outcome(write_parquet(Path(folder, "m.parquet"), answers_given)) == csv
 

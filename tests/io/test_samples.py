@@ -43,6 +43,8 @@ def test_exactly_the_repeated_are_refused(
         ([1, 2, 4], True),
         ([10**12, 1], True),
         ([10**12], False),
+        ([2**53], True),
+        ([10**300], True),
     ],
 )
 def test_only_samples_with_gaps_are_looked_at_one_by_one(

@@ -12,7 +12,7 @@ from spotball_core.io.sources import Source
 if TYPE_CHECKING:
     import polars as pl
 
-ROWS_AT_ONCE = 1_500_000
+ROWS_AT_ONCE = 2_500_000
 """Rows of Parquet that are grouped together."""
 
 GROUPS_HELD = 300_000

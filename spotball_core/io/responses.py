@@ -54,7 +54,7 @@ def read_counts(
             below 0 or a sum off 1, and whatever else is wrong: file, line, field, what was found and expected.
         OptionError: if the scenes' grids differ in rows or columns.
     """
-    return read_part(sources_of(responses), scenes, participants=participants)[0]
+    return Reader(sources_of(responses), scenes, participants).counts()
 
 
 def read_part(sources: Sequence[Source], scenes: Sequence[Scene], *, participants: bool) -> tuple[Counts, pl.DataFrame]:
@@ -68,10 +68,8 @@ def read_part(sources: Sequence[Source], scenes: Sequence[Scene], *, participant
         InputError: as `read_counts`, of what is wrong within the part.
         OptionError: as `read_counts`.
     """
-    grid = common_grid(scenes)
-    reader = Reader(list(sources), scenes, grid, participants)
-    table, said = reader.table()
-    return Counts.of(table, rows=grid.rows, cols=grid.cols), reader.across(said)
+    reader = Reader(sources, scenes, participants)
+    return reader.counts(), reader.across()
 
 
 def common_grid(scenes: Sequence[Scene]) -> Grid:
@@ -92,12 +90,18 @@ def common_grid(scenes: Sequence[Scene]) -> Grid:
 
 
 class Reader:
-    """One reading of some sources, of which `table` raises InputError with all that is wrong."""
+    """One reading of some sources, of which `counts` raises InputError with all that is wrong.
 
-    def __init__(self, sources: list[Source], scenes: Sequence[Scene], grid: Grid, participants: bool) -> None:
+    Attributes:
+        said: what was said, by source and with all keys filled in; once it was counted.
+    """
+
+    said: pl.DataFrame
+
+    def __init__(self, sources: Sequence[Source], scenes: Sequence[Scene], participants: bool) -> None:
         import polars as pl
 
-        self.sources, self.grid = sources, grid
+        self.sources, self.grid = sources, common_grid(scenes)
         self.rows = self.rows_of(range(len(sources)))
         self.columns = self.rows.collect_schema().names()
         self.keys = [*KEYS, *(["participant"] if participants else [])]
@@ -107,8 +111,8 @@ class Reader:
                 "image": [scene.image for scene in scenes],
                 "_width": [float(scene.width) for scene in scenes],
                 "_height": [float(scene.height) for scene in scenes],
-                "_cell_width": [scene.width / grid.cols for scene in scenes],
-                "_cell_height": [scene.height / grid.rows for scene in scenes],
+                "_cell_width": [scene.width / self.grid.cols for scene in scenes],
+                "_cell_height": [scene.height / self.grid.rows for scene in scenes],
             }
         )
         sports = self.scenes.group_by("image").agg(sport=pl.col("sport").sort()).collect()
@@ -116,16 +120,17 @@ class Reader:
         self.sport_of = sports.filter(~several).with_columns(pl.col("sport").list.first())
         self.sports_of = sports.filter(several).with_columns(pl.col("sport").list.join(", "))
 
-    def table(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The counts' table, and what was said, spelt as it is."""
+    def counts(self) -> Counts:
+        """What was answered, by whom to what."""
         import polars as pl
 
         # One source after the other: together, parts of all would be held in memory.
         groups = [in_parts(source, self.keys, self._collected) for source in self.sources]
         of = [frame.with_columns(_source=pl.lit(index, pl.UInt32)) for index, frame in enumerate(groups)]
-        said = pl.concat(of, how="diagonal_relaxed")
+        spelt = pl.concat(of, how="diagonal_relaxed")
+        self.said = self.identified(spelt.lazy().with_columns(nameless=nameless(spelt.columns))).collect()
         frames: dict[str, pl.DataFrame] = {}
-        with_points, with_spread = (said.filter(form)["_source"].unique().sort() for form in ("point", "spread"))
+        with_points, with_spread = (self.said.filter(form)["_source"].unique().sort() for form in ("point", "spread"))
         if len(with_points):
             points = self.identified(self.rows_of(with_points).filter(is_point(self.columns)))
             points = points.with_columns(cell=self.point(), _problem=self._problem(points))
@@ -136,7 +141,7 @@ class Reader:
             spread_rows = spread_rows.with_columns(_source=pl.lit(index, pl.UInt32), _spread=pl.lit(True))
             frames[f"spread {index}"] = self._collected(self.identified(spread_rows))
 
-        named = self.identified(said.lazy().with_columns(pl.col("n") - pl.col("apart")).filter(pl.col("n") > 0))
+        named = self.said.lazy().with_columns(pl.col("n") - pl.col("apart")).filter(pl.col("n") > 0)
         cells = named.with_columns(_problem=self._problem(named)).collect()
         parts, faults = [cells.with_columns(cell=self.named_cell(cells))], []
         for name, frame in frames.items():
@@ -149,7 +154,7 @@ class Reader:
                 parts.append(good)
                 faults.append(bad.select("_source", "_record", "field", "found", "expected"))
         wrong = any(part["_problem"].is_not_null().any() for part in parts) or any(len(fault) for fault in faults)
-        if wrong or ("sample" in self.columns and self._repeats(said)):
+        if wrong or ("sample" in self.columns and self._repeats()):
             raise self._explained(faults)
         parts = [
             part.select("_source", *self.keys, pl.col("cell").cast(pl.Int64), pl.col("n").cast(pl.Float64))
@@ -159,19 +164,18 @@ class Reader:
         answered = set(table["_source"].unique())
         if silent := [source.name for index, source in enumerate(self.sources) if index not in answered]:
             raise InputError([Problem(name, None, "file", "no responses", "at least one") for name in silent])
-        check_stems(said, self._named, self.sources)
+        check_stems(self.said, self.sources)
         if len(table.select("respondent", "kind").unique()) > table["respondent"].n_unique():
             raise self._explained([])
-        return table.drop("_source"), said
+        return Counts.of(table.drop("_source"), rows=self.grid.rows, cols=self.grid.cols)
 
-    def across(self, said: pl.DataFrame) -> pl.DataFrame:
+    def across(self) -> pl.DataFrame:
         """What `read_part` gives beside the counts."""
         import polars as pl
 
-        named = self._named(said.lazy().with_columns(nameless=nameless(said.columns)))
         keys = [*samples.GIVEN, *self.keys[len(KEYS) :]]
-        sums = samples.summed() if "samples" in said.columns else {"samples": pl.lit(0)}
-        return named.group_by(keys).agg(**sums, nameless=pl.col("nameless").any()).collect()
+        sums = samples.summed() if "samples" in self.said.columns else {"samples": pl.lit(0)}
+        return self.said.group_by(keys).agg(**sums, nameless=pl.col("nameless").any())
 
     def rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
         """The rows of some sources, with the source's index as `_source`, and as `_spread` whether one is a
@@ -323,14 +327,13 @@ class Reader:
 
     # What is wrong -------------------------------------------------------------------------------------------
 
-    def _repeats(self, said: pl.DataFrame) -> bool:
+    def _repeats(self) -> bool:
         """Whether any sample is there twice, or is no number."""
-        named = self._named(said.lazy()).collect()
-        keys = [key for key in samples.identity(self.columns) if key in named.columns]
-        unsure = samples.out_of_order(named, keys)
+        keys = [key for key in samples.identity(self.columns) if key in self.said.columns]
+        unsure = samples.out_of_order(self.said, keys)
         if unsure.is_empty():
             return False
-        sources = named.join(unsure, on=keys, how="semi", nulls_equal=True)["_source"].unique(maintain_order=True)
+        sources = self.said.join(unsure, on=keys, how="semi", nulls_equal=True)["_source"].unique(maintain_order=True)
         return not samples.repeated(self._named(samples.numbered(self.rows_of(sources)))).is_empty()
 
     def _explained(self, faults: list[pl.DataFrame]) -> InputError:

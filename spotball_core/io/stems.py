@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from spotball_core.errors import InputError, Problem
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def check_stems(groups: pl.DataFrame, named: Callable[[pl.LazyFrame], pl.LazyFrame], sources: Sequence[Source]) -> None:
+def check_stems(groups: pl.DataFrame, sources: Sequence[Source]) -> None:
     """Refuse files of one name that answer the same without a respondent: nobody knows whether they are one's.
 
     Samples tell: where both files have them, each is there once.
 
     Args:
-        groups: of `one_pass.grouped`, with the source's index as `_source`.
-        named: fills in keys.
+        groups: of `one_pass.grouped` with all keys filled in, the source's index as `_source`, and whether they were
+            `nameless`.
         sources: all that is read.
 
     Raises:
@@ -31,9 +31,8 @@ def check_stems(groups: pl.DataFrame, named: Callable[[pl.LazyFrame], pl.LazyFra
     stems = [source.path.stem for source in sources if source.path]
     if len(set(stems)) == len(stems):
         return
-    unnamed = named(groups.lazy().filter(nameless(groups.columns)))
-    files = unnamed.group_by(samples.GIVEN).agg(pl.col("_source").unique().sort())
-    shared = files.filter(pl.col("_source").list.len() > 1).sort("_source", "sport", "image").head(1).collect()
+    files = groups.filter("nameless").group_by(samples.GIVEN).agg(pl.col("_source").unique().sort())
+    shared = files.filter(pl.col("_source").list.len() > 1).sort("_source", "sport", "image").head(1)
     for sport, image, (one, other, *_) in shared.select("sport", "image", "_source").iter_rows():
         found = f"none, as in {sources[one].name}, which has the same name and answers {sport}/{image} too"
         expected = "a column respondent that tells them apart, or sample numbers if they are one's"

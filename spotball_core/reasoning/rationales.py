@@ -65,7 +65,7 @@ def read_rationales(
 
     from spotball_core.io.counts_file import ENDING
     from spotball_core.io.one_pass import is_point
-    from spotball_core.io.responses import Reader, common_grid
+    from spotball_core.io.responses import Reader
     from spotball_core.io.sources import sources_of
 
     paths = [responses] if isinstance(responses, (str, Path)) else responses
@@ -77,8 +77,8 @@ def read_rationales(
                 [Problem(str(path), None, "file", "counts, which have no words", wanted) for path in counted]
             )
     sources = sources_of(responses, (COLUMN,))
-    reader = Reader(sources, scenes, common_grid(scenes), participants=True)
-    reader.table()  # raises for whatever is wrong, as scoring does
+    reader = Reader(sources, scenes, participants=True)
+    reader.counts()  # raises for whatever is wrong, as scoring does
     rows = reader.identified(reader.rows)
     if "x" in reader.columns:
         rows = rows.with_columns(_at=pl.when(is_point(reader.columns)).then(reader.point()))

@@ -3,9 +3,9 @@ scan and group-by to the same counts, and what counts need of them at least 120 
 
 `read_counts` also checks each record, image and answer; where the file has samples, also that none is there twice,
 which the peers do not: of Parquet, they do not even read the column. For that, Polars is timed once more, doing the
-same: a second group-by, by sample. Each format is read without samples and with all columns of responses, by the peers too. The
-data is synthetic. Files that were just written are in memory. pandas reads 100,000 rows of the same columns in the same
-format, which is scaled: a loop over rows, as in the published analysis.
+same: a second group-by, by sample. Each format is read without samples and with all columns of responses, by the peers
+too. The data is synthetic. Files that were just written are in memory. pandas reads 100,000 rows of the same columns in
+the same format, which is scaled: a loop over rows, as in the published analysis.
 """
 
 from __future__ import annotations

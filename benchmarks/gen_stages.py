@@ -119,7 +119,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         video = folder / "match.mp4"
-        write_video(video)
+        write_video(video, grain=True)
         decoding = seconds(lambda: bare(video)) / SECONDS
         figure("decoding a second of video", decoding * 1000, "ms", note=f"1280x720, {RATE} frames/s")
         items: Sequence[Item] = items_of(folder)

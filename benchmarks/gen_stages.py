@@ -1,4 +1,4 @@
-"""Claim: all stages that need no weights together, an item through each of them, take a core less than three times as
+"""Claim: all stages that need no weights together, an item through each of them, take a core less than twice as
 long as decoding the second of video that the item is from.
 
 Times are of the processor, so that other work on the machine hardly shows, on one core. Decoded is H.264 of 1280x720 at
@@ -142,7 +142,7 @@ def main() -> None:
         figure(f"stage {stage}", took * 1000, "ms", note="of one core, an item")
     whole = sum(each.values())
     figure("all stages", whole * 1000, "ms", note="of one core, an item")
-    figure("all stages over decoding", whole / decoding, "times", below=3)
+    figure("all stages over decoding", whole / decoding, "times", below=2)
     pair = compared()
     figure("near duplicates", pair * 1e9, "ns", note="of one core, a comparison of two frames")
     record = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ NOISE = 0.15
 QUIET = 0.25
 """Other work on less than this share of the cores disturbs little."""
 
-PACKAGES = ("spotball-core", "numpy", "scipy", "polars", "POT", "pydantic", "matplotlib", "pandas")
+PACKAGES = ("numpy", "scipy", "polars", "POT", "pydantic", "matplotlib", "pandas")
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def here_and_now() -> Setting:
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    versions = [f"Python {platform.python_version()}"]
+    versions = [f"Python {platform.python_version()}", f"spotball-core {commit()}"]
     for package in PACKAGES:
         try:
             versions.append(f"{package} {version(package)}")
@@ -105,6 +106,16 @@ def here_and_now() -> Setting:
             versions.append(f"no {package}")
     machine = f"{model}, {cores} cores used of {os.cpu_count()}, {memory:.0f} GiB of memory, {platform.system()}"
     return Setting(machine, ", ".join(versions), date.today().isoformat(), cores, cores_in_use())
+
+
+def commit() -> str:
+    """What is measured: the commit of this checkout, which an editable installation's version does not follow."""
+    command = ["git", "describe", "--tags", "--always", "--dirty", "--abbrev=10"]
+    try:
+        told = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return version("spotball-core")  # no checkout, or no git
+    return told.stdout.strip()
 
 
 def cores_in_use(seconds: float = 1.0) -> float:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 2_500_000
 """Rows of Parquet that are grouped together."""
 
-GROUPS_HELD = 300_000
-"""Groups of several parts that wait to be added: adding costs as much as the groups that are there already."""
+GROUPS_HELD = 200_000
+"""Groups of later parts that wait to be added, or as many as there are already, to which adding is work, too."""
 
 
 def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -70,7 +70,7 @@ def in_parts(source: Source, keys: Sequence[str], collect: Callable[[pl.LazyFram
     parts: list[pl.DataFrame] = []
     for start in range(0, max(total, 1), ROWS_AT_ONCE):
         parts.append(collect(grouped(source.frame.slice(start, ROWS_AT_ONCE), keys)))
-        if sum(map(len, parts)) > GROUPS_HELD:
+        if sum(map(len, parts[1:])) > max(GROUPS_HELD, len(parts[0])):
             parts = [_added(parts)]
     return _added(parts)
 

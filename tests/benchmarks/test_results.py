@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from importlib.metadata import version
 
 import pytest
-from results import NOISE, Move, amount, cores_in_use, gone, here_and_now, moved, show, summary
+from results import NOISE, Move, amount, commit, cores_in_use, gone, here_and_now, moved, show, summary
 
 from tests.benchmarks.made_up import SETTING, figure, result
 
@@ -95,3 +96,9 @@ def test_the_setting_names_what_numbers_depend_on() -> None:
     assert "GiB" in setting.machine
     assert "Python 3." in setting.versions
     assert "numpy " in setting.versions
+    assert f"spotball-core {commit()}, " in setting.versions
+
+
+def test_without_git_the_version_is_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert commit() == version("spotball-core")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from spotball_core.errors import OptionError
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.datastructures import Headers
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -125,3 +128,29 @@ def shown(at: socket.socket) -> str:
     """A listening socket's address."""
     host, port = at.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def serve_until_ended(config: uvicorn.Config, at: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM, whenever it comes from `ready` on; both end it the same way.
+
+    A signal is only noted. An exception that it raised could be lost: Python drops what is raised in some callbacks.
+
+    Args:
+        at: a socket that listens.
+        ready: called before requests are answered, to say where.
+    """
+    import uvicorn
+
+    server = uvicorn.Server(config)
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        ready()
+        if not server.should_exit:
+            server.run(sockets=[at])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from spotball_adapters.study.design import load
 from spotball_adapters.study.init import TO_FILL_IN
 from spotball_adapters.study.store import Store, reading
 from spotball_core.errors import MissingExtraError
-from spotball_core.web import BACKLOG, listening, shown
+from spotball_core.web import BACKLOG, listening, serve_until_ended, shown
 
 if TYPE_CHECKING:
     import uvicorn
@@ -81,16 +80,14 @@ def serve(folder: Path, *, host: str, port: int, tell: Callable[[str], None]) ->
     """
     password = os.environ.get(PASSWORD)
     with opened(folder, password=password) as server, listening(host, port) as at:
-        import uvicorn
 
-        address = shown(at)
-        tell(f"{server.design.config.title}: {address}/")
-        tell(f"admin page: {address}/admin" if password else f"no admin page: {PASSWORD} is not set")
-        texts = server.design.config.texts
-        if any(TO_FILL_IN in text for text in (texts.consent, texts.instructions, texts.debriefing)):
-            tell(f"The texts in {folder / CONFIG} still say {TO_FILL_IN}: fill that in before people come.")
-        # Ended the same way by Ctrl-C and by a service manager.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        with suppress(KeyboardInterrupt):
-            uvicorn.Server(configuration(server)).run(sockets=[at])
+        def ready() -> None:
+            address = shown(at)
+            tell(f"{server.design.config.title}: {address}/")
+            tell(f"admin page: {address}/admin" if password else f"no admin page: {PASSWORD} is not set")
+            texts = server.design.config.texts
+            if any(TO_FILL_IN in text for text in (texts.consent, texts.instructions, texts.debriefing)):
+                tell(f"The texts in {folder / CONFIG} still say {TO_FILL_IN}: fill that in before people come.")
+
+        serve_until_ended(configuration(server), at, ready)
     tell("ended; everything is stored")

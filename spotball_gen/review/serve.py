@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import secrets
-import signal
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from spotball_core.errors import MissingExtraError
-from spotball_core.web import BACKLOG, listening, shown
+from spotball_core.web import BACKLOG, listening, serve_until_ended, shown
 from spotball_gen.review.material import pieces
 from spotball_gen.review.store import ReviewStore
 
@@ -41,13 +39,14 @@ def serve(dataset: Path, *, reviewer: str, host: str, port: int, tell: Callable[
         # Cookies know no ports: two reviews on one machine must not take each other's.
         cookie = f"spotball_review_{at.getsockname()[1]}"
         app = review_app(found, store, reviewer, token=token, cookie=cookie)
-        tell(f"{len(found):,} images, {sum(one.first for one in found):,} of them over a limit; reviewer: {reviewer}")
-        tell(f"{shown(at)}/?token={token}")
         config = uvicorn.Config(
             app, lifespan="off", log_level="warning", access_log=False, server_header=False, backlog=BACKLOG
         )
-        # Ended the same way by Ctrl-C and by a service manager.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[at])
+
+        def ready() -> None:
+            over = sum(one.first for one in found)
+            tell(f"{len(found):,} images, {over:,} of them over a limit; reviewer: {reviewer}")
+            tell(f"{shown(at)}/?token={token}")
+
+        serve_until_ended(config, at, ready)
     tell("ended; everything is stored")

@@ -177,7 +177,7 @@ def test_what_it_says(tmp_path: Path) -> None:
         assert child.stderr is not None
         said = [child.stderr.readline() for _ in range(3)]
         child.terminate()
-        child.communicate()
+        child.communicate(timeout=30)
     assert said[0].startswith("Spot the Ball: http://127.0.0.1:")
     assert said[1] == "no admin page: SPOTBALL_STUDY_PASSWORD is not set\n"
     assert "still say NAME, INSTITUTION, EMAIL: fill that in before people come." in said[2]

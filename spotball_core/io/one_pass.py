@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 2_500_000
 """Rows of Parquet that are grouped together."""
 
-GROUPS_HELD = 200_000
+GROUPS_HELD = 300_000
 """Groups of later parts that wait to be added, or as many as there are already, to which adding is work, too."""
 
 

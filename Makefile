@@ -8,17 +8,23 @@ JOBS ?= 2
 TORCH ?= torch==2.13.0
 LOCKED_EXTRAS := report adapters study gen gaze speed docs dev release
 
-.PHONY: demo test test-all test-install test-lowest lint docs schemas lock licenses dist sbom \
+.PHONY: demo test test-all fuzz test-install test-lowest lint docs schemas lock licenses dist sbom \
 	check-release bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/spotball demo --out demo
 
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not docs"
 
+# SPOTBALL_TESTS=thorough has Hypothesis try four times as many examples.
 test-all: lint test-lowest test-install $(VENV)/.all
-	$(BIN)/python -m pytest -n $(JOBS) -m "not install"
+	SPOTBALL_TESTS=thorough $(BIN)/python -m pytest -n $(JOBS) -m "not install"
+
+# Damaged files for every reader, and strange replies for the parser, for one hour; `make test-all` takes one minute.
+fuzz: export SPOTBALL_FUZZ_SECONDS = 3600
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 0 -m slow tests/fuzz
 
 # The wheel and the sdist, and each extra in a fresh environment.
 test-install: $(VENV)/.release
@@ -32,6 +38,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python scripts/docs_types.py
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict

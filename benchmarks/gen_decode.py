@@ -28,9 +28,9 @@ from spotball_gen.demo.match import Play, Shot
 from spotball_gen.engines.local import LocalEngine
 from spotball_gen.items import Item, Source
 from spotball_gen.ledger import Ledger, Video
+from spotball_gen.quotas import Targets
 from spotball_gen.stage import Context, Device, Outcome, StageSettings
 from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
-from spotball_gen.targets import Targets
 
 ROUNDS = 5
 SECONDS, RATE, WIDTH, HEIGHT = 40, 30, 1280, 720

@@ -25,7 +25,8 @@ from spotball_core import ScorePolicy, read_counts
 from spotball_core.groups import Group, Scoring
 from spotball_core.io.counts_file import ENDING, write_counts
 from spotball_core.io.scenes import write_scenes
-from spotball_core.metrics.registry import METRICS, Metric
+from spotball_core.metrics.metric import Metric
+from spotball_core.metrics.registry import METRICS
 
 Array = NDArray[np.float64]
 Statistic = Callable[..., Array]

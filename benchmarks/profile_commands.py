@@ -120,9 +120,9 @@ def solver_alone(folder: Path) -> tuple[int, float]:
 
     from spotball_core import ScorePolicy
     from spotball_core.groups import Scoring
-    from spotball_core.scoring import load
+    from spotball_core.scoring import load_counts
 
-    counts, scenes = load(folder, None, participants=False)
+    counts, scenes = load_counts(folder, None, participants=False)
     scoring = Scoring(counts, scenes, ScorePolicy.standard(reference="human"))
     problems = []
     for group in scoring.groups:

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from spotball_core import Grid, Scene
+from spotball_core.io.release_ball import ball_columns
 
 GRID = Grid.standard()
-FRAME = 640
 SPORTS = ("soccer", "basketball", "volleyball")
 MODELS = ("gemini", "gpt", "llama", "qwen")
 SAMPLES = (50, 50, 20)
@@ -40,9 +40,8 @@ def write_release(folder: Path, scenes: tuple[Scene, ...]) -> int:
         names = {scene.image: f"{scene.image}{'_wball' * scene.control}{ending}" for scene in mine}
         truths = []
         for scene in mine:
-            x1, y1, x2, y2 = scene.ball_box or (0.0, 0.0, 1.0, 1.0)
-            up = FRAME / scene.height
-            truths.append((scene.image, x1, y1 * up, x2 - x1, (y2 - y1) * up, ";".join(scene.ball_cells or ())))
+            columns = ball_columns(sport, scene.ball_box or (0.0, 0.0, 1.0, 1.0))
+            truths.append((scene.image, *columns, ";".join(scene.ball_cells or ())))
             place = f"/drive/{sport}/{names[scene.image]}"
             boxes += [(sport, place, i, *box.corners) for i, box in enumerate(scene.players or ())]
         write(data / f"images/{sport}/{sport}_gt.csv", ("image", "x", "y", "width", "height", "cell"), truths)

@@ -52,11 +52,11 @@ def _cost(job: Job[ItemT], plan: Plan[ItemT]) -> Iterator[str]:
     for ask in plan.asks(job.provider.max_samples):
         cost, n = costs[ask.prompt.name], len(ask.prompt.questions)
         last = ask.step == n
-        messages = ask.prompt.last(ask.scene, ask.samples[0], [""] * n) if last else ask.prompt.question(ask.step)
+        messages = ask.prompt.last(ask.item, ask.samples[0], [""] * n) if last else ask.prompt.question(ask.step)
         cost.left += len(ask.samples) if last else 0
         cost.requests += 1
         if shown := sum(message.picture for message in messages) if job.looks else 0:
-            tokens = job.image_tokens(ask.scene)
+            tokens = job.image_tokens(ask.item)
             cost.pictures += shown
             cost.tokens += math.nan if tokens is None else shown * tokens
     rows: list[tuple[str, ...]] = [("prompt", "samples", "left", "requests", "pictures", "image tokens")]

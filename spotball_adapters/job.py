@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic
@@ -75,9 +75,11 @@ class Job(ABC, Generic[ItemT]):
         """Whether the provider is shown pictures."""
         return self.provider.name not in self.without_pictures
 
-    def plan(self, done: Mapping[tuple[str, str, str, int], int]) -> Plan[ItemT]:
-        """What is left to ask, given what is stored."""
-        return Plan(self.asked, self.prompts, done)
+    def plan(
+        self, done: Mapping[tuple[str, str, str, int], int], skipped: Collection[tuple[str, str, str]] = ()
+    ) -> Plan[ItemT]:
+        """What is left to ask, given what is stored, without what is skipped."""
+        return Plan(self.asked, self.prompts, done, skipped)
 
     def image_tokens(self, item: ItemT) -> int | None:
         """What showing an item's picture costs; None where no rule is known."""

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,13 +14,14 @@ from types import FrameType
 from typing import Any, Generic, TypeVar
 
 from spotball_adapters.job import Job
-from spotball_adapters.plan import ItemT
+from spotball_adapters.plan import ItemT, Plan
 from spotball_adapters.progress import watch
 from spotball_adapters.providers.protocol import Provider, Ready
 from spotball_adapters.runner import Options, Runner, Tally
-from spotball_adapters.store import Store, peek
-from spotball_core.errors import OptionError
+from spotball_adapters.store import Question, Store, peek
+from spotball_core.errors import OptionError, SpotballError
 from spotball_core.io.sqlite_file import StoreError
+from spotball_core.safe_text import show
 
 T = TypeVar("T")
 
@@ -29,6 +31,9 @@ PICTURES = "pictures"
 INTERRUPTED = "interrupted"
 """Why a run ended that was told to."""
 
+NO_MEMORY = "not enough memory to go on"
+"""Why a run ended that had none left."""
+
 
 @dataclass(frozen=True)
 class Ended(Generic[T]):
@@ -37,12 +42,18 @@ class Ended(Generic[T]):
     Attributes:
         why: it stopped before the end; None if it did not.
         error: what stopped it, if an error did.
+        left: replies that are left to ask.
+        excluded: replies that are missing because the provider refuses the images, and are not left to ask.
+        refused: the provider's message for each image that it refuses to process with a prompt, of all starts.
         made: of all replies that are stored.
     """
 
     tally: Tally
     why: str | None
     error: BaseException | None
+    left: int
+    excluded: int
+    refused: Mapping[Question, str]
     made: T
 
 
@@ -71,7 +82,7 @@ def launch(
         InputError: if an image cannot be used.
         StoreError: if the store cannot be read or written.
     """
-    if isinstance(job.provider, Ready) and any(job.plan(peek(out)).chains(1)):
+    if isinstance(job.provider, Ready) and any(plan_of(job, out, options).chains(1)):
         job.provider.ready()
     with Store(out) as store:
         store.claim(job.identity())
@@ -85,15 +96,47 @@ def launch(
             digests = {item.key: hashlib.sha256(pictures.of(item).data).hexdigest() for item in progress(job.asked)}
             check_pictures(out, store.pictures(), digests)
         session = store.start_session(_options_of(job, options), _packages(job.provider))
-        runner = Runner(job.provider, job.plan(done), pictures, digests, store, session, job.settings, options)
+        plan = job.plan(done, store.refused() if options.skip_refused else ())
+        asked = (job.provider, plan, pictures, digests, store, session, job.settings, options)
+        runner = Runner(*asked, tell=lambda line: None if quiet else show(line, err=True))
         asyncio.run(_asking(runner, job.provider, quiet=quiet))
         if isinstance(runner.error, StoreError):
             raise runner.error
         store.end_session(session, runner.why or "finished")
-        return Ended(runner.tally, runner.why, runner.error, make(store))
+        return _ended(job, store, runner, options, make(store))
+
+
+def plan_of(job: Job[ItemT], out: Path, options: Options) -> Plan[ItemT]:
+    """Return what a run has left to ask, without taking the run."""
+    done, refused = peek(out)
+    return job.plan(done, refused if options.skip_refused else ())
+
+
+def _ended(job: Job[ItemT], store: Store, runner: Runner[ItemT], options: Options, made: T) -> Ended[T]:
+    refused, tally = store.refused(), runner.tally
+    missing: Counter[Question] = Counter()
+    for ask in job.plan(store.done()).asks(1) if refused else ():
+        sport, image = ask.item.key
+        missing[sport, image, ask.prompt.name] += len(ask.samples)
+    refused = {question: message for question, message in refused.items() if missing[question]}
+    left, excluded = tally.total - tally.done, 0
+    if options.skip_refused:
+        # Those of earlier starts are not among this one's replies.
+        left -= sum(missing[question] for question in refused if question in tally.refused)
+        excluded = sum(missing[question] for question in refused)
+    return Ended(tally, runner.why, runner.error, left, excluded, refused, made)
 
 
 async def _asking(runner: Runner[ItemT], provider: Provider, *, quiet: bool) -> None:
+    def failed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not isinstance(context.get("exception"), MemoryError):
+            loop.default_exception_handler(context)
+            return
+        # In a callback, such as one that reads from a connection: nothing that waits for it would hear of it.
+        runner.stop(NO_MEMORY, SpotballError(f"{NO_MEMORY}. Lower --concurrency or --max-response-mb"))
+        runner.stop(NO_MEMORY)
+
+    asyncio.get_running_loop().set_exception_handler(failed)
     watching = asyncio.create_task(watch(runner.tally, quiet=quiet))
     try:
         with _interrupts(runner):

@@ -3,6 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+
+from spotball_adapters.progress import span
+
+LONG_WAIT = 10.0
+"""Seconds from which a wait is announced."""
+
+
+class Waits:
+    """Announces long waits, once for all requests that wait at the same time.
+
+    Args:
+        tell: is called with one line for each.
+    """
+
+    def __init__(self, tell: Callable[[str], object] = lambda line: None) -> None:
+        self._tell = tell
+        self._until = float("-inf")
+
+    def announce(self, seconds: float, why: str) -> None:
+        """Announce a wait that begins now, unless it is short or ends with one that was announced."""
+        end = asyncio.get_running_loop().time() + seconds
+        if seconds >= LONG_WAIT and end >= self._until + LONG_WAIT:
+            self._until = end
+            self._tell(f"waiting {span(seconds)}: {why}")
 
 
 class Pace:
@@ -28,13 +53,20 @@ class Pace:
         self.free_at += more * self._seconds
 
 
-class Gate:
+class RateLimiter:
     """Where every request waits until it may go, first come, first served."""
 
-    def __init__(self, *, requests_per_minute: float | None = None, tokens_per_minute: float | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+        waits: Waits | None = None,
+    ) -> None:
         self._requests = Pace(requests_per_minute)
         self._tokens = Pace(tokens_per_minute)
-        self._paused_until = 0.0
+        self._waits = waits or Waits()
+        self._paused_until, self._paused_for = 0.0, ""
         self._turn = asyncio.Lock()
 
     async def enter(self, tokens: float = 0) -> None:
@@ -42,7 +74,9 @@ class Gate:
         time = asyncio.get_running_loop().time
         async with self._turn:
             # Looked at again after each sleep: a pause may have come, or tokens turned out to be more.
-            while (left := max(self._requests.free_at, self._tokens.free_at, self._paused_until) - time()) > 0:
+            while (wait := max(self._reasons()))[0] > time():
+                left = wait[0] - time()
+                self._waits.announce(left, wait[1])
                 await asyncio.sleep(left)
             self._requests.take(time())
             self._tokens.take(time(), tokens)
@@ -51,6 +85,15 @@ class Gate:
         """A request took so many tokens more than it was let in with, or less if negative."""
         self._tokens.correct(tokens)
 
-    def pause(self, seconds: float) -> None:
+    def pause(self, seconds: float, why: str = "the server asks for it") -> None:
         """Let nothing through for so long from now."""
-        self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + seconds)
+        until = asyncio.get_running_loop().time() + seconds
+        self._paused_until, self._paused_for = max((self._paused_until, self._paused_for), (until, why))
+
+    def _reasons(self) -> tuple[tuple[float, str], ...]:
+        """Until when nothing may go, and why."""
+        return (
+            (self._requests.free_at, "the limit of requests per minute"),
+            (self._tokens.free_at, "the limit of tokens per minute"),
+            (self._paused_until, self._paused_for),
+        )

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from spotball_adapters.providers.protocol import Picture
 from spotball_core.errors import GridError, InputError, MissingExtraError, Problem
 from spotball_core.io.files import replacing
+from spotball_core.io.images import FORMATS, open_image
+from spotball_core.io.paths import data_file
 from spotball_core.overlay import STYLE, gridded, layout
-from spotball_core.report.pictures import found
 from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE = "image/png"
 
-_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA")
 _ORIENTATION = 0x0112
 
@@ -113,10 +113,7 @@ def _path(scene: Scene, folder: str | Path) -> Path:
     folder = Path(folder)
     if scene.path is None:
         raise unusable(folder, f"no path of an image for {scene.sport}/{scene.image}", "a scene with its image")
-    path = found(scene, [folder])
-    if path is None:
-        raise unusable(folder / scene.path, "nothing there", f"an image file in {folder}")
-    return path
+    return data_file(folder, scene.path)
 
 
 def content_of(path: Path) -> bytes:
@@ -163,7 +160,7 @@ def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = Non
     except ImportError as error:
         raise MissingExtraError("showing images", "adapters") from error
     try:
-        with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
+        with open_image(io.BytesIO(content)) as image:
             frames = getattr(image, "n_frames", 1)
             if frames > 1 and image.format != "MPO":
                 raise unusable(path, f"{frames} images in one file", "one")
@@ -176,7 +173,7 @@ def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = Non
                 raise unusable(path, f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as {whose} says")
             turned = ImageOps.exif_transpose(image)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise unusable(path, str(error), f"an image ({', '.join(_FORMATS)})") from error
+        raise unusable(path, str(error), f"an image ({', '.join(FORMATS)})") from error
     if turned.has_transparency_data:
         turned = turned.convert("RGBA")
         if turned.getchannel("A").getextrema() != (255, 255):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Generic, Protocol, TypeVar
@@ -62,7 +62,7 @@ Steps count the questions of a prompt from 0; the step after its last question a
 class Ask(Generic[ItemT]):
     """A step of a prompt, asked about an image for some samples."""
 
-    scene: ItemT
+    item: ItemT
     prompt: PromptOf[ItemT]
     step: int
     samples: tuple[int, ...]
@@ -72,7 +72,7 @@ class Ask(Generic[ItemT]):
 class Chain(Generic[ItemT]):
     """Samples of a prompt for an image that lack their answer; what their questions lack is asked first."""
 
-    scene: ItemT
+    item: ItemT
     prompt: PromptOf[ItemT]
     samples: tuple[int, ...]
 
@@ -85,6 +85,7 @@ class Plan(Generic[ItemT]):
         scenes: the images, in the order to ask about them.
         prompts: each with the number of its samples.
         done: what is stored.
+        skipped: images and prompts that are not asked, as (sport, image, prompt).
 
     Raises:
         OptionError: for no prompt, a prompt that is there twice, or less than one sample.
@@ -93,6 +94,7 @@ class Plan(Generic[ItemT]):
     scenes: tuple[ItemT, ...]
     prompts: tuple[tuple[PromptOf[ItemT], int], ...]
     done: Done
+    skipped: Collection[tuple[str, str, str]] = ()
 
     def __post_init__(self) -> None:
         names = [prompt.name for prompt, _ in self.prompts]
@@ -112,6 +114,8 @@ class Plan(Generic[ItemT]):
         for number in range(rounds):
             for prompt, samples in self.prompts:
                 for scene in self.scenes:
+                    if (*scene.key, prompt.name) in self.skipped:
+                        continue
                     step, each = len(prompt.questions), range(1, samples + 1)
                     untouched = not self.done.get((*scene.key, prompt.name, step))
                     left = each if untouched else self.missing(scene, prompt, step, each)
@@ -122,13 +126,13 @@ class Plan(Generic[ItemT]):
         """The requests that are left if none fails and each is answered in full."""
         for chain in self.chains(at_once):
             for step in range(len(chain.prompt.questions)):
-                if missing := self.missing(chain.scene, chain.prompt, step, chain.samples):
-                    yield Ask(chain.scene, chain.prompt, step, missing)
+                if missing := self.missing(chain.item, chain.prompt, step, chain.samples):
+                    yield Ask(chain.item, chain.prompt, step, missing)
             step = len(chain.prompt.questions)
             # With questions, each sample's conversation is its own.
             together = 1 if step else at_once
             for start in range(0, len(chain.samples), together):
-                yield Ask(chain.scene, chain.prompt, step, chain.samples[start : start + together])
+                yield Ask(chain.item, chain.prompt, step, chain.samples[start : start + together])
 
     def missing(self, scene: ItemT, prompt: PromptOf[ItemT], step: int, samples: Iterable[int]) -> tuple[int, ...]:
         """Those of the samples that are not stored."""

@@ -8,6 +8,8 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
+from spotball_core.safe_text import printable, show
+
 if TYPE_CHECKING:
     from spotball_adapters.runner import Tally
 
@@ -43,6 +45,9 @@ def line(tally: Tally, rate: float) -> str:
     """
     parts = [f"{tally.done:,} of {tally.total:,} replies", f"{rate:.1f} a second", f"{tally.tokens:,} tokens"]
     parts.append(f"{tally.faults:,} fault{'' if tally.faults == 1 else 's'}")
+    if tally.refused:
+        images = len({question[:2] for question in tally.refused})
+        parts.append(f"{images:,} image{'' if images == 1 else 's'} refused")
     if rate and tally.done < tally.total:
         parts.append(f"{span((tally.total - tally.done) / rate)} left")
     return ", ".join(parts)
@@ -80,7 +85,7 @@ async def _lines(tally: Tally) -> None:
         if tally.last_fault != told:
             said += f"; last fault: {tally.last_fault}"
         wait, told = _EVERY, tally.last_fault
-        print(said, file=sys.stderr, flush=True)
+        show(said, err=True)
 
 
 async def _bar(tally: Tally) -> None:
@@ -97,5 +102,5 @@ async def _bar(tally: Tally) -> None:
             said = line(tally, rate.at(time.monotonic(), tally.done))
             if tally.last_fault:
                 said += f"\n{tally.last_fault}"
-            bar.update(task, completed=tally.done, description=said)
+            bar.update(task, completed=tally.done, description=printable(said))
             await asyncio.sleep(0.25)

@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Generic, Protocol
 
-from spotball_adapters.backlog import Backlog, Due, Final
-from spotball_adapters.limits import Gate
-from spotball_adapters.patience import Patience
+from spotball_adapters.limits import RateLimiter, Waits
 from spotball_adapters.plan import Ask, Chain, ItemT, ItemT_contra, Plan, PromptOf
 from spotball_adapters.providers.protocol import (
     Answer,
     Message,
     Picture,
     Provider,
+    RefusedError,
     Reply,
     Request,
     Settings,
     TransientError,
 )
-from spotball_adapters.store import Store
+from spotball_adapters.retry_policy import RetryPolicy
+from spotball_adapters.store import Question, Store
+from spotball_adapters.work_queue import Due, Final, WorkQueue
 from spotball_adapters.writer import Record, Writer, storable
 from spotball_core.errors import SpotballError
 from spotball_core.io.sqlite_file import now
 
 STORM = 10
-"""So many requests in a row that failed on every attempt end a run."""
+"""So many requests in a row that failed on every attempt, or images in a row that were refused, end a run."""
 
 HELD = 64 * 2**20
 """Bytes of pictures that are held in memory. All of the benchmark's are; of more, the first ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(Patience):
+class Options(RetryPolicy):
     """How to ask, and how patiently; nothing here changes an answer.
 
     Attributes:
@@ -45,6 +47,7 @@ class Options(Patience):
         max_requests: requests after which to stop, failed ones among them.
         max_tokens: tokens after which to stop; what is under way is finished.
         grace: seconds that requests under way are given when a run is to stop.
+        skip_refused: exclude images that the provider refuses, those of earlier starts too, which are not sent again.
     """
 
     attempts: int = 12
@@ -54,6 +57,7 @@ class Options(Patience):
     max_requests: int | None = None
     max_tokens: int | None = None
     grace: float = 30.0
+    skip_refused: bool = False
 
 
 @dataclass(slots=True)
@@ -69,6 +73,8 @@ class Tally:
         input_tokens: as the provider counts them.
         output_tokens: as the provider counts them.
         last_fault: what the last one said.
+        given_up: the last fault of each image of which a request failed on every attempt.
+        refused: the provider's message for each image that it refused to process with a prompt, twice.
     """
 
     total: int
@@ -79,6 +85,8 @@ class Tally:
     input_tokens: int = 0
     output_tokens: int = 0
     last_fault: str = ""
+    given_up: dict[str, str] = field(default_factory=dict)
+    refused: dict[Question, str] = field(default_factory=dict)
 
     @property
     def tokens(self) -> int:
@@ -109,6 +117,7 @@ class Runner(Generic[ItemT]):
         pictures: of the images; None for providers that look at none.
         digests: of each picture's bytes, by image; to be kept with what was said about it.
         session: the number under which the store knows this start.
+        tell: is called with a line about each long wait.
     """
 
     def __init__(
@@ -121,6 +130,7 @@ class Runner(Generic[ItemT]):
         session: int,
         settings: Settings,
         options: Options,
+        tell: Callable[[str], object] = lambda line: None,
     ) -> None:
         self._provider, self._plan, self._pictures, self._digests = provider, plan, pictures, digests
         self._store, self._session = store, session
@@ -130,10 +140,19 @@ class Runner(Generic[ItemT]):
         """Why it stopped before the end, in a few words."""
         self.error: BaseException | None = None
         """The error that stopped it, if one did."""
-        self._failed_in_row = self._replies_counted = self._held_bytes = 0
+        self._failed_in_row = self._refused_in_row = self._replies_counted = self._held_bytes = 0
+        self._answered = bool(plan.done)
+        self._postponed = {} if options.skip_refused else store.refused()
+        # Answers to questions of chains that were refused, since the store may not have them yet.
+        self._texts: dict[Question, dict[tuple[int, int], str]] = {}
         self._held: dict[tuple[str, str], Picture] = {}
-        self._gate = Gate(requests_per_minute=options.requests_per_minute, tokens_per_minute=options.tokens_per_minute)
-        self._backlog: Backlog[ItemT] = Backlog(plan.chains(provider.max_samples))
+        self._waits = Waits(tell)
+        self._limiter = RateLimiter(
+            requests_per_minute=options.requests_per_minute,
+            tokens_per_minute=options.tokens_per_minute,
+            waits=self._waits,
+        )
+        self._queue: WorkQueue[ItemT] = WorkQueue(plan.chains(provider.max_samples))
         # A disk that is slower than the answers come must not fill the memory with them.
         self._unstored = asyncio.Semaphore(4 * options.concurrency)
         self._asking: set[asyncio.Task[None]] = set()
@@ -146,7 +165,10 @@ class Runner(Generic[ItemT]):
         def stored(records: Sequence[Record], failure: BaseException | None) -> None:
             loop.call_soon_threadsafe(self._after_storing, records, failure)
 
-        self._writer = Writer(self._store.path, self._session, stored)
+        all_stored = asyncio.Event()
+        self._writer = Writer(
+            self._store.path, self._session, stored, lambda: loop.call_soon_threadsafe(all_stored.set)
+        )
         try:
             if self.why is None:
                 self._workers = [asyncio.create_task(self._work()) for _ in range(self._options.concurrency)]
@@ -154,7 +176,12 @@ class Runner(Generic[ItemT]):
         finally:
             for worker in self._workers:
                 worker.cancel()
-            await asyncio.to_thread(self._writer.close)
+            # Not in a thread of its own: without memory, none can be started.
+            self._writer.finish()
+            await all_stored.wait()
+        if self.tally.refused:
+            # After all answers, each of which removes what is noted of its image.
+            self._store.refuse(self.tally.refused, self._session)
         return self.tally
 
     def stop(self, why: str, error: BaseException | None = None) -> None:
@@ -171,7 +198,7 @@ class Runner(Generic[ItemT]):
             worker.cancel()
 
     async def _work(self) -> None:
-        while self.why is None and (item := await self._backlog.take()) is not None:
+        while self.why is None and (item := await self._queue.take()) is not None:
             try:
                 await self._do(item)
             except _HaltedError:
@@ -181,41 +208,60 @@ class Runner(Generic[ItemT]):
                 self.stop("a fault that every further request would meet", error)
                 return
             finally:
-                self._backlog.finish()
+                self._queue.finish()
 
     async def _do(self, item: Due[ItemT]) -> None:
+        question = _question(item)
+        if question in self.tally.refused:
+            return
+        if question in self._postponed and not self._queue.retrying:
+            self._queue.postpone(item)
+            return
         if isinstance(item, Final):
             ask = item.ask
-            await self._ask(ask, ask.prompt.last(ask.scene, ask.samples[0], item.answers))
+            try:
+                await self._ask(ask, ask.prompt.last(ask.item, ask.samples[0], item.answers))
+            except RefusedError as error:
+                self._refuse(item, error)
             return
-        scene, prompt = item.scene, item.prompt
+        scene, prompt = item.item, item.prompt
         at_once = self._provider.max_samples
         samples, rest = item.samples[:at_once], item.samples[at_once:]
         if rest:
             # The provider can do fewer at once than it seemed when the plan was made.
-            self._backlog.put_last(Chain(scene, prompt, rest))
+            self._queue.put_last(Chain(scene, prompt, rest))
+        try:
+            await self._do_chain(scene, prompt, samples)
+        except RefusedError as error:
+            self._refuse(Chain(scene, prompt, samples), error)
+
+    async def _do_chain(self, scene: ItemT, prompt: PromptOf[ItemT], samples: tuple[int, ...]) -> None:
         if prompt.questions:
             answers = await self._answers(scene, prompt, samples)
             for sample, given in answers.items():
-                self._backlog.put_first(Final(Ask(scene, prompt, len(prompt.questions), (sample,)), given))
+                self._queue.put_first(Final(Ask(scene, prompt, len(prompt.questions), (sample,)), given))
             return
         replies = await self._ask(Ask(scene, prompt, 0, samples), prompt.last(scene, samples[0]))
         if 0 < len(replies) < len(samples):
-            self._backlog.put_last(Chain(scene, prompt, samples[len(replies) :]))
+            self._queue.put_last(Chain(scene, prompt, samples[len(replies) :]))
 
     async def _answers(
         self, scene: ItemT, prompt: PromptOf[ItemT], samples: Sequence[int]
     ) -> dict[int, tuple[str, ...]]:
         """The answers to a prompt's questions, stored ones and new ones, for the samples that have all."""
         steps = range(len(prompt.questions))
-        texts: dict[tuple[int, int], str] = {}
+        texts = dict(self._texts.get((*scene.key, prompt.name), {}))
         if any(self._plan.done.get((*scene.key, prompt.name, step)) for step in steps):
-            texts = self._store.texts(*scene.key, prompt.name, samples)
+            texts |= self._store.texts(*scene.key, prompt.name, samples)
         for step in steps:
             missing = tuple(sample for sample in samples if (step, sample) not in texts)
             while missing:
                 asked = missing[: self._provider.max_samples]
-                replies = await self._ask(Ask(scene, prompt, step, asked), prompt.question(step))
+                try:
+                    replies = await self._ask(Ask(scene, prompt, step, asked), prompt.question(step))
+                except RefusedError:
+                    self._texts.setdefault((*scene.key, prompt.name), {}).update(texts)
+                    raise
                 if not replies:
                     # Given up: the next start asks what is missing here.
                     return {}
@@ -226,28 +272,29 @@ class Runner(Generic[ItemT]):
 
     async def _ask(self, ask: Ask[ItemT], messages: tuple[Message, ...]) -> tuple[Reply, ...]:
         """The replies, which are then on their way to the store; none if every attempt failed."""
-        request = Request(ask.scene, self._picture(ask.scene), messages, self._settings, ask.samples)
-        shown = self._digests.get(ask.scene.key) if any(message.picture for message in messages) else None
+        request = Request(ask.item, self._picture(ask.item), messages, self._settings, ask.samples)
+        shown = self._digests.get(ask.item.key) if any(message.picture for message in messages) else None
         await self._unstored.acquire()
         try:
             async for attempt in self._options.tries(self._may_pass):
                 with attempt:
-                    answer, latency = await self._send(request)
+                    answer, latency = await self._send(request, attempt.num)
         except BaseException as error:
             self._unstored.release()
             if isinstance(error, TransientError):
-                self._give_up(error)
+                self._give_up(ask, error)
                 return ()
             raise
-        self._failed_in_row = 0
+        self._failed_in_row = self._refused_in_row = 0
+        self._answered = True
         self._writer.put(Record(ask, answer, now(), latency, attempt.num, shown))
         self._count_tokens(answer)
         return answer.replies
 
-    async def _send(self, request: Request) -> tuple[Answer, float]:
+    async def _send(self, request: Request, attempt: int) -> tuple[Answer, float]:
         """One attempt: the answer and the seconds it took."""
         expected = self._expected_tokens(request)
-        await self._gate.enter(expected)
+        await self._limiter.enter(expected)
         if self.why is None and self.tally.requests == self._options.max_requests:
             self.stop(f"{self.tally.requests:,} requests were made, as --max-requests says")
         if self.why is not None:
@@ -257,33 +304,66 @@ class Runner(Generic[ItemT]):
         assert worker is not None
         self._asking.add(worker)
         start = time.perf_counter()
+        answer = None
         try:
             answer = await self._provider.ask(request)
+        except MemoryError:
+            # Its traceback holds what took the memory, so no other error may refer to it.
+            pass
         except TransientError as error:
             self.tally.faults += 1
             self.tally.last_fault = str(error)
-            self._heed(error)
-            raise
+            self._heed(error, attempt)
+            # Without what led to it, which holds the whole response for as long as the error is held.
+            error.__context__ = None
+            raise error.with_traceback(None) from None
         finally:
             self._asking.discard(worker)
+        if answer is None:
+            gc.collect()
+            raise RefusedError("not enough memory to read the response. Lower --concurrency or --max-response-mb")
         if answer.input_tokens is not None:
-            self._gate.correct(answer.input_tokens + (answer.output_tokens or 0) - expected)
+            self._limiter.correct(answer.input_tokens + (answer.output_tokens or 0) - expected)
         return answer, time.perf_counter() - start
 
     def _may_pass(self, error: Exception) -> bool:
         return isinstance(error, TransientError) and self.why is None
 
-    def _heed(self, error: TransientError) -> None:
+    def _heed(self, error: TransientError, attempt: int) -> None:
+        if attempt < self._options.attempts and self.why is None:
+            why = f"before attempt {attempt + 1} of {self._options.attempts}, after: {error}"
+            self._waits.announce(self._options.wait_after(attempt), why)
         if error.retry_after is None:
             return
         if error.retry_after > self._options.longest_pause:
             self.stop(f"the server asks to wait {error.retry_after:,.0f} s: {error}")
         else:
-            self._gate.pause(error.retry_after)
+            self._limiter.pause(error.retry_after, f"the server asks for it: {error}")
 
-    def _give_up(self, error: TransientError) -> None:
+    def _refuse(self, item: Due[ItemT], error: RefusedError) -> None:
+        """Postpone what the provider refused; where all else is done with, give it up."""
+        question = _question(item)
+        named = RefusedError(f"{'/'.join(question[:2])}: {error}")
+        if self._queue.retrying:
+            if not self._answered:
+                # As likely as not, the fault is not in the images.
+                self.stop("the provider refused every image", named)
+            elif self.why is None:
+                self.tally.refused[question] = str(error)
+            return
+        self._queue.postpone(item)
+        if question in self._postponed:
+            return
+        self._postponed[question] = str(error)
+        self._refused_in_row += 1
+        if self._refused_in_row == STORM and self.why is None:
+            said = f"{STORM} images in a row were refused, the last was {named}"
+            self.stop("too many refusals", StormError(said) if self._answered else named)
+
+    def _give_up(self, ask: Ask[ItemT], error: TransientError) -> None:
         if self.why is not None:
             return
+        self.tally.given_up["/".join(ask.item.key)] = str(error)
         self._failed_in_row += 1
         if self._failed_in_row == STORM:
             said = f"{STORM} requests in a row failed on every attempt, the last with: {error}"
@@ -330,3 +410,9 @@ class Runner(Generic[ItemT]):
             self.tally.lost += replies
             self.stop("replies cannot be stored", failure)
             self._cancel(self._workers)
+
+
+def _question(item: Due[ItemT]) -> Question:
+    about = item.ask if isinstance(item, Final) else item
+    sport, image = about.item.key
+    return sport, image, about.prompt.name

@@ -18,15 +18,22 @@ from types import TracebackType
 from typing import Any
 
 from spotball_adapters.providers.protocol import Finish
-from spotball_adapters.store_schema import SCHEMA_VERSION, TABLES
+from spotball_adapters.store_schema import SCHEMA
+from spotball_adapters.writer import storable
 from spotball_core.errors import OptionError
 from spotball_core.io.folder_lock import holder, locked
-from spotball_core.io.sqlite_file import connect, create, faults_told, now, version_of
+from spotball_core.io.sqlite_file import faults_told, now, open_store, read_only, version_of
 
 STORE, LOCK, SCENES = "run.sqlite", "run.lock", "scenes.jsonl"
 
 Identity = Mapping[str, Any]
 """What makes answers belong together, by name: provider, model, settings, prompts, data. JSON values."""
+
+Question = tuple[str, str, str]
+"""(sport, image, prompt)."""
+
+_REFUSED_SINCE = 2
+"""The first version of the schema that has the table `refused`."""
 
 Settled = tuple[str, str, str, int]
 """(sport, image, prompt, sample)."""
@@ -37,6 +44,7 @@ class Store:
 
     Raises:
         OptionError: if the folder holds something else, or another process has the run.
+        DamagedStoreError: if the store is empty or damaged.
         StoreError: if the store cannot be opened or is of a later version.
     """
 
@@ -47,9 +55,7 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(folder)
         try:
-            self._connection = connect(self.path, SCHEMA_VERSION)
-            with faults_told(self.path):
-                create(self._connection, TABLES, SCHEMA_VERSION)
+            self._connection = open_store(self.path, SCHEMA)
         except BaseException:
             self._lock.release()
             raise
@@ -113,6 +119,16 @@ class Store:
         """What is stored, as `plan.Done` has it."""
         return stored(self._connection, self.path)
 
+    def refused(self) -> dict[Question, str]:
+        """The provider's message for each image that it refused to process with a prompt."""
+        return _refused(self._connection, self.path)
+
+    def refuse(self, refused: Mapping[Question, str], session: int) -> None:
+        """Note the provider's message for each image that it refused to process with a prompt."""
+        with faults_told(self.path), self._connection:
+            rows = [(*question, session, now(), storable(message)) for question, message in refused.items()]
+            self._connection.executemany("INSERT OR REPLACE INTO refused VALUES (?, ?, ?, ?, ?, ?)", rows)
+
     def texts(self, sport: str, image: str, prompt: str, samples: Iterable[int]) -> dict[tuple[int, int], str]:
         """What was replied to a prompt about an image, by (step, sample)."""
         wanted = list(samples)
@@ -165,14 +181,14 @@ class Store:
             return row
 
 
-def peek(folder: Path) -> dict[tuple[str, str, str, int], int]:
-    """What a run has stored, looked at without taking it; nothing if there is no run."""
+def peek(folder: Path) -> tuple[dict[tuple[str, str, str, int], int], dict[Question, str]]:
+    """Return `Store.done()` and `Store.refused()` of a run without taking it; both are empty if it does not exist."""
     path = folder / STORE
     _check_folder(folder)
     if not path.exists():
-        return {}
-    with faults_told(path), closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-        return stored(connection, path) if version_of(connection) else {}
+        return {}, {}
+    with closing(read_only(path, SCHEMA)) as connection:
+        return stored(connection, path), _refused(connection, path)
 
 
 def stored(connection: sqlite3.Connection, path: Path) -> dict[tuple[str, str, str, int], int]:
@@ -185,10 +201,22 @@ def stored(connection: sqlite3.Connection, path: Path) -> dict[tuple[str, str, s
     return done
 
 
+def _refused(connection: sqlite3.Connection, path: Path) -> dict[Question, str]:
+    with faults_told(path):
+        if version_of(connection) < _REFUSED_SINCE:
+            return {}
+        rows = connection.execute("SELECT sport, image, prompt, message FROM refused ORDER BY sport, image, prompt")
+        return {row[:3]: row[3] for row in rows}
+
+
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise OptionError(f"{folder} is a file; --out names a folder")
-    if folder.is_dir() and not (folder / STORE).exists() and {path.name for path in folder.iterdir()} - {LOCK, SCENES}:
+    if not folder.is_dir() or (folder / STORE).exists():
+        return
+    # A kill may leave a store that was not yet given its name.
+    others = {path.name for path in folder.iterdir() if not path.name.startswith(f".{STORE}.")}
+    if others - {LOCK, SCENES}:
         raise OptionError(f"{folder} is not empty and holds no run; name another folder with --out")
 
 

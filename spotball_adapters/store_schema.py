@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from spotball_core.io.sqlite_file import Column, Table
+from spotball_core.io.sqlite_file import Column, Schema, Table
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 PROMPT = "prompt "
 """What the names of prompts start with in a run's identity."""
@@ -70,6 +70,16 @@ TABLES: Mapping[str, Table] = MappingProxyType(
                 Column("finish_said", "TEXT NOT NULL", "the same in the provider's word"),
             ),
         ),
+        "refused": Table(
+            "Each image that the provider refused to process with a prompt, twice. A later answer removes it.",
+            ("sport", "image", "prompt"),
+            (
+                *_SAMPLE,
+                Column("session", "INTEGER NOT NULL", "the start in which it was refused last"),
+                Column("at", "TEXT NOT NULL", "when, UTC"),
+                Column("message", "TEXT NOT NULL", "the provider's"),
+            ),
+        ),
         "parsed": Table(
             "What was last read from each sample's reply; `spotball reparse` writes it anew.",
             ("sport", "image", "prompt", "sample"),
@@ -81,4 +91,10 @@ TABLES: Mapping[str, Table] = MappingProxyType(
             ),
         ),
     }
+)
+
+SCHEMA = Schema(
+    SCHEMA_VERSION,
+    {name: table.sql(name) for name, table in TABLES.items()},
+    start_over="start over in another folder with --out: each request is then sent, and paid for, again",
 )

@@ -12,7 +12,7 @@ from typing import Any
 
 from spotball_adapters.plan import Ask
 from spotball_adapters.providers.protocol import Answer
-from spotball_adapters.store_schema import SCHEMA_VERSION
+from spotball_adapters.store_schema import SCHEMA
 from spotball_core.io.sqlite_file import connect, faults_told
 
 
@@ -33,24 +33,42 @@ Stored = Callable[[Sequence[Record], BaseException | None], object]
 
 
 class Writer:
-    """Stores records in the order they are put; once one fails, none after it is stored."""
+    """Stores records in the order they are put; once one fails, none after it is stored.
 
-    def __init__(self, path: Path, session: int, stored: Stored) -> None:
-        self._path, self._session, self._stored = path, session, stored
+    Args:
+        ended: is called in the writer's thread once it has stored all and ends.
+    """
+
+    def __init__(self, path: Path, session: int, stored: Stored, ended: Callable[[], object] = lambda: None) -> None:
+        self._path, self._session, self._stored, self._ended = path, session, stored, ended
         self._queue: SimpleQueue[Record | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="spotball-store")
+        # A daemon, so that a program that cannot close it, such as one without memory, ends all the same.
+        self._thread = threading.Thread(target=self._run, name="spotball-store", daemon=True)
         self._thread.start()
 
     def put(self, record: Record) -> None:
         """Hand over a record; returns at once."""
         self._queue.put(record)
 
+    def finish(self) -> None:
+        """Let it store what waits, and end; returns at once."""
+        self._queue.put(None)
+
     def close(self) -> None:
         """Store what waits, and end."""
-        self._queue.put(None)
+        self.finish()
         self._thread.join()
 
     def _run(self) -> None:
+        try:
+            self._store_all()
+        except BaseException as error:
+            # Such as no memory: the thread that asks must not wait for a thread that has ended.
+            self._stored((), error)
+        finally:
+            self._ended()
+
+    def _store_all(self) -> None:
         failure: BaseException | None = None
         connection: sqlite3.Connection | None = None
         closing = False
@@ -64,7 +82,7 @@ class Writer:
                 continue
             if failure is None:
                 try:
-                    connection = connection or connect(self._path, SCHEMA_VERSION)
+                    connection = connection or connect(self._path, SCHEMA)
                     with faults_told(self._path), connection:
                         for record in records:
                             self._insert(connection, record)
@@ -91,9 +109,13 @@ class Writer:
                 record.picture,
             ),
         )
+        sport, image = ask.item.key
+        connection.execute(
+            "DELETE FROM refused WHERE sport = ? AND image = ? AND prompt = ?", (sport, image, ask.prompt.name)
+        )
         # Fewer replies than samples are for the first of them.
         pairs = zip(ask.samples, answer.replies, strict=False)
-        key = (*ask.scene.key, ask.prompt.name, ask.step)
+        key = (*ask.item.key, ask.prompt.name, ask.step)
         connection.executemany(
             "INSERT INTO replies (sport, image, prompt, step, sample, request, text, finish, finish_said) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

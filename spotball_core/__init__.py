@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spotball_core.accumulator import Accumulator as Accumulator
+    from spotball_core.array_scores import Scorer as Scorer
     from spotball_core.array_scores import score_arrays as score_arrays
     from spotball_core.array_scores import scorer as scorer
     from spotball_core.baselines import BASELINES as BASELINES
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
         MissingExtraError as MissingExtraError,
     )
     from spotball_core.errors import (
+        NotEnoughMemoryError as NotEnoughMemoryError,
+    )
+    from spotball_core.errors import (
         OptionError as OptionError,
     )
     from spotball_core.errors import (
@@ -38,12 +42,15 @@ if TYPE_CHECKING:
         SpotballError as SpotballError,
     )
     from spotball_core.grid import Grid as Grid
+    from spotball_core.groups import Group as Group
     from spotball_core.groups import Scoring as Scoring
+    from spotball_core.interchange import ArrowFrame as ArrowFrame
     from spotball_core.io.dataset import Dataset as Dataset
     from spotball_core.io.dataset import read_dataset as read_dataset
     from spotball_core.io.release import import_release as import_release
     from spotball_core.io.responses import read_counts as read_counts
     from spotball_core.io.scenes import read_scenes as read_scenes
+    from spotball_core.io.sources import Responses as Responses
     from spotball_core.metrics import (
         accuracy as accuracy,
     )
@@ -51,10 +58,16 @@ if TYPE_CHECKING:
         brier_score as brier_score,
     )
     from spotball_core.metrics import (
+        brier_score_matched as brier_score_matched,
+    )
+    from spotball_core.metrics import (
         center_ratio as center_ratio,
     )
     from spotball_core.metrics import (
         energy_score as energy_score,
+    )
+    from spotball_core.metrics import (
+        energy_score_matched as energy_score_matched,
     )
     from spotball_core.metrics import (
         euclidean_error as euclidean_error,
@@ -66,13 +79,22 @@ if TYPE_CHECKING:
         image_entropy as image_entropy,
     )
     from spotball_core.metrics import (
+        image_entropy_matched as image_entropy_matched,
+    )
+    from spotball_core.metrics import (
         log_score as log_score,
+    )
+    from spotball_core.metrics import (
+        log_score_matched as log_score_matched,
     )
     from spotball_core.metrics import (
         near_player_rate as near_player_rate,
     )
     from spotball_core.metrics import (
         normalized_entropy as normalized_entropy,
+    )
+    from spotball_core.metrics import (
+        normalized_entropy_matched as normalized_entropy_matched,
     )
     from spotball_core.metrics import (
         overlap_rate as overlap_rate,
@@ -84,14 +106,32 @@ if TYPE_CHECKING:
         top_k_accuracy as top_k_accuracy,
     )
     from spotball_core.metrics import (
+        top_k_accuracy_matched as top_k_accuracy_matched,
+    )
+    from spotball_core.metrics import (
         wasserstein as wasserstein,
     )
     from spotball_core.metrics import (
         wasserstein_1d as wasserstein_1d,
     )
+    from spotball_core.metrics import (
+        wasserstein_1d_matched as wasserstein_1d_matched,
+    )
+    from spotball_core.metrics import (
+        wasserstein_matched as wasserstein_matched,
+    )
+    from spotball_core.metrics.metric import MeanOverImages as MeanOverImages
+    from spotball_core.metrics.metric import MeanOverResponses as MeanOverResponses
+    from spotball_core.metrics.metric import Metric as Metric
+    from spotball_core.metrics.metric import MetricInput as MetricInput
+    from spotball_core.metrics.metric import MetricOptions as MetricOptions
+    from spotball_core.metrics.metric import Pooled as Pooled
+    from spotball_core.metrics.metric import Statistic as Statistic
+    from spotball_core.metrics.metric import Sums as Sums
     from spotball_core.metrics.registry import METRICS as METRICS
-    from spotball_core.metrics.registry import Metric as Metric
     from spotball_core.replication.check import replicate as replicate
+    from spotball_core.replication.record import Replication as Replication
+    from spotball_core.schema import Ceiling as Ceiling
     from spotball_core.schema import (
         GroundTruth as GroundTruth,
     )
@@ -122,18 +162,21 @@ if TYPE_CHECKING:
     from spotball_core.schema import (
         Signature as Signature,
     )
-    from spotball_core.scoring import load as load
+    from spotball_core.schema.mixture import Mixture as Mixture
+    from spotball_core.scoring import load_counts as load_counts
     from spotball_core.scoring import score as score
     from spotball_core.stats.ceiling import noise_ceiling as noise_ceiling
+    from spotball_core.stats.comparison import Comparison as Comparison
     from spotball_core.stats.mixture import explain as explain
     from spotball_core.stats.paired import compare as compare
+    from spotball_core.stats.thresholds import ThresholdSurface as ThresholdSurface
     from spotball_core.stats.thresholds import threshold_surface as threshold_surface
     from spotball_core.synthetic import synthetic_scenes as synthetic_scenes
 
 
 _HOMES = {
     "accumulator": ("Accumulator",),
-    "array_scores": ("score_arrays", "scorer"),
+    "array_scores": ("Scorer", "score_arrays", "scorer"),
     "baselines": ("BASELINES", "baseline_distributions", "baseline_responses"),
     "counts": ("Counts",),
     "errors": (
@@ -141,6 +184,7 @@ _HOMES = {
         "GridError",
         "InputError",
         "MissingExtraError",
+        "NotEnoughMemoryError",
         "OptionError",
         "Problem",
         "SpotballError",
@@ -153,22 +197,41 @@ _HOMES = {
     "metrics": (
         "accuracy",
         "brier_score",
+        "brier_score_matched",
         "center_ratio",
         "energy_score",
+        "energy_score_matched",
         "euclidean_error",
         "expected_error",
         "image_entropy",
+        "image_entropy_matched",
         "log_score",
+        "log_score_matched",
         "near_player_rate",
         "normalized_entropy",
+        "normalized_entropy_matched",
         "overlap_rate",
         "symmetric_center_bias",
         "top_k_accuracy",
+        "top_k_accuracy_matched",
         "wasserstein",
+        "wasserstein_matched",
         "wasserstein_1d",
+        "wasserstein_1d_matched",
     ),
-    "metrics.registry": ("METRICS", "Metric"),
+    "metrics.metric": (
+        "MeanOverImages",
+        "MeanOverResponses",
+        "Metric",
+        "MetricInput",
+        "MetricOptions",
+        "Pooled",
+        "Statistic",
+        "Sums",
+    ),
+    "metrics.registry": ("METRICS",),
     "schema": (
+        "Ceiling",
         "GroundTruth",
         "GroupScore",
         "MetricValue",
@@ -181,12 +244,20 @@ _HOMES = {
         "Signature",
     ),
     "replication.check": ("replicate",),
-    "groups": ("Scoring",),
-    "scoring": ("load", "score"),
+    "replication.record": ("Replication",),
+    "schema.mixture": ("Mixture",),
+    "stats.comparison": ("Comparison",),
+    "interchange": ("ArrowFrame",),
+    "io.sources": ("Responses",),
+    "groups": ("Group", "Scoring"),
+    "scoring": ("load_counts", "score"),
     "stats.ceiling": ("noise_ceiling",),
     "stats.mixture": ("explain",),
     "stats.paired": ("compare",),
-    "stats.thresholds": ("threshold_surface",),
+    "stats.thresholds": (
+        "ThresholdSurface",
+        "threshold_surface",
+    ),
     "synthetic": ("synthetic_scenes",),
 }
 _HOME_OF = {name: f"spotball_core.{module}" for module, names in _HOMES.items() for name in names}

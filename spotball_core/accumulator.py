@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -12,10 +12,29 @@ from spotball_core.counts import PARTS, Counts
 from spotball_core.errors import DistributionError, OptionError
 from spotball_core.grid import IntArray
 from spotball_core.interchange import values_of
-from spotball_core.metrics.inputs import are_labels, checked_mass
+from spotball_core.metrics.inputs import ArrayValues, are_labels, checked_mass
+from spotball_core.schema.policy import Images, ScorePolicy
 from spotball_core.schema.report import ScoreReport
 from spotball_core.schema.response import SUM_TOLERANCE, Kind
 from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    from spotball_core.groups import Part
+
+
+class ScoreChoices(TypedDict, total=False):
+    """Keyword arguments of `Accumulator.report` and `Accumulator.compute`; `score` describes them."""
+
+    policy: ScorePolicy | Literal["standard", "paper"]
+    reference: str | None
+    images: Images | None
+    by: Sequence[Part] | None
+    wasserstein_unit: Literal["px", "cell", "diagonal"] | None
+    cluster: Literal["image", "participant"] | None
+    bootstrap: int | None
+    seed: int | None
+    ceiling: bool
+    strict: bool
 
 
 class Accumulator:
@@ -66,7 +85,7 @@ class Accumulator:
         self._whole: IntArray = np.zeros((len(self.scenes), self._grid.n_cells + 1), dtype=np.int64)
         self._parts: IntArray = np.zeros_like(self._whole)
 
-    def update(self, images: Iterable[str | tuple[str, str] | int], answers: object) -> None:
+    def update(self, images: Iterable[str | tuple[str, str] | int], answers: ArrayValues) -> None:
         """Count a batch.
 
         Args:
@@ -121,7 +140,7 @@ class Accumulator:
         ).with_columns(respondent=pl.lit(self.respondent), kind=pl.lit(self.kind), prompt=pl.lit(self.prompt))
         return Counts.of(table, rows=self._grid.rows, cols=self._grid.cols)
 
-    def report(self, others: Counts | None = None, **choices: Any) -> ScoreReport:
+    def report(self, others: Counts | None = None, **choices: Unpack[ScoreChoices]) -> ScoreReport:
         """The whole report, with intervals and signature.
 
         Args:
@@ -135,9 +154,10 @@ class Accumulator:
 
         return score(self.counts if others is None else self.counts + others, self.scenes, **choices)
 
-    def compute(self, others: Counts | None = None, **choices: Any) -> dict[str, float]:
+    def compute(self, others: Counts | None = None, **choices: Unpack[ScoreChoices]) -> dict[str, float]:
         """Each metric's value by its key, NaN where it is undefined; arguments and errors as `report`, no intervals."""
-        choices = {"by": ("respondent", "prompt"), "bootstrap": 0, **choices}
+        choices.setdefault("by", ("respondent", "prompt"))
+        choices.setdefault("bootstrap", 0)
         report = self.report(others, **choices)
         (group,) = [one for one in report.groups if (one.respondent, one.prompt) == (self.respondent, self.prompt)]
         return {key: float("nan") if one.value is None else one.value for key, one in group.metrics.items()}

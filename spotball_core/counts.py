@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, Problem
 from spotball_core.grid import FloatArray
 from spotball_core.schema.response import Kind
 
@@ -45,6 +45,9 @@ class Counts:
             the keys as text, `cell` the cell's index or null for unparsed answers, `n` the number of whole answers,
             `parts` how many `PARTS` there are beside them, of answers given as probabilities. Sorted by its keys, each
             key once.
+        parse_policies: the policies that the replies behind the counts were parsed under, where they are known. They
+            are provenance, so they do not take part in comparisons.
+        warnings: signs that a file was misread, where files were read; not part of comparisons, either.
 
     Examples:
         >>> import polars as pl
@@ -58,6 +61,8 @@ class Counts:
     rows: int
     cols: int
     table: pl.DataFrame
+    parse_policies: frozenset[str] = frozenset()
+    warnings: tuple[Problem, ...] = ()
 
     @classmethod
     def of(cls, table: pl.DataFrame, *, rows: int, cols: int) -> Counts:
@@ -153,7 +158,12 @@ class Counts:
         if len({tuple(part.table.columns) for part in parts}) != 1:
             raise OptionError("counts with and without participants do not add")
         ((rows, cols),) = shapes
-        return cls.of(pl.concat(part.table for part in parts), rows=rows, cols=cols)
+        total = cls.of(pl.concat(part.table for part in parts), rows=rows, cols=cols)
+        return replace(
+            total,
+            parse_policies=frozenset().union(*(part.parse_policies for part in parts)),
+            warnings=tuple(warning for part in parts for warning in part.warnings),
+        )
 
     @property
     def n_answers(self) -> float:
@@ -172,9 +182,10 @@ class Counts:
 
     def pooled(self) -> Counts:
         """The same counts without telling participants apart."""
-        return (
-            Counts.of(self.table.drop("participant"), rows=self.rows, cols=self.cols) if self.has_participants else self
-        )
+        if not self.has_participants:
+            return self
+        counts = Counts.of(self.table.drop("participant"), rows=self.rows, cols=self.cols)
+        return replace(self, table=counts.table)
 
     def digest(self) -> str:
         """SHA-256 over the counts; the same for the same counts, however they were read."""

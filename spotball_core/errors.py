@@ -5,10 +5,17 @@ Everything a user can cause derives from `SpotballError`; the command turns it i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 SHOWN_PROBLEMS = 20
+"""So many problems are shown, each cause once."""
+
+SHOWN_LINES = 5
+"""So many lines of a problem are shown."""
+
+SHOWN_VALUES = 3
+"""So many of the values found are shown, where they differ."""
 
 
 class SpotballError(Exception):
@@ -27,6 +34,10 @@ class OptionError(SpotballError, ValueError):
     """An option whose value cannot be used."""
 
 
+class NotEnoughMemoryError(SpotballError, MemoryError):
+    """A computation that needs more memory than there is. It was not started."""
+
+
 class MissingExtraError(SpotballError, ImportError):
     """A feature whose optional dependencies are not installed."""
 
@@ -36,31 +47,107 @@ class MissingExtraError(SpotballError, ImportError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a file: where it stands, what was found and what was expected."""
+    """One cause of trouble in a file: where it occurs, what was found and what was expected.
+
+    Attributes:
+        file: the file.
+        line: the first line that has it; None if it concerns the file as a whole.
+        field: the column or key.
+        found: what was found; of several different values, the first ones.
+        expected: what was expected.
+        count: the number of lines that have it.
+        lines: the first of these lines, where there are several.
+    """
 
     file: str
     line: int | None
     field: str
     found: str
     expected: str
+    count: int = 1
+    lines: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return f"{place}: {self.field}: found {self.found}, expected {self.expected}"
+        text = f"{place}: {self.field}: found {self.found}, expected {self.expected}"
+        return text if self.count == 1 else f"{text} ({self.count:,} times: {listed_lines(self.lines, self.count)})"
+
+
+def listed_lines(lines: Sequence[int], count: int) -> str:
+    """List the first lines of `count`.
+
+    Examples:
+        >>> listed_lines([2, 3, 7], 3), listed_lines([2, 3, 7], 40), listed_lines([2], 1)
+        ('lines 2, 3, 7', 'lines 2, 3, 7, ...', 'line 2')
+    """
+    named = ", ".join(map(str, lines))
+    return f"line{'s' if count > 1 else ''} {named}{', ...' if count > len(lines) else ''}"
+
+
+def listed_values(values: Sequence[str]) -> str:
+    """List the first of some values.
+
+    Examples:
+        >>> listed_values(["'a'", "'b'"]), listed_values(["'a'", "'b'", "'c'", "'d'"])
+        ("'a'; 'b'", "'a'; 'b'; 'c'; ...")
+    """
+    return "; ".join([*values[:SHOWN_VALUES], *(["..."] if len(values) > SHOWN_VALUES else [])])
+
+
+def merged(problems: Iterable[Problem]) -> list[Problem]:
+    """Merge problems that differ in nothing but the line and the value found: they have one cause.
+
+    Examples:
+        >>> rows = [Problem("a.csv", line, "row", f"'{line}'", "a whole number") for line in range(2, 9)]
+        >>> [str(problem) for problem in merged(rows)]
+        ["a.csv:2: row: found '2'; '3'; '4'; ..., expected a whole number (7 times: lines 2, 3, 4, 5, 6, ...)"]
+    """
+    causes: dict[object, _Cause] = {}
+    for problem in problems:
+        # What concerns a whole file is a problem of its own.
+        key = object() if problem.line is None else (problem.file, problem.field, problem.expected)
+        if key in causes:
+            causes[key].add(problem)
+        else:
+            causes[key] = _Cause(problem)
+    return [cause.problem() for cause in causes.values()]
+
+
+class _Cause:
+    """Problems of one cause, of which only the first lines and values are kept."""
+
+    def __init__(self, first: Problem) -> None:
+        self.first, self.count = first, 0
+        self.lines: list[int] = []
+        self.values: list[str] = []
+        self.add(first)
+
+    def add(self, problem: Problem) -> None:
+        self.count += problem.count
+        lines = problem.lines or ((problem.line,) if problem.line is not None else ())
+        self.lines += lines[: SHOWN_LINES - len(self.lines)]
+        # One more than is shown tells that there are more.
+        if len(self.values) <= SHOWN_VALUES and problem.found not in self.values:
+            self.values.append(problem.found)
+
+    def problem(self) -> Problem:
+        if self.count == self.first.count:
+            return self.first
+        return replace(self.first, found=listed_values(self.values), count=self.count, lines=tuple(self.lines))
 
 
 class InputError(SpotballError):
     """A file that cannot be used.
 
     Attributes:
-        problems: the first 20 of them, in the order of the file.
-        total: how many there are in all.
+        problems: what is wrong, each cause once.
+        total: how often in all.
     """
 
-    def __init__(self, problems: Sequence[Problem], total: int | None = None) -> None:
-        self.problems = tuple(problems[:SHOWN_PROBLEMS])
-        self.total = max(len(problems), total or 0)
-        lines = [str(problem) for problem in self.problems]
-        if self.total > len(self.problems):
-            lines.append(f"... and {self.total - len(self.problems)} more problems")
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(merged(problems))
+        self.total = sum(problem.count for problem in self.problems)
+        lines = [str(problem) for problem in self.problems[:SHOWN_PROBLEMS]]
+        if more := len(self.problems) - len(lines):
+            lines.append(f"... and {more} more {'problem' if more == 1 else 'problems'}")
         super().__init__("\n".join(lines))

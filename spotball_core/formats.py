@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spotball_core.gaze.analysis import GazeReport
+from spotball_core.page_numbers.records import PageReport
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.replication.record import Replication
 from spotball_core.schema import PredictionDistribution, Response, Scene, ScoreReport
@@ -14,6 +15,7 @@ RESPONSE = FileFormat(
     "A line of responses*.jsonl as it is written; less is enough to be read.", Response | PredictionDistribution
 )
 SCORES = FileFormat("What `spotball score --format json` writes.", ScoreReport)
+REPORT = FileFormat("What `spotball report` writes as report.json.", PageReport)
 COMPARISON = FileFormat("What `spotball compare --format json` writes.", Comparison)
 REPLICATION = FileFormat("What `spotball replicate --format json` writes.", Replication)
 REASONING = FileFormat("What `spotball reasoning --format json` writes.", ReasoningReport)

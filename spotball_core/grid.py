@@ -19,10 +19,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spotball_core.errors import GridError
+from spotball_core.masked import without_mask
+from spotball_core.memory import check_memory
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
+
+MOST_DENSE = 4096
+"""Cells up to which a grid keeps the distances between all of them (134 MB); for more, they are computed as needed."""
+
+_BLOCK = 64
+"""Cells whose distances to all others are computed at a time."""
 
 # Bounded, since Python refuses to turn thousands of digits into a number, with an error that is not ours.
 _LETTERS_FIRST = re.compile(r"\s*([A-Za-z]{1,9})\s*([0-9]{1,9})\s*", re.ASCII)
@@ -217,8 +225,70 @@ class Grid:
 
     @cached_property
     def distances(self) -> FloatArray:
-        """Euclidean distance between cell centers, shape (n_cells, n_cells), in pixels. Read-only."""
-        return _frozen(np.hypot(*(self.centers[:, None] - self.centers[None]).transpose(2, 0, 1)))
+        """Euclidean distance between cell centers, shape (n_cells, n_cells), in pixels. Read-only.
+
+        Raises:
+            NotEnoughMemoryError: if the grid has too many cells. `distances_between` and `distance_sums` need less.
+        """
+        n = self.n_cells
+        check_memory(8.0 * n * n, f"The distances between all {n:,} cells of a grid of {self.rows} x {self.cols}")
+        distances = np.empty((n, n))
+        cells = np.arange(n)
+        for block in np.array_split(cells, -(-n // _BLOCK)):
+            distances[block] = self.distances_between(block, cells)
+        return _frozen(distances)
+
+    def distances_between(self, first: IntArray, second: IntArray) -> FloatArray:
+        """Return the Euclidean distance of some cells' centers to others', in pixels.
+
+        Args:
+            first: indices of m cells.
+            second: indices of n cells.
+
+        Returns:
+            Shape (m, n); the same numbers as in `distances`.
+
+        Examples:
+            >>> Grid.standard().distances_between(np.array([0]), np.array([0, 1, 2])).tolist()
+            [[0.0, 64.0, 128.0]]
+        """
+        x, y = self.centers.T
+        distances: FloatArray = np.hypot(np.subtract.outer(x[first], x[second]), np.subtract.outer(y[first], y[second]))
+        return distances
+
+    def distances_from(self, cell: int) -> FloatArray:
+        """Return the Euclidean distance of a cell's center, given by its index, to each cell's, shape (n_cells,)."""
+        if self.n_cells <= MOST_DENSE:
+            row: FloatArray = self.distances[cell]
+            return row
+        computed: FloatArray = self.distances_between(np.array([cell]), np.arange(self.n_cells))[0]
+        return computed
+
+    def distance_sums(self, weights: ArrayLike) -> FloatArray:
+        """Return the weighted sum of the distances of all cells to each cell, in pixels.
+
+        On a grid of many cells the distances are computed in blocks, so that memory stays low.
+
+        Args:
+            weights: shape (..., n_cells).
+
+        Returns:
+            Shape (..., n_cells).
+
+        Examples:
+            >>> Grid(1, 3, 30, 10).distance_sums([1, 0, 2]).tolist()
+            [40.0, 30.0, 20.0]
+        """
+        weights = np.asarray(weights, dtype=float)
+        if self.n_cells <= MOST_DENSE:
+            whole: FloatArray = weights @ self.distances
+            return whole
+        flat = weights.reshape(-1, self.n_cells)
+        used, cells = np.flatnonzero(flat.any(axis=0)), np.arange(self.n_cells)
+        sums = np.zeros(flat.shape)
+        for block in np.array_split(used, -(-len(used) // _BLOCK)) if len(used) else ():
+            sums += flat[:, block] @ self.distances_between(block, cells)
+        return sums.reshape(weights.shape)
 
     @cached_property
     def cell_distances(self) -> FloatArray:
@@ -236,11 +306,15 @@ class Grid:
     def indices_at(self, x: ArrayLike, y: ArrayLike) -> IntArray:
         """Index of the cell that holds each point; -1 outside the image. Broadcasts `x` and `y` (pixels).
 
+        Raises:
+            GridError: for masked points.
+
         Examples:
             >>> Grid.standard().indices_at([0, 64, 640, 641], [0, 0, 360, 0]).tolist()
             [0, 1, 59, -1]
         """
-        x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+        x, y = (np.asarray(without_mask(values, "a point", GridError), dtype=float) for values in (x, y))
+        x, y = np.broadcast_arrays(x, y)
         inside = (x >= 0) & (x <= self.width) & (y >= 0) & (y <= self.height)
         x, y = np.where(inside, x, 0), np.where(inside, y, 0)
         # Compared with the same edges as `rectangles`, so that a point and its cell's rectangle never disagree.
@@ -330,6 +404,7 @@ def _whole(number: SupportsIndex, cell: object) -> int:
 
 
 def _edges(boxes: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    boxes = without_mask(boxes, "a box", GridError, missing=np.nan)  # type: ignore[assignment]
     try:
         array = np.asarray(boxes, dtype=float)
     except (TypeError, ValueError) as error:

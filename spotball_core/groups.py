@@ -19,7 +19,7 @@ from spotball_core.estimates import Answers, Estimator, SceneArrays
 from spotball_core.grid import FloatArray
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import ScorePolicy
-from spotball_core.schema.report import Ceiling, GroupScore, ScoreReport, Signature
+from spotball_core.schema.report import Ceiling, GroupScore, ScoreReport, Signature, group_name
 from spotball_core.schema.response import Kind
 from spotball_core.schema.scene import Scene
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 COSTLY_GAP = 0.1
 """A group whose gaps take more than this share of the images from the others is warned about."""
+
+UNEVEN = 1.1
+"""Groups whose numbers of responses per image differ by more than this factor are warned about."""
 
 Part = Literal["sport", "respondent", "prompt"]
 PARTS: tuple[Part, ...] = ("sport", "respondent", "prompt")
@@ -48,7 +51,7 @@ class Group:
     @property
     def name(self) -> str:
         """Its parts in one word, such as soccer/gemini/cot."""
-        return "/".join(part for part in (self.sport, self.respondent, self.prompt) if part)
+        return group_name(self.sport, self.respondent, self.prompt)
 
 
 class Scoring:
@@ -177,12 +180,13 @@ class Scoring:
     def report(self, ceilings: tuple[Ceiling, ...] = ()) -> ScoreReport:
         """Every metric of every group, beside noise ceilings if there are any."""
         signature = self.signature()
+        groups = tuple(self._score(group) for group in self.groups)
         return ScoreReport(
             signature=str(signature),
             provenance=signature,
             policy=self.policy,
-            warnings=tuple(self._warnings()),
-            groups=tuple(self._score(group) for group in self.groups),
+            warnings=(*map(str, self.counts.warnings), *self._warnings(), *_uneven_samples(groups)),
+            groups=groups,
             ceilings=ceilings,
         )
 
@@ -271,7 +275,19 @@ class Scoring:
             policy=self.policy,
             n_images=len(used),
             dropped=dropped,
+            parse_policies=tuple(sorted(self.counts.parse_policies)),
         )
+
+
+def _uneven_samples(groups: Sequence[GroupScore]) -> Iterator[str]:
+    """A warning for each sport whose groups have unlike numbers of responses, on which some metrics depend."""
+    by_size = [key for key, metric in METRICS.items() if metric.by_size]
+    for sport in dict.fromkeys(group.sport for group in groups):
+        found = (group.metrics[key].samples for group in groups if group.sport == sport for key in by_size)
+        sizes = [size for size in found if size]
+        if sizes and max(sizes) > UNEVEN * min(sizes):
+            where = f"{sport}: " if sport else ""
+            yield f"{where}{min(sizes):g} to {max(sizes):g} responses per image: compare groups by matched metrics"
 
 
 def reading_order(

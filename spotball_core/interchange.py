@@ -7,16 +7,24 @@ these libraries is needed for it. Columns named for cells or for a box's sides a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spotball_core.errors import DistributionError, GridError
+from spotball_core.errors import DistributionError, GridError, InputError, Problem
 from spotball_core.grid import Grid
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+class ArrowFrame(Protocol):
+    """A frame that exports Arrow data: of pandas, Polars, PyArrow, DuckDB and other libraries."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object:
+        """Export the columns as Arrow data."""
+
 
 _SIDES = ("x1", "y1", "x2", "y2")
 
@@ -29,14 +37,33 @@ def is_foreign(values: object) -> bool:
 
 
 def frame_of(values: Any) -> pl.DataFrame:
-    """A Polars frame of another library's frame; whatever is missing there is null."""
+    """Return a Polars frame of another library's frame; values that are missing there are null.
+
+    Raises:
+        InputError: for a column without a frame, a column that mixes types, or two columns of one name.
+    """
     import polars as pl
 
     try:
-        return pl.DataFrame(values)
-    except ImportError:
-        # pandas gives no Arrow data without PyArrow.
-        return pl.DataFrame({str(name): _listed(values[name].to_numpy()) for name in values})
+        try:
+            return pl.DataFrame(values)
+        except ImportError:
+            # pandas gives no Arrow data without PyArrow.
+            if not hasattr(values, "columns"):
+                raise TypeError(f"a {type(values).__name__} without named columns") from None
+            return pl.DataFrame({str(name): _listed(values[name].to_numpy()) for name in values})
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        found = (str(error).splitlines() or [type(error).__name__])[0]
+        expected = "a frame with one type of values in each column, and each column once"
+        raise InputError([Problem("frame", None, "columns", found, expected)]) from error
+
+
+def array_of_tensor(values: Any) -> Any:
+    """Return the values of a PyTorch tensor as an array; anything else unchanged.
+
+    NumPy itself reads neither tensors with gradients, nor those on a GPU, nor bfloat16.
+    """
+    return values.detach().cpu().double().numpy() if hasattr(values, "detach") else values
 
 
 def values_of(values: object, grid: Grid | None) -> object:
@@ -46,7 +73,7 @@ def values_of(values: object, grid: Grid | None) -> object:
     else in the order they stand in.
 
     Returns:
-        A list of labels, None where one is missing, or an array of numbers; anything else as it is.
+        A list of labels, None where one is missing, or an array of numbers; anything else unchanged.
 
     Raises:
         GridError: for a frame of which only some columns are named for cells, or two for the same one.
@@ -59,6 +86,7 @@ def values_of(values: object, grid: Grid | None) -> object:
         >>> values_of(pl.Series(["A2", None]), None)
         ['A2', None]
     """
+    values = array_of_tensor(values)
     if is_foreign(values):
         named, values = _columns(values)
         if named is not None:
@@ -70,13 +98,16 @@ def boxes_of_frame(values: object) -> NDArray[Any]:
     """Boxes from a frame with the columns x1, y1, x2, y2 in any order, others beside them; shape (n_boxes, 4).
 
     Raises:
-        GridError: where one of the columns is missing.
+        GridError: where one of the columns is missing, or holds anything but numbers.
     """
     names, array = _columns(values)
     if missing := [side for side in _SIDES if side not in (names or ())]:
         raise GridError(f"a frame of boxes needs the columns {', '.join(_SIDES)}; missing {', '.join(missing)}")
     assert names is not None
-    return np.stack([np.asarray(array[:, names.index(side)], dtype=float) for side in _SIDES], axis=-1)
+    try:
+        return np.stack([np.asarray(array[:, names.index(side)], dtype=float) for side in _SIDES], axis=-1)
+    except (TypeError, ValueError) as error:
+        raise GridError(f"the columns {', '.join(_SIDES)} of a frame of boxes need numbers: {error}") from error
 
 
 def _columns(values: Any) -> tuple[list[object] | None, NDArray[Any]]:
@@ -84,7 +115,8 @@ def _columns(values: Any) -> tuple[list[object] | None, NDArray[Any]]:
     if not hasattr(values, "to_numpy"):
         values = frame_of(values)
     array = values.to_numpy()
-    return (list(values.columns) if array.ndim == 2 else None), array
+    # Polars makes two dimensions of a column of arrays as well.
+    return (list(values.columns) if array.ndim == 2 and hasattr(values, "columns") else None), array
 
 
 def _by_cell(names: list[object], array: NDArray[Any], grid: Grid) -> NDArray[Any]:
@@ -99,6 +131,9 @@ def _by_cell(names: list[object], array: NDArray[Any], grid: Grid) -> NDArray[An
         else:
             places[cell] = at
     if not places:
+        # pandas gives nullable numbers as objects.
+        if array.dtype == object and all(isinstance(value, (int, float, np.number, np.bool_)) for value in array.flat):
+            return array.astype(float)
         return array
     if strangers:
         raise GridError(f"some columns are named for cells of the grid {grid}, but not {strangers[0]!r}")
@@ -123,8 +158,8 @@ def _listed(array: NDArray[Any]) -> list[Any]:
 
 
 def _is_there(value: Any) -> bool:
-    # Neither NaN nor NA equals itself; NA does not even say so.
+    # NaN is not equal to itself; comparing NA raises TypeError. A value may also be an array, in a column of lists.
     try:
-        return value is not None and bool(value == value)
+        return value is not None and (isinstance(value, np.ndarray) or bool(value == value))
     except TypeError:
         return False

@@ -26,7 +26,7 @@ class _Sport:
     Attributes:
         players: mean number of players (the paper's table 1).
         player_area: mean area of a player's box (table 1).
-        ball_area: area of the ball's box (table 1, brought from the detector's 640 x 640 frame to the image).
+        ball_area: area of the ball's box (table 1; soccer's brought from the 512 x 512 frame to the image).
         center: mean height in the image of the players' middles, as a share of the image's height.
         reach: how far to the side of its player the ball is: standard deviation, in widths of the player.
         height: between which heights of its player the ball is, in heights of the player from the top, downwards.
@@ -42,11 +42,11 @@ class _Sport:
 
 _SPORTS = {
     # At the feet.
-    "synthetic-soccer": _Sport(4.26, 13719, 785.37 * 360 / 640, 0.5, 1.0, (0.8, 1.05)),
+    "synthetic-soccer": _Sport(4.26, 13719, 785.37 * (640 / 512) * (360 / 512), 0.5, 1.0, (0.8, 1.05)),
     # In the hands, or on the way to the basket.
-    "synthetic-basketball": _Sport(5.46, 20067, 1631.27 * 360 / 640, 0.55, 0.5, (-0.15, 0.45)),
+    "synthetic-basketball": _Sport(5.46, 20067, 1631.27, 0.55, 0.5, (-0.15, 0.45)),
     # In the air above.
-    "synthetic-volleyball": _Sport(9.92, 6600, 904.86 * 360 / 640, 0.6, 1.5, (-1.2, -0.1)),
+    "synthetic-volleyball": _Sport(9.92, 6600, 904.86, 0.6, 1.5, (-1.2, -0.1)),
 }
 
 _ASPECT, _ASPECT_SPREAD = 0.42, 0.25  # width over height of people standing and running: median, sd of the logarithm

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from spotball_core.safe_text import markdown_row
 from spotball_core.schema.scene import Scene
 from spotball_gen.difficulty import MEASURES
 from spotball_gen.items import Item
@@ -222,11 +223,9 @@ def _sources(of: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
+    yield markdown_row(head)
     yield f"|{' --- |' * len(head)}"
-    for row in rows:
-        cells = (cell.replace("|", "\\|").replace("\n", " ") for cell in row)
-        yield f"| {' | '.join(cells)} |"
+    yield from map(markdown_row, rows)
 
 
 def _number(value: float | None) -> str:

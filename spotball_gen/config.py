@@ -12,10 +12,10 @@ from pydantic import BaseModel, Field, PositiveInt, ValidationError, model_valid
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.grid import Grid
 from spotball_core.io.toml_file import read_toml
+from spotball_gen.quotas import Targets
 from spotball_gen.registry import find, kinds
 from spotball_gen.sports import Sport, known_sports
 from spotball_gen.stage import ORDER, Context, StageSettings
-from spotball_gen.targets import Targets
 
 M = TypeVar("M", bound=BaseModel)
 

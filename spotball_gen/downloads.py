@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from spotball_core.errors import OptionError, SpotballError
+from spotball_core.io.json_file import parse_json
+from spotball_core.io.paths import find_file
 
 FORMAT = "bestvideo*[height<=1080][ext=mp4]/bestvideo*[height<=1080]/best"
 """No more than the items can show, and no sound, which would need ffmpeg to be joined."""
@@ -80,11 +81,11 @@ def _there(folder: Path) -> tuple[Download, ...]:
     found = []
     for info in sorted(folder.glob(f"*{_INFO}")):
         try:
-            record: dict[str, Any] = json.loads(info.read_text(encoding="utf-8"))
+            record: dict[str, Any] = parse_json(info.read_text(encoding="utf-8"))
         except ValueError:
             continue  # Its writing was cut off, and the video's download had not begun.
-        path = folder / f"{info.name.removesuffix(_INFO)}.{record.get('ext')}"
-        if path.is_file():
+        path = find_file([folder], f"{info.name.removesuffix(_INFO)}.{record.get('ext')}")
+        if path:
             address = record.get("webpage_url") or record.get("original_url") or ""
             found.append(Download(path, str(address), str(record.get("license") or "")))
     return tuple(found)

@@ -7,7 +7,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from spotball_core.errors import OptionError
-from spotball_core.io import folder_lock
+from spotball_core.io import folder_lock, sqlite_file
+from spotball_gen.ledger_schema import SCHEMA
 
 WORK, LEDGER, LOCK = ".work", "ledger.sqlite", "run.lock"
 
@@ -32,11 +33,12 @@ def read_only(dataset: Path) -> sqlite3.Connection:
 
     Raises:
         OptionError: if there is none.
+        DamagedStoreError: if it is empty or damaged.
     """
     path = dataset / WORK / LEDGER
     if not path.exists():
         raise OptionError(f"{dataset} holds no ledger; spotball gen run makes one")
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    return sqlite_file.read_only(path, SCHEMA)
 
 
 def locked(dataset: Path) -> Any:

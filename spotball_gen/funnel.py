@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
+from spotball_core.safe_text import csv_cells
 from spotball_gen.ledger import Step
 
 CHOICE = "targets"
@@ -57,7 +58,7 @@ def table(steps: Sequence[Step]) -> str:
     rows.writerow(["stage", "outcome", "reason", "items"])
     for step in steps:
         rows.writerow([step.stage, "kept", "", step.kept])
-        rows.writerows([step.stage, "rejected", reason, count] for reason, count in step.reasons.items())
+        rows.writerows(csv_cells([step.stage, "rejected", reason, count]) for reason, count in step.reasons.items())
         if step.failed:
             rows.writerow([step.stage, "failed", "", step.failed])
     return text.getvalue()

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from spotball_core.schema.record import PATH_RULE, is_relative
 from spotball_gen.pictures import Picture
 
 Image = NDArray[np.uint8]
@@ -172,9 +173,13 @@ class Item:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], source: Source, work: Path) -> Item:
-        """The inverse of `record`."""
+        """The inverse of `record`.
+
+        Raises:
+            ValueError: for a picture outside the work folder.
+        """
         pictures = {
-            name: record[name] and Picture(work / record[name], gray=name == "mask")
+            name: record[name] and Picture(work / _checked(record[name]), gray=name == "mask")
             for name in ("frame", "mask", "painted")
         }
         return cls(
@@ -188,3 +193,9 @@ class Item:
                 "cells": tuple(record["cells"]),
             }
         )
+
+
+def _checked(path: str) -> str:
+    if not is_relative(path):
+        raise ValueError(f"{path!r} is not {PATH_RULE}")
+    return path

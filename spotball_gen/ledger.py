@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from spotball_core.io.sqlite_file import faults_told, now
+from spotball_core.io.sqlite_file import StoreError, faults_told, now
 from spotball_gen.folder import read_only
 from spotball_gen.items import Item, Source
 from spotball_gen.ledger_file import LedgerFile
@@ -213,9 +213,13 @@ class Ledger(LedgerFile):
 
         Raises:
             KeyError: if there is none of this id.
+            StoreError: if its record is damaged, or names a picture outside the work folder.
         """
         for video, record in self._rows("SELECT video, record FROM items WHERE item = ?", name):
-            return Item.from_record(json.loads(record), self._source(video), self.work)
+            try:
+                return Item.from_record(json.loads(record), self._source(video), self.work)
+            except ValueError as error:
+                raise StoreError(f"{self.path}: the item {name} cannot be read: {error}") from error
         raise KeyError(name)
 
     def items(self, state: State = "passed", stage: str | None = None) -> Iterator[Item]:

@@ -18,9 +18,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from spotball_core.errors import OptionError
-from spotball_core.io.sqlite_file import connect, create, faults_told, now
+from spotball_core.io.sqlite_file import faults_told, now, open_store
 from spotball_gen.folder import LEDGER, WORK, check_folder, locked
-from spotball_gen.ledger_schema import INDEXES, SCHEMA_VERSION, TABLES
+from spotball_gen.ledger_schema import SCHEMA
 
 
 class LedgerFile:
@@ -43,11 +43,7 @@ class LedgerFile:
         self._turn = threading.RLock()
         self._session = 0
         try:
-            self._connection = connect(self.path, SCHEMA_VERSION)
-            with faults_told(self.path):
-                create(self._connection, TABLES, SCHEMA_VERSION)
-                for index in INDEXES:
-                    self._connection.execute(index)
+            self._connection = open_store(self.path, SCHEMA)
         except BaseException:
             self._lock.release()
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from spotball_core.io.sqlite_file import Column, Table
+from spotball_core.io.sqlite_file import Column, Schema, Table
 
 SCHEMA_VERSION = 1
 
@@ -96,3 +96,10 @@ INDEXES = (
     "CREATE INDEX IF NOT EXISTS items_of_state ON items (state, stage, item)",
 )
 """For looking up how far a video was read, and what is left for a stage."""
+
+SCHEMA = Schema(
+    SCHEMA_VERSION,
+    {name: table.sql(name) for name, table in TABLES.items()},
+    start_over="generate into another folder with --out",
+    indexes=INDEXES,
+)

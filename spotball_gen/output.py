@@ -14,6 +14,8 @@ from typing import Any
 from spotball_core.errors import SpotballError
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.files import replacing
+from spotball_core.io.json_file import parse_json
+from spotball_core.io.paths import data_file, output_name
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.scene import Scene
 from spotball_gen import funnel
@@ -22,8 +24,8 @@ from spotball_gen.finish import SPLITS, finish
 from spotball_gen.folder import IMAGES, WITH_BALL
 from spotball_gen.items import Box, Item
 from spotball_gen.ledger import FRAMES, Ledger, Step
+from spotball_gen.quotas import choose
 from spotball_gen.splits import WITHOUT_TEST
-from spotball_gen.targets import choose
 
 FUNNEL = "funnel"
 """Stem of the files that show the funnel."""
@@ -31,7 +33,7 @@ FUNNEL = "funnel"
 FACTS = ("run", "sports", "stages", "sources", "funnel", "targets", "packages")
 """What the card says of how a dataset came about."""
 
-FORMAT = 2
+FORMAT = 3
 """Of what is written; another one where the same items give other files."""
 
 _MARKER, _NEW, _OLD = "written.json", "new", "old"
@@ -84,7 +86,7 @@ def write_dataset(ledger: Ledger, plan: Plan, packages: Mapping[str, str]) -> Wr
     new.mkdir()
     _write_funnel(new, steps)
     if count:
-        write_scenes((_scene(ledger.item(name), plan, new) for name in choice.chosen), new / SCENES)
+        write_scenes((_scene(ledger.item(name), plan, ledger.work, new) for name in choice.chosen), new / SCENES)
         finish(new, (ledger.item(name) for name in choice.chosen), facts, seed=plan.run.seed)
     names = sorted(path.name for path in new.iterdir())
     _move(new, ledger)
@@ -95,7 +97,7 @@ def write_dataset(ledger: Ledger, plan: Plan, packages: Mapping[str, str]) -> Wr
 
 def _without_test(ledger: Ledger) -> tuple[str, ...]:
     splits = ledger.dataset / SPLITS
-    return tuple(json.loads(splits.read_text(encoding="utf-8"))[WITHOUT_TEST]) if splits.is_file() else ()
+    return tuple(parse_json(splits.read_text(encoding="utf-8"))[WITHOUT_TEST]) if splits.is_file() else ()
 
 
 def _facts(
@@ -133,13 +135,13 @@ def _facts(
     }
 
 
-def _scene(item: Item, plan: Plan, folder: Path) -> Scene:
+def _scene(item: Item, plan: Plan, work: Path, folder: Path) -> Scene:
     """The item as a scene, its images put into the dataset."""
     if item.ball is None or item.painted is None or not item.cells:
         raise SpotballError(f"{item.id} passed all stages without ball, cells or an image without the ball")
-    names = {part: f"{part}/{item.sport}/{item.id}.png" for part in (IMAGES, WITH_BALL)}
-    put(item.painted.path, folder / names[IMAGES])
-    put(item.frame.path, folder / names[WITH_BALL])
+    names = {part: output_name(part, item.sport, item.id, ending=".png") for part in (IMAGES, WITH_BALL)}
+    for picture, part in ((item.painted, IMAGES), (item.frame, WITH_BALL)):
+        put(data_file(work, picture.within(work)), folder / names[part])
     return Scene.model_validate(
         {
             "sport": item.sport,
@@ -179,7 +181,7 @@ def _write_funnel(folder: Path, steps: Sequence[Step]) -> None:
 def _there(ledger: Ledger) -> str | None:
     """The digest of what the dataset was made of; None where it is not whole."""
     try:
-        marker = json.loads((ledger.work / _MARKER).read_text(encoding="utf-8"))
+        marker = parse_json((ledger.work / _MARKER).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     whole = all((ledger.dataset / name).exists() for name in marker["names"])

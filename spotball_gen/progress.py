@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from spotball_core.safe_text import show
 from spotball_gen.ledger import FRAMES
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ def watch(tally: Tally, stages: Sequence[str], *, quiet: bool) -> Iterator[Calla
     if quiet:
         yield lambda: None
     elif sys.stderr.isatty():
-        with _bar(tally, stages) as show:
-            yield show
+        with _bar(tally, stages) as update:
+            yield update
     else:
         yield _lines(tally, stages)
 
@@ -50,13 +51,13 @@ def watch(tally: Tally, stages: Sequence[str], *, quiet: bool) -> Iterator[Calla
 def _lines(tally: Tally, stages: Sequence[str]) -> Callable[[], None]:
     due = time.monotonic() + _FIRST_LINE
 
-    def show() -> None:
+    def tick() -> None:
         nonlocal due
         if time.monotonic() >= due:
             due = time.monotonic() + _EVERY
-            print(line(tally, stages), file=sys.stderr, flush=True)
+            show(line(tally, stages), err=True)
 
-    return show
+    return tick
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 
 from spotball_core.engines import EngineName, check_engine
 from spotball_core.engines.ray_cluster import require
+from spotball_core.io.json_file import parse_json
 from spotball_core.io.sqlite_file import StoreError
 from spotball_gen.config import Plan, read_config
 from spotball_gen.demo.config import write_demo_config
@@ -133,7 +133,7 @@ def generate(
 def _review(dataset: Path) -> dict[str, Any] | None:
     """What the dataset's card says of the review that took effect in it, if one did."""
     card = dataset / CARD
-    return json.loads(card.read_text(encoding="utf-8")).get("review") if card.is_file() else None
+    return parse_json(card.read_text(encoding="utf-8")).get("review") if card.is_file() else None
 
 
 def _packages(plan: Plan) -> dict[str, str]:

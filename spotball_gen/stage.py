@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from spotball_core.errors import SpotballError
 from spotball_core.grid import Grid
+from spotball_core.io.paths import output_name
 from spotball_gen.items import Item
 from spotball_gen.pictures import Picture
 from spotball_gen.sports import Sport
@@ -104,7 +105,7 @@ class Context:
         # What was there before stays until the ledger knows the new one.
         times = item.notes.get("inpaint", {}).get("repainted", 0)
         name = f"{item.id}-{times}" if times else item.id
-        return Picture.write(self.work / what / item.source.video / f"{name}.png", pixels)
+        return Picture.write(self.work / output_name(what, item.source.video, name, ending=".png"), pixels)
 
 
 class Stage(Protocol):

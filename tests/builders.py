@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from hypothesis import strategies as st
 
 from spotball_core.counts import Counts, answers
 from spotball_core.schema import Scene
@@ -18,6 +19,14 @@ Row = Mapping[str, Any]
 Key = tuple[str, str, str, str, str, int | None]
 
 SCENES = "scenes.jsonl"
+
+_DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_SIGNS = st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp"), exclude_characters=_DIRECTIONS + "/\\")
+IDENTIFIERS = st.text(_SIGNS, min_size=1, max_size=6).map(str.strip).filter(lambda name: name not in ("", ".", ".."))
+"""Names that sports and images may have."""
+
+PATHS = st.lists(IDENTIFIERS.map(lambda name: f"_{name}"), min_size=1, max_size=3).map("/".join)
+"""Some of the paths that images may have."""
 
 
 def scene(image: str, sport: str = "soccer", *, size: tuple[int, int] = (640, 360), **fields: Any) -> Scene:

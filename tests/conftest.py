@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+THOROUGH = os.environ.get("SPOTBALL_TESTS") == "thorough"
+"""Whether Hypothesis tries its usual number of examples: `make test-all` does, and `make test` tries a quarter."""
+
+
+def examples(thorough: int) -> int:
+    """Return the number of examples of a property for which `make test-all` tries `thorough` examples."""
+    return thorough if THOROUGH else max(thorough // 4, 5)
+
+
+settings.register_profile(
+    "project", deadline=None, max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("project")
 
 ROOT = Path(__file__).parents[1]
@@ -31,6 +42,16 @@ def real_release() -> Path:
     if not (folder / "data").is_dir():
         pytest.skip(f"the published release is not at {folder}; set SPOTBALL_RELEASE to where it is")
     return folder
+
+
+@pytest.fixture(scope="session")
+def other_ground_truth() -> dict[str, Path]:
+    """The release's ground truth of the other two sports: in $SPOTBALL_GROUND_TRUTH, or shared/data/ground-truth."""
+    folder = Path(os.environ.get("SPOTBALL_GROUND_TRUTH", ROOT.parent / "shared/data/ground-truth"))
+    files = {"basketball": folder / "bb_gt.csv", "volleyball": folder / "vball_gt.csv"}
+    if missing := [str(path) for path in files.values() if not path.is_file()]:
+        pytest.skip(f"not there: {', '.join(missing)}; set SPOTBALL_GROUND_TRUTH to their folder")
+    return files
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ Answers = Mapping[Key, Cells]
 
 ROWS, COLS = 6, 10
 N = ROWS * COLS
+POOLED = ("center_ratio", "symmetric_center_bias", "normalized_entropy")
 TAU, THETA, TOP_K, SMOOTHING = 0.08, 0.02, 3, 0.01
 
 
@@ -162,7 +163,7 @@ class Plain:
         """Value, standard deviation over images and how many images entered; repeated images count repeatedly."""
         if name in ("accuracy", "near_player_rate", "overlap_rate"):
             return self._over_responses(name, images)
-        if name in ("center_ratio", "symmetric_center_bias", "normalized_entropy"):
+        if name in POOLED:
             return self._pooled(name, images), None, len(images)
         values = [value for key in images if (value := self.image_value(name, key)) is not None]
         if not values:
@@ -170,6 +171,12 @@ class Plain:
         mean = sum(values) / len(values)
         spread = math.sqrt(sum((v - mean) ** 2 for v in values) / (len(values) - 1)) if len(values) > 1 else None
         return mean, spread, len(values)
+
+    def without_each(self, name: str, images: Sequence[Key]) -> list[float]:
+        """The metric without each of the images that enter; NaN where it is then undefined."""
+        entering = [key for key in images if name in POOLED or self.metric(name, [key])[0] is not None]
+        values = (self.metric(name, [other for other in entering if other != key])[0] for key in entering)
+        return [math.nan if value is None else value for value in values]
 
     def _over_responses(self, name: str, images: Sequence[Key]) -> tuple[float | None, None, int]:
         good = total = entered = 0

@@ -33,17 +33,21 @@ TRUTHS = {
         "347": ("240.5", "393.5", "25", "43", "E5;E6;F5;F6"),
     },
     "basketball": {
-        "1": ("600", "320", "40", "64", "D10"),
-        "2": ("560", "352", "48", "64", "D10;D9;E10;E9"),
-        "81": ("0", "0", "32", "32", "A1"),
+        "1": ("600", "210", "40", "44", "D10"),
+        "2": ("576", "240", "48", "36", "D10;D9;E10;E9"),
+        "81": ("10", "8", "32", "32", "A1"),
     },
     "volleyball": {
-        "1": ("320", "160", "32", "32", "B6"),
-        "2": ("100", "64", "20", "32", "A2"),
-        "3": ("300", "200", "60", "64", "B5;C5"),
+        "1": ("352", "90", "32", "18", "B6"),
+        "2": ("110", "45", "20", "18", "A2"),
+        "3": ("288", "120", "40", "36", "B5;C5"),
     },
 }
-"""x, y, width and height in the 640 x 640 frame, and the cells, as the files have them."""
+"""x, y, width and height of the ball, and its cells, as the files have them.
+
+In soccer, these are the top-left corner and the size in a frame of 512 x 512; in the other sports, the center and the
+size in pixels. The ball of basketball 81 is partly outside the image.
+"""
 
 TRUTH_FILES = {"soccer": "soccer_gt.csv", "basketball": "bb_gt.csv", "volleyball": "vball_gt.csv"}
 

@@ -26,6 +26,7 @@ from spotball_core import (
 )
 from spotball_core.counts import PARTS
 from spotball_core.io.responses import read_counts
+from tests.conftest import examples
 
 SCENES = synthetic_scenes(9, seed=0)
 LABELS = Grid.standard().labels
@@ -45,7 +46,7 @@ def filled(batches: list[list[tuple[int, str | None]]]) -> Accumulator:
     return made
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(batches=BATCHES)
 def test_it_counts_what_reading_counts(batches: list[list[tuple[int, str | None]]]) -> None:
     rows = [
@@ -61,7 +62,7 @@ def test_it_counts_what_reading_counts(batches: list[list[tuple[int, str | None]
     assert parts[0].counts == made.counts
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(seed=st.integers(0, 2**32), n=st.integers(1, 40))
 def test_probabilities_add_up_to_the_last_bit_in_any_order(seed: int, n: int) -> None:
     draw = np.random.default_rng(seed)
@@ -156,3 +157,17 @@ def test_scenes_that_will_not_do() -> None:
     small = [Scene(sport="s", image="1", grid=Grid(2, 2, 10, 10)), Scene(sport="s", image="2", grid=Grid(2, 3, 10, 10))]
     with pytest.raises(OptionError, match="one number of rows and columns"):
         Accumulator(small)
+
+
+def test_masked_answers() -> None:
+    mass = np.eye(2, 60)
+    made, without = Accumulator(SCENES), Accumulator(SCENES)
+    made.update([0, 1], np.ma.array(mass, mask=[[False] * 60, [True] * 60]))
+    without.update([0], mass[:1])
+    assert made.counts == without.counts
+    with pytest.raises(DistributionError, match="masked"):
+        made.update([0, 1], np.ma.masked_equal(mass, 1))
+    labels = np.ma.array(["C4", "C5"], mask=[False, True])
+    made.update([0, 1], labels)
+    without.update([0, 1], ["C4", None])
+    assert made.counts == without.counts

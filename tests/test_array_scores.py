@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from spotball_core import (
     DistributionError,
     Grid,
+    GridError,
     OptionError,
     baseline_responses,
     score,
@@ -24,7 +26,8 @@ from spotball_core.metrics.registry import METRICS
 from spotball_core.schema import ScorePolicy
 
 SCENES = tuple(scene for scene in synthetic_scenes(40, seed=3) if not scene.control)
-LABELS = list(Grid.standard().labels)
+GRID = Grid.standard()
+LABELS = list(GRID.labels)
 
 
 def arrays(baseline: str, samples: int) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -66,7 +69,8 @@ def test_only_what_was_given_is_scored() -> None:
 def test_images_may_count_differently() -> None:
     truth, guesses = ["D5", "D6", "A1"], ["D5", "D5", "B1"]
     weighted = score_arrays(truth, guesses, sample_weight=[2, 0, 1])
-    assert weighted == pytest.approx(score_arrays(["D5", "D5", "A1"], ["D5", "D5", "B1"]))
+    # A single response per image cannot be matched.
+    assert weighted == pytest.approx(score_arrays(["D5", "D5", "A1"], ["D5", "D5", "B1"]), nan_ok=True)
 
 
 def test_frames_and_columns() -> None:
@@ -82,6 +86,8 @@ def test_frames_and_columns() -> None:
         ({"metrics": ["overlap_rate"]}, OptionError, "overlap_rate needs players"),
         ({"reference": ["D5"]}, DistributionError, "2 images in y_pred, 1 in reference"),
         ({"sample_weight": [1]}, DistributionError, "1 in sample_weight"),
+        ({"sample_weight": 1}, DistributionError, "sample_weight has shape \\(\\), expected \\(n_images,\\)"),
+        ({"sample_weight": [[1], [1]]}, DistributionError, "sample_weight has shape \\(2, 1\\)"),
     ],
 )
 def test_what_cannot_be_scored(call: dict[str, Any], error: type[Exception], text: str) -> None:
@@ -94,6 +100,10 @@ def test_lengths_and_shapes() -> None:
         score_arrays(["D5"], ["D5", "D5"])
     with pytest.raises(DistributionError, match="y_pred has shape \\(60,\\)"):
         score_arrays(["D5"], np.ones(60))
+    with pytest.raises(DistributionError, match="y_true has no images"):
+        score_arrays([], ["D5"])
+    with pytest.raises(DistributionError, match="y_pred has no images"):
+        score_arrays(["D5"], [])
 
 
 class Nearest:
@@ -122,7 +132,46 @@ def test_a_scorer() -> None:
     assert scorer("accuracy")(Labels(), [0, 1], ["D5", "D6"]) == 0.5
 
 
+def test_a_scorer_takes_weights() -> None:
+    truth, weights = ["D5", "D7", "A1"], [3.0, 1.0, 0.0]
+    for key, sign in (("accuracy", 1), ("euclidean_error", -1)):
+        expected = score_arrays(truth, ["D5"] * 3, metrics=[key], sample_weight=weights)[key]
+        assert scorer(key)(Labels(), [0, 1, 2], truth, sample_weight=weights) == sign * expected
+        assert scorer(key)(Labels(), [0, 1, 2], truth) != sign * expected
+
+
+@pytest.mark.parametrize("grid", [None, Grid(4, 8, 1280, 720)])
+def test_a_scorer_is_picklable(grid: Grid | None) -> None:
+    made = scorer("euclidean_error", grid=grid)
+    made(Labels(), [0], ["D6"])
+    copy = pickle.loads(pickle.dumps(made))
+    assert copy == made
+    assert copy(Labels(), [0], ["D6"]) == made(Labels(), [0], ["D6"]) < 0
+
+
 @pytest.mark.parametrize("key", ["near_player_rate", "center_ratio", "image_entropy", "wasserstein"])
 def test_not_all_can_be_maximized(key: str) -> None:
     with pytest.raises(OptionError):
         scorer(key)
+
+
+def test_masked_images_are_left_out() -> None:
+    truth = np.array([GRID.mask([cell]) for cell in ("C4", "C5", "D5")])
+    guesses, boxes = np.eye(3, 60) * 5 + 1, np.array([[[0, 0, 200, 200]]] * 3, dtype=float)
+    mask = np.zeros((3, 60), dtype=bool)
+    mask[1] = True
+    options = {"reference": guesses[::-1] + 1}
+    found = score_arrays(truth, np.ma.array(guesses, mask=mask), players=np.ma.array(boxes), **options)
+    kept = [0, 2]
+    options = {"reference": (guesses[::-1] + 1)[kept], "players": boxes[kept]}
+    expected = score_arrays(truth[kept], guesses[kept], **options)
+    # The truth of pooled metrics is that of all images, answered or not.
+    # What matched metrics draw at random for an image depends on the images before it.
+    pooled = {"center_ratio", "symmetric_center_bias"} | {key for key in METRICS if METRICS[key].is_matched}
+    assert {key: value for key, value in found.items() if key not in pooled} == pytest.approx(
+        {key: value for key, value in expected.items() if key not in pooled}
+    )
+    with pytest.raises(DistributionError, match="sample_weight has 1 masked values"):
+        score_arrays(truth, guesses, sample_weight=np.ma.array([1, 1, 1], mask=[0, 0, 1]))
+    with pytest.raises(GridError, match="a box has"):
+        score_arrays(truth, guesses, players=np.ma.masked_equal(boxes, 200))

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from spotball_core.io.frames import COLUMNS
 from spotball_core.io.responses import read_counts
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema import Scene
+from tests.cli import process
 
 SMALL = Grid(2, 2, 20, 20)
 
@@ -303,8 +303,7 @@ def test_more_samples_begin_with_fewer() -> None:
 
 
 def spotball(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "spotball_core", "baselines", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return process.spotball("baselines", *arguments)
 
 
 def test_command_writes_beside_the_scenes(tmp_path: Path) -> None:

@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+import scipy.stats
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spotball_core.errors import OptionError
-from spotball_core.stats.bootstrap import percentile_interval, resample_weights, weight_blocks
+from spotball_core.metrics import normalized_entropy
+from spotball_core.stats.bootstrap import bootstrap_interval, percentile_interval, resample_weights, weight_blocks
 
 
 class TestWeights:
@@ -100,3 +102,69 @@ class TestInterval:
         interval = percentile_interval(np.array([1, 2, 3], dtype=np.int32))
         assert interval is not None
         assert [type(end) for end in interval] == [float, float]
+
+
+class TestBootstrapInterval:
+    """The bias-corrected and accelerated interval, against Efron's formulas written out and SciPy's."""
+
+    def test_as_scipy_has_it_for_many_units(self) -> None:
+        rng = np.random.default_rng(0)
+        units = rng.gamma(1.0, size=400)
+        weights = resample_weights(len(units), 20_000, 1)
+        left_out = (units.sum() - units) / (len(units) - 1)
+        found = bootstrap_interval(float(units.mean()), weights @ units / len(units), left_out)
+        theirs = scipy.stats.bootstrap(
+            (units,), np.mean, method="BCa", n_resamples=20_000, random_state=2
+        ).confidence_interval
+        assert found is not None
+        width = theirs.high - theirs.low
+        # Student's t and the widening make it a little wider: 0.5% with 400 units.
+        assert found[0] == pytest.approx(theirs.low, abs=0.03 * width)
+        assert found[1] == pytest.approx(theirs.high, abs=0.03 * width)
+
+    def test_by_the_formulas(self) -> None:
+        rng = np.random.default_rng(3)
+        drawn, left_out, value, n = rng.gamma(2.0, size=500), rng.normal(1.9, 0.1, 12), 1.9, 12
+        shifted = drawn - 11 * (left_out.mean() - value)
+        z0 = scipy.stats.norm.ppf((shifted < value).mean())
+        change = left_out.mean() - left_out
+        a = (change**3).sum() / (6 * (change**2).sum() ** 1.5)
+        ends = []
+        for tail in (0.025, 0.975):
+            z = z0 + scipy.stats.t.ppf(tail, n - 1) * math.sqrt(n / (n - 1))
+            ends.append(np.quantile(shifted, scipy.stats.norm.cdf(z0 + z / (1 - a * z))))
+        assert bootstrap_interval(value, drawn, left_out) == pytest.approx(ends, abs=0.02)
+
+    @example([0.0, 1.340518156596544e-157], 0)
+    @given(st.lists(st.floats(0, 1), min_size=2, max_size=30), st.integers(0, 1000))
+    def test_it_holds_the_value_and_stays_within_its_bounds(self, units: list[float], seed: int) -> None:
+        array = np.array(units)
+        value = float(array.mean())
+        drawn = resample_weights(len(array), 50, seed) @ array / len(array)
+        left_out = (array.sum() - array) / (len(array) - 1)
+        found = bootstrap_interval(value, drawn, left_out, bounds=(0.0, 1.0))
+        assert found is not None
+        assert 0 <= found[0] <= value <= found[1] <= 1
+
+    def test_the_bias_of_resampling_is_taken_back(self) -> None:
+        """A pooled entropy: each resample has fewer different images than there are, so less entropy."""
+        rng = np.random.default_rng(5)
+        mass = rng.multinomial(5, rng.dirichlet(np.full(60, 0.2), 20)).astype(float)
+        value = float(normalized_entropy(mass.sum(axis=0)))
+        drawn = normalized_entropy(resample_weights(20, 1000) @ mass)
+        left_out = normalized_entropy(mass.sum(axis=0) - mass)
+        plain = percentile_interval(drawn)
+        assert plain is not None
+        assert plain[1] < value
+        found = bootstrap_interval(value, drawn, left_out, bounds=(0.0, 1.0))
+        assert found is not None
+        assert found[0] < value < found[1]
+
+    @pytest.mark.parametrize(("value", "expected"), [(0.0, (0.0, 0.0711)), (1.0, (0.9289, 1.0)), (0.5, (0.5, 0.5))])
+    def test_without_spread_at_a_bound(self, value: float, expected: tuple[float, float]) -> None:
+        """No hit on 50 images: with a mean of 7.1% or more, that happens less than once in 40."""
+        found = bootstrap_interval(value, np.full(9, value), np.full(50, value), bounds=(0.0, 1.0))
+        assert found == pytest.approx(expected, abs=1e-4)
+
+    def test_no_resample_with_a_value(self) -> None:
+        assert bootstrap_interval(1.0, [math.nan], [1.0, 1.0]) is None

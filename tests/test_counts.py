@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from spotball_core.counts import KEYS, PARTS, Counts, dense
 from spotball_core.errors import OptionError
+from tests.conftest import examples
 
 ROW = {"sport": "soccer", "image": "1", "respondent": "me", "kind": "model", "prompt": "base", "cell": 3, "n": 1.0}
 SCHEMA = {**dict.fromkeys(KEYS, pl.String), "participant": pl.String, "cell": pl.Int64, "n": pl.Float64}
@@ -67,7 +68,7 @@ class TestOf:
     def test_the_order_of_rows_does_not_matter(self, rows: list[dict[str, Any]], rng: random.Random) -> None:
         assert count(rng.sample(rows, len(rows))) == count(rows)
 
-    @settings(max_examples=30)
+    @settings(max_examples=examples(30))
     @given(st.lists(st.floats(0, 1), min_size=2, max_size=300), st.randoms(use_true_random=False))
     def test_nor_for_parts_of_answers_to_the_last_bit(self, parts: list[float], rng: random.Random) -> None:
         one = count([{**ROW, "n": n} for n in parts])
@@ -130,7 +131,7 @@ class TestAdding:
         assert counts[0] + counts[1] + counts[2] == together
         assert Counts.merge(counts[::-1]).digest() == together.digest()
 
-    @settings(max_examples=30)
+    @settings(max_examples=examples(30))
     @given(
         st.lists(st.tuples(st.sampled_from([None, 0, 1, 59]), st.floats(0, 3), st.integers(0, 4)), min_size=1),
         st.randoms(use_true_random=False),

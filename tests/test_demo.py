@@ -1,4 +1,4 @@
-"""`spotball demo` as a process: what it writes, says and refuses."""
+"""`spotball demo` as a ran: what it writes, says and refuses."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.cli import process
 
 FILES = {
     "README.txt",
@@ -30,8 +32,9 @@ WITHOUT_MATPLOTLIB = (
 def spotball(
     *arguments: str | Path, code: str | None = None, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    start = ["-m", "spotball_core"] if code is None else ["-c", code]
-    command = [sys.executable, *start, *map(str, arguments)]
+    if code is None:
+        return process.spotball(*arguments, cwd=cwd)
+    command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
 
 
@@ -46,8 +49,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
 
 
 def test_it_writes_what_it_promises(done: Done) -> None:
-    folder, process = done
-    assert process.returncode == 0, process.stderr
+    folder, ran = done
+    assert ran.returncode == 0, ran.stderr
     assert {path.name for path in folder.iterdir()} == FILES
     scenes = [json.loads(line) for line in (folder / "scenes.jsonl").read_text().splitlines()]
     assert len(scenes) == 60
@@ -69,14 +72,14 @@ def test_it_writes_what_it_promises(done: Done) -> None:
 
 
 def test_it_says_what_it_is_and_what_to_do_next(done: Done) -> None:
-    folder, process = done
+    folder, ran = done
     report = json.loads((folder / "report.json").read_text())
-    assert report["signature"] in process.stdout
-    assert "nearest-player" in process.stdout
-    said = process.stderr.splitlines()
+    assert report["signature"] in ran.stdout
+    assert "nearest-player" in ran.stdout
+    said = ran.stderr.splitlines()
     assert sum("synthetic: made-up scenes" in line for line in said) == 1
-    assert f"  spotball score '{folder}' --reference oracle --bootstrap 30 " in process.stderr
-    assert f"  spotball score YOUR.csv --scenes '{folder}/scenes.jsonl' " in process.stderr
+    assert f"  spotball score '{folder}' --reference oracle --bootstrap 30 " in ran.stderr
+    assert f"  spotball score YOUR.csv --scenes '{folder}/scenes.jsonl' " in ran.stderr
 
 
 def test_the_next_command_gives_the_same_report(done: Done, tmp_path: Path) -> None:
@@ -103,34 +106,34 @@ def test_without_matplotlib_all_but_the_pictures(tmp_path: Path) -> None:
     other = spotball("demo", "--out", tmp_path, "--bootstrap", "0", "--seed", "5")
     assert other.returncode == 0, other.stderr
     assert {path.name for path in tmp_path.iterdir()} == FILES
-    process = spotball("demo", "--out", tmp_path, "--bootstrap", "0", code=WITHOUT_MATPLOTLIB)
-    assert process.returncode == 0, process.stderr
+    ran = spotball("demo", "--out", tmp_path, "--bootstrap", "0", code=WITHOUT_MATPLOTLIB)
+    assert ran.returncode == 0, ran.stderr
     assert {path.name for path in tmp_path.iterdir()} == FILES - PICTURES
-    assert 'pip install "spotball-core[report]"' in process.stderr
+    assert 'pip install "spotball-core[report]"' in ran.stderr
 
 
 def test_quiet_is_the_table_alone(tmp_path: Path) -> None:
-    process = spotball("demo", "--quiet", "--bootstrap", "0", cwd=tmp_path)
-    assert process.returncode == 0
-    assert process.stderr == ""
-    assert "Accuracy" in process.stdout
+    ran = spotball("demo", "--quiet", "--bootstrap", "0", cwd=tmp_path)
+    assert ran.returncode == 0
+    assert ran.stderr == ""
+    assert "Accuracy" in ran.stdout
     assert {path.name for path in (tmp_path / "spotball-demo").iterdir()} == FILES
 
 
 @pytest.mark.parametrize("name", ["scenes.jsonl", "README.txt"])
 def test_it_refuses_a_folder_that_is_not_its_own(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine\n")
-    process = spotball("demo", "--out", tmp_path)
-    assert process.returncode == 2
-    assert "not empty and holds no demo" in process.stderr
+    ran = spotball("demo", "--out", tmp_path)
+    assert ran.returncode == 2
+    assert "not empty and holds no demo" in ran.stderr
     assert contents(tmp_path) == {name: b"mine\n"}
 
 
 def test_it_refuses_a_file_and_a_negative_seed(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("mine\n")
-    process = spotball("demo", "--out", file)
-    assert process.returncode == 2
-    assert "is a file" in process.stderr
+    ran = spotball("demo", "--out", file)
+    assert ran.returncode == 2
+    assert "is a file" in ran.stderr
     assert spotball("demo", "--out", tmp_path / "new", "--seed", "-1").returncode == 2
     assert contents(tmp_path) == {"file": b"mine\n"}

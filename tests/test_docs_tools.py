@@ -9,12 +9,59 @@ from pathlib import Path
 
 import pytest
 
-from scripts import architecture
+from scripts import architecture, docs_types
 from scripts.docs_check import Page, check_site, malformed
 from tests.conftest import ROOT
 from tests.test_imports import FILES, imported, package_of
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+PAGE = """# Page
+
+```python exec="on" session="one"
+name = open
+```
+
+Words.
+
+```python exec="on" source="block" session="one"
+number: int = name
+```
+
+- A list:
+
+  ```python
+  from spotball_core import Grid, Scene
+
+  Scene(sport="padel", image="1", grid=Grid.standard(), ball_cells=["C5"])
+  Scene(sport="padel", image="1", grid=Grid.standard(), ball_cell=["C5"])
+  ```
+
+```python exec="on"
+hidden: int = "text"
+```
+"""
+
+
+class TestTypes:
+    def test_the_blocks_of_a_session_are_one_module(self) -> None:
+        (first, first_shown), (second, second_shown) = docs_types.modules(PAGE)
+        assert (first.splitlines()[3], first.splitlines()[9]) == ("name = open", "number: int = name")
+        assert (first_shown, second_shown) == ({10}, {16, 17, 18, 19})
+        assert second.splitlines()[15] == "from spotball_core import Grid, Scene"
+
+    def test_errors_name_the_page_and_its_line(self, tmp_path: Path) -> None:
+        page = tmp_path / "page.md"
+        page.write_text(PAGE, encoding="utf-8")
+        first, second = [line for line in docs_types.check([page]) if ": error: " in line]
+        assert first.startswith(f"{page}:10: error: Incompatible types in assignment")
+        assert second.startswith(f"{page}:19: error: Unexpected keyword argument")
+
+    def test_the_pages_are_found(self) -> None:
+        shown = [path for path in docs_types.pages() if docs_types.modules(path.read_text(encoding="utf-8"))]
+        assert len(shown) > 15
+        assert ROOT / "README.md" in shown
 
 
 class TestLinks:
@@ -132,11 +179,12 @@ class TestNotebooks:
 
 
 class TestArchitecture:
-    @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
-    def test_every_module_has_its_part(self, file: Path) -> None:
-        name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        part = architecture.box_of(name)
-        assert (part is None) == ("." not in name), "say in scripts/architecture.py which part it is in"
+    def test_every_module_has_its_part(self) -> None:
+        names = [".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for file in FILES]
+        without = {name for name in names if architecture.box_of(name) is None}
+        packages = {name for name in names if "." not in name}
+        assert len(packages) == 3
+        assert without == packages, "say in scripts/architecture.py which part the others are in"
 
     def test_every_part_has_modules(self) -> None:
         gone = {

@@ -23,15 +23,17 @@ from spotball_core.gaze.observers import Observer, factorial_design, simulate
 from spotball_core.groups import Scoring
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
+from spotball_core.page_numbers.analyze import analyze
 from spotball_core.replication.check import replicate
 from spotball_core.schema import PlayerBox, PredictionDistribution, Response, Scene, ScorePolicy
 from spotball_core.schema.published import formats, json_schema
-from spotball_core.scoring import load, score
+from spotball_core.scoring import load_counts, score
 from spotball_core.stats.paired import compare
 from spotball_core.synthetic import synthetic_scenes
 from tests.adapters.runs import dataset as pictured
 from tests.adapters.runs import here
 from tests.adapters.study import made
+from tests.builders import IDENTIFIERS, PATHS
 from tests.cli.process import spotball
 from tests.reasoning.test_analysis import analyzed
 from tests.release_layout import write_release
@@ -94,9 +96,14 @@ def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]
         case "scores":
             yield json.loads(score(demo, bootstrap=20, reference=REFERENCE).model_dump_json())
             yield json.loads(score(demo, bootstrap=0, policy="paper").model_dump_json())
+        case "report":
+            scoring = Scoring(
+                *load_counts(demo, None, participants=True), ScorePolicy.standard(reference=REFERENCE, bootstrap=20)
+            )
+            yield json.loads(analyze(scoring).model_dump_json())
         case "comparison":
             scoring = Scoring(
-                *load(demo, None, participants=True), ScorePolicy.standard(reference=REFERENCE, bootstrap=20)
+                *load_counts(demo, None, participants=True), ScorePolicy.standard(reference=REFERENCE, bootstrap=20)
             )
             yield json.loads(compare(scoring, "center", "uniform", permutations=50).model_dump_json())
         case "replication":
@@ -186,6 +193,11 @@ SPOILED: dict[str, list[Callable[[Any], Any]]] = {
         lambda report: report["groups"][0]["metrics"]["accuracy"].update(ci95=[0.1]),
         lambda report: report["policy"].update(tau=0),
     ],
+    "report": [
+        lambda report: report.pop("page"),
+        lambda report: report["page"]["sports"][0].pop("uniform"),
+        lambda report: report["page"]["groups"][0]["cells"].update(shares=["A1"]),
+    ],
     "generation": [
         lambda config: config.update(sources=[]),
         lambda config: config["detect"].update(kind="nothing"),
@@ -208,18 +220,17 @@ NUMBERS = st.floats(0, 1000, allow_nan=False)
 BOXES = st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS).map(
     lambda b: (min(b[::2]), min(b[1::2]), max(b[::2]), max(b[1::2]))
 )
-WORDS = st.text(min_size=1).filter(str.strip)
 SCENES = st.builds(
     Scene,
-    sport=WORDS,
-    image=WORDS,
+    sport=IDENTIFIERS,
+    image=IDENTIFIERS,
     width=st.integers(10, 5000),
     height=st.integers(10, 5000),
     grid=st.builds(dict, rows=st.integers(1, 9), cols=st.integers(1, 9)),
     ball_cells=st.none() | st.just(("A1",)),
     players=st.none() | st.lists(BOXES.map(PlayerBox.model_validate), max_size=3).map(tuple),
     control=st.booleans(),
-    path=st.none() | st.text(),
+    path=st.none() | PATHS,
 )
 SCENE_CHECK = validator("scene")
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from spotball_core.errors import GridError, SpotballError
 from spotball_core.grid import Grid, parse_label, row_name, row_number
+from tests.conftest import examples
 
 STANDARD = Grid.standard()
 GRIDS = (STANDARD, Grid(7, 13, 641, 359), Grid(1, 1, 5, 3), Grid(1, 9, 100, 33.3), Grid(30, 2, 0.7, 1234.5))
@@ -286,7 +287,7 @@ def assert_like_shapely(grid: Grid, box: tuple[float, float, float, float]) -> N
     np.testing.assert_allclose(grid.box_distances(box), distances, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(drawn=grids_with_boxes())
 def test_boxes_against_shapely(drawn: tuple[Grid, tuple[float, float, float, float]]) -> None:
     assert_like_shapely(*drawn)
@@ -374,3 +375,15 @@ def test_cells_in_a_box() -> None:
     assert list(grid.cells_in(box, min_share=0.2)) == ["A1"]
     assert list(grid.cells_in(box, min_share=0.03)) == ["A1", "A2", "B1"]
     assert grid.cells_in((5, 5, 5, 15)) == {}
+
+
+def test_masked_boxes_and_points() -> None:
+    boxes = np.array([[0, 0, 64, 60], [64, 0, 128, 60]])
+    masked = np.ma.array(boxes, mask=[[True] * 4, [False] * 4])
+    np.testing.assert_array_equal(STANDARD.box_shares(masked), STANDARD.box_shares([[math.nan] * 4, boxes[1]]))
+    assert np.isinf(STANDARD.box_distances(masked)[0]).all()
+    for use in (STANDARD.box_shares, STANDARD.box_distances):
+        with pytest.raises(GridError, match="a box has 2 masked values, expected rows that are masked as a whole"):
+            use(np.ma.masked_equal(boxes, 60))
+    with pytest.raises(GridError, match="a point has 1 masked values, expected none"):
+        STANDARD.indices_at(np.ma.array([1.0, 2.0], mask=[False, True]), [1, 2])

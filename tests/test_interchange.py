@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spotball_core
-from spotball_core import DistributionError, Grid, GridError, Response, Scene, score
+from spotball_core import DistributionError, Grid, GridError, InputError, Response, Scene, SpotballError, score
 from spotball_core.interchange import frame_of, values_of
 from spotball_core.metrics.registry import METRICS
 
@@ -134,12 +134,179 @@ def test_responses_from_any_frame(library: str) -> None:
 
 
 def test_pandas_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(values: object) -> pl.DataFrame:
+    def refuse(values: object, **options: Any) -> pl.DataFrame:
         if isinstance(values, pd.DataFrame):
             raise ModuleNotFoundError("No module named 'pyarrow'")
-        return real(values)
+        return real(values, **options)
 
     real = pl.DataFrame
     monkeypatch.setattr(pl, "DataFrame", refuse)
     frame = frame_of(pd.DataFrame({"cell": ["C5", None], "sample": [1, 2]}))
     assert frame.to_dict(as_series=False) == {"cell": ["C5", None], "sample": [1, 2]}
+
+
+# Types of columns: they give what arrays give, or raise an error of ours ----------------------------------------------
+
+SCENES = [Scene(sport="s", image=str(i), grid=GRID, ball_cells=["C5"]) for i in range(2)]
+ROWS, TRUE = MASS[:2], TRUTH[:2]
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "Float32", "UInt8"])
+def test_nullable_frames(dtype: str) -> None:
+    plain = spotball_core.accuracy(ROWS, TRUE).tolist()
+    for names in ([f"p{i}" for i in range(60)], GRID.labels):
+        frame = pd.DataFrame(ROWS, columns=list(names)).astype(dtype)
+        assert spotball_core.accuracy(frame, TRUE).tolist() == plain
+        assert spotball_core.accuracy(ROWS, pd.DataFrame(TRUE, columns=list(names)).astype("boolean")).tolist() == plain
+        frame.iloc[0, 0] = pd.NA
+        with pytest.raises(DistributionError):
+            spotball_core.accuracy(frame, TRUE)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64"])
+def test_nullable_boxes(dtype: str) -> None:
+    whole = pd.DataFrame(BOXES.round(), columns=["x1", "y1", "x2", "y2"])
+    frame = whole.astype(dtype).assign(name=["a", "b"])
+    expected = spotball_core.near_player_rate(ROWS, whole).tolist()
+    assert spotball_core.near_player_rate(ROWS, frame).tolist() == expected
+    frame.loc[0, "x1"] = pd.NA
+    with pytest.raises(GridError, match="need numbers"):
+        spotball_core.near_player_rate(ROWS, frame)
+    with pytest.raises(GridError, match="need numbers"):
+        spotball_core.near_player_rate(ROWS, whole.assign(x1=["left", "right"]))
+
+
+@pytest.mark.parametrize("dtype", ["int64[pyarrow]", "double[pyarrow]"])
+def test_arrow_backed_frames(dtype: str) -> None:
+    pytest.importorskip("pyarrow", reason="needs PyArrow")
+    frame = pd.DataFrame(ROWS, columns=list(GRID.labels)).astype(dtype)
+    assert spotball_core.accuracy(frame, TRUE).tolist() == spotball_core.accuracy(ROWS, TRUE).tolist()
+    labels = pd.Series(["D5", None], dtype="string[pyarrow]")
+    assert spotball_core.accuracy(labels, ["D5"]) == 0.5
+
+
+LISTS: dict[str, Callable[[Any], Any]] = {
+    "Polars lists": lambda rows: pl.Series(rows.tolist()),
+    "Polars arrays": lambda rows: pl.Series(rows.tolist(), dtype=pl.Array(pl.Float64, 60)),
+    "pandas lists": lambda rows: pd.Series(rows.tolist()),
+    "pandas arrays": lambda rows: pd.Series(list(rows)),
+}
+
+
+@pytest.mark.parametrize("library", LISTS)
+def test_columns_of_lists(library: str) -> None:
+    column = LISTS[library](ROWS)
+    assert spotball_core.accuracy(column, TRUE).tolist() == spotball_core.accuracy(ROWS, TRUE).tolist()
+    assert spotball_core.score_arrays(TRUE, column) == spotball_core.score_arrays(TRUE, ROWS)
+    truth = LISTS[library](TRUE.astype(float))
+    assert spotball_core.accuracy(ROWS, truth).tolist() == spotball_core.accuracy(ROWS, TRUE).tolist()
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_distributions_as_lists_in_a_frame(library: str) -> None:
+    shares = (ROWS / ROWS.sum(axis=1, keepdims=True)).tolist()
+    found = score(FRAMES[library]({"image": ["0", "1"], "probabilities": shares}), SCENES, bootstrap=0)
+    assert found.groups[0].metrics["accuracy"].value == pytest.approx((ROWS[:, 24] / ROWS.sum(axis=1)).mean())
+
+
+def test_distributions_of_pandas_in_other_forms() -> None:
+    for shares in (list(np.eye(60)[[24, 25]].astype(np.float16)), [{"C5": 1.0}, {"C5": 0.0, "C6": 1.0}][::-1]):
+        found = score(pd.DataFrame({"image": ["0", "1"], "probabilities": shares}), SCENES, bootstrap=0)
+        assert found.groups[0].metrics["accuracy"].value == 0.5
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series([[0.5], [0.2, 0.3]]),
+        pl.Series([[0.5] * 60, None]),
+        pl.Series([["D5"], ["D6"]]),
+        pl.Series([{"D5": 1}, {"D5": 2}]),
+        pd.Series([[0.5] * 60, None]),
+        pl.DataFrame({"probabilities": ROWS.tolist()}),
+        pd.DataFrame({"probabilities": ROWS.tolist()}),
+        [[1, 0], [1]],
+        # Indices of cells: neither labels nor a number per cell.
+        [34, 35],
+        pd.Series([34, 35], dtype="Int64"),
+        ["D5", 34],
+        np.zeros((2, 60), dtype="M8[s]"),
+        pl.LazyFrame({"D5": [1]}),
+    ],
+    ids=str,
+)
+def test_what_is_neither_labels_nor_numbers(column: Any) -> None:
+    for call in (
+        lambda: spotball_core.accuracy(column, ["D5"], grid=GRID),
+        lambda: spotball_core.accuracy(ROWS, column),
+        lambda: spotball_core.score_arrays(["D5", "D6"], column),
+        lambda: spotball_core.Accumulator(SCENES).update(["0", "1"], column),
+    ):
+        with pytest.raises(SpotballError):
+            call()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble])
+def test_floats_of_other_sizes(dtype: type) -> None:
+    assert spotball_core.accuracy(ROWS.astype(dtype), TRUE.astype(dtype)).tolist() == pytest.approx(
+        spotball_core.accuracy(ROWS, TRUE).tolist(), rel=1e-12
+    )
+
+
+class Tensor:
+    """A tensor as NumPy sees one that has gradients or is bfloat16."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values, dtype=float)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+    def detach(self) -> Tensor:
+        return self
+
+    cpu = double = detach
+
+    def numpy(self) -> Any:
+        return self.values
+
+
+def check_tensors(tensor: Callable[[Any], Any]) -> None:
+    plain = spotball_core.accuracy(ROWS, TRUE).tolist()
+    assert spotball_core.accuracy(tensor(ROWS), TRUE).tolist() == plain
+    assert spotball_core.accuracy(ROWS, tensor(TRUE)).tolist() == plain
+    near = spotball_core.near_player_rate(ROWS, BOXES.round()).tolist()
+    assert spotball_core.near_player_rate(ROWS, tensor(BOXES.round())).tolist() == near
+    weights = [1.0, 3.0]
+    expected = spotball_core.score_arrays(TRUE, ROWS, sample_weight=weights)
+    assert spotball_core.score_arrays(TRUE, tensor(ROWS), sample_weight=tensor(weights)) == expected
+
+
+def test_tensors() -> None:
+    check_tensors(Tensor)
+    with pytest.raises(DistributionError):
+        # A list of tensors is read by NumPy alone.
+        spotball_core.accuracy([Tensor(ROWS[0])], TRUE[:1])
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
+def test_tensors_of_torch(dtype: str) -> None:
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+    check_tensors(lambda values: torch.tensor(np.asarray(values, dtype=float), dtype=getattr(torch, dtype)))
+    check_tensors(
+        lambda values: torch.tensor(np.asarray(values, dtype=float), dtype=getattr(torch, dtype), requires_grad=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("frame", "text"),
+    [
+        (pd.DataFrame({"image": ["0", "1"], "cell": [34, "C5"]}), "one type of values"),
+        (pd.DataFrame([["0", "C5", "C6"]], columns=["image", "cell", "cell"]), "each column once"),
+        (pd.Series(["C5"]), "column"),
+    ],
+    ids=["mixed", "twice", "column"],
+)
+def test_frames_that_are_no_responses(frame: Any, text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        score(frame, SCENES)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -92,6 +95,28 @@ def test_everyone_runs_the_same_targets() -> None:
     assert local == github == {"test", "test-all"}
     hooks = loaded(ROOT / ".pre-commit-config.yaml")["repos"][0]["hooks"]
     assert [hook["entry"] for hook in hooks] == ["make lint", "make test"]
+
+
+def test_fuzzing_takes_a_minute_with_all_tests_and_an_hour_alone() -> None:
+    rule = re.search(r"^fuzz: export SPOTBALL_FUZZ_SECONDS = (\d+)\nfuzz: .*\n\t(.*)", MAKEFILE, re.MULTILINE)
+    assert rule
+    assert rule[1] == "3600"
+    assert rule[2].endswith("-m slow tests/fuzz")
+    assert MAKEFILE.count("SPOTBALL_FUZZ_SECONDS") == 1
+    assert 'get("SPOTBALL_FUZZ_SECONDS", "60")' in (ROOT / "tests/fuzz/targets.py").read_text(encoding="utf-8")
+    assert "`make fuzz`" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def test_all_tests_try_more_examples() -> None:
+    rule = re.search(r"^test-all: .*\n\t(.*)", MAKEFILE, re.MULTILINE)
+    assert rule
+    assert rule[1].startswith("SPOTBALL_TESTS=thorough ")
+    code = "from hypothesis import settings; import tests.conftest; print(settings.default.max_examples)"
+    tried = [
+        int(subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"SPOTBALL_TESTS": how}))
+        for how in ("thorough", "")
+    ]
+    assert tried == [100, 25]
 
 
 def test_the_citation_is_of_the_version_that_comes_next_or_came_last() -> None:

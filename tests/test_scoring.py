@@ -19,8 +19,8 @@ from spotball_core import Counts, ScorePolicy, ScoreReport, score
 from spotball_core.errors import InputError, OptionError
 from spotball_core.io.responses import read_counts
 from spotball_core.metrics.registry import METRICS
-from spotball_core.schema import GroupScore, PredictionDistribution, Response, Scene
-from spotball_core.stats.bootstrap import percentile_interval, resample_weights
+from spotball_core.schema import GroupScore, MetricValue, PredictionDistribution, Response, Scene
+from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
 from tests.builders import dataset, frame, scene, scenes, write_csv, write_jsonl, write_parquet
 from tests.plain_scoring import Answers, Cells, Key, Plain
 
@@ -161,6 +161,11 @@ CASES = [
 ]
 
 
+def plain_metrics(group: GroupScore) -> list[tuple[str, MetricValue]]:
+    """The metrics that plain loops have, too: all but the matched ones, which are tested apart."""
+    return [(key, found) for key, found in group.metrics.items() if not METRICS[key].is_matched]
+
+
 class TestEveryMetric:
     @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case.values())))
     def test_as_a_plain_loop_has_it(self, case: dict[str, Any]) -> None:
@@ -183,7 +188,7 @@ class TestEveryMetric:
             assert group.kind == (kinds.pop() if len(kinds) == 1 else None)
             assert list(group.metrics) == list(METRICS)
             plain = expected.plain(name)
-            for key, found in group.metrics.items():
+            for key, found in plain_metrics(group):
                 value, sd, n_images = plain.metric(key, expected.used(name, key))
                 assert found.value == (None if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)), key
                 assert found.ci95 is None
@@ -274,7 +279,7 @@ class TestDistributions:
         )
         for group, same in zip(one.groups, other.groups, strict=True):
             assert (group.n_responses, group.n_unparsed) == (same.n_responses, same.n_unparsed)
-            for key, value in group.metrics.items():
+            for key, value in plain_metrics(group):
                 assert same.metrics[key].value == (
                     None if value.value is None else pytest.approx(value.value, rel=1e-9)
                 )
@@ -303,18 +308,23 @@ class TestIntervals:
             name = name_of(group, PARTS)
             images, plain = expected.images[name], expected.plain(name)
             weights = resample_weights(len(images), self.RESAMPLES, seed)
-            for key, found in group.metrics.items():
+            for key, found in plain_metrics(group):
                 used = set(expected.used(name, key))
                 drawn = [[one for one in drawn_images(images, row) if one in used] for row in weights]
                 values = [plain.metric(key, one)[0] if one else None for one in drawn]
                 if key == "symmetric_center_bias" and found.value is None:
                     # Undefined where sizes differ, whatever was drawn.
                     continue
-                interval = percentile_interval([math.nan if value is None else value for value in values])
                 if found.value is None:
                     assert found.ci95 is None
-                else:
-                    assert found.ci95 == pytest.approx(interval, rel=1e-9, abs=1e-9), key
+                    continue
+                interval = bootstrap_interval(
+                    found.value,
+                    [math.nan if value is None else value for value in values],
+                    plain.without_each(key, [image for image in images if image in used]),
+                    bounds=(METRICS[key].lowest, METRICS[key].highest),
+                )
+                assert found.ci95 == pytest.approx(interval, rel=1e-6, abs=1e-6), key
 
     def test_each_resample_of_participants_scored_again(self) -> None:
         rng = random.Random(8)
@@ -331,21 +341,31 @@ class TestIntervals:
                 continue
             people = sorted({row["participant"] for row in expected.rows[name]})
             weights = resample_weights(len(people), self.RESAMPLES, 5)
-            plains = []
-            for times in weights:
+
+            def of_people(times: Iterable[float], name: Any = name, people: Any = people) -> Plain:
                 drawn = [
                     row
                     for person, n in zip(people, times, strict=True)
                     for row in expected.rows[name] * int(n)
                     if row["participant"] == person
                 ]
-                plains.append(expected.plain(name, answers_of(drawn)))
-            for key, found in group.metrics.items():
+                return expected.plain(name, answers_of(drawn))
+
+            drawn, without_each = map(of_people, weights), map(of_people, 1.0 - np.eye(len(people)))
+            plains, rest = list(drawn), list(without_each)
+            for key, found in plain_metrics(group):
                 assert found.value == other.metrics[key].value
-                values = [plain.metric(key, expected.images[name])[0] for plain in plains]
+                values, left_out = (
+                    [
+                        math.nan if (value := plain.metric(key, expected.images[name])[0]) is None else value
+                        for plain in some
+                    ]
+                    for some in (plains, rest)
+                )
                 if found.value is not None:
-                    interval = percentile_interval([math.nan if value is None else value for value in values])
-                    assert found.ci95 == pytest.approx(interval, rel=1e-9, abs=1e-9), key
+                    bounds = METRICS[key].lowest, METRICS[key].highest
+                    interval = bootstrap_interval(found.value, values, left_out, bounds=bounds)
+                    assert found.ci95 == pytest.approx(interval, rel=1e-6, abs=1e-6), key
 
     def test_none_without_resamples(self) -> None:
         report = small(bootstrap=0)
@@ -615,18 +635,21 @@ class TestReport:
         assert told["schema_version"] == 1
         assert told["policy"] == told["provenance"]["policy"]
         assert list(told["policy"]) == list(ScorePolicy.model_fields)
-        assert list(told["provenance"]) == ["version", "data", "grid", "policy", "n_images", "dropped"]
+        described = ["version", "data", "grid", "policy", "n_images", "dropped", "parse_policies"]
+        assert list(told["provenance"]) == described
         group = told["groups"][-1]
         assert list(group) == [*PARTS[:2], "kind", "prompt", "n_images", "n_responses", "n_unparsed", "metrics"]
         assert [group[part] for part in (*PARTS, "kind")] == ["soccer", "gpt", "cot", "model"]
         assert list(group["metrics"]) == list(METRICS)
-        assert list(METRICS)[:8] == [
-            *["accuracy", "euclidean_error", "wasserstein", "near_player_rate", "overlap_rate", "center_ratio"],
-            *["normalized_entropy", "image_entropy"],
+        assert list(METRICS)[:9] == [
+            *["accuracy", "euclidean_error", "wasserstein", "wasserstein_matched", "near_player_rate", "overlap_rate"],
+            *["center_ratio", "normalized_entropy", "image_entropy"],
         ]
         assert set(group["metrics"]["accuracy"]) == {"value", "ci95"}
         assert set(group["metrics"]["euclidean_error"]) == {"value", "sd", "ci95"}
-        assert set(group["metrics"]["wasserstein"]) == {"value", "sd", "ci95", "reference"}
+        assert set(group["metrics"]["wasserstein"]) == {
+            *("value", "sd", "ci95", "reference", "samples", "reference_samples")
+        }
         assert group["metrics"]["wasserstein"]["reference"] == "human"
         assert set(group["metrics"]["near_player_rate"]) == {"value", "ci95", "n_images", "reason"}
         assert len(group["metrics"]["accuracy"]["ci95"]) == 2
@@ -788,6 +811,30 @@ class TestWhatItTakes:
     def test_options_that_cannot_be_used(self, options: dict[str, Any], message: str) -> None:
         with pytest.raises(OptionError, match=message):
             small(**options)
+
+    @pytest.mark.parametrize(
+        ("name", "value", "other"),
+        [
+            ("reference", "human", "gpt"),
+            ("images", "all", "shared"),
+            ("by", ("respondent",), ("sport", "respondent", "prompt")),
+            ("wasserstein_unit", "cell", "px"),
+            ("cluster", "participant", "image"),
+            ("bootstrap", 20, 1000),
+            ("seed", 7, 0),
+        ],
+    )
+    def test_no_argument_beside_a_policy_is_ignored(self, name: str, value: Any, other: Any) -> None:
+        # The other value is the default of most.
+        whole = ScorePolicy(**{"bootstrap": 20, name: value})
+        assert score(frame(ROWS), KNOWN, policy=whole, **{name: value}) == score(frame(ROWS), KNOWN, policy=whole)
+        with pytest.raises(OptionError, match=f"{name} is .*, but the policy's is .*: choices are given both"):
+            score(frame(ROWS), KNOWN, policy=whole, **{name: other})
+
+    def test_arguments_refine_a_named_policy(self) -> None:
+        refined = score(frame(ROWS), KNOWN, policy="paper", bootstrap=20, seed=3, by="respondent").policy
+        assert refined == ScorePolicy.paper(bootstrap=20, seed=3, by=("respondent",))
+        assert score(frame(ROWS), KNOWN).policy == ScorePolicy.standard()
 
     def test_scenes_are_needed(self, tmp_path: Path) -> None:
         for responses in (frame(ROWS), [Response.model_validate(ROWS[0])], read_counts(frame(ROWS), KNOWN)):

@@ -133,7 +133,8 @@ class TestText:
 
     def test_what_is_undefined_is_a_dash_and_undefined_for_all_is_no_column(self) -> None:
         lost = MetricValue(value=None, reason="no reference")
-        text = printed(report([group("a", accuracy=lost, brier_score=lost), group("b", brier_score=lost)]))
+        none = {"brier_score": lost, "brier_score_matched": lost}
+        text = printed(report([group("a", accuracy=lost, **none), group("b", **none)]))
         row = next(line for line in text.split("Task performance")[1].splitlines() if "  a  " in line)
         assert re.split(r"\s{2,}", row.strip())[3] == "-"
         assert "Brier" not in text.split("\n- ")[0]

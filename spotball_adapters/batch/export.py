@@ -117,20 +117,20 @@ def export(
         )
         if not due:
             return Exported(None, manifest, again)
-        pictures = _drawn(job, out, {ask.scene.key for ask, _ in due}, progress)
+        pictures = _drawn(job, out, {ask.item.key for ask, _ in due}, progress)
         check_pictures(out, store.pictures(), pictures)
         number, folder = next_batch(out)
         with replacing_folder(folder) as beside:
             parts = Parts(beside)
             with (beside / ASKED).open("w", encoding="utf-8") as asked:
                 for i, (ask, messages) in enumerate(due, start=1):
-                    name, digest = custom_id(number, i, ask), pictures[ask.scene.key]
+                    name, digest = custom_id(number, i, ask), pictures[ask.item.key]
                     path = f"{PICTURES}/{digest}.png"
                     parts.write(line(form, name, job.model, _request(out / path, ask, messages, job.settings), path))
                     about = Asked(
                         custom_id=name,
-                        sport=ask.scene.sport,
-                        image=ask.scene.image,
+                        sport=ask.item.sport,
+                        image=ask.item.image,
                         prompt=ask.prompt.name,
                         step=ask.step,
                         samples=ask.samples,
@@ -147,7 +147,7 @@ def _due(plan: Plan[Scene], store: Store, at_once: int) -> tuple[list[Turn], int
     due: list[Turn] = []
     waiting = 0
     for chain in plan.chains(at_once):
-        scene, prompt = chain.scene, chain.prompt
+        scene, prompt = chain.item, chain.prompt
         if not prompt.questions:
             due.append((Ask(scene, prompt, 0, chain.samples), prompt.last(scene, chain.samples[0])))
             continue
@@ -167,8 +167,8 @@ def _due(plan: Plan[Scene], store: Store, at_once: int) -> tuple[list[Turn], int
 
 
 def _request(path: Path, ask: Ask[Scene], messages: tuple[Message, ...], settings: Settings) -> Request:
-    picture = Picture(path.read_bytes(), "image/png", ask.scene.width, ask.scene.height)
-    return Request(ask.scene, picture, messages, settings, ask.samples)
+    picture = Picture(path.read_bytes(), "image/png", ask.item.width, ask.item.height)
+    return Request(ask.item, picture, messages, settings, ask.samples)
 
 
 def _drawn(job: Job, out: Path, wanted: set[tuple[str, str]], progress: Progress) -> dict[tuple[str, str], str]:

@@ -23,7 +23,8 @@ from spotball_adapters.prompts import Prompt
 from spotball_adapters.providers.protocol import Settings
 from spotball_adapters.store_schema import PROMPT
 from spotball_core.errors import InputError, OptionError, Problem
-from spotball_core.schema.record import Name, Record
+from spotball_core.io.json_file import parse_json
+from spotball_core.schema.record import Identifier, Name, Record
 from spotball_core.schema.scene import Scene
 
 PICTURES, REQUESTS, ASKED, MANIFEST = "pictures", "requests.jsonl", "asked.jsonl", "manifest.json"
@@ -86,8 +87,8 @@ class Asked(Record):
     """What a request is about: a step of a prompt, about an image, for some samples; and the picture it shows."""
 
     custom_id: str
-    sport: Name
-    image: Name
+    sport: Identifier
+    image: Identifier
     prompt: Name
     step: NonNegativeInt
     samples: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
@@ -114,11 +115,15 @@ def read_manifest(batch: Path) -> Manifest:
     """
     path = batch / MANIFEST
     try:
-        return Manifest.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        detail = error.errors(include_url=False)[0]
-        field = ".".join(map(str, detail["loc"])) or "file"
-        raise InputError([Problem(str(path), None, field, detail["msg"], "the manifest as it was exported")]) from None
+        text = path.read_bytes()
+        parse_json(text)
+        return Manifest.model_validate_json(text)
+    except ValueError as error:
+        field, found = "file", str(error)
+        if isinstance(error, ValidationError):
+            detail = error.errors(include_url=False)[0]
+            field, found = ".".join(map(str, detail["loc"])) or "file", detail["msg"]
+        raise InputError([Problem(str(path), None, field, found, "the manifest as it was exported")]) from None
 
 
 def read_asked(batch: Path) -> Iterator[Asked]:
@@ -128,12 +133,13 @@ def read_asked(batch: Path) -> Iterator[Asked]:
         InputError: for a line that is not as it was written.
     """
     path = batch / ASKED
-    with path.open(encoding="utf-8") as lines:
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             try:
+                parse_json(line)
                 yield Asked.model_validate_json(line)
-            except ValidationError as error:
-                said = error.errors(include_url=False)[0]["msg"]
+            except ValueError as error:
+                said = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
                 raise InputError([Problem(str(path), number, "line", said, "the line as it was exported")]) from None
 
 
@@ -148,7 +154,7 @@ def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
         >>> custom_id(1, 7, Ask(synthetic_scenes(1)[0], load_prompt("base"), 0, (1, 2)))
         'b1-7-...'
     """
-    about = "\x1f".join((*ask.scene.key, ask.prompt.name, ask.prompt.digest, str(ask.step), *map(str, ask.samples)))
+    about = "\x1f".join((*ask.item.key, ask.prompt.name, ask.prompt.digest, str(ask.step), *map(str, ask.samples)))
     return f"b{batch}-{number}-{hashlib.sha256(about.encode()).hexdigest()[:8]}"
 
 

@@ -14,6 +14,7 @@ from spotball_adapters.providers.chat_completions import HostFailedError, Malfor
 from spotball_adapters.providers.protocol import Answer, Finish, Reply
 from spotball_adapters.providers.said import error_of, shortened, writable
 from spotball_core.errors import InputError, Problem
+from spotball_core.io.json_file import RepeatedKeyError, parse_json
 from spotball_core.schema.record import Name, Record
 
 
@@ -83,8 +84,10 @@ def read_received(path: Path) -> Iterator[Received | Problem]:
 
 def _read(file: str, number: int, line: str) -> Received | Problem:
     try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
+        found = parse_json(line)
+    except RepeatedKeyError as error:
+        return Problem(file, number, "line", str(error), "each key once")
+    except ValueError:
         return Problem(file, number, "line", shortened(line, 40), "a JSON object")
     if not isinstance(found, dict):
         return Problem(file, number, "line", shortened(line, 40), "a JSON object")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from spotball_adapters.batch.folder import Asked, Manifest, batches, read_asked, read_manifest
 from spotball_adapters.batch.replies import Received, read_received
+from spotball_adapters.parsing import ParsePolicy
 from spotball_adapters.plan import Ask
 from spotball_adapters.prompts import Prompt
 from spotball_adapters.responses import Reading, read_replies, write_reading
@@ -18,6 +19,9 @@ from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.io.scenes import read_scenes
 from spotball_core.io.sqlite_file import now
 from spotball_core.schema.scene import Scene
+
+_MOST_PROBLEMS = 10_000
+"""Further lines are not read: a file with so many broken lines is another kind of file."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +49,21 @@ class Taken:
     path: Path | None
 
 
-def take(run: Path, files: Sequence[Path], *, respondent: str | None = None, format: str = "jsonl") -> Taken:
+def take(
+    run: Path,
+    files: Sequence[Path],
+    *,
+    respondent: str | None = None,
+    format: str = "jsonl",
+    policy: ParsePolicy | None = None,
+) -> Taken:
     """Store the replies of some files, and write the run's responses.
 
     Args:
         run: a folder with batches.
         respondent: the name that the responses bear; by default the model's. It holds for the run.
         format: of the responses.
+        policy: how replies are parsed, see `responses.read_replies`.
 
     Raises:
         OptionError: if the folder holds no batch, or nobody says who the respondent is.
@@ -70,7 +82,7 @@ def take(run: Path, files: Sequence[Path], *, respondent: str | None = None, for
         store.claim({**belongs, "respondent": _respondent(store, respondent, manifests), "kind": "model"})
         records, known = _records(answers, asked, store, _asks(asked, manifests, scenes))
         _store(store, files, records)
-        reading = read_replies(store, scenes)
+        reading = read_replies(store, scenes, policy)
         path = write_reading(reading, run, format) if len(reading.rows) else None
         done = store.done()
     unanswered = {folder.name: sum(_lacks(about, done) for about in read_asked(folder)) for folder in folders}
@@ -92,6 +104,8 @@ def _received(files: Sequence[Path], asked: Mapping[str, Asked]) -> tuple[dict[s
     failed: dict[str, str] = {}
     problems: list[Problem] = []
     for one in (one for path in files for one in read_received(path)):
+        if len(problems) > _MOST_PROBLEMS:
+            break
         if isinstance(one, Problem):
             problems.append(one)
             continue
@@ -143,7 +157,7 @@ def _records(
         one = answers.get(name)
         if one is None or one.answer is None:
             continue
-        texts = store.texts(*ask.scene.key, ask.prompt.name, ask.samples)
+        texts = store.texts(*ask.item.key, ask.prompt.name, ask.samples)
         new = []
         for sample, reply in zip(ask.samples, one.answer.replies, strict=False):
             before = texts.get((ask.step, sample))

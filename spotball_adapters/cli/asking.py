@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from spotball_core.cli.console import progress, teller
+from spotball_core.safe_text import show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from spotball_adapters.job import Job
     from spotball_adapters.launch import Ended
     from spotball_adapters.plan import ItemT
     from spotball_adapters.runner import Options
-    from spotball_adapters.store import Store
+    from spotball_adapters.store import Question, Store
 
 T = TypeVar("T")
+
+SHOWN = 5
+"""Refused images that are listed."""
 
 ProviderName = Annotated[
     str | None, typer.Option(metavar="NAME", help="How to reach the model: openai, anthropic, ...")
@@ -42,6 +46,12 @@ MaxRequests = Annotated[
 MaxTokens = Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop once so many are used.")]
 Attempts = Annotated[int, typer.Option(min=1, metavar="N", help="How often a request is tried.")]
 Timeout = Annotated[float, typer.Option(min=0.001, metavar="SECONDS", help="For one request.")]
+MaxResponse = Annotated[
+    float, typer.Option("--max-response-mb", min=0.001, metavar="MB", help="Largest response to one request.")
+]
+SkipRefused = Annotated[
+    bool, typer.Option("--skip-refused", help="Exclude images that the provider refuses to process, and list them.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be sent and its cost; send nothing.")]
 
 
@@ -84,11 +94,10 @@ def ask_all(
         counted: what the progress of the pictures counts.
     """
     from spotball_adapters.dry_run import describe
-    from spotball_adapters.launch import launch
-    from spotball_adapters.store import peek
+    from spotball_adapters.launch import launch, plan_of
 
     if dry_run:
-        typer.echo(describe(job, job.plan(peek(out))), nl=False)
+        show(describe(job, plan_of(job, out, options)), end="")
         raise typer.Exit
 
     def shown(items: Iterable[ItemT]) -> Iterable[ItemT]:
@@ -112,11 +121,17 @@ def finish(ended: Ended[Any], said: str | None, *, quiet: bool) -> None:
     tell(f"asked: {tally.requests:,} requests, {tally.faults:,} of which failed; {tokens}")
     if said:
         tell(said)
-    left = tally.total - tally.done
+    left = ended.left
+    if ended.excluded:
+        # Not for --quiet to hide, and neither is what is left: it is what is wrong.
+        images = len({question[:2] for question in ended.refused})
+        of = "1 image" if images == 1 else f"{images:,} images"
+        show(f"{ended.excluded:,} replies are excluded: the provider refuses {of}:", err=True)
+        for line in _listed(ended.refused):
+            show(f"  {line}", err=True)
     if left and (ended.error is None or isinstance(ended.error, StormError)):
-        why = ended.error or ended.why or f"failed on every attempt; the last fault: {tally.last_fault}"
-        # Not for --quiet to hide: it is what is wrong.
-        typer.echo(f"{left:,} of {tally.total:,} replies are left to ask: {why}", err=True)
+        why = ended.error or ended.why or _unanswered(ended)
+        show(f"{left:,} of {tally.total:,} replies are left to ask: {why}", err=True)
         tell("The same command goes on where this one ended.")
     elif ended.error:
         tell(f"{left:,} of {tally.total:,} replies are left to ask; the same command goes on where this one ended.")
@@ -125,3 +140,26 @@ def finish(ended: Ended[Any], said: str | None, *, quiet: bool) -> None:
         raise typer.Exit(130)
     if left:
         raise typer.Exit(1)
+
+
+def _unanswered(ended: Ended[Any]) -> str:
+    """Why a run that was not stopped has replies left to ask."""
+    parts = []
+    if ended.refused and not ended.excluded:
+        listed = "; ".join(_listed(ended.refused))
+        parts.append(f"the provider refuses {listed}. Add --skip-refused to exclude what it refuses")
+    if given_up := ended.tally.given_up:
+        image, fault = next(reversed(given_up.items()))
+        others = f" and {len(given_up) - 1:,} more images" if len(given_up) > 1 else ""
+        parts.append(f"{image}{others} failed on every attempt; the last fault: {fault}")
+    return "; ".join(parts)
+
+
+def _listed(refused: Mapping[Question, str]) -> list[str]:
+    """The first images that were refused, each with its prompts and the provider's message."""
+    prompts: dict[str, list[str]] = {}
+    for sport, image, prompt in refused:
+        prompts.setdefault(f"{sport}/{image}", []).append(prompt)
+    messages = {f"{sport}/{image}": message for (sport, image, _), message in refused.items()}
+    lines = [f"{name} ({', '.join(of)}): {messages[name]}" for name, of in list(prompts.items())[:SHOWN]]
+    return lines + ([f"{len(prompts) - SHOWN:,} more images"] if len(prompts) > SHOWN else [])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from spotball_adapters.cli.reparse import FileFormat, summary
+from spotball_adapters.cli.reparse import FileFormat, ParsePolicyOption, summary
 from spotball_adapters.cli.run import DEFAULT_PROMPTS
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.options import Debug, Quiet
@@ -100,6 +100,7 @@ def import_command(
         str | None, typer.Option(metavar="NAME", help="Name in the responses. Default: the model's.")
     ] = None,
     format: FileFormat = "jsonl",
+    parse_policy: ParsePolicyOption = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -112,7 +113,7 @@ def import_command(
     """
     from spotball_adapters.batch.take import take
 
-    taken = take(run, replies, respondent=respondent, format=format)
+    taken = take(run, replies, respondent=respondent, format=format, policy=parse_policy)
     tell = teller(quiet)
     known = f", {taken.known:,} were there already" if taken.known else ""
     tell(f"{taken.stored:,} replies stored{known}")

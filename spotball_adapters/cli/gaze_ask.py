@@ -14,12 +14,14 @@ from spotball_adapters.cli.asking import (
     DryRun,
     MaxOutputTokens,
     MaxRequests,
+    MaxResponse,
     MaxTokens,
     ModelName,
     ProviderName,
     RequestsPerMinute,
     RunFolder,
     SamplingSeed,
+    SkipRefused,
     Temperature,
     Timeout,
     TokensPerMinute,
@@ -75,6 +77,8 @@ def ask(
     max_tokens: MaxTokens = None,
     attempts: Attempts = 12,
     timeout: Timeout = 120.0,
+    max_response_mb: MaxResponse = 20.0,
+    skip_refused: SkipRefused = False,
     dry_run: DryRun = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -107,7 +111,14 @@ def ask(
         raise OptionError(f"{stimuli}: all photos are attention checks, which are asked about with --checks")
     settings = Settings(temperature=temperature, top_p=top_p, max_output_tokens=max_output_tokens, seed=seed)
     prompts = tuple((each, samples) for each in load_prompts(prompt, seed=order_seed))
-    access = Access(model, base_url=base_url, stimuli=known, concurrency=concurrency, timeout=timeout)
+    access = Access(
+        model,
+        base_url=base_url,
+        stimuli=known,
+        concurrency=concurrency,
+        timeout=timeout,
+        max_response=int(max_response_mb * 1e6),
+    )
     found = find(provider, access)
     found.check(settings)
     job = GazeJob(
@@ -125,6 +136,7 @@ def ask(
         max_requests=max_requests,
         max_tokens=max_tokens,
         attempts=attempts,
+        skip_refused=skip_refused,
     )
     ended = ask_all(job, out, options, write_matches, counted="photos read", dry_run=dry_run, quiet=quiet)
     finish(ended, summary(ended.made), quiet=quiet)

@@ -84,7 +84,8 @@ def _judge(
     _, replies = read_replies(store)
     job = judge_job(store.folder, unresolved(replies), found, base_url, settings)
     silence_retries()
-    options = Options(concurrency=concurrency, attempts=attempts)
+    # What the judge's provider refuses is left for people to decide.
+    options = Options(concurrency=concurrency, attempts=attempts, skip_refused=True)
     return launch(job, store.folder / JUDGE, options, lambda _: None, quiet=quiet)
 
 

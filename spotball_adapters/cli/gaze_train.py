@@ -13,6 +13,7 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet, Seed
 from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem
+from spotball_core.safe_text import show
 
 if TYPE_CHECKING:
     from spotball_adapters.gaze.training.experiment import Source
@@ -96,9 +97,9 @@ def train(
         beside.write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")
     results.write_figure(report, out / "figures")
     if format == "json":
-        typer.echo(report.model_dump_json(indent=1))
+        show(report.model_dump_json(indent=1))
     else:
-        typer.echo(results.to_markdown(report) if format == "markdown" else results.to_text(report), nl=False)
+        show(results.to_markdown(report) if format == "markdown" else results.to_text(report), end="")
     tell(f"wrote {out / experiment.TRIALS}: spotball gaze analyze tells what each run follows")
 
 

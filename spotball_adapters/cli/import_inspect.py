@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -22,6 +22,10 @@ def import_inspect(
     respondent: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name in the responses. Default: the model's, as in the log.")
     ] = None,
+    parse_policy: Annotated[
+        Literal["strict", "lenient"],
+        typer.Option(help="How to parse replies: strict reads only the prompts' format, lenient also free text."),
+    ] = "strict",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -33,8 +37,9 @@ def import_inspect(
     """
     from spotball_adapters.inspect.logs import import_logs
     from spotball_core.io.frames import write_responses
+    from spotball_core.io.parse_record import write_parse_policy
 
-    imported = import_logs(logs, respondent=respondent)
+    imported = import_logs(logs, respondent=respondent, policy=parse_policy)
     tell = teller(quiet)
     for path, status in imported.unfinished.items():
         tell(f"warning: {path}: the evaluation did not end well ({status}); what it has is taken")
@@ -45,4 +50,5 @@ def import_inspect(
     if imported.reading.rows.is_empty():
         raise OptionError("the logs hold no reply")
     write_responses(imported.reading.rows, out)
+    write_parse_policy(out, imported.reading.policy)
     tell(f"{out}: {summary(imported.reading)}")

@@ -12,6 +12,7 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.options import Bootstrap, Debug, Paths, Quiet, ScenesFile, Seed
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 from spotball_core.errors import OptionError
+from spotball_core.safe_text import show
 
 if TYPE_CHECKING:
     from spotball_adapters.embedders.reasoning import ReasoningJob
@@ -76,6 +77,7 @@ def reasoning(
     from spotball_adapters.embedders.protocol import EmbedderAccess
     from spotball_adapters.embedders.reasoning import ReasoningJob
     from spotball_core.io.dataset import read_dataset
+    from spotball_core.io.paths import confined
     from spotball_core.reasoning.rationales import read_rationales
     from spotball_core.reasoning.templates import load_templates
     from spotball_core.report.saving import FORMATS
@@ -87,24 +89,27 @@ def reasoning(
     access = EmbedderAccess(model, base_url, task_type, concurrency, timeout)
     sets, found = load_templates(templates), find(embedder, access)
     data = read_dataset([str(path) for path in paths], scenes)
+    if cache is None:
+        # A dataset may come with a link of that name, to anywhere.
+        cache = confined(paths[0] if paths[0].is_dir() else paths[0].parent, CACHE)
     job = ReasoningJob(
         read_rationales([str(file) for file in data.response_files], data.scenes),
         data.scenes,
         sets,
         found,
-        cache or (paths[0] if paths[0].is_dir() else paths[0].parent) / CACHE,
+        cache,
         EmbedOptions(
             longest=longest, concurrency=concurrency, requests_per_minute=requests_per_minute, attempts=attempts
         ),
     )
     if dry_run:
-        typer.echo("\n".join(_outlook(job)))
+        show("\n".join(_outlook(job)))
         return
     silence_retries()
     report = _run(job, bootstrap, labelings, seed, quiet=quiet)
     for warning in report.warnings if format in (Format.json, Format.csv) else ():
         tell(f"warning: {warning}")
-    deliver(_text(report, format, to_terminal=out is None), out, tell)
+    deliver(_text(report, format, to_terminal=out is None), out, tell, styled=format is Format.table)
     if figure:
         from spotball_core.reasoning.figure import draw
 
@@ -133,9 +138,9 @@ def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet:
     progress = Progress()
     try:
         with watched(progress, quiet=quiet) as told:
-            return job.run(bootstrap=bootstrap, labelings=labelings, seed=seed, told=told)
+            return job.run(bootstrap=bootstrap, labelings=labelings, seed=seed, told=told, tell=teller(quiet))
     except TransientError as error:
-        typer.echo(f"{progress}: failed on every attempt: {error}", err=True)
+        show(f"{progress}: failed on every attempt: {error}", err=True)
         teller(quiet)("The same command goes on where this one ended.")
         raise typer.Exit(1) from None
     except KeyboardInterrupt:

@@ -10,6 +10,7 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
+from spotball_core.safe_text import show
 
 if TYPE_CHECKING:
     from spotball_adapters.responses import Reading
@@ -19,10 +20,20 @@ SHOWN = 20
 
 FileFormat = Annotated[Literal["jsonl", "parquet"], typer.Option(help="Form of the file of responses.")]
 
+ParsePolicyOption = Annotated[
+    Literal["strict", "lenient"] | None,
+    typer.Option(
+        "--parse-policy",
+        help="How to parse replies: strict reads only the prompts' format, lenient also reads answers in free text. "
+        "Default: the policy used last in this folder, else strict.",
+    ),
+]
+
 
 def reparse(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
     format: FileFormat = "jsonl",
+    parse_policy: ParsePolicyOption = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -39,9 +50,9 @@ def reparse(
     if not (run / STORE).is_file():
         raise OptionError(f"{run} holds no run: there is no {STORE}")
     with Store(run) as store:
-        reading, path = export(store, read_scenes(run / SCENES), run, format)
+        reading, path = export(store, read_scenes(run / SCENES), run, format, parse_policy)
     for line in changed(reading):
-        typer.echo(line)
+        show(line)
     tell = teller(quiet)
     tell(summary(reading))
     if path:
@@ -54,7 +65,7 @@ def summary(reading: Reading) -> str:
     Examples:
         >>> import polars as pl
         >>> from spotball_adapters.responses import Reading
-        >>> summary(Reading(pl.DataFrame({"cell": ["D5", None, None]}), {"empty": 1, "refused": 1}, (), 3))
+        >>> summary(Reading(pl.DataFrame({"cell": ["D5", None, None]}), {"empty": 1, "refused": 1}, (), 3, "strict"))
         '3 samples: 1 with a cell, 2 unparsed (empty 1, refused 1)'
     """
     unparsed = sum(reading.problems.values())

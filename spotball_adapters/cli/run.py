@@ -15,12 +15,14 @@ from spotball_adapters.cli.asking import (
     DryRun,
     MaxOutputTokens,
     MaxRequests,
+    MaxResponse,
     MaxTokens,
     ModelName,
     ProviderName,
     RequestsPerMinute,
     RunFolder,
     SamplingSeed,
+    SkipRefused,
     Temperature,
     Timeout,
     TokensPerMinute,
@@ -29,7 +31,7 @@ from spotball_adapters.cli.asking import (
     finish,
     run_folder,
 )
-from spotball_adapters.cli.reparse import FileFormat, summary
+from spotball_adapters.cli.reparse import FileFormat, ParsePolicyOption, summary
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 
@@ -81,7 +83,10 @@ def run(
     max_tokens: MaxTokens = None,
     attempts: Attempts = 12,
     timeout: Timeout = 120.0,
+    max_response_mb: MaxResponse = 20.0,
+    skip_refused: SkipRefused = False,
     format: FileFormat = "jsonl",
+    parse_policy: ParsePolicyOption = None,
     dry_run: DryRun = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -110,7 +115,14 @@ def run(
         raise OptionError(f"{dataset}: all images are controls, which are asked about with --controls")
     settings = Settings(temperature=temperature, top_p=top_p, max_output_tokens=max_output_tokens, seed=seed)
     named = _named(preset, provider, model, prompt, samples, respondent, settings)
-    access = Access(named.model, base_url=base_url, scenes=scenes, concurrency=concurrency, timeout=timeout)
+    access = Access(
+        named.model,
+        base_url=base_url,
+        scenes=scenes,
+        concurrency=concurrency,
+        timeout=timeout,
+        max_response=int(max_response_mb * 1e6),
+    )
     found = find(named.provider, access)
     found.check(named.settings)
     job = SceneJob(
@@ -124,9 +136,10 @@ def run(
         max_requests=max_requests,
         max_tokens=max_tokens,
         attempts=attempts,
+        skip_refused=skip_refused,
     )
     ended = ask_all(
-        *(job, out, options, lambda store: export(store, scenes, out, format)),
+        *(job, out, options, lambda store: export(store, scenes, out, format, parse_policy)),
         counted="pictures drawn",
         dry_run=dry_run,
         quiet=quiet,

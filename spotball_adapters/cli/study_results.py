@@ -12,6 +12,7 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
+from spotball_core.safe_text import show
 
 if TYPE_CHECKING:
     from spotball_adapters.study.design import Design
@@ -50,6 +51,10 @@ def export(
             "choices csv."
         ),
     ] = None,
+    respondent: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="What to call these people. Name them if other people are scored, too."),
+    ] = "human",
     exclude: Exclude = None,
     min_seconds: MinSeconds = None,
     keep_all: Annotated[
@@ -61,7 +66,7 @@ def export(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the answers of those who finished and are not excluded, as responses of the respondent `human`.
+    """Write the answers of those who finished and are not excluded, as responses of one respondent.
 
     A folder gets responses-human, scenes.jsonl (so that it is a dataset), every click with its place and time, and
     participants.csv, which says who is excluded by which rule. With --format release, it gets the published release's
@@ -69,12 +74,17 @@ def export(
 
     A study of choices gives trials.csv, which `spotball gaze analyze` reads, instead.
 
-    Example: `spotball study export my-study --out human`
+    Example: `spotball study export my-study --out our-people --respondent our-people`
     """
     from spotball_adapters.study import export as exports
     from spotball_adapters.study.exclusion import exclusion_of
     from spotball_adapters.study.release_layout import write_release
 
+    respondent = respondent.strip()
+    if not respondent:
+        raise OptionError("--respondent is empty; give a name, such as our-people")
+    if format == "release" and respondent != exports.RESPONDENT:
+        raise OptionError("--respondent: the published release's layout has no names of respondents; leave it out")
     design, everybody = _read(study)
     exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
     chosen = [
@@ -93,11 +103,11 @@ def export(
     elif out.suffix:
         if format is not None and out.suffix != f".{format}":
             raise OptionError(f"--out {out}: the ending is not that of --format {format}")
-        exports.write_file(chosen, design, out)
+        exports.write_file(chosen, design, out, respondent)
     else:
         # Trials are read as CSV by `spotball gaze analyze`.
         form = format or ("csv" if design.config.task == "choice" else "jsonl")
-        exports.write_folder(everybody, chosen, design, exclusion, out, form)
+        exports.write_folder(everybody, chosen, design, exclusion, out, form, respondent)
     if n := exports.left_out_checks(chosen, design):
         tell(f"left out: {n:,} answers to checks that are no controls of the dataset, as scoring would count them")
     tell(f"wrote {out}")
@@ -136,7 +146,7 @@ def status(
         "markdown": attrition_text.to_markdown,
         "json": attrition_text.to_json,
     }
-    typer.echo(forms[format](found, exclusion, faults), nl=False)
+    show(forms[format](found, exclusion, faults), end="")
     if faults:
         raise typer.Exit(1)
 

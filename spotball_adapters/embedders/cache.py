@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spotball_adapters.embedders.protocol import Batch, Embedder, Vectors
-from spotball_core.errors import OptionError
 from spotball_core.grid import BoolArray
-from spotball_core.io.sqlite_file import StoreError, faults_told
+from spotball_core.io.sqlite_file import DamagedStoreError, Schema, StoreError, faults_told, open_store, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,28 +26,32 @@ if TYPE_CHECKING:
 CACHE = "reasoning.sqlite"
 """The file in a dataset's folder."""
 
-SCHEMA_VERSION = 1
-
-_APPLICATION = 0x53504231
-"""What tells the file from other programs', and from a run's store."""
-
-_MODELS = """
-    CREATE TABLE models (
-        model INTEGER PRIMARY KEY,
-        embedder TEXT NOT NULL,
-        name TEXT NOT NULL,
-        identity TEXT NOT NULL,
-        dimension INTEGER NOT NULL,
-        UNIQUE (embedder, name, identity)
-    )"""
-_VECTORS = """
-    CREATE TABLE vectors (
-        model INTEGER NOT NULL REFERENCES models,
-        text BLOB NOT NULL,
-        vector BLOB NOT NULL,
-        cut INTEGER NOT NULL,
-        PRIMARY KEY (model, text)
-    )"""
+SCHEMA = Schema(
+    version=1,
+    tables={
+        "models": """
+            CREATE TABLE models (
+                model INTEGER PRIMARY KEY,
+                embedder TEXT NOT NULL,
+                name TEXT NOT NULL,
+                identity TEXT NOT NULL,
+                dimension INTEGER NOT NULL,
+                UNIQUE (embedder, name, identity)
+            )""",
+        "vectors": """
+            CREATE TABLE vectors (
+                model INTEGER NOT NULL REFERENCES models,
+                text BLOB NOT NULL,
+                vector BLOB NOT NULL,
+                cut INTEGER NOT NULL,
+                PRIMARY KEY (model, text)
+            )""",
+    },
+    start_over="name another file with --cache. If this file is a cache, you can also delete it: its texts are then "
+    "embedded again",
+    application=0x53504231,
+    wal=False,
+)
 
 _NUMBERS = np.dtype("<f4")
 
@@ -57,7 +60,7 @@ class Cache:
     """The vectors that one embedder made; a context manager that closes the file.
 
     Raises:
-        OptionError: if there is another file at the path.
+        DamagedStoreError: if the file is empty, damaged or not a cache.
         StoreError: if it cannot be opened or made, or is of a later version.
     """
 
@@ -65,13 +68,8 @@ class Cache:
         self.path = path
         self._who = (embedder.name, embedder.model, json.dumps(dict(embedder.identity), sort_keys=True))
         path.parent.mkdir(parents=True, exist_ok=True)
-        with faults_told(path):
-            self._connection = sqlite3.connect(path, timeout=60, isolation_level=None)
-        try:
-            _make(self._connection, path)
-        except BaseException:
-            self._connection.close()
-            raise
+        self._connection = open_store(path, SCHEMA)
+        self._connection.isolation_level = None
 
     def __enter__(self) -> Cache:
         return self
@@ -123,50 +121,15 @@ def peek(path: Path, embedder: Embedder, keys: Sequence[bytes]) -> BoolArray:
     """Which texts are there, looked at without making the file.
 
     Raises:
-        OptionError: if there is another file at the path.
+        DamagedStoreError: if the file is empty, damaged or not a cache.
         StoreError: if it cannot be read.
     """
     if not path.exists():
         return np.zeros(len(keys), dtype=bool)
     who = (embedder.name, embedder.model, json.dumps(dict(embedder.identity), sort_keys=True))
-    uri = f"{path.resolve().as_uri()}?mode=ro"
-    with faults_told(path), closing(sqlite3.connect(uri, uri=True, timeout=60, isolation_level=None)) as connection:
-        if not _version(connection, path):
-            return np.zeros(len(keys), dtype=bool)
+    with closing(read_only(path, SCHEMA)) as connection:
+        connection.isolation_level = None
         return _get(connection, path, who, keys)[0]
-
-
-def _make(connection: sqlite3.Connection, path: Path) -> None:
-    """The tables, unless they are there."""
-    with faults_told(path):
-        if _version(connection, path):
-            return
-        with _transaction(connection):
-            # Another process may have made them since.
-            if not _version(connection, path):
-                connection.execute(_MODELS)
-                connection.execute(_VECTORS)
-                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
-
-def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """The schema's version; 0 of an empty file."""
-    try:
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    except sqlite3.DatabaseError as error:
-        if "not a database" not in str(error):
-            raise
-        application, tables = None, 1
-    if application != _APPLICATION and tables:
-        raise OptionError(f"--cache: {path} is there and holds no embeddings; name another file")
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > SCHEMA_VERSION:
-        raise StoreError(
-            f"{path}: made by a later version of spotball-core (schema {version}, known is {SCHEMA_VERSION})"
-        )
-    return version
 
 
 @contextmanager
@@ -210,4 +173,4 @@ def _get(
 
 
 def _damaged(path: Path) -> StoreError:
-    return StoreError(f"{path}: a vector in it is damaged. Delete the file; what was in it is then embedded again")
+    return DamagedStoreError(f"{path}: a vector in it is damaged. Delete the file: its texts are then embedded again")

@@ -13,14 +13,14 @@ import numpy as np
 from spotball_adapters.embedders.cache import Cache, peek
 from spotball_adapters.embedders.protocol import Batch, Embedder, Vectors
 from spotball_adapters.embedders.texts import LONGEST, Sent, as_sent
-from spotball_adapters.limits import Gate
-from spotball_adapters.patience import Patience
+from spotball_adapters.limits import RateLimiter, Waits
 from spotball_adapters.providers.protocol import TransientError
+from spotball_adapters.retry_policy import RetryPolicy
 from spotball_core.grid import BoolArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EmbedOptions(Patience):
+class EmbedOptions(RetryPolicy):
     """How to embed, and how patiently.
 
     Attributes:
@@ -76,8 +76,7 @@ def outlook(texts: Sequence[str], embedder: Embedder, cache: Path, *, longest: i
     """What embedding texts would take; nothing is embedded or written.
 
     Raises:
-        OptionError: if the cache is another file.
-        StoreError: if the cache cannot be read.
+        StoreError: if the cache cannot be read, is damaged or is another file.
     """
     sent = [as_sent(text, longest) for text in texts]
     different = _different(sent)
@@ -92,13 +91,19 @@ def outlook(texts: Sequence[str], embedder: Embedder, cache: Path, *, longest: i
 
 
 async def embed_texts(
-    texts: Sequence[str], embedder: Embedder, cache: Cache, options: EmbedOptions, told: Told = lambda *_: None
+    texts: Sequence[str],
+    embedder: Embedder,
+    cache: Cache,
+    options: EmbedOptions,
+    told: Told = lambda *_: None,
+    tell: Callable[[str], object] = lambda line: None,
 ) -> Embedded:
     """The vectors of texts; those that the cache lacks are embedded, and kept batch by batch.
 
     Args:
         texts: n of them, in any order and as often as they come.
         told: is told how far it is, after each batch and each failed attempt.
+        tell: is called with a line about each long wait.
 
     Raises:
         TransientError: if a batch failed on every attempt; what came before is kept.
@@ -111,7 +116,7 @@ async def embed_texts(
     there, found = cache.get(keys)
     new = [key for key, known in zip(keys, there, strict=True) if not known]
     if new:
-        await _Embedding(embedder, cache, options, told).run([(key, different[key].text) for key in new])
+        await _Embedding(embedder, cache, options, told, Waits(tell)).run([(key, different[key].text) for key in new])
         there, found = cache.get(keys)
     cut = np.array([one.cut for one in sent], dtype=bool)
     if len(keys) == len(sent):
@@ -130,9 +135,10 @@ def _different(sent: Sequence[Sent]) -> dict[bytes, Sent]:
 
 
 class _Embedding:
-    def __init__(self, embedder: Embedder, cache: Cache, options: EmbedOptions, told: Told) -> None:
+    def __init__(self, embedder: Embedder, cache: Cache, options: EmbedOptions, told: Told, waits: Waits) -> None:
         self._embedder, self._cache, self._options, self._told = embedder, cache, options, told
-        self._gate = Gate(requests_per_minute=options.requests_per_minute)
+        self._waits = waits
+        self._limiter = RateLimiter(requests_per_minute=options.requests_per_minute, waits=waits)
         self._done = self._faults = self._total = 0
 
     async def run(self, texts: Sequence[tuple[bytes, str]]) -> None:
@@ -159,19 +165,24 @@ class _Embedding:
     async def _embed(self, texts: Sequence[str]) -> Batch:
         async for attempt in self._options.tries(self._may_pass):
             with attempt:
-                await self._gate.enter()
+                await self._limiter.enter()
                 try:
                     return await self._embedder.embed(texts)
                 except TransientError as error:
-                    self._heed(error)
+                    self._heed(error, attempt.num)
                     raise
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _may_pass(self, error: Exception) -> bool:
         return isinstance(error, TransientError) and (error.retry_after or 0) <= self._options.longest_pause
 
-    def _heed(self, error: TransientError) -> None:
+    def _heed(self, error: TransientError, attempt: int) -> None:
         self._faults += 1
         self._told(self._done, self._total, self._faults)
-        if error.retry_after is not None and self._may_pass(error):
-            self._gate.pause(error.retry_after)
+        if not self._may_pass(error):
+            return
+        if attempt < self._options.attempts:
+            why = f"before attempt {attempt + 1} of {self._options.attempts}, after: {error}"
+            self._waits.announce(self._options.wait_after(attempt), why)
+        if error.retry_after is not None:
+            self._limiter.pause(error.retry_after, f"the server asks for it: {error}")

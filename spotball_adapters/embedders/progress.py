@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from spotball_adapters.embedders.embed import Told
+from spotball_core.safe_text import show
 
 _EVERY = 30.0
 """Seconds between lines where there is no terminal."""
@@ -60,7 +61,7 @@ def _lines(progress: Progress) -> Told:
         note(done, total, faults)
         if time.monotonic() - last >= _EVERY or done == total:
             last = time.monotonic()
-            print(progress, file=sys.stderr, flush=True)
+            show(str(progress), err=True)
 
     return told
 
@@ -81,4 +82,4 @@ def _bar(progress: Progress) -> Iterator[Told]:
 
         yield told
     if progress.total:
-        print(progress, file=sys.stderr)
+        show(str(progress), err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -54,7 +55,9 @@ class ReasoningJob:
         """What embedding would take."""
         return outlook(self.texts, self.embedder, self.cache, longest=self.options.longest)
 
-    def run(self, *, bootstrap: int, labelings: int, seed: int, told: Told) -> ReasoningReport:
+    def run(
+        self, *, bootstrap: int, labelings: int, seed: int, told: Told, tell: Callable[[str], object]
+    ) -> ReasoningReport:
         """Embed what the cache lacks, and analyze.
 
         Args:
@@ -62,6 +65,7 @@ class ReasoningJob:
             labelings: how many random labelings of the templates.
             seed: of all that is drawn.
             told: is told how far the embedding is.
+            tell: is called with a line about each long wait.
 
         Raises:
             TransientError: if a batch failed on every attempt.
@@ -69,7 +73,7 @@ class ReasoningJob:
             StoreError: if the cache cannot be read or written.
             OptionError: if there is nothing to analyze.
         """
-        found = asyncio.run(self._embed(told))
+        found = asyncio.run(self._embed(told, tell))
         n = len(self.used)
         vectors, truncated = found.vectors[:n], found.cut[:n]
         if n < len(self.rationales.texts):
@@ -92,9 +96,9 @@ class ReasoningJob:
             seed=seed,
         )
 
-    async def _embed(self, told: Told) -> Embedded:
+    async def _embed(self, told: Told, tell: Callable[[str], object]) -> Embedded:
         try:
             with Cache(self.cache, self.embedder) as cache:
-                return await embed_texts(self.texts, self.embedder, cache, self.options, told)
+                return await embed_texts(self.texts, self.embedder, cache, self.options, told, tell)
         finally:
             await self.embedder.close()

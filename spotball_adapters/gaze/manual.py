@@ -12,10 +12,11 @@ from pathlib import Path
 from spotball_adapters.gaze.options import letters
 from spotball_adapters.gaze.replies import Asked, GazeReply
 from spotball_adapters.gaze.templates import Match
-from spotball_core.errors import SHOWN_PROBLEMS, InputError, Problem
+from spotball_core.errors import InputError, Problem
 from spotball_core.gaze.rows import Rows
 from spotball_core.io.csv_records import record_lines
 from spotball_core.io.files import replacing
+from spotball_core.safe_text import csv_cells
 
 MANUAL = "manual.csv"
 """The file in the run's folder."""
@@ -64,9 +65,10 @@ def read_decisions(path: Path, replies: Mapping[Asked, GazeReply]) -> dict[Asked
             faults.append((record, "choice", repr(choice), f"{named}, or {NOBODY_CAN_TELL}"))
         decided[asked] = option
     if faults:
-        lines = record_lines(path, [record for record, *_ in faults[:SHOWN_PROBLEMS]])
-        told = [Problem(str(path), lines[record], *fault) for record, *fault in faults[:SHOWN_PROBLEMS]]
-        raise InputError(told, len(faults))
+        lines = record_lines(path, [record for record, *_ in faults])
+        raise InputError(
+            Problem(str(path), lines[record], field, found, expected) for record, field, found, expected in faults
+        )
     return decided
 
 
@@ -83,7 +85,7 @@ def write_queue(resolved: Sequence[tuple[GazeReply, Match]], decided: Decisions,
     with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(dict(zip(row, csv_cells(row.values()), strict=True)) for row in rows)
     return sum(not row["choice"] for row in rows)
 
 

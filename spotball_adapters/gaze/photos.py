@@ -12,6 +12,8 @@ from spotball_adapters.picture import MEDIA_TYPE, Drawings, as_png, content_of, 
 from spotball_adapters.providers.protocol import Picture
 from spotball_core.errors import MissingExtraError
 from spotball_core.gaze.stimuli import Stimulus
+from spotball_core.io.images import open_image
+from spotball_core.io.paths import data_file
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -90,11 +92,7 @@ class Photos:
         stimulus = photo.stimulus
         if stimulus.image is None:
             raise unusable(self._folder, f"no path of an image for {stimulus.stimulus_id}", "a stimulus with its image")
-        path = self._folder / stimulus.image
-        inside = path.resolve().is_relative_to(self._folder.resolve())
-        if not inside or not path.is_file():
-            raise unusable(path, "nothing there", f"an image file in {self._folder}")
-        return path
+        return data_file(self._folder, stimulus.image)
 
     def size(self, photo: Photo) -> tuple[int, int]:
         """Width and height of a photo as it is shown, in pixels."""
@@ -134,7 +132,7 @@ def _header(path: Path, content: bytes) -> _Header:
     except ImportError as error:
         raise MissingExtraError("showing images", "adapters") from error
     try:
-        with Images.open(io.BytesIO(content)) as image:
+        with open_image(io.BytesIO(content)) as image:
             orientation = image.getexif().get(_ORIENTATION, 1)
             size = image.size[::-1] if orientation in (5, 6, 7, 8) else image.size
             plain = orientation == 1 and image.mode in ("L", "RGB") and not image.has_transparency_data

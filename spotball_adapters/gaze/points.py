@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from spotball_core.errors import SHOWN_PROBLEMS, InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.gaze.rows import Rows
 from spotball_core.gaze.stimuli import Point, Stimulus
 from spotball_core.gaze.trials import Trial
 from spotball_core.io.csv_records import record_lines
 from spotball_core.io.files import replacing
+from spotball_core.io.json_file import parse_json
+from spotball_core.safe_text import csv_cells
 
 PROMPT = "point"
 """What trials of these methods call their prompt, since nobody is asked anything."""
@@ -123,7 +124,7 @@ def read_points(path: Path) -> list[Predicted]:
             point = (shares[0], shares[1]) if shares[0] is not None and shares[1] is not None else None
             found.append(Predicted(stimulus_id, point, None if numbered is None else int(numbered)))
     if problems:
-        raise InputError(problems[:SHOWN_PROBLEMS], len(problems))
+        raise InputError(problems)
     return found
 
 
@@ -134,7 +135,7 @@ def write_points(predicted: Iterable[Predicted], path: Path) -> None:
         writer.writerow(COLUMNS[:3])
         for one in predicted:
             shares = ("", "") if one.point is None else tuple(f"{share:.6g}" for share in one.point)
-            writer.writerow((one.stimulus_id, *shares))
+            writer.writerow((*csv_cells([one.stimulus_id]), *shares))
 
 
 def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
@@ -155,10 +156,9 @@ def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
         else:
             wrong.append((record, f"{stimulus_id}: {', '.join(map(str, sides))}"))
     if wrong:
-        lines = record_lines(path, [record for record, _ in wrong[:SHOWN_PROBLEMS]])
+        lines = record_lines(path, [record for record, _ in wrong])
         expected = "each stimulus once, and a box within the image, from 0 to 1"
-        told = [Problem(str(path), lines[record], "face", said, expected) for record, said in wrong[:SHOWN_PROBLEMS]]
-        raise InputError(told, len(wrong))
+        raise InputError(Problem(str(path), lines[record], "face", said, expected) for record, said in wrong)
     return found
 
 
@@ -168,7 +168,7 @@ def write_faces(faces: Mapping[str, tuple[float, float, float, float]], path: Pa
         writer = csv.writer(file)
         writer.writerow(("stimulus_id", "x1", "y1", "x2", "y2"))
         for stimulus_id, box in faces.items():
-            writer.writerow((stimulus_id, *(f"{side:.6g}" for side in box)))
+            writer.writerow((*csv_cells([stimulus_id]), *(f"{side:.6g}" for side in box)))
 
 
 def _number(value: object) -> float | None:
@@ -196,11 +196,11 @@ def _json_rows(path: Path) -> Iterator[_Row]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError([Problem(str(path), None, "file", str(error), "a readable file of JSON Lines")]) from error
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):  # A string may hold U+2028.
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = parse_json(line)
             yield (number, str(row.get("stimulus_id") or ""), row.get("x"), row.get("y"), row.get("sample"))
         except (ValueError, AttributeError) as error:
             raise InputError([Problem(str(path), number, "line", str(error), "a JSON object")]) from error

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from spotball_adapters.gaze.mentions import mentions
-from spotball_adapters.parsing import plain, without_thinking
+from spotball_adapters.parsing.plain_text import plain, without_thinking
 from spotball_adapters.providers.protocol import Finish
 
 How = Literal["letter", "name", "judge", "manual"]

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from spotball_adapters.inspect.samples import FINISH, About
-from spotball_adapters.parsing import parse
+from spotball_adapters.parsing import DEFAULT_POLICY, ParsePolicy, parse_reply
 from spotball_adapters.providers.said import shortened, writable
 from spotball_adapters.responses import Reading
 from spotball_core.errors import InputError, MissingExtraError, Problem
 from spotball_core.io.frames import COLUMNS
+from spotball_core.io.unpacked_size import check_zip_size
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -44,26 +45,29 @@ class Imported:
     unfinished: Mapping[str, str]
 
 
-def import_logs(paths: Sequence[Path], *, respondent: str | None = None) -> Imported:
+def import_logs(
+    paths: Sequence[Path], *, respondent: str | None = None, policy: ParsePolicy = DEFAULT_POLICY
+) -> Imported:
     """The replies in some logs, `.eval` or `.json`, of the task `spot_the_ball`.
 
     Args:
         respondent: the name that the responses bear; by default the model's, as the log has it.
+        policy: how replies are parsed.
 
     Raises:
         InputError: for a file that is no log of the task, a sample that two logs hold, or scenes that differ between
             logs. A sample is an image, a prompt and an epoch of a respondent.
         MissingExtraError: without Inspect.
     """
-    gathered = _Gathered(respondent)
+    gathered = _Gathered(respondent, policy)
     for path in paths:
         gathered.add(path)
     return gathered.imported()
 
 
 class _Gathered:
-    def __init__(self, respondent: str | None) -> None:
-        self._respondent = respondent
+    def __init__(self, respondent: str | None, policy: ParsePolicy) -> None:
+        self._respondent, self._policy = respondent, policy
         self._columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
         self._scenes: dict[tuple[str, str], Scene] = {}
         self._seen: dict[tuple[str, str, str, str, int], str] = {}
@@ -102,7 +106,8 @@ class _Gathered:
             expected = "each sample once: give one of the logs, or import each under a --respondent of its own"
             self._problems.append(Problem(path, None, "epoch", found, expected))
             return
-        parsed = parse(sample.output.completion, scene.layout, finish=FINISH.get(sample.output.stop_reason, "other"))
+        finish = FINISH.get(sample.output.stop_reason, "other")
+        parsed = parse_reply(sample.output.completion, scene.layout, policy=self._policy, finish=finish)
         if parsed.problem:
             self._unparsed[parsed.problem] += 1
         reasoning = parsed.reasoning and writable(parsed.reasoning)
@@ -117,7 +122,7 @@ class _Gathered:
             raise InputError(self._problems)
         schema = {column: pl.Int64 if column == "sample" else pl.String for column in COLUMNS}
         rows = pl.DataFrame(self._columns, schema=schema)
-        reading = Reading(rows, dict(self._unparsed.most_common()), (), len(rows))
+        reading = Reading(rows, dict(self._unparsed.most_common()), (), len(rows), self._policy)
         return Imported(reading, tuple(self._scenes.values()), dict(self._failed.most_common()), self._unfinished)
 
 
@@ -128,6 +133,7 @@ def _header(path: Path) -> EvalLog:
         from inspect_ai.log import read_eval_log
     except ImportError as error:
         raise MissingExtraError("Reading logs of Inspect", "inspect") from error
+    check_zip_size(path)
     try:
         return read_eval_log(str(path), header_only=True)
     except Exception as error:

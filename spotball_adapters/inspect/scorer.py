@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spotball_adapters.inspect.names import named
 from spotball_adapters.inspect.samples import FINISH, About, counted
-from spotball_adapters.parsing import parse
+from spotball_adapters.parsing import DEFAULT_POLICY, ParsePolicy, parse_reply
 from spotball_core.errors import MissingExtraError
 from spotball_core.scoring import score
 
@@ -72,20 +72,22 @@ def spot_the_ball_metrics() -> Metric:
 
 
 @scorer(metrics=[spot_the_ball_metrics()], name=named("spot_the_ball_scorer"))
-def spot_the_ball_scorer() -> Scorer:
+def spot_the_ball_scorer(parse_policy: ParsePolicy = DEFAULT_POLICY) -> Scorer:
     """A reply's cell as its answer: correct if the ball is there; no answer without a cell or without a known truth."""
 
     async def score_reply(state: TaskState, target: Target) -> Score:
         about = About.model_validate(state.metadata)
         output = state.output
-        parsed = parse(output.completion, about.scene.layout, finish=FINISH.get(output.stop_reason, "other"))
+        parsed = parse_reply(
+            output.completion, about.scene.layout, policy=parse_policy, finish=FINISH.get(output.stop_reason, "other")
+        )
         truth = about.scene.ball_cells
         correct = CORRECT if truth and parsed.cell in truth else INCORRECT
         return Score(
             value=NOANSWER if parsed.cell is None or truth is None else correct,
             answer=parsed.cell,
             explanation=parsed.reasoning or parsed.problem,
-            metadata={"problem": parsed.problem},
+            metadata={"problem": parsed.problem, "parse_policy": parse_policy},
         )
 
     return score_reply

@@ -8,6 +8,7 @@ from pathlib import Path
 from spotball_adapters.inspect.names import named
 from spotball_adapters.inspect.samples import About, Reference, references
 from spotball_adapters.inspect.scorer import spot_the_ball_scorer
+from spotball_adapters.parsing import DEFAULT_POLICY, ParsePolicy
 from spotball_adapters.picture_files import kept
 from spotball_adapters.plan import limited
 from spotball_adapters.prompts import Prompt, load_prompt
@@ -41,6 +42,7 @@ def spot_the_ball(
     reference: str | None = None,
     controls: bool = False,
     pictures: str | None = None,
+    parse_policy: ParsePolicy = DEFAULT_POLICY,
 ) -> Task:
     """Where is the ball that was removed from this image?
 
@@ -53,6 +55,7 @@ def spot_the_ball(
             where there are such responses.
         controls: ask about images in which the ball is visible as well.
         pictures: folder for the images with their grids; by default one in the user's cache.
+        parse_policy: how replies are parsed, strict or lenient.
 
     Raises:
         OptionError: for a dataset without images to ask about, or a reference that nobody is called.
@@ -74,7 +77,7 @@ def spot_the_ball(
             name=folder.resolve().name,
         ),
         solver=questions_first(prompt) if asked.questions else generate(),
-        scorer=spot_the_ball_scorer(),
+        scorer=spot_the_ball_scorer(parse_policy),
         epochs=Epochs(samples or (CHAIN_SAMPLES if asked.questions else SAMPLES)),
         config=GenerateConfig(temperature=SETTINGS.temperature),
     )

@@ -21,7 +21,7 @@ from spotball_adapters.providers.protocol import (
     Settings,
 )
 from spotball_adapters.providers.ranges import check_ranges, refuse
-from spotball_adapters.providers.said import count, writable
+from spotball_adapters.providers.said import count, word, writable
 
 HOME = "https://api.anthropic.com"
 KEY = "ANTHROPIC_API_KEY"
@@ -82,13 +82,13 @@ class Anthropic:
         self.ready()
         body = await self._server.post("/v1/messages", self._body(request))
         text = self._text(body.get("content"))
-        said = str(body.get("stop_reason") or "")
+        said = word(body.get("stop_reason"))
         usage = body.get("usage")
         usage = usage if isinstance(usage, dict) else {}
         inputs = [tokens for name in _INPUT if (tokens := count(usage.get(name))) is not None]
         model = body.get("model")
         return Answer(
-            (Reply(writable(text), _FINISH.get(said, "other"), writable(said)),),
+            (Reply(writable(text), _FINISH.get(said, "other"), said),),
             model=model if isinstance(model, str) and model else None,
             input_tokens=sum(inputs) if inputs else None,
             output_tokens=count(usage.get("output_tokens")),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from spotball_adapters.providers.protocol import Answer, Finish, Message, Picture, Reply, Request
-from spotball_adapters.providers.said import count, writable
+from spotball_adapters.providers.said import count, word, writable
 
 _FINISH: Mapping[str, Finish] = {"stop": "stop", "length": "length", "content_filter": "filtered"}
 
@@ -71,11 +71,11 @@ def _reply(choice: dict[str, Any]) -> Reply:
     text, refusal = message.get("content"), message.get("refusal")
     if not isinstance(text, str | None) or not isinstance(refusal, str | None):
         raise MalformedError("a message whose content is no text")
-    said = str(choice.get("finish_reason") or "")
+    said = word(choice.get("finish_reason"))
     if said == "error":
         raise HostFailedError("the model's host failed while it answered")
     finish = "refused" if refusal else _FINISH.get(said, "other")
-    return Reply(writable(text or refusal or ""), finish, writable(said))
+    return Reply(writable(text or refusal or ""), finish, said)
 
 
 def _message(message: Message, picture: Picture) -> dict[str, Any]:

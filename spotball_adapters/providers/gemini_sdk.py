@@ -11,10 +11,10 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from spotball_adapters.providers.http import checked_url
+from spotball_adapters.providers.http import ENCODINGS, checked_url, tls_advice
 from spotball_adapters.providers.keys import hidden, key_from, missing
-from spotball_adapters.providers.protocol import Access, PermanentError, TransientError
-from spotball_adapters.providers.said import retry_after, said_by, shortened
+from spotball_adapters.providers.protocol import Access, PermanentError, RefusedError, TransientError
+from spotball_adapters.providers.said import about_one_request, retry_after, said_by, shortened
 from spotball_core.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class GeminiSdk:
         """The SDK's client, made when it is first needed: to load it takes seconds."""
         key = self.key()
         if self._made is None:
-            self._made = _client(key, self.endpoint, self._access.concurrency)
+            self._made = _client(key, self.endpoint, self._access)
         return self._made
 
     def key(self) -> str:
@@ -76,6 +76,7 @@ class GeminiSdk:
 
         Raises:
             TransientError: for a fault that may be over when called again.
+            RefusedError: for one of this request alone.
             PermanentError: for another one.
         """
         from google.api_core.exceptions import GoogleAPICallError
@@ -94,6 +95,8 @@ class GeminiSdk:
         except ParseError as error:
             raise TransientError(self._clean(f"gemini: the answer is malformed: {error}")) from None
         except (RequestException, GoogleAuthError) as error:
+            if advice := tls_advice(error, "REQUESTS_CA_BUNDLE"):
+                raise PermanentError(self._clean(f"gemini: {advice}")) from None
             raise TransientError(self._clean(f"gemini: {said_by(error)}")) from None
 
     def close(self) -> None:
@@ -104,10 +107,11 @@ class GeminiSdk:
     def _failure(self, error: GoogleAPICallError) -> TransientError | PermanentError:
         status = int(error.code or 500)
         # Without the address, which the SDK puts before what the server says.
-        shown = self._clean(f"gemini: HTTP {status}: {error.message.split(': ', 1)[-1]}")
+        said = error.message.split(": ", 1)[-1]
+        shown = self._clean(f"gemini: HTTP {status}: {said}")
         if status in _PASSING or status >= 500:
             return TransientError(shown, status=status, retry_after=_wait(error))
-        return PermanentError(shown)
+        return (RefusedError if about_one_request(status, said, "") else PermanentError)(shown)
 
     def _clean(self, text: str) -> str:
         return shortened(hidden(text, self._key))
@@ -121,7 +125,7 @@ def _installed() -> bool:
         return False
 
 
-def _client(key: str, endpoint: str | None, connections: int) -> Any:
+def _client(key: str, endpoint: str | None, access: Access) -> Any:
     """A client of our own: over REST, as many connections as requests at a time, and none to where a redirect leads."""
     with warnings.catch_warnings():
         # That the SDK's support has ended is said in the documentation, once.
@@ -133,16 +137,48 @@ def _client(key: str, endpoint: str | None, connections: int) -> Any:
         import google.generativeai  # noqa: F401
         from google.ai.generativelanguage import GenerativeServiceClient
         from google.api_core.client_options import ClientOptions
-        from requests.adapters import HTTPAdapter
     options = ClientOptions(api_key=key, api_endpoint=endpoint)
     client = GenerativeServiceClient(transport="rest", client_options=options)
     session = client.transport._session
     for scheme in ("https://", "http://"):
-        session.mount(scheme, HTTPAdapter(pool_maxsize=connections, max_retries=0))
+        session.mount(scheme, _limited_adapter(access))
     session.max_redirects = 0
     # It would ask again with the same key.
     session._refresh_status_codes = ()
     return client
+
+
+def _limited_adapter(access: Access) -> Any:
+    """What carries requests, with as many connections as requests at a time, and responses no larger than the limit."""
+    from requests import RequestException, Response
+    from requests.adapters import HTTPAdapter
+
+    class Limited(HTTPAdapter):  # type: ignore[misc, unused-ignore]
+        def send(self, request: Any, *options: Any, **more: Any) -> Response:
+            request.headers["Accept-Encoding"] = ", ".join(ENCODINGS)
+            response = super().send(request, *options, **more)
+            try:
+                content = self._content(response)
+            except BaseException:
+                response.close()
+                raise
+            # The SDK reads it from there, and the headers may name what is not a charset.
+            response._content, response.encoding = content, "utf-8"
+            return response
+
+        def _content(self, response: Response) -> bytes:
+            encoding = response.headers.get("content-encoding", "identity").strip().lower()
+            if encoding not in ("identity", *ENCODINGS):
+                raise RequestException(f"the content encoding is {encoding}, expected {' or '.join(ENCODINGS)}")
+            content = bytearray()
+            for part in response.iter_content(2**16):
+                content += part
+                if len(content) > access.max_response:
+                    limit = f"{access.max_response / 1e6:g} MB"
+                    raise RefusedError(f"gemini: the response is larger than the limit of {limit}")
+            return bytes(content)
+
+    return Limited(pool_maxsize=access.concurrency, max_retries=0)
 
 
 async def _in_thread(call: Callable[[], Found]) -> Found:

@@ -12,6 +12,7 @@ from typing import Any
 
 from spotball_adapters.providers.local_sampling import is_no_memory
 from spotball_adapters.providers.protocol import Message, PermanentError, Picture
+from spotball_core.io.images import open_image
 
 
 def picked_device() -> str:
@@ -59,11 +60,10 @@ class LocalModel:
             PermanentError: if the template refuses the messages or leaves some of their text out.
         """
         from jinja2 import TemplateError
-        from PIL import Image
 
         image = None
         if any(message.picture for message in messages):
-            with Image.open(io.BytesIO(picture.data)) as opened:
+            with open_image(io.BytesIO(picture.data)) as opened:
                 image = opened.convert("RGB")
         conversation = [{"role": message.role, "content": _content(message, image)} for message in messages]
         try:

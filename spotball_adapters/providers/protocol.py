@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "spotball.providers"
 """The entry point group in which providers are found: a name, and a `ProviderFactory`."""
 
+MAX_RESPONSE = 20_000_000
+"""Bytes that the response to one request may have, unless the user sets another limit."""
+
 Finish = Literal["stop", "length", "filtered", "refused", "other"]
 """Why a reply ended: it was complete, cut off, withheld by a filter, declined by the model, or something else."""
 
@@ -159,6 +162,7 @@ class Provider(Protocol):
 
         Raises:
             TransientError: for a fault that may be over when asked again.
+            RefusedError: for one that this request would meet again, though others may not.
             PermanentError: for one that every further request would meet as well.
         """
         ...
@@ -192,6 +196,7 @@ class Access:
         stimuli: the same for a run about gaze.
         concurrency: how many requests may be under way at a time.
         timeout: seconds that one request may take.
+        max_response: bytes that the response to one request may have.
     """
 
     model: str
@@ -200,6 +205,7 @@ class Access:
     stimuli: Sequence[Stimulus] = ()
     concurrency: int = 8
     timeout: float = 120.0
+    max_response: int = MAX_RESPONSE
 
 
 ProviderFactory = Callable[[Access], Provider]
@@ -225,3 +231,10 @@ class TransientError(ProviderError):
 
 class PermanentError(ProviderError):
     """A fault that every further request would meet: a wrong key, no such model, a request that is not understood."""
+
+
+class RefusedError(PermanentError):
+    """A fault that this request would meet again, though others may not: a content filter, an image that is too large.
+
+    The runner sends the other images first, then tries once more.
+    """

@@ -33,14 +33,28 @@ def writable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+MOST_TOKENS = 10**9
+"""Tokens of one request, at most. A server that reports more is wrong, and the number might not fit into a store."""
+
+
 def count(value: object) -> int | None:
-    """A number of tokens, as usage gives it; None for anything else.
+    """Return a number of tokens as usage reports it; None for anything else.
 
     Examples:
-        >>> count(7), count(None), count("7")
-        (7, None, None)
+        >>> count(7), count(None), count("7"), count(10**30)
+        (7, None, None, None)
     """
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS else None
+
+
+def word(value: object) -> str:
+    """Return a word of a protocol, such as why a reply ended; empty for anything that is not text.
+
+    Examples:
+        >>> word("stop"), word(None), word({"type": "stop"})
+        ('stop', '', '')
+    """
+    return writable(value) if isinstance(value, str) else ""
 
 
 def said_by(error: Exception) -> str:
@@ -75,6 +89,34 @@ def error_of(body: Any) -> tuple[str, str, str]:
     return str(message), code, field if isinstance(field, str) else ""
 
 
+_EVERY_REQUEST = ("api key", "api_key", "credit", "billing", "quota")
+"""Words of messages about the account. Some services send them with the status of a request that they refuse."""
+
+_SETTINGS = frozenset({"model", "n", "temperature", "top_p", "seed", "max_tokens", "max_completion_tokens"})
+
+
+def about_one_request(status: int, message: str, field: str) -> bool:
+    """Return whether an error may be about the content of one request, such as its image, and not about all requests.
+
+    Args:
+        status: the HTTP status.
+        message: the service's own.
+        field: the part of the request that the service names; empty where it names none.
+
+    Examples:
+        >>> about_one_request(400, "The image is too large", ""), about_one_request(401, "Unknown key", "")
+        (True, False)
+        >>> about_one_request(400, "API key not valid", ""), about_one_request(400, "Unsupported value", "temperature")
+        (False, False)
+        >>> about_one_request(403, "Your input was flagged by moderation", "")
+        True
+    """
+    said = message.lower()
+    if field in _SETTINGS or any(word in said for word in _EVERY_REQUEST):
+        return False
+    return status in (400, 413, 415, 422, 451) or (status == 403 and ("flagged" in said or "moderation" in said))
+
+
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait, from `retry-after-ms`, or `retry-after` in seconds or as a date; None where neither can be read.
 
@@ -94,5 +136,5 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         # By the server's own clock, where it tells the time: ours may be off.
         now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
         return max((until - now).total_seconds(), 0.0)
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         return None

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import mimetypes
 import sqlite3
-import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
@@ -32,6 +31,7 @@ from spotball_adapters.study.store import Reader, Store
 from spotball_adapters.study.texts import to_html
 from spotball_adapters.study.wire import MAX_BODY, MalformedError, parsed, read_events, read_start
 from spotball_core.io.sqlite_file import StoreError
+from spotball_core.safe_text import show
 from spotball_core.web import RefusedError, SafeHeaders, check_origin, read_body
 
 if TYPE_CHECKING:
@@ -338,12 +338,12 @@ class _Handlers:
 
     async def not_stored(self, request: Request, error: Exception) -> Response:
         """A store that cannot be written to: what was sent is to be sent again."""
-        print(f"error: {error}", file=sys.stderr, flush=True)
+        show(f"error: {error}", err=True)
         return self._failed(503, "it could not be stored; try again", headers={"retry-after": "5"})
 
     async def unreadable(self, request: Request, error: OSError) -> Response:
         """An image's file that is gone."""
-        print(f"error: {error}", file=sys.stderr, flush=True)
+        show(f"error: {error}", err=True)
         return await self.fault(request, error)
 
     async def fault(self, request: Request, error: Exception) -> Response:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from spotball_adapters.study.participations import Participation
 from spotball_core.io.files import replacing
+from spotball_core.safe_text import csv_cells
 
 HEADS = ("PROLIFIC_PID", "amount")
 
@@ -49,4 +50,4 @@ def write_bonuses(amounts: Mapping[str, Decimal], path: Path) -> None:
     with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADS)
-        writer.writerows((person, f"{sum_:.2f}") for person, sum_ in amounts.items())
+        writer.writerows(csv_cells((person, f"{sum_:.2f}")) for person, sum_ in amounts.items())

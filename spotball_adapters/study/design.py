@@ -16,6 +16,8 @@ from spotball_adapters.study.items import Choice, Clicks, ItemType, Key
 from spotball_core.errors import InputError, MissingExtraError, Problem
 from spotball_core.gaze.stimuli import Stimulus, read_stimuli
 from spotball_core.io.dataset import SCENES
+from spotball_core.io.images import open_image
+from spotball_core.io.paths import data_file
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 
@@ -190,7 +192,8 @@ def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
     if config.choice is None:
         return {}
     sports = {one.sport for one in config.lists}
-    known = read_stimuli(folder / config.dataset / config.choice.stimuli)
+    file = data_file(folder / config.dataset, config.choice.stimuli, field="stimuli", wanted="a file of stimuli")
+    known = read_stimuli(file)
     return {(sport, one.stimulus_id): one for one in known for sport in sports}
 
 
@@ -201,12 +204,9 @@ def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> P
     except ImportError as error:
         raise MissingExtraError("the human study", "study") from error
 
-    file = (dataset / (path or "")).resolve()
-    if path is None or not file.is_relative_to(dataset.resolve()) or not file.is_file():
-        wanted = f"an image file in {dataset}"
-        raise InputError([Problem(str(dataset / (path or "")), None, "image", "nothing there", wanted)])
+    file = data_file(dataset, path)
     try:
-        with Image.open(file, formats=tuple(FORMATS)) as image:
+        with open_image(file, tuple(FORMATS)) as image:
             sideways = image.getexif().get(ORIENTATION, 1) in (5, 6, 7, 8)
             width, height = image.size[::-1] if sideways else image.size
             media_type = FORMATS[image.format or ""]

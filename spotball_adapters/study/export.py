@@ -19,6 +19,7 @@ from spotball_core.io.dataset import SCENES
 from spotball_core.io.files import replacing
 from spotball_core.io.frames import COLUMNS, write_responses
 from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.safe_text import csv_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +32,7 @@ FORMS: tuple[Form, ...] = ("jsonl", "csv", "parquet")
 RESPONSES, PARTICIPANTS, CLICKS, TRIALS = f"responses-{RESPONDENT}", "participants.csv", "clicks.csv", "trials"
 
 
-def responses(people: Iterable[Participation], design: Design) -> pl.DataFrame:
+def responses(people: Iterable[Participation], design: Design, respondent: str = RESPONDENT) -> pl.DataFrame:
     """Clicks as responses: one row a click, an explanation as the reasoning of its answer's first.
 
     Checks on which the ball is not visible (no controls in the dataset) are left out, since scoring would count them.
@@ -39,6 +40,7 @@ def responses(people: Iterable[Participation], design: Design) -> pl.DataFrame:
     Args:
         people: who is exported.
         design: the study's; task `clicks`.
+        respondent: what to call them.
 
     Returns:
         The columns `spotball_core.io.frames.COLUMNS`, by participant, order and click.
@@ -47,7 +49,7 @@ def responses(people: Iterable[Participation], design: Design) -> pl.DataFrame:
 
     rows = [
         (
-            *(*answer.key, RESPONDENT, "human", "base", number, person.participant, cell),
+            *(*answer.key, respondent, "human", "base", number, person.participant, cell),
             answer.explanation if number == 1 else None,
         )
         for person in people
@@ -59,16 +61,17 @@ def responses(people: Iterable[Participation], design: Design) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def trials(people: Iterable[Participation], design: Design) -> pl.DataFrame:
+def trials(people: Iterable[Participation], design: Design, respondent: str = RESPONDENT) -> pl.DataFrame:
     """Choices as trials of the second task, one row a photo, checks included and marked.
 
     Args:
         people: who is exported.
         design: the study's; task `choice`.
+        respondent: what to call them.
     """
     rows = [
         (
-            *(RESPONDENT, answer.image, PROMPT, shown.condition, shown.view, shown.proximity),
+            *(respondent, answer.image, PROMPT, shown.condition, shown.view, shown.proximity),
             *(SEPARATOR.join(shown.objects), shown.gaze_target, shown.head_target, answer.said[0]),
             *(person.participant, answer.seconds, shown.actor, shown.scene, answer.check),
             *(answer.order, answer.explanation),
@@ -112,14 +115,14 @@ def participants(people: Iterable[Participation], exclusion: Exclusion) -> pl.Da
     return frame(columns.PARTICIPANTS, rows)
 
 
-def write_file(people: Sequence[Participation], design: Design, path: Path) -> None:
+def write_file(people: Sequence[Participation], design: Design, path: Path, respondent: str = RESPONDENT) -> None:
     """Write responses (or trials) to a file, by its ending; OptionError for another than of `FORMS`."""
     if path.suffix.removeprefix(".") not in FORMS:
         raise OptionError(f"{path}: a file's ending is one of {', '.join(f'.{form}' for form in FORMS)}")
     if design.config.task == "clicks":
-        write_responses(responses(people, design), path)
+        write_responses(responses(people, design, respondent), path)
     else:
-        _write(trials(people, design), path)
+        _write(trials(people, design, respondent), path)
 
 
 def write_folder(
@@ -129,6 +132,7 @@ def write_folder(
     exclusion: Exclusion,
     folder: Path,
     form: Form,
+    respondent: str = RESPONDENT,
 ) -> None:
     """Write a folder: responses, clicks with their times, who took part, and the scenes, so that it is a dataset.
 
@@ -140,12 +144,13 @@ def write_folder(
         exclusion: the rules that the table tells of.
         folder: may hold an earlier export of the same scenes, which is replaced.
         form: of the responses or trials.
+        respondent: what to call the people.
 
     Raises:
         OptionError: if the folder is the dataset of other scenes.
     """
     if design.config.task == "choice":
-        _write(trials(people, design), folder / f"{TRIALS}.{form}")
+        _write(trials(people, design, respondent), folder / f"{TRIALS}.{form}")
     else:
         keys = {(one.sport, image) for one in design.config.lists for image in (*one.images, *one.checks)}
         scenes = tuple(scene for key, scene in design.scenes.items() if key in keys)
@@ -156,7 +161,7 @@ def write_folder(
             if other != form:
                 # Read together, they would give every click twice.
                 (folder / f"{RESPONSES}.{other}").unlink(missing_ok=True)
-        write_responses(responses(people, design), folder / f"{RESPONSES}.{form}")
+        write_responses(responses(people, design, respondent), folder / f"{RESPONSES}.{form}")
         _write(clicks(people), folder / CLICKS)
     _write(participants(everybody, exclusion), folder / PARTICIPANTS)
 
@@ -175,7 +180,7 @@ def _scored_as_shown(answer: Given, design: Design) -> bool:
 def _write(table: pl.DataFrame, path: Path) -> None:
     writers: dict[str, Callable[[Path], object]] = {
         ".jsonl": table.write_ndjson,
-        ".csv": table.write_csv,
+        ".csv": csv_frame(table).write_csv,
         ".parquet": table.write_parquet,
     }
     with replacing(path) as beside:

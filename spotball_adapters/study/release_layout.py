@@ -10,22 +10,22 @@ from spotball_adapters.study.design import Design
 from spotball_adapters.study.participations import Participation
 from spotball_core.errors import OptionError
 from spotball_core.io.files import replacing
+from spotball_core.io.release_ball import ball_columns
 from spotball_core.io.release_tables import GRID, SPORTS
+from spotball_core.safe_text import csv_cells
 from spotball_core.schema.scene import Scene
 
 CLICK_HEADS = ("id", "order", "image", "click", "row", "col")
 EXPLANATION_HEADS = ("id", "order", "image", "response")
 TRUTH_HEADS = ("image", "x", "y", "width", "height", "gt_x", "gt_y", "cell")
 
-_BOX_FRAME, _CENTER_FRAME = (640, 640), (800, 450)
-"""Width and height of the frames in which the release has the ball's boxes, and their centers."""
-
 
 def write_release(people: Sequence[Participation], design: Design, folder: Path) -> list[str]:
-    """Write clicks, explanations and ground truth of each sport, below FOLDER/data.
+    """Write clicks, explanations and ground truth of each sport, as far as there are any, below FOLDER/data.
 
     As in the release, clicks on checks are left out and `order` counts them; `id` is the participant's label. Controls
-    are called `NUMBER_wball.jpg` in the ground truth, by which the reader knows them.
+    are called `NUMBER_wball.jpg` in the ground truth, by which the reader knows them. gt_x and gt_y are the ball's
+    center in every sport, which in the published files they are in soccer alone.
 
     Returns:
         What could not be written, in words.
@@ -46,6 +46,8 @@ def write_release(people: Sequence[Participation], design: Design, folder: Path)
         files[f"images/{sport}/{sport}_gt.csv"] = (TRUTH_HEADS, list(_truth_rows(truth)))
         files[f"responses/humans/{sport}_clicks.csv"] = (CLICK_HEADS, list(_click_rows(people, sport)))
         files[f"responses/humans/{sport}_explanations.csv"] = (EXPLANATION_HEADS, list(_explanations(people, sport)))
+    # The reader takes a file without rows for one that lost them.
+    files = {name: (heads, rows) for name, (heads, rows) in files.items() if rows}
     data = folder / "data"
     if others := sorted(str(p) for p in data.rglob("*") if p.is_file() and p.relative_to(data).as_posix() not in files):
         raise OptionError(
@@ -55,7 +57,7 @@ def write_release(people: Sequence[Participation], design: Design, folder: Path)
         with replacing(data / name) as beside, beside.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(heads)
-            writer.writerows(rows)
+            writer.writerows(map(csv_cells, rows))
     return said
 
 
@@ -94,11 +96,6 @@ def _truth_rows(scenes: Iterable[Scene]) -> Iterator[tuple[object, ...]]:
         if scene.ball_box is None:
             continue
         x1, y1, x2, y2 = scene.ball_box
-        down = _BOX_FRAME[1] / scene.height
-        x, y, width, height = x1, y1 * down, x2 - x1, (y2 - y1) * down
-        center = [
-            (place + length / 2) * to / frame
-            for place, length, to, frame in zip((x, y), (width, height), _CENTER_FRAME, _BOX_FRAME, strict=True)
-        ]
+        columns = ball_columns(scene.sport, scene.ball_box)
         name = f"{scene.image}_wball.jpg" if scene.control else scene.image
-        yield name, x, y, width, height, *center, ";".join(scene.ball_cells or ())
+        yield name, *columns, (x1 + x2) / 2, (y1 + y2) / 2, ";".join(scene.ball_cells or ())

@@ -19,7 +19,7 @@ from typing import Any
 from spotball_adapters.study.events import Event, Trial, trials_from_json, trials_to_json
 from spotball_core.errors import OptionError
 from spotball_core.io.folder_lock import locked
-from spotball_core.io.sqlite_file import StoreError, connect, faults_told, version_of
+from spotball_core.io.sqlite_file import Schema, faults_told, open_store, read_only
 
 STUDY, IDENTITIES, LOCK = "study.sqlite", "identities.sqlite", ".lock"
 
@@ -28,47 +28,58 @@ SCHEMA_VERSION = 1
 _PART = "part "
 """What the keys begin with under which parts of study.toml are kept."""
 
-_STUDY_TABLES = (
-    """
-    CREATE TABLE participants (
-        id INTEGER PRIMARY KEY,
-        participant TEXT UNIQUE NOT NULL,
-        token_hash BLOB UNIQUE NOT NULL,
-        list TEXT NOT NULL,
-        seed INTEGER NOT NULL,
-        trials TEXT NOT NULL,
-        started_at TEXT NOT NULL,
-        seen_at TEXT NOT NULL,
-        finished_at TEXT,
-        version TEXT NOT NULL
-    ) STRICT""",
-    """
-    CREATE TABLE events (
-        participant_id INTEGER NOT NULL REFERENCES participants ON DELETE CASCADE,
-        seq INTEGER NOT NULL,
-        event TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        trial INTEGER,
-        value TEXT NOT NULL,
-        elapsed_ms REAL NOT NULL,
-        viewport TEXT NOT NULL,
-        received_at TEXT NOT NULL,
-        PRIMARY KEY (participant_id, seq),
-        UNIQUE (participant_id, event)
-    ) STRICT""",
-    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+_START_OVER = "start the study over in another folder; what participants did is then lost"
+
+_STUDY = Schema(
+    SCHEMA_VERSION,
+    {
+        "participants": """
+            CREATE TABLE participants (
+                id INTEGER PRIMARY KEY,
+                participant TEXT UNIQUE NOT NULL,
+                token_hash BLOB UNIQUE NOT NULL,
+                list TEXT NOT NULL,
+                seed INTEGER NOT NULL,
+                trials TEXT NOT NULL,
+                started_at TEXT NOT NULL,
+                seen_at TEXT NOT NULL,
+                finished_at TEXT,
+                version TEXT NOT NULL
+            ) STRICT""",
+        "events": """
+            CREATE TABLE events (
+                participant_id INTEGER NOT NULL REFERENCES participants ON DELETE CASCADE,
+                seq INTEGER NOT NULL,
+                event TEXT NOT NULL,
+                kind TEXT NOT NULL,
+                trial INTEGER,
+                value TEXT NOT NULL,
+                elapsed_ms REAL NOT NULL,
+                viewport TEXT NOT NULL,
+                received_at TEXT NOT NULL,
+                PRIMARY KEY (participant_id, seq),
+                UNIQUE (participant_id, event)
+            ) STRICT""",
+        "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    },
+    start_over=_START_OVER,
 )
-_IDENTITIES_TABLES = (
-    """
-    CREATE TABLE identities (
-        participant TEXT PRIMARY KEY,
-        platform TEXT NOT NULL,
-        person TEXT NOT NULL,
-        study TEXT NOT NULL,
-        session TEXT NOT NULL,
-        UNIQUE (platform, person)
-    ) STRICT""",
+_IDENTITIES = Schema(
+    SCHEMA_VERSION,
+    {
+        "identities": """
+            CREATE TABLE identities (
+                participant TEXT PRIMARY KEY,
+                platform TEXT NOT NULL,
+                person TEXT NOT NULL,
+                study TEXT NOT NULL,
+                session TEXT NOT NULL,
+                UNIQUE (platform, person)
+            ) STRICT"""
+    },
+    start_over=_START_OVER,
 )
+_FILES = ((STUDY, _STUDY), (IDENTITIES, _IDENTITIES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +197,10 @@ class Store(Reader):
         self._lock = locked(folder / LOCK, lambda: taken, what="the human study", extra="study")
         opened: list[sqlite3.Connection] = []
         try:
-            for name, tables in ((STUDY, _STUDY_TABLES), (IDENTITIES, _IDENTITIES_TABLES)):
-                opened.append(_opened(folder / name, tables))
+            for name, schema in _FILES:
+                # For this user alone; SQLite gives its -wal and -shm the same permissions.
+                opened.append(open_store(folder / name, schema, mode=0o600))
+                opened[-1].execute("PRAGMA foreign_keys = ON")
             super().__init__(folder, *opened)
         except BaseException:
             for connection in opened:
@@ -238,13 +251,11 @@ def reading(folder: Path) -> Iterator[Reader]:
     """
     opened: list[sqlite3.Connection] = []
     try:
-        for name in (STUDY, IDENTITIES):
+        for name, schema in _FILES:
             path = folder / name
             if not path.is_file():
                 raise OptionError(f"{folder}: nothing is stored there; a study begins with `spotball study serve`")
-            with faults_told(path):
-                opened.append(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False))
-                _check_version(path, opened[-1])
+            opened.append(read_only(path, schema))
         yield Reader(folder, *opened)
     finally:
         for connection in opened:
@@ -300,32 +311,8 @@ def insert_events(connection: sqlite3.Connection, participant_id: int, events: I
     connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
-def _opened(path: Path, tables: Iterable[str]) -> sqlite3.Connection:
-    # For this user alone; SQLite gives its -wal and -shm the same rights.
-    path.touch(mode=0o600)
-    connection = connect(path, SCHEMA_VERSION)
-    try:
-        with faults_told(path):
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("BEGIN IMMEDIATE")
-            with connection:
-                if not version_of(connection):
-                    for table in tables:
-                        connection.execute(table)
-                    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 def _as_meta(parts: Mapping[str, Any]) -> dict[str, str]:
     return {_PART + name: json.dumps(value, sort_keys=True) for name, value in parts.items()}
-
-
-def _check_version(path: Path, connection: sqlite3.Connection) -> None:
-    if (found := version_of(connection)) != SCHEMA_VERSION:
-        raise StoreError(f"{path}: of another version (schema {found}, known is {SCHEMA_VERSION})")
 
 
 def _participant(row: Any) -> Participant:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -11,6 +10,7 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator
 
 from spotball_adapters.study.events import Event, Kind
 from spotball_adapters.writer import storable
+from spotball_core.io.json_file import parse_json
 from spotball_core.schema.record import Record
 
 MAX_BODY = 512 * 1024
@@ -134,9 +134,8 @@ def parsed(body: bytes) -> Any:
         MalformedError: if it is none.
     """
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError) as error:
-        # The second is of brackets in brackets, without end.
+        return parse_json(body)
+    except ValueError as error:
         raise MalformedError(f"no JSON: {error}") from error
 
 

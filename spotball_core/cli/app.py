@@ -12,12 +12,14 @@ import traceback
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
-from spotball_core.errors import OptionError, SpotballError
+from spotball_core.cli.memory import NO_MEMORY, is_no_memory, memory_limit, run_within_limit
+from spotball_core.errors import MissingExtraError, OptionError, SpotballError
+from spotball_core.safe_text import show
 
 COMMANDS = "spotball.commands"
 
@@ -38,7 +40,7 @@ def commands_in(group: str) -> type[TyperGroup]:
                     self.get_command(ctx, name)
                 except OptionError as error:
                     # One package's broken command must not take the others away.
-                    print(f"warning: {error}", file=sys.stderr)
+                    show(f"warning: {error}", err=True)
                 else:
                     names.add(name)
             return sorted(names)
@@ -99,7 +101,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from spotball_core import __version__
 
-        typer.echo(f"spotball {__version__}")
+        show(f"spotball {__version__}")
         raise typer.Exit
 
 
@@ -117,26 +119,49 @@ def spotball(
 
 def main() -> None:
     """Run the command; an error that the user can mend is one message and exit status 2."""
+    run_within_limit(_run)
+
+
+def _run() -> None:
     for library in ("PYTORCH", "JAX", "CUPY", "TENSORFLOW"):
         # POT would load each that is installed, which takes seconds; no command gives it their arrays.
         os.environ.setdefault(f"POT_BACKEND_DISABLE_{library}", "1")
     try:
         app()
     except SpotballError as error:
-        _fail(str(error), status=2)
+        # Where memory is short, an installed library may look as if it were not.
+        _fail(_hinted(error) if isinstance(error, MissingExtraError) else str(error), status=2)
     except BrokenPipeError:
         # The reader of our output went away (`spotball ... | head`). Keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
         # A file that cannot be opened or written, a full disk: nothing that a traceback would explain.
+        if is_no_memory(error):
+            _unexpected(error)
         _fail(str(error), status=2)
     except Exception as error:
-        _fail(f"unexpected {type(error).__name__}: {error}\nRun again with --debug for the traceback.", status=1)
+        _unexpected(error)
+    except BaseException as error:
+        # Polars' panics are not Exceptions; what Ctrl-C and sys.exit raise goes its way.
+        if type(error).__name__ != "PanicException":
+            raise
+        _unexpected(error)
 
 
-def _fail(message: str, *, status: int) -> None:
+def _unexpected(error: BaseException) -> NoReturn:
+    if is_no_memory(error):
+        _fail(NO_MEMORY, status=1)
+    _fail(f"unexpected {type(error).__name__}: {_hinted(error)}\nRun again with --debug for the traceback.", status=1)
+
+
+def _hinted(error: BaseException) -> str:
+    limit = memory_limit()
+    return f"{error}\nThe memory limit of {limit / 1e6:.0f} MB may be the cause." if limit else str(error)
+
+
+def _fail(message: str, *, status: int) -> NoReturn:
     if "--debug" in sys.argv:
-        traceback.print_exc()
-    print(f"error: {message}", file=sys.stderr)
+        show(traceback.format_exc(), err=True, end="")
+    show(f"error: {message}", err=True)
     sys.exit(status)

@@ -10,6 +10,8 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 
+_OUT = "responses-baselines.jsonl"
+
 
 def baselines(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with its scenes.jsonl.")],
@@ -38,11 +40,15 @@ def baselines(
     """
     from spotball_core.baselines import baseline_responses
     from spotball_core.io.frames import write_responses
+    from spotball_core.io.paths import confined
     from spotball_core.io.scenes import read_scenes
 
     scenes = read_scenes(dataset / "scenes.jsonl")
     names = None if name is None else [part.strip() for part in name.split(",") if part.strip()]
-    out = out or dataset / "responses-baselines.jsonl"
+    if out is None:
+        # A dataset may come with a link of that name, to anywhere.
+        confined(dataset, _OUT, field="file")
+        out = dataset / _OUT
     rows = baseline_responses(scenes, names, samples=samples, seed=seed)
     write_responses(rows, out)
     tell = teller(quiet)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from spotball_core.cli.console import teller
-from spotball_core.cli.options import Bootstrap, Debug, Paths, PolicyName, Quiet, ScenesFile, Seed
+from spotball_core.cli.options import Bootstrap, Debug, Paths, PolicyName, Pool, Quiet, ScenesFile, Seed, Strict
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 
 
@@ -31,6 +31,8 @@ def compare(
     ] = 10_000,
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
+    strict: Strict = False,
+    pool: Pool = False,
     format: FormatOption = None,
     out: Out = None,
     quiet: Quiet = False,
@@ -47,12 +49,12 @@ def compare(
     from spotball_core.groups import Scoring
     from spotball_core.report import comparisons
     from spotball_core.schema.policy import ScorePolicy
-    from spotball_core.scoring import load
+    from spotball_core.scoring import load_counts
     from spotball_core.stats import paired
     from spotball_core.stats.sides import only
 
     tell = teller(quiet)
-    counts, known = load([str(path) for path in paths], scenes, participants=True)
+    counts, known = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)
     named = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
     choices = named(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
     counts = only(counts, [a, b, *([reference] if reference else [])])
@@ -66,7 +68,7 @@ def compare(
         text = comparisons.to_markdown(found)
     else:
         text = comparisons.to_text(found, to_terminal=out is None)
-    if format in (Format.json, Format.csv):
+    if format in (Format.json, Format.csv) or out is not None:
         for warning in found.warnings:
             tell(f"warning: {warning}")
-    deliver(text, out, tell)
+    deliver(text, out, tell, styled=format is Format.table)

@@ -6,15 +6,17 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from spotball_core.safe_text import show
+
 T = TypeVar("T")
 
 
 def teller(quiet: bool) -> Callable[[str], None]:
-    """A function that says one line on standard error, or nothing if quiet."""
+    """Return a function that prints one line on standard error, or nothing if quiet."""
 
     def tell(line: str) -> None:
         if not quiet:
-            print(line, file=sys.stderr)
+            show(line, err=True)
 
     return tell
 
@@ -31,4 +33,4 @@ def progress(items: Iterable[T], what: str, total: int, *, quiet: bool) -> Itera
         yield from track(items, description=what, total=total, console=Console(stderr=True), transient=True)
     else:
         yield from items
-    print(f"{what}: {total} done", file=sys.stderr)
+    show(f"{what}: {total} done", err=True)

@@ -9,7 +9,7 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.counting import engine_for
-from spotball_core.cli.options import Debug, EngineOption, Quiet, RayAddress, ScenesFile
+from spotball_core.cli.options import Debug, EngineOption, Pool, Quiet, RayAddress, ScenesFile, Strict
 
 
 def count(
@@ -21,6 +21,8 @@ def count(
     participants: Annotated[
         bool, typer.Option("--participants/--no-participants", help="Keep participants apart, where there are any.")
     ] = True,
+    strict: Strict = False,
+    pool: Pool = False,
     engine: EngineOption = "local",
     ray_address: RayAddress = None,
     quiet: Quiet = False,
@@ -34,9 +36,14 @@ def count(
     Example: `spotball count shard-7.parquet --scenes scenes.jsonl --out shard-7.counts`
     """
     from spotball_core.io.counts_file import write_counts
-    from spotball_core.scoring import load
+    from spotball_core.scoring import load_counts
 
     counting = engine_for(engine, ray_address, quiet=quiet, debug=debug)
-    counts, _ = load([str(path) for path in paths], scenes, participants=participants, engine=counting)
+    counts, _ = load_counts(
+        [str(path) for path in paths], scenes, participants=participants, engine=counting, pool=pool, strict=strict
+    )
     write_counts(counts, out)
-    teller(quiet)(f"wrote {out}: {counts.n_answers:,.0f} responses in {len(counts.table):,} counts")
+    tell = teller(quiet)
+    for warning in counts.warnings:
+        tell(f"warning: {warning}")
+    tell(f"wrote {out}: {counts.n_answers:,.0f} responses in {len(counts.table):,} counts")

@@ -11,6 +11,7 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import MissingExtraError, OptionError
+from spotball_core.safe_text import show
 
 if TYPE_CHECKING:
     from spotball_core.schema.report import ScoreReport
@@ -64,7 +65,7 @@ def demo(
     tell(f"{responses}: {len(rows):,} answers of {', '.join(BASELINES)}")
     report = score(responses, scenes, reference=REFERENCE, bootstrap=bootstrap, seed=seed)
     _write(report.model_dump_json(indent=1) + "\n", out / "report.json")
-    typer.echo(to_text(report, to_terminal=True), nl=False)
+    show(to_text(report, to_terminal=True), end="", styled=True)
     try:
         pictures = _draw(report, scenes, out)
     except MissingExtraError as error:

@@ -11,6 +11,7 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Bootstrap, Debug, Quiet, Seed
+from spotball_core.safe_text import show
 
 Form = Literal["json", "table", "markdown"]
 
@@ -108,7 +109,7 @@ def analyze(
         from spotball_core.gaze.tables import to_markdown, to_text
 
         text = to_markdown(report) if format == "markdown" else to_text(report, to_terminal=True)
-    typer.echo(text, nl=False)
+    show(text, end="", styled=format == "table")
     if out is not None:
         from spotball_core.gaze.page import write_gaze_report
         from spotball_core.gaze.photos import PhotoSource

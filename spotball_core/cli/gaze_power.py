@@ -10,6 +10,7 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet, Seed
+from spotball_core.safe_text import show
 
 
 def power(
@@ -96,4 +97,4 @@ def power(
         )
         tell(f"{number} trials a photo: {simulations} respondents done")
     write = {"json": to_json, "markdown": to_markdown, "table": to_text}[format]
-    typer.echo(write(found, numbers, made, policy, seed), nl=False)
+    show(write(found, numbers, made, policy, seed), end="")

@@ -27,6 +27,10 @@ PolicyName = Annotated[
 ]
 Bootstrap = Annotated[int, typer.Option(min=0, metavar="N", help="Resamples for the intervals; 0 for none.")]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all that is drawn.")]
+Pool = Annotated[
+    bool, typer.Option("--pool", help="Merge a respondent's answers to the same images from independent files.")
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Treat signs that a file was misread as errors.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 EngineOption = Annotated[EngineName, typer.Option("--engine", help="What reads and counts: this process, or Ray Data.")]

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from spotball_core.errors import OptionError
+from spotball_core.safe_text import show
 
 
 class Format(StrEnum):
@@ -39,10 +40,10 @@ def format_for(format: Format | None, out: Path | None) -> Format:
     return _BY_ENDING.get(out.suffix, Format.table)
 
 
-def deliver(text: str, out: Path | None, tell: Callable[[str], None]) -> None:
-    """Print a result, or write it to a file and say so."""
+def deliver(text: str, out: Path | None, tell: Callable[[str], None], *, styled: bool = False) -> None:
+    """Print a result, or write it to a file and report that; `styled` as for `console.show`."""
     if out is None:
-        typer.echo(text, nl=False)
+        show(text, end="", styled=styled)
         return
     from spotball_core.io.files import replacing
 

@@ -10,6 +10,7 @@ import typer
 
 from spotball_core.cli.console import progress
 from spotball_core.cli.options import Debug, Quiet
+from spotball_core.safe_text import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,12 +51,12 @@ def replicate(
 
     found = replication.replicate(folder, progress=checking)
     if format is Format.json:
-        typer.echo(found.model_dump_json(indent=1))
+        show(found.model_dump_json(indent=1))
     elif format is Format.markdown:
-        typer.echo(text.to_markdown(found), nl=False)
+        show(text.to_markdown(found), end="")
     else:
         from rich.console import Console
 
-        typer.echo(text.to_text(found, width=min(_WIDEST, Console().width)), nl=False)
+        show(text.to_text(found, width=min(_WIDEST, Console().width)), end="")
     if found.unexplained:
         raise typer.Exit(1)

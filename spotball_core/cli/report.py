@@ -15,10 +15,12 @@ from spotball_core.cli.options import (
     ImageChoice,
     Paths,
     PolicyName,
+    Pool,
     Quiet,
     Reference,
     ScenesFile,
     Seed,
+    Strict,
 )
 
 
@@ -44,26 +46,29 @@ def report(
         Path | None,
         typer.Option(metavar="FILE", help="Add what rationales speak of: JSON as `spotball reasoning` writes it."),
     ] = None,
+    strict: Strict = False,
+    pool: Pool = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Write a report that a browser opens: one page with every score, figure and the images that tell most.
 
     DIR gets report.html, which needs no network, no script and no other file; figures/ with each figure as PNG and
-    SVG; and report.json with the numbers. An earlier report at DIR is replaced; a folder that holds anything else is
-    refused.
+    SVG; and report.json with every number that the page shows. An earlier report at DIR is replaced; a folder that
+    holds anything else is refused.
 
     Example: `spotball report data --reference human --out report`
     """
     from spotball_core.groups import Scoring
     from spotball_core.reasoning.records import read_reasoning
-    from spotball_core.report.build import PAGE, write_report
+    from spotball_core.report.build import write_report
+    from spotball_core.report.write import PAGE
     from spotball_core.schema.policy import ScorePolicy
-    from spotball_core.scoring import load
+    from spotball_core.scoring import load_counts
 
     tell = teller(quiet)
     said = read_reasoning(reasoning) if reasoning else None
-    counts, known = load([str(path) for path in paths], scenes, participants=True)
+    counts, known = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)
     named = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
     choices = named(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
     folders = [path for path in paths if path.is_dir()] + ([scenes.parent] if scenes else [])
@@ -74,9 +79,9 @@ def report(
         from rich.console import Console
 
         with Console(stderr=True).status("reading") as status:
-            written = write_report(scoring, known, out, image_folders=folders, reasoning=said, tell=status.update)
+            written = write_report(scoring, out, image_folders=folders, reasoning=said, tell=status.update)
     else:
-        written = write_report(scoring, known, out, image_folders=folders, reasoning=said, tell=tell)
+        written = write_report(scoring, out, image_folders=folders, reasoning=said, tell=tell)
     for warning in written.warnings:
         tell(f"warning: {warning}")
     tell(f"wrote {out / PAGE}")

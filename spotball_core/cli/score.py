@@ -15,11 +15,13 @@ from spotball_core.cli.options import (
     ImageChoice,
     Paths,
     PolicyName,
+    Pool,
     Quiet,
     RayAddress,
     Reference,
     ScenesFile,
     Seed,
+    Strict,
 )
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 from spotball_core.errors import OptionError
@@ -45,6 +47,8 @@ def score(
     ceiling: Annotated[
         bool, typer.Option("--ceiling", help="Add how close anyone can get: people against people.")
     ] = False,
+    strict: Strict = False,
+    pool: Pool = False,
     format: FormatOption = None,
     out: Out = None,
     engine: EngineOption = "local",
@@ -76,6 +80,8 @@ def score(
         seed=seed,
         ceiling=ceiling,
         engine=engine_for(engine, ray_address, quiet=quiet, debug=debug),
+        pool=pool,
+        strict=strict,
     )
     format = format_for(format, out)
     if format is Format.json:
@@ -86,10 +92,10 @@ def score(
         text = tables.to_markdown(report)
     else:
         text = tables.to_text(report, to_terminal=out is None)
-    if format in (Format.json, Format.csv):
+    if format in (Format.json, Format.csv) or out is not None:
         for warning in report.warnings:
             tell(f"warning: {warning}")
-    deliver(text, out, tell)
+    deliver(text, out, tell, styled=format is Format.table)
 
 
 def _parts(by: str) -> tuple[Literal["sport", "respondent", "prompt"], ...]:

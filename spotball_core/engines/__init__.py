@@ -23,7 +23,9 @@ Watch = Callable[[Iterable[T], int], Iterable[T]]
 class Engine(Protocol):
     """What counts the responses of files."""
 
-    def __call__(self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool) -> Counts:
+    def __call__(
+        self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool, pool: bool = False
+    ) -> Counts:
         """The counts of files, as `spotball_core.io.responses.read_counts` makes them; raises what it raises."""
 
 

@@ -6,12 +6,14 @@ import io
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spotball_core.counts import Counts
-from spotball_core.errors import InputError, SpotballError
+from spotball_core.errors import InputError, Problem, SpotballError
+from spotball_core.io import signs
+from spotball_core.io.pooling import doubtful, given_by
 from spotball_core.io.samples import GIVEN, out_of_order, summed
 from spotball_core.schema.scene import Scene
 
@@ -75,12 +77,14 @@ class Counted:
         table: the table of its counts, as Arrow IPC; None where it could not be counted.
         across: what `read_part` gives beside them, likewise.
         error: why it could not be counted.
+        sums: what tells whether the file was misread, likewise.
     """
 
     path: str
     table: bytes | None
     across: bytes | None
     error: str | None = None
+    sums: bytes | None = None
 
 
 def count_piece(piece: Piece, scenes: Sequence[Scene], *, participants: bool) -> Counted:
@@ -95,10 +99,10 @@ def count_piece(piece: Piece, scenes: Sequence[Scene], *, participants: bool) ->
         rows = open_source(path)
         if piece.start is not None:
             rows = rows.slice(piece.start, piece.length)
-        counts, across = read_part([Source(piece.path, path, rows)], scenes, participants=participants)
+        counts, across, sums = read_part([Source(piece.path, path, rows)], scenes, participants=participants)
     except InputError as error:
         return Counted(piece.path, None, None, str(error))
-    return Counted(piece.path, _packed(counts.table), _packed(across))
+    return Counted(piece.path, _packed(counts.table), _packed(across), sums=_packed(sums))
 
 
 def _packed(frame: pl.DataFrame) -> bytes:
@@ -121,6 +125,7 @@ class Gathered:
         self.errors: dict[str, str] = {}
         self._parts: list[Counts] = []
         self._across: list[pl.DataFrame] = []
+        self._sums: list[pl.DataFrame] = []
         self._paths: dict[str, int] = {}
         self._files_of: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
 
@@ -136,16 +141,20 @@ class Gathered:
             self._files_of[respondent][kind].add(one.path)
         self._parts.append(counts)
         file = pl.lit(self._paths.setdefault(one.path, len(self._paths)), pl.UInt32)
+        self._sums.append(_unpacked(one.sums).with_columns(_source=file))
         self._across.append(_unpacked(one.across).with_columns(pieces=pl.lit(1, pl.UInt32), files=pl.concat_list(file)))
         if len(self._parts) >= MERGED_TOGETHER:
             self._parts = [self.counts()]
             self._across = [self._given()]
+            self._sums = [signs.added(self._sums)]
 
     def counts(self) -> Counts:
         """The sum of the pieces' counts."""
         return Counts.merge(self._parts)
 
-    def settled(self, files: Sequence[Path], scenes: Sequence[Scene], *, participants: bool) -> Counts:
+    def settled(
+        self, files: Sequence[Path], scenes: Sequence[Scene], *, participants: bool, pool: bool = False
+    ) -> Counts:
         """The counts of all pieces of some files; or the error that reading those with something wrong here gives.
 
         Raises:
@@ -154,17 +163,37 @@ class Gathered:
         """
         from spotball_core.io.responses import read_counts
 
-        if suspects := self.suspects():
-            read_counts([file for file in files if str(file.absolute()) in suspects], scenes, participants=participants)
+        if suspects := self.suspects(pool=pool):
+            some = [file for file in files if str(file.absolute()) in suspects]
+            read_counts(some, scenes, participants=participants, pool=pool)
         for error in self.errors.values():
             raise SpotballError(f"a worker could not read what can be read here: {error}")
-        return self.counts()
+        return replace(self.counts(), warnings=self._warnings(files, scenes, participants))
 
-    def suspects(self) -> set[str]:
+    def _warnings(self, files: Sequence[Path], scenes: Sequence[Scene], participants: bool) -> tuple[Problem, ...]:
+        """Signs that files were misread, as reading them here gives them: those that show any are read once more."""
+        from spotball_core.io.misread import warnings_of
+        from spotball_core.io.responses import Reader, common_grid
+        from spotball_core.io.sources import sources_of
+
+        place = {str(file.absolute()): number for number, file in enumerate(files)}
+        order = {index: place[path] for path, index in self._paths.items()}
+        sums = signs.added(self._sums)
+        sums = sums.with_columns(sums["_source"].replace_strict(order))
+        shown = signs.signs(sums, scenes, common_grid(scenes))
+        some = sorted({sign.source for sign in shown})
+        if not some:
+            return ()
+        reader = Reader(sources_of([files[number] for number in some]), scenes, participants)
+        reader.counts()
+        return warnings_of(reader, (sign.at(some.index(sign.source)) for sign in shown))
+
+    def suspects(self, *, pool: bool = False) -> set[str]:
         """Files that have something wrong, or may have, with what others say: to be read once more, together.
 
         These are files that could not be counted, that call one respondent two kinds, or that have samples of one
-        respondent for one image which are not low, low + 1, ..., high, or answers without any name to tell them apart.
+        respondent for one image which are not low, low + 1, ..., high, or, without `pool`, answers of a respondent that
+        may come from independent sources.
         """
         import polars as pl
 
@@ -177,9 +206,13 @@ class Gathered:
         several = given.filter(pl.col("pieces") > 1)
         keys = _keys(given)
         unsure = several.join(out_of_order(several, keys), on=keys, how="semi", nulls_equal=True)
-        namesakes = given.filter(pl.col("nameless") & (pl.col("files").list.len() > 1))
         names = list(self._paths)
-        together = pl.concat([unsure["files"], namesakes["files"]]).explode().unique().drop_nulls()
+        together = unsure["files"].explode()
+        if not pool:
+            files = given.group_by(GIVEN).agg(pl.col("files").explode().unique())
+            whole = given_by(given, *GIVEN).join(files, on=GIVEN)
+            together = together.append(doubtful(whole, [Path(name) for name in names])["files"].explode())
+        together = together.unique().drop_nulls()
         return found.union(names[file] for file in together)
 
     def _given(self) -> pl.DataFrame:
@@ -191,7 +224,9 @@ class Gathered:
             every = every.with_columns(low=0.0, hashes=pl.lit(0, pl.UInt64))
         return every.group_by(_keys(every)).agg(
             **summed(),
+            n=pl.col("n").sum(),
             nameless=pl.col("nameless").any(),
+            people=pl.col("people").any(),
             pieces=pl.col("pieces").sum(),
             files=pl.col("files").explode().unique(),
         )

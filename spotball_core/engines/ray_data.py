@@ -31,7 +31,9 @@ class RayEngine:
         require("counting on Ray")
         self.address, self.watch, self.debug = address, watch, debug
 
-    def __call__(self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool) -> Counts:
+    def __call__(
+        self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool, pool: bool = False
+    ) -> Counts:
         """The counts of files.
 
         Raises:
@@ -50,7 +52,7 @@ class RayEngine:
             done: Iterable[Counted] = self._counted(pieces, scenes, participants)
             for one in self.watch(done, len(pieces)) if self.watch else done:
                 gathered.add(one)
-        return gathered.settled(files, scenes, participants=participants)
+        return gathered.settled(files, scenes, participants=participants, pool=pool)
 
     def _counted(self, pieces: Sequence[Piece], scenes: Sequence[Scene], participants: bool) -> Iterator[Counted]:
         import ray

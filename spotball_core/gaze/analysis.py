@@ -156,6 +156,7 @@ class GazeReport(Record):
         respondents: in the order of the file.
         fleet: all of them together.
         n_stimuli: photos, by condition and number of objects.
+        chance: accuracy of uniform guessing by condition, the mean over respondents.
         warnings: what to bear in mind.
         signature: of all numbers, short.
         provenance: the same in full.
@@ -165,6 +166,7 @@ class GazeReport(Record):
     respondents: tuple[RespondentResult, ...]
     fleet: Fleet
     n_stimuli: dict[str, dict[str, int]]
+    chance: dict[str, float]
     warnings: tuple[str, ...]
     signature: str
     provenance: GazeSignature
@@ -246,6 +248,7 @@ def analyze(
         respondents=tuple(results),
         fleet=_fleet(rows, options),
         n_stimuli=_n_stimuli(rows),
+        chance=_chance(results),
         warnings=tuple(_warnings(rows, results, people)),
         signature=str(provenance),
         provenance=provenance,
@@ -299,6 +302,7 @@ def _cells(rows: pl.DataFrame, options: GazeOptions) -> list[Cell]:
         ("accuracy", "correct", "chance", rows, ("condition", "view")),
         ("accuracy", "correct", "chance", rows, ("condition", "proximity")),
         ("wrongness", "wrongness", "expected_wrongness", matched, ("condition",)),
+        ("wrongness", "wrongness", "expected_wrongness", agreeing, ("proximity",)),
         ("wrongness", "wrongness", "expected_wrongness", agreeing, ("view", "proximity")),
         ("head", "is_head", "chance", facing, ("n_objects", "dist_eye_head")),
         ("accuracy", "correct", "chance", _timed(rows), ("seconds_from",)),
@@ -354,6 +358,14 @@ def _n_stimuli(rows: pl.DataFrame) -> dict[str, dict[str, int]]:
     for condition, n_objects, n in counts.iter_rows():
         found.setdefault(condition, {})[str(n_objects)] = n
     return found
+
+
+def _chance(results: Sequence[RespondentResult]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for cell in (cell for result in results for cell in result.cells):
+        if cell.measure == "accuracy" and cell.by.keys() == {"condition"}:
+            found.setdefault(cell.by["condition"], []).append(cell.chance)
+    return {condition: sum(values) / len(values) for condition, values in found.items()}
 
 
 def _warnings(rows: pl.DataFrame, results: Sequence[RespondentResult], people: str | None) -> list[str]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from spotball_core.report.canvas import LINE, SMALL, Box, Frame, headline, panels, quiet_axes, scale, text_width
-from spotball_core.report.look import FAINT, INK, PAPER
+from spotball_core.report.theme import FAINT, INK, PAPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,10 +11,10 @@ from spotball_core.gaze.analysis import GazeReport
 from spotball_core.gaze.photos import PhotoSource
 from spotball_core.gaze.sections import all_sections
 from spotball_core.io.files import replacing_folder
-from spotball_core.report.build import FIGURES, NUMBERS, PAGE, check_installed, check_replaceable, draw_figures
 from spotball_core.report.canvas import plain_style
 from spotball_core.report.numbers import plural
 from spotball_core.report.page import Page, render_page
+from spotball_core.report.write import FIGURES, NUMBERS, PAGE, check_installed, check_replaceable, draw_figures
 
 TITLE: Final = "Eyes or head: report"
 GENERATOR: Final = "spotball gaze analyze"

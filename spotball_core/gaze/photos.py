@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from spotball_core.gaze.stimuli import CONDITIONS, PROXIMITIES, VIEWS, Stimulus
 from spotball_core.gaze.trials import Trials
-from spotball_core.report.pictures import file_in, upright, written
+from spotball_core.io.paths import find_file
+from spotball_core.report.pictures import upright, written
 
 if TYPE_CHECKING:
     import polars as pl
@@ -138,7 +139,7 @@ def _card(
     colors: Mapping[str, str],
 ) -> PhotoCard | None:
     """A photo's card; None where its file is not there or cannot be read."""
-    path = file_in([folder], one.image)
+    path = find_file([folder], one.image)
     image = upright(path) if path else None
     if image is None:
         return None

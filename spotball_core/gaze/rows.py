@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spotball_core.errors import SHOWN_PROBLEMS, InputError, Problem
-from spotball_core.io.csv_records import read_layout, record_lines
-from spotball_core.io.sources import doubtful, plain, unreadable
+from spotball_core.errors import InputError, Problem
+from spotball_core.io.csv_records import read_layout
+from spotball_core.io.sources import check_not_compressed, doubtful, not_a_name, plain, problems_of, unreadable
+from spotball_core.safe_text import csv_restored
+from spotball_core.schema.record import NAME_RULE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,12 +43,13 @@ class Rows:
             raise self.broken("a folder" if self.path.is_dir() else "nothing there", "a CSV file")
         if self.path.stat().st_size == 0:
             raise self.broken("an empty file", "a header and at least one row")
+        check_not_compressed(self.path)
         with self.path.open("rb") as file:
             if b"\0" in file.read(_PEEK):
                 raise self.broken("what is no text in UTF-8", "a CSV file in UTF-8")
         layout = read_layout(self.path)
         if layout.problems:
-            raise InputError(layout.problems, layout.total)
+            raise InputError(layout.problems)
         try:
             name = glob.escape(str(self.path.absolute()))
             frame = pl.scan_csv(name, infer_schema=False, row_index_name="_record").collect()
@@ -54,7 +57,7 @@ class Rows:
             raise unreadable(self.path, error) from error
         if layout.blank:
             frame = frame.filter(~pl.col("_record").is_in(layout.blank))
-        text = pl.col(pl.String).str.strip_chars()
+        text = csv_restored(pl.col(pl.String)).str.strip_chars()
         self.frame = frame.with_columns(pl.when(text != "").then(text).name.keep())
         if frame.is_empty():
             raise self.broken("a header alone", "at least one row")
@@ -96,23 +99,25 @@ class Rows:
         told = pl.concat_str([part.fill_null("nothing") for part in parts], separator=_MARK)
         self._checks.append(pl.when(wrong.fill_null(False)).then(told))
 
+    def names(self, columns: Iterable[str]) -> None:
+        """Check columns of names: no control characters, and not too long."""
+        import polars as pl
+
+        for column in columns:
+            self.check(not_a_name(pl.col(column)), column, quoted(column), NAME_RULE)
+
     def settle(self) -> None:
         """Raise InputError with what the checks since the last time have found."""
         import polars as pl
 
         if not self._checks:
             return
-        told = self.frame.select("_record", said=pl.coalesce(self._checks)).filter(pl.col("said").is_not_null())
+        said = pl.coalesce(self._checks).str.split(_MARK)
+        texts = {name: said.list.get(i) for i, name in enumerate(("field", "found", "expected"))}
+        told = self.frame.select("_record", **texts).filter(pl.col("field").is_not_null())
         self._checks.clear()
-        if told.is_empty():
-            return
-        shown = told.sort("_record").head(SHOWN_PROBLEMS)
-        lines = record_lines(self.path, shown["_record"].to_list())
-        problems = []
-        for record, said in shown.iter_rows():
-            field, found, expected = said.split(_MARK)
-            problems.append(Problem(str(self.path), lines[record], field, plain(found, 200), plain(expected, 200)))
-        raise InputError(problems, len(told))
+        if not told.is_empty():
+            raise InputError(problems_of(str(self.path), self.path, told))
 
 
 def quoted(column: str) -> pl.Expr:

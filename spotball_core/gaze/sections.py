@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from spotball_core.gaze.analysis import Cell as Mean
 from spotball_core.gaze.analysis import GazeReport, RespondentResult
 from spotball_core.gaze.battery.findings import QUESTIONS, Finding
@@ -17,9 +15,9 @@ from spotball_core.gaze.sections_times import times
 from spotball_core.gaze.stimuli import CONDITIONS, VIEWS
 from spotball_core.gaze.tables import CHANCE_NAME, PUBLISHED_NAME, ends, mark, scaled, sizes, tables
 from spotball_core.report.charts_dots import Dot, DotChart, Panel, Rule
-from spotball_core.report.look import FAINT, THEME, Look, looks
 from spotball_core.report.numbers import interval, number, plural, quantity, shortened
 from spotball_core.report.page_parts import Cell, Picture, Rows, Section, Table
+from spotball_core.report.theme import FAINT, THEME, Look, looks
 from spotball_core.stats.wording import say_p
 
 _ROOM = 24
@@ -195,16 +193,13 @@ def _scene_effects(report: GazeReport) -> Section | None:
 def _by_view(cells: Sequence[Mean]) -> tuple[Line, ...]:
     lines = []
     for view in VIEWS:
-        mine = sorted((cell for cell in cells if cell.by["view"] == view), key=lambda cell: cell.by["proximity"])
+        mine = sorted((cell for cell in cells if cell.by.get("view") == view), key=lambda cell: cell.by["proximity"])
         if mine:
             color, marker = _VIEW_LOOKS[view]
             points = tuple(Point(float(cell.by["proximity"]), cell.value, cell.ci95) for cell in mine)
             lines.append(Line(view, THEME[color][0], marker, points))
-    steps = sorted({float(cell.by["proximity"]) for cell in cells})
-    chance = tuple(
-        Point(step, float(np.mean([cell.chance for cell in cells if float(cell.by["proximity"]) == step])))
-        for step in steps
-    )
+    of_all = sorted((cell for cell in cells if "view" not in cell.by), key=lambda cell: cell.by["proximity"])
+    chance = tuple(Point(float(cell.by["proximity"]), cell.chance) for cell in of_all)
     return (*lines, Line(CHANCE_NAME, FAINT, "", chance, dashed=True))
 
 
@@ -235,7 +230,7 @@ def _conditions(report: GazeReport, drawn: dict[str, Look]) -> Section | None:
             dots = tuple(
                 Dot(shortened(name, _ROOM), "", drawn[name].color, "o", cell.value, cell.ci95) for name, cell in cells
             )
-            rule = Rule(float(np.mean([cell.chance for _, cell in cells])), CHANCE_NAME)
+            rule = Rule(report.chance[condition], CHANCE_NAME)
             n = sum(report.n_stimuli.get(condition, {}).values())
             panels.append(Panel(condition, plural(n, "photo"), dots, (rule,)))
     if len(panels) < 2:

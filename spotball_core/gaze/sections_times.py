@@ -10,9 +10,9 @@ from spotball_core.gaze.analysis import Cell as Mean
 from spotball_core.gaze.charts import Line, Point, TrendChart, TrendPanel, trend_alts
 from spotball_core.gaze.checks import Effect
 from spotball_core.gaze.tables import CHANCE_NAME
-from spotball_core.report.look import FAINT, THEME
 from spotball_core.report.numbers import shortened
 from spotball_core.report.page_parts import Picture, Section
+from spotball_core.report.theme import FAINT, THEME
 from spotball_core.stats.wording import say_p
 
 _ROOM = 24

@@ -10,7 +10,9 @@ from pydantic import Field, model_validator
 
 from spotball_core.gaze.rows import Rows, quoted
 from spotball_core.io.files import replacing
-from spotball_core.schema.record import Name, Record
+from spotball_core.io.sources import not_a_name
+from spotball_core.safe_text import csv_frame
+from spotball_core.schema.record import NAME_RULE, PATH_RULE, Name, Record, RelativePath, is_relative
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,7 +74,7 @@ class Stimulus(Record):
     proximity: int = Field(ge=1, le=3)
     gaze_target: Name
     head_target: Name | None = None
-    image: str | None = None
+    image: RelativePath | None = None
     points: tuple[Point | None, ...] | None = None
     actor: str | None = None
     scene: str | None = None
@@ -131,6 +133,8 @@ def read_stimuli(path: str | Path) -> tuple[Stimulus, ...]:
     check_yes_no(rows, "attention_check")
     numbered = pl.col("list_id").cast(pl.UInt32, strict=False).is_not_null()
     rows.check(pl.col("list_id").is_not_null() & ~numbered, "list_id", quoted("list_id"), "a whole number from 0")
+    unsafe = pl.col("image").map_elements(lambda text: not is_relative(text), return_dtype=pl.Boolean)
+    rows.check(unsafe, "image", quoted("image"), PATH_RULE)
     rows.settle()
     return tuple(_stimulus(row) for row in rows.frame.iter_rows(named=True))
 
@@ -142,6 +146,7 @@ def check_scene(rows: Rows) -> None:
     tidy_objects(rows)
     objects = pl.col("objects").str.split(SEPARATOR)
     rows.check(pl.col("stimulus_id").is_null(), "stimulus_id", "nothing", "a name")
+    rows.names(("stimulus_id", "actor", "scene"))
     rows.check(~_known("view", VIEWS), "view", quoted("view"), "front, left or right")
     near = [str(one) for one in PROXIMITIES]
     rows.check(~_known("proximity", near), "proximity", quoted("proximity"), "1, 2 or 3")
@@ -149,6 +154,8 @@ def check_scene(rows: Rows) -> None:
     whole = objects.list.eval(pl.element() != "").list.all()
     enough = objects.list.len().is_between(2, MOST_OBJECTS)
     expected = f"2 to {MOST_OBJECTS} names, each once, joined by {SEPARATOR}"
+    unfit = objects.list.eval(not_a_name(pl.element())).list.any()
+    rows.check(unfit, "objects", quoted("objects"), f"each {NAME_RULE}")
     rows.check(~(each_once & whole & enough).fill_null(False), "objects", quoted("objects"), expected)
     one_of = pl.format("one of {}", objects.list.join(", "))
     for target in ("gaze_target", "head_target"):
@@ -212,7 +219,7 @@ def stimuli_frame(stimuli: Iterable[Stimulus]) -> pl.DataFrame:
 def write_stimuli(stimuli: Sequence[Stimulus], path: str | Path) -> None:
     """Write stimuli as CSV with `COLUMNS`. The file is whole or not there."""
     with replacing(path) as beside:
-        stimuli_frame(stimuli).write_csv(beside)
+        csv_frame(stimuli_frame(stimuli)).write_csv(beside)
 
 
 def _known(column: str, values: Iterable[str]) -> pl.Expr:

@@ -20,6 +20,7 @@ from spotball_core.gaze.stimuli import (
     tidy_objects,
 )
 from spotball_core.io.files import replacing
+from spotball_core.safe_text import csv_frame
 from spotball_core.schema.record import Name, Record
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def write_trials(trials: Trials, path: str | Path) -> None:
     frame = trials.frame.with_columns(**named)
     also = [name for name in COLUMNS[-3:] if frame[name].null_count() < len(frame)]
     with replacing(path) as beside:
-        frame.select(*COLUMNS[:-3], *also).write_csv(beside)
+        csv_frame(frame.select(*COLUMNS[:-3], *also)).write_csv(beside)
 
 
 def _joined(rows: Rows, stimuli: Sequence[Stimulus]) -> None:
@@ -206,7 +207,7 @@ def _check_answers(rows: Rows) -> None:
     import polars as pl
 
     check_yes_no(rows, "attention_check")
-
+    rows.names(("respondent", "prompt_id", "participant"))
     objects = pl.col("objects").str.split(SEPARATOR)
     chosen = pl.col("choice").is_not_null() & ~objects.list.contains(pl.col("choice")).fill_null(False)
     expected = pl.format("one of {}, or nothing where no choice could be matched", objects.list.join(", "))

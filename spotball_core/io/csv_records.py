@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import codecs
 from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from spotball_core.errors import SHOWN_PROBLEMS, Problem
+from spotball_core.errors import SHOWN_LINES, SHOWN_VALUES, Problem, merged
 from spotball_core.grid import IntArray
 
 _BLOCK = 1 << 22
@@ -30,13 +31,13 @@ class Layout:
 
     Attributes:
         blank: numbers of the records, from 0 after the header, that are blank lines.
-        problems: the first of what is wrong with single records.
-        total: how many records are wrong.
+        problems: what is wrong with single records, each cause once.
+        apostrophes: whether there may be any; with none, no text was marked by `safe_text.csv_cells`.
     """
 
     blank: tuple[int, ...]
     problems: tuple[Problem, ...]
-    total: int
+    apostrophes: bool
 
 
 def read_layout(path: Path) -> Layout:
@@ -44,24 +45,30 @@ def read_layout(path: Path) -> Layout:
 
     After the first quote out of place nobody knows which of the rest are within quotes, so it is the last problem.
     """
-    if _is_regular(path):
-        return Layout((), (), 0)
+    regular, apostrophes = _is_regular(path)
+    if regular:
+        return Layout((), (), apostrophes)
     blank: list[int] = []
+    told: Counter[str] = Counter()
+    values: defaultdict[str, set[str]] = defaultdict(set)
     problems: list[Problem] = []
-    total = 0
     for block in _blocks(path):
-        blank += block.blank
+        blank += block.blank.tolist()
         for record, found, expected in block.faults():
-            total += 1
-            if len(problems) < SHOWN_PROBLEMS:
+            told[expected] += 1
+            # The first of a cause are enough to describe it; there may be millions.
+            is_new = found not in values[expected] and len(values[expected]) <= SHOWN_VALUES
+            if is_new or told[expected] <= SHOWN_LINES:
+                values[expected].add(found)
                 problems.append(Problem(str(path), block.line(record), "line", found, expected))
         if block.stray is not None:
             break
-    return Layout(tuple(blank), tuple(problems), total)
+    shown = (replace(problem, count=told[problem.expected]) for problem in merged(problems))
+    return Layout(tuple(blank), tuple(shown), True)
 
 
-def _is_regular(path: Path) -> bool:
-    """Whether a file has no quotes, and as many commas before each line break as before the first.
+def _is_regular(path: Path) -> tuple[bool, bool]:
+    """Whether a file has no quotes, and as many commas before each line break as before the first; and apostrophes.
 
     Most files do, and this is seen faster than where each record stands.
     """
@@ -69,13 +76,14 @@ def _is_regular(path: Path) -> bool:
         width = file.readline(_CHUNK).count(b",") + 1
         file.seek(0)
         pattern = (b"," * (width - 1) + b"\n") * (_CHUNK // width + 2)
-        place, last = 0, b""
+        place, last, apostrophes = 0, b"", False
         while chunk := file.read(_CHUNK):
             signs = chunk.translate(None, _TEXT)
             if signs != pattern[place : place + len(signs)]:
-                return False
+                return False, True
+            apostrophes = apostrophes or b"'" in chunk
             place, last = (place + len(signs)) % width, chunk[-1:]
-    return place == (0 if last in (b"", b"\n") else width - 1)
+    return place == (0 if last in (b"", b"\n") else width - 1), apostrophes
 
 
 def record_lines(path: Path, records: Iterable[int]) -> dict[int, int]:
@@ -121,7 +129,10 @@ class _Block:
             self._drop_before_header()
         self.width = width or (int(self.fields[0]) if len(self.fields) else None)
         alone = np.flatnonzero(self.fields != self.width)
-        self.blank = [first + int(i) for i in alone if self._is_blank(int(i))]
+        # Most blank lines are empty, and a file may have millions.
+        empty = self.ends[alone] == self.starts[alone]
+        filled = [i for i in alone[~empty].tolist() if self._is_blank(i)]
+        self.blank: IntArray = np.sort(np.concatenate([alone[empty], np.array(filled, np.int64)])) + first
         self.stray = self._stray_quote()
 
     def line(self, record: int) -> int:
@@ -130,12 +141,11 @@ class _Block:
 
     def faults(self) -> Iterator[tuple[int, str, str]]:
         """Number within the block, what was found and what was expected of each record that is not whole."""
-        blank = {number - self.first for number in self.blank}
-        for record in np.flatnonzero(self.fields != self.width):
+        wrong = np.flatnonzero(self.fields != self.width)
+        for record in wrong[~np.isin(wrong, self.blank - self.first)]:
             if self.stray is not None and record >= self.stray:
                 break
-            if record not in blank:
-                yield int(record), _fields(int(self.fields[record])), f"{self.width}, as in the header"
+            yield int(record), _fields(int(self.fields[record])), f"{self.width}, as in the header"
         if self.stray is not None:
             yield self.stray, "a quote out of place", "a field whole in quotes, with the quotes in it doubled"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from spotball_core.counts import PARTS
 from spotball_core.grid import Grid
+from spotball_core.io.cells import named
 from spotball_core.schema.response import SUM_TOLERANCE
 
 if TYPE_CHECKING:
@@ -18,15 +18,12 @@ _OBJECT = rf"^\s*\{{\s*(?:{_PAIR}(?:\s*,\s*{_PAIR})*)?\s*\}}\s*$"
 _LIST = rf"^\s*\[\s*(?:{_NUMBER}(?:\s*,\s*{_NUMBER})*)?\s*\]\s*$"
 
 
-def spread(
-    rows: pl.DataFrame, grid: Grid, find: Callable[[pl.Series], pl.DataFrame]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Each row's distribution as one row per cell.
 
     Args:
         rows: with a column `probabilities`, text as in JSON or a list of numbers, nowhere null.
         grid: the grid over the scenes.
-        find: from labels to a frame with the columns `label` and `cell`, null where the grid has no such cell.
 
     Returns:
         The usable rows, repeated for each cell, with `cell` and its part `n` of the answer, a multiple of 1 / `PARTS`,
@@ -49,7 +46,7 @@ def spread(
             )
             .filter(pl.col("p").is_not_null())
         )
-        cells = pairs.join(find(pairs["label"].unique()), on="label", how="left")
+        cells = pairs.join(named(pairs["label"].unique(), grid), on="label", how="left")
         vectors = rows.filter(is_list).select("_row", p=given.str.extract_all(_NUMBER).cast(pl.List(pl.Float64)))
         unreadable = rows.filter(~(is_object | is_list))["_row"]
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from spotball_core.errors import OptionError
 from spotball_core.io.files import replacing
+from spotball_core.safe_text import csv_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,6 +36,6 @@ def write_responses(rows: pl.DataFrame, path: str | Path) -> None:
         if path.suffix == ".jsonl":
             rows.write_ndjson(beside)
         elif path.suffix == ".csv":
-            rows.write_csv(beside)
+            csv_frame(rows).write_csv(beside)
         else:
             rows.write_parquet(beside)

@@ -10,7 +10,7 @@ The release's layout, of which every part but the ground truth may be missing:
 SPORT is soccer, basketball (or bb) or volleyball (or vball); levels 0, 1, 2 are the prompts base, cue, cot. Files name
 an image `163`, `163.jpg`, `302_wball.jpg` or `347_wballjpg.jpg`: the number in front is the image's id within its
 sport, and an image that any file names with `wball` is a control. The images are 640 x 360 pixels and so are the
-players' boxes; the ball's boxes are in a frame of 640 x 640.
+players' boxes; `spotball_core.io.release_ball` says what the ball's columns mean.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from spotball_core.errors import InputError, OptionError
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.files import replacing_folder
 from spotball_core.io.frames import write_responses
+from spotball_core.io.paths import output_name
 from spotball_core.io.release_reader import Key, ReleaseReader
 from spotball_core.io.release_tables import broken, listed
 from spotball_core.io.scenes import read_scenes, write_scenes
@@ -44,12 +45,15 @@ class Release:
         responses: rows with the columns of `spotball_core.io.frames.COLUMNS`.
         image_files: the file of each image that has one, by (sport, image).
         notes: what was met and how it was handled, in words, one matter a line.
+        ground_truth: what the files say of each ball: sport, image, x, y, width, height, gt_x and gt_y, unconverted.
+            gt_x and gt_y are null where a file does not have them.
     """
 
     scenes: tuple[Scene, ...]
     responses: pl.DataFrame
     image_files: dict[Key, Path]
     notes: tuple[str, ...]
+    ground_truth: pl.DataFrame
 
     def write(self, out: str | Path, *, progress: Progress = iter) -> None:
         """Write a dataset: `scenes.jsonl`, the images, and `responses-RESPONDENT.jsonl` for each respondent.
@@ -74,7 +78,10 @@ class Release:
 
     def _response_files(self) -> dict[str, pl.DataFrame]:
         parts = self.responses.partition_by("respondent", as_dict=True)
-        return {f"responses-{respondent}.jsonl": rows for (respondent,), rows in sorted(parts.items())}
+        return {
+            output_name(f"responses-{respondent}", ending=".jsonl"): rows
+            for (respondent,), rows in sorted(parts.items())
+        }
 
     def _fill(self, folder: Path, progress: Progress) -> None:
         paths = {scene.key: scene.path for scene in self.scenes if scene.path}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ import polars as pl
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.io.frames import COLUMNS
+from spotball_core.io.paths import data_file, output_name
+from spotball_core.io.release_ball import FRAME, SCALED_SPORT, ball_box
 from spotball_core.io.release_tables import (
     GRID,
     HAS_IMAGE,
@@ -36,7 +39,8 @@ Key = tuple[str, str]
 PROMPTS = {"0": "base", "1": "cue", "2": "cot"}
 """The prompt that each level of the models' files is."""
 
-_TRUTH_TO_IMAGE_Y = GRID.height / 640
+TRUTH_NUMBERS = ("x", "y", "width", "height", "gt_x", "gt_y")
+"""The numbers that the ground truth has of each image; the last two are optional."""
 
 _IMAGE_ENDINGS = (".jpg", ".jpeg", ".png")
 _TRUTH_FILE = re.compile(r"(\w+)_gt\.csv", re.ASCII)
@@ -62,6 +66,8 @@ class ReleaseReader:
     def __init__(self, data: Path) -> None:
         self.data = data
         self.truths: dict[Key, dict[str, object]] = {}
+        names, numbers = dict.fromkeys(("sport", "image"), pl.String), dict.fromkeys(TRUTH_NUMBERS, pl.Float64)
+        self.ground_truth = [pl.DataFrame(schema={**names, **numbers})]
         self.image_files: dict[Key, Path] = {}
         self.players: dict[Key, tuple[PlayerBox, ...]] = {}
         self.named: set[Key] = set()
@@ -71,18 +77,17 @@ class ReleaseReader:
         self.notes: list[str] = []
         self.left_out: list[str] = []
         self.problems: list[Problem] = []
-        self.n_problems = 0
 
-    def finished(self) -> tuple[tuple[Scene, ...], pl.DataFrame, dict[Key, Path], tuple[str, ...]]:
+    def finished(self) -> tuple[tuple[Scene, ...], pl.DataFrame, dict[Key, Path], tuple[str, ...], pl.DataFrame]:
         """All that was read, as the fields of a `Release`; raises InputError for all that was wrong."""
         if self.problems:
-            raise InputError(self.problems, self.n_problems)
+            raise InputError(self.problems)
         scenes = tuple(self._scene(key) for key in sorted(self.named, key=_by_number))
         self._note_scenes(scenes)
         if self.left_out:
             self.notes.append(f"left out, as no part of the release's layout: {listed(self.left_out)}")
         image_files = {scene.key: self.image_files[scene.key] for scene in scenes if scene.path}
-        return scenes, pl.concat(self.responses), image_files, tuple(self.notes)
+        return scenes, pl.concat(self.responses), image_files, tuple(self.notes), pl.concat(self.ground_truth)
 
     def _scene(self, key: Key) -> Scene:
         sport, image = key
@@ -94,7 +99,7 @@ class ReleaseReader:
                 "grid": GRID,
                 "players": self.players.get(key),
                 "control": key in self.controls,
-                "path": f"images/{sport}/{image}{file.suffix.lower()}" if file else None,
+                "path": output_name("images", sport, image, ending=file.suffix.lower()) if file else None,
                 **self.truths.get(key, {}),
             }
         )
@@ -115,13 +120,23 @@ class ReleaseReader:
     def _where(self, path: Path) -> str:
         return path.relative_to(self.data).as_posix()
 
+    def _check_file(self, path: Path) -> None:
+        """Raise InputError unless there is a regular file in the release."""
+        data_file(self.data, self._where(path), field="file", wanted="a file of the release")
+
+    def _leave_out(self, path: Path) -> None:
+        """Note a file that the layout does not have; raise InputError for a linked folder."""
+        if path.is_symlink() and path.is_dir():
+            raise broken(path, "folder", "a link to a folder", "a folder: links to folders are not followed")
+        if not path.is_dir():
+            self.left_out.append(self._where(path))
+
     @contextmanager
     def _collecting(self) -> Iterator[None]:
         try:
             yield
         except InputError as error:
             self.problems += error.problems
-            self.n_problems += error.total
 
     def _accept(self, path: Path, rows: pl.DataFrame, *demands: Demand) -> pl.DataFrame:
         """The rows, if all name an image and meet the demands; the images they name are scenes from then on."""
@@ -137,19 +152,21 @@ class ReleaseReader:
     def read_images(self) -> None:
         """The image files and the ground truth, from every sport's folder of images."""
         truth_files = 0
-        for path in _files_below(self.data / "images"):
+        for path in _entries_below(self.data / "images"):
             sport = SPORTS.get(path.parent.name.lower())
             number, truth = re.match(r"[0-9]+", path.name), _TRUTH_FILE.fullmatch(path.name)
-            if sport and number and path.suffix.lower() in _IMAGE_ENDINGS:
-                self._add_image_file((sport, number[0]), path)
-            elif sport and truth and (named := SPORTS.get(truth[1].lower())):
-                truth_files += 1
-                with self._collecting():
+            with self._collecting():
+                if sport and number and path.suffix.lower() in _IMAGE_ENDINGS:
+                    self._check_file(path)
+                    self._add_image_file((sport, number[0]), path)
+                elif sport and truth and (named := SPORTS.get(truth[1].lower())):
+                    truth_files += 1
+                    self._check_file(path)
                     if named != sport:
                         raise broken(path, "file name", path.name, f"the ground truth of {sport}")
                     self._read_truth(path, sport)
-            else:
-                self.left_out.append(self._where(path))
+                else:
+                    self._leave_out(path)
         with self._collecting():
             if not truth_files:
                 expected = "at least one file such as images/soccer/soccer_gt.csv"
@@ -167,10 +184,9 @@ class ReleaseReader:
             self._note(other, f"left out, as {self.image_files[key].name} is taken for the same image")
 
     def _read_truth(self, path: Path, sport: str) -> None:
-        sides = ("x", "y", "width", "height")
-        rows = read_table(path, ("image", *sides, "cell"), sport=sport).with_columns(map(parsed_number, sides))
-        if rows.is_empty():
-            raise broken(path, "file", "no rows", "at least one image")
+        sides, centers = TRUTH_NUMBERS[:4], TRUTH_NUMBERS[4:]
+        rows = read_table(path, ("image", *sides, "cell"), optional=centers, sport=sport)
+        rows = rows.with_columns(map(parsed_number, TRUTH_NUMBERS))
         cells = {text: truth_cells(text) for text in rows["cell"].unique()}
         readable = [text for text, named in cells.items() if named]
         known = [image for in_sport, image in self.truths if in_sport == sport]
@@ -183,10 +199,31 @@ class ReleaseReader:
             *((side, pl.col(f"{side}_number") > 0, "a number above 0") for side in ("width", "height")),
             ("cell", pl.col("cell").is_in(readable), "cells from A1 to F10, joined by ; where they are several"),
         )
-        columns = ("number", "cell", *(f"{side}_number" for side in sides))
-        for number, text, x, y, width, height in rows.select(columns).iter_rows():
-            box = (x, y * _TRUTH_TO_IMAGE_Y, x + width, (y + height) * _TRUTH_TO_IMAGE_Y)
-            self.truths[sport, number] = {"ball_cells": cells[text], "ball_box": box}
+        for number, text, *numbers in rows.select("number", "cell", *(f"{side}_number" for side in sides)).iter_rows():
+            self.truths[sport, number] = {"ball_cells": cells[text], "ball_box": ball_box(sport, *numbers)}
+        numbered = {name: f"{name}_number" for name in TRUTH_NUMBERS}
+        self.ground_truth.append(rows.select(sport="in_sport", image="number", **numbered))
+        self._note_balls(path, sport, rows["number"].to_list())
+
+    def _note_balls(self, path: Path, sport: str, images: list[str]) -> None:
+        """Note how the balls' boxes were converted, and the boxes that are not where one would expect them."""
+        if sport == SCALED_SPORT:
+            how = f"ball boxes were converted from a frame of {FRAME} x {FRAME} to pixels of the image"
+        else:
+            how = "x and y were read as the center of the ball's box in pixels of the image; gt_x and gt_y are not used"
+        self._note(path, how)
+        beyond, apart = [], []
+        for image in images:
+            scene = self._scene((sport, image))
+            x1, y1, x2, y2 = scene.ball_box or (0.0, 0.0, 0.0, 0.0)
+            if x1 < 0 or y1 < 0 or x2 > GRID.width or y2 > GRID.height:
+                beyond.append(image)
+            if not set(GRID.cells_in((x1, y1, x2, y2))) & set(scene.ball_cells or ()):
+                apart.append(image)
+        if beyond:
+            self._note(path, f"ball boxes that extend beyond the image are not clipped: {listed(beyond)}")
+        if apart:
+            self._note(path, f"ball boxes that lie outside the annotated cells, which are scored: {listed(apart)}")
 
     # Players -------------------------------------------------------------------------------------------------
 
@@ -198,12 +235,14 @@ class ReleaseReader:
             ("filtered_people_image_summary.csv", self._read_summary),
         ):
             with self._collecting():
-                if (folder / name).exists():
+                if os.path.lexists(folder / name):
+                    self._check_file(folder / name)
                     read(folder / name)
 
     def _read_boxes(self, path: Path) -> None:
         corners = ("x1", "y1", "x2", "y2")
-        rows = read_table(path, ("image", *corners), optional=("sport",)).with_columns(map(parsed_number, corners))
+        rows = read_table(path, ("image", *corners), optional=("sport",), may_be_empty=True)
+        rows = rows.with_columns(map(parsed_number, corners))
         parsed = [f"{corner}_number" for corner in corners]
         rows = self._accept(
             path,
@@ -239,15 +278,16 @@ class ReleaseReader:
         """The answers of people and models."""
         folder = self.data / "responses"
         files: dict[tuple[str, str, str], Path] = {}
-        for path in _files_below(folder):
+        for path in _entries_below(folder):
             name = path.relative_to(folder).as_posix()
             match = next(filter(None, (pattern.fullmatch(name) for pattern in _RESPONSE_FILES)), None)
             sport = SPORTS.get(match["sport"].lower()) if match else None
-            if match is None or sport is None:
-                self.left_out.append(self._where(path))
-                continue
-            place = (match["who"], match["part"], sport)
             with self._collecting():
+                if match is None or sport is None:
+                    self._leave_out(path)
+                    continue
+                self._check_file(path)
+                place = (match["who"], match["part"], sport)
                 if place in files:
                     raise broken(path, "file name", f"{sport} again, as {files[place].name} is", "one file a sport")
                 files[place] = path
@@ -343,10 +383,14 @@ class ReleaseReader:
         self.responses.append(rows.with_columns(sport="in_sport", image="number", **named).select(COLUMNS))
 
 
-def _files_below(folder: Path) -> list[Path]:
-    """All files below a folder, in one order everywhere, but for the hidden ones that systems leave there."""
-    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
-    return sorted(found, key=Path.as_posix)
+def _entries_below(folder: Path) -> list[Path]:
+    """Return all files and folders below a folder, in one order everywhere, but for the hidden ones that systems leave.
+
+    What has a file's name and is none, such as a FIFO or a link to nothing, is among them: passed over, its respondent
+    would be missing without a word.
+    """
+    found = (Path(root, name) for root, folders, files in os.walk(folder) for name in (*folders, *files))
+    return sorted((path for path in found if not path.name.startswith(".")), key=Path.as_posix)
 
 
 def _by_number(key: Key) -> tuple[int, int, str]:

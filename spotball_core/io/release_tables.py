@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import glob
 import re
 from pathlib import Path
 
 import polars as pl
 
-from spotball_core.errors import SHOWN_PROBLEMS, GridError, InputError, Problem
+from spotball_core.errors import GridError, InputError, Problem
 from spotball_core.grid import Grid, parse_label
-from spotball_core.io.sources import line_numbers, unreadable
+from spotball_core.io.csv_records import read_layout
+from spotball_core.io.sources import check_is_text, doubtful, plain, problems_of, unreadable
+from spotball_core.safe_text import csv_restored
 
 GRID = Grid.standard()
 
@@ -41,7 +44,12 @@ HAS_SPORT: tuple[Demand, ...] = (
 
 
 def read_table(
-    path: Path, needed: tuple[str, ...], *, optional: tuple[str, ...] = (), sport: str | None = None
+    path: Path,
+    needed: tuple[str, ...],
+    *,
+    optional: tuple[str, ...] = (),
+    sport: str | None = None,
+    may_be_empty: bool = False,
 ) -> pl.DataFrame:
     """The columns of a CSV file as text, without its blank lines.
 
@@ -50,18 +58,28 @@ def read_table(
     of the image's path. What cannot be told is null.
 
     Raises:
-        InputError: if the file cannot be read, or lacks a column.
+        InputError: if the file cannot be read, lacks a column or has it twice, or has no rows, unless that may be.
     """
     try:
-        rows = pl.read_csv(path, infer_schema=False, row_index_name="record")
+        check_is_text(path)
+        layout = read_layout(path)
+        if layout.problems:
+            raise InputError(layout.problems)
+        # Polars would take the brackets and stars of a file's name for a pattern.
+        rows = pl.read_csv(glob.escape(str(path.absolute())), infer_schema=False, row_index_name="record")
     except OSError as error:
         raise broken(path, "file", str(error), "a readable csv file") from error
     except pl.exceptions.PolarsError as error:
         raise unreadable(path, error) from error
+    rows = rows.with_columns(csv_restored(pl.col(pl.String)))
     columns = rows.columns[1:]
+    if any("\r" in name for name in columns):
+        raise broken(path, "file", "carriage returns alone between lines", "lines that end in LF or CR LF")
     if missing := [column for column in needed if column not in columns]:
-        found = f"the columns {', '.join(columns)}"
+        found = f"the columns {plain(', '.join(columns), 200)}"
         raise InputError([Problem(str(path), 1, column, found, f"a column {column}") for column in missing])
+    if doubts := [Problem(str(path), 1, *doubt) for doubt in doubtful(columns, (*needed, *optional))]:
+        raise InputError(doubts)
     absent = [pl.lit(None, dtype=pl.String).alias(column) for column in optional if column not in columns]
     name = pl.col("image").str.extract(r"([^/\\]+)$")
     rows = (
@@ -73,6 +91,8 @@ def read_table(
             control=name.str.to_lowercase().str.contains("wball", literal=True),
         )
     )
+    if rows.is_empty() and not may_be_empty:
+        raise broken(path, "file", "no rows", "a header and at least one row")
     if sport:
         return rows.with_columns(in_sport=pl.lit(sport))
     said = pl.col("sport").str.strip_chars()
@@ -98,20 +118,15 @@ def whole_number(column: str) -> pl.Expr:
 
 def check(path: Path, rows: pl.DataFrame, *demands: Demand) -> None:
     """Raise InputError for every row that does not meet a demand."""
-    faults: list[tuple[int, str, str | None, str]] = []
-    total = 0
-    for field, holds, expected in demands:
-        failing = rows.filter(~holds.fill_null(False)).select("record", field)
-        total += len(failing)
-        faults += [(record, field, found, expected) for record, found in failing.head(SHOWN_PROBLEMS).iter_rows()]
-    if faults:
-        faults = sorted(faults, key=lambda fault: fault[0])[:SHOWN_PROBLEMS]
-        lines = line_numbers(path, (record for record, *_ in faults))
-        problems = [
-            Problem(str(path), lines.get(record), field, "nothing" if found is None else repr(found)[:80], expected)
-            for record, field, found, expected in faults
-        ]
-        raise InputError(problems, total)
+    faults = [
+        rows.filter(~holds.fill_null(False)).select(
+            _record="record", field=pl.lit(field), found=pl.format("'{}'", field), expected=pl.lit(expected)
+        )
+        for field, holds, expected in demands
+    ]
+    table = pl.concat(faults).with_columns(pl.col("found").fill_null("nothing"))
+    if not table.is_empty():
+        raise InputError(problems_of(str(path), path, table))
 
 
 Reading = tuple[str | None, str | None]

@@ -8,19 +8,21 @@ are left. A file with anything wrong is read again, to say where.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from spotball_core.counts import KEYS, Counts
-from spotball_core.errors import SHOWN_PROBLEMS, GridError, InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.grid import Grid
-from spotball_core.io import samples
+from spotball_core.io import samples, signs
+from spotball_core.io.cells import cell_at, located
 from spotball_core.io.distributions import spread
+from spotball_core.io.misread import warnings_of
 from spotball_core.io.numbers import not_finite, not_whole, number
 from spotball_core.io.one_pass import in_parts, is_point
-from spotball_core.io.sources import Source, line_numbers, plain, sources_of, unreadable
-from spotball_core.io.stems import check_stems, nameless
-from spotball_core.schema.response import PredictionDistribution, Response
+from spotball_core.io.pooling import check_independent, given_by, nameless
+from spotball_core.io.sources import Responses, Source, not_a_name, plain, problems_of, sources_of, unreadable
+from spotball_core.schema.record import NAME_RULE
 from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
@@ -28,12 +30,16 @@ if TYPE_CHECKING:
 
 KINDS = ("human", "model", "baseline")
 
+EXTENSION = r"(?i)\.(jpe?g|png|webp|gif|bmp|tiff?)$"
+"""Extensions of image files, which ids may have by mistake."""
+
 
 def read_counts(
-    responses: str | Path | pl.DataFrame | Sequence[str | Path] | Sequence[Response | PredictionDistribution],
+    responses: Responses,
     scenes: Sequence[Scene],
     *,
     participants: bool = False,
+    pool: bool = False,
 ) -> Counts:
     """Count the responses of one or more files, of a frame, or of records.
 
@@ -41,35 +47,46 @@ def read_counts(
     or `row` and `col` from 1, or `probabilities` (by label, or one number a cell). `sport` may be left out where the
     image id is unique among the scenes; `respondent` is the file's name without its ending where it is left out,
     `prompt` then is `base`, `kind` `model` (for the respondent `human`: `human`). A cell that cannot be read, or is
-    outside the grid, is an unparsed response. Distributions count as one answer, in parts. Files of one name that
-    answer the same image and have neither a respondent nor samples are refused.
+    outside the grid, is an unparsed response. Distributions count as one answer, in parts. A file extension of an
+    image's id is ignored where the scenes' ids have none. Signs that a file was misread are the counts' `warnings`.
+
+    Files are refused that answer the same image for the same respondent and prompt, unless they are `responses*` files
+    of one folder, or their sample numbers continue each other.
 
     Args:
         responses: paths of JSON Lines, CSV or Parquet files; or a frame; or records.
         scenes: the scenes answered to; all with the same rows and columns.
         participants: tell participants apart.
+        pool: merge a respondent's answers from files that are independent of each other.
 
     Raises:
         InputError: for an unknown image, a duplicate (respondent, prompt, image, sample, participant), a probability
             below 0 or a sum off 1, and whatever else is wrong: file, line, field, what was found and expected.
         OptionError: if the scenes' grids differ in rows or columns.
     """
-    return Reader(sources_of(responses), scenes, participants).counts()
+    reader = Reader(sources_of(responses), scenes, participants)
+    counts = reader.counts()
+    if not pool:
+        reader.check_independent()
+    return replace(counts, warnings=reader.warnings())
 
 
-def read_part(sources: Sequence[Source], scenes: Sequence[Scene], *, participants: bool) -> tuple[Counts, pl.DataFrame]:
+def read_part(
+    sources: Sequence[Source], scenes: Sequence[Scene], *, participants: bool
+) -> tuple[Counts, pl.DataFrame, pl.DataFrame]:
     """Count a part of the sources that are to be scored together, and say what only all parts together tell.
 
     Returns:
         The counts; and for each who answered what, as `samples.GIVEN` has it (and the participant, if asked for), the
-        columns of `samples.sums`, and whether answers were `nameless`.
+        number `n` of answers, the columns of `samples.sums`, and whether answers were `nameless`; and the sums of
+        `signs`.
 
     Raises:
         InputError: as `read_counts`, of what is wrong within the part.
         OptionError: as `read_counts`.
     """
     reader = Reader(sources, scenes, participants)
-    return reader.counts(), reader.across()
+    return reader.counts(), reader.across(), reader.sums
 
 
 def common_grid(scenes: Sequence[Scene]) -> Grid:
@@ -94,14 +111,18 @@ class Reader:
 
     Attributes:
         said: what was said, by source and with all keys filled in; once it was counted.
+        sums: what tells whether the sources were misread, of `signs`; once they were counted.
     """
 
     said: pl.DataFrame
+    sums: pl.DataFrame
 
     def __init__(self, sources: Sequence[Source], scenes: Sequence[Scene], participants: bool) -> None:
         import polars as pl
 
-        self.sources, self.grid = sources, common_grid(scenes)
+        self.sources, self.known, self.grid = sources, scenes, common_grid(scenes)
+        self.images = pl.Series([scene.image for scene in scenes], dtype=pl.String).unique()
+        self.with_extensions = False
         self.rows = self.rows_of(range(len(sources)))
         self.columns = self.rows.collect_schema().names()
         self.keys = [*KEYS, *(["participant"] if participants else [])]
@@ -128,13 +149,17 @@ class Reader:
         groups = [in_parts(source, self.keys, self._collected) for source in self.sources]
         of = [frame.with_columns(_source=pl.lit(index, pl.UInt32)) for index, frame in enumerate(groups)]
         spelt = pl.concat(of, how="diagonal_relaxed")
+        ids = spelt["image"].str.strip_chars().drop_nulls()
+        self.with_extensions = bool((~ids.is_in(self.images.implode()) & ids.str.contains(EXTENSION)).any())
         self.said = self.identified(spelt.lazy().with_columns(nameless=nameless(spelt.columns))).collect()
+        self.said = located(self.said, self.grid)
         frames: dict[str, pl.DataFrame] = {}
         with_points, with_spread = (self.said.filter(form)["_source"].unique().sort() for form in ("point", "spread"))
         if len(with_points):
             points = self.identified(self.rows_of(with_points).filter(is_point(self.columns)))
-            points = points.with_columns(cell=self.point(), _problem=self._problem(points))
-            points = points.group_by("_source", *self.keys, "cell", "_problem").agg(n=pl.len())
+            points = points.with_columns(cell=cell_at(self.grid), _problem=self._problem(points))
+            sums = signs.point_sums(number("x"), number("y"), pl.col("_width"), pl.col("_height"))
+            points = points.group_by("_source", *self.keys, "cell", "_problem").agg(n=pl.len(), **sums)
             frames["points"] = self._collected(points)
         for index in with_spread:
             spread_rows = self.sources[index].frame.filter(pl.col("probabilities").is_not_null())
@@ -143,14 +168,14 @@ class Reader:
 
         named = self.said.lazy().with_columns(pl.col("n") - pl.col("apart")).filter(pl.col("n") > 0)
         cells = named.with_columns(_problem=self._problem(named)).collect()
-        parts, faults = [cells.with_columns(cell=self.named_cell(cells))], []
+        parts, faults = [cells.with_columns(cell="_index")], []
         for name, frame in frames.items():
             if name == "points":
                 parts.append(frame)
             else:
                 lazy = frame.lazy()
                 frame = lazy.with_columns(_problem=self._problem(lazy)).collect()
-                good, bad = spread(frame, self.grid, self._find)
+                good, bad = spread(frame, self.grid)
                 parts.append(good)
                 faults.append(bad.select("_source", "_record", "field", "found", "expected"))
         wrong = any(part["_problem"].is_not_null().any() for part in parts) or any(len(fault) for fault in faults)
@@ -164,18 +189,34 @@ class Reader:
         answered = set(table["_source"].unique())
         if silent := [source.name for index, source in enumerate(self.sources) if index not in answered]:
             raise InputError([Problem(name, None, "file", "no responses", "at least one") for name in silent])
-        check_stems(self.said, self.sources)
         if len(table.select("respondent", "kind").unique()) > table["respondent"].n_unique():
             raise self._explained([])
+        self.sums = self._summed(frames.get("points"))
         return Counts.of(table.drop("_source"), rows=self.grid.rows, cols=self.grid.cols)
+
+    def _summed(self, points: pl.DataFrame | None) -> pl.DataFrame:
+        """What tells whether sources were misread, of `signs`."""
+        import polars as pl
+
+        renamed = pl.when(pl.col("image") != pl.col("_given")).then("n") if self.with_extensions else pl.lit(0)
+        cells = self.said.with_columns(renamed=renamed, n=pl.col("n") - pl.col("apart"))
+        tables = [signs.of_cells(cells, self.known, self.grid)]
+        if points is not None:
+            tables.append(signs.of_points(points.rename({"cell": "_index"}), self.grid))
+        return signs.added(tables)
+
+    def warnings(self) -> tuple[Problem, ...]:
+        """Signs that the sources were misread, once they were counted."""
+        return warnings_of(self, signs.signs(self.sums, self.known, self.grid))
+
+    def check_independent(self) -> None:
+        """Raise InputError for a respondent whose answers come from independent sources, once they were counted."""
+        if len(self.sources) > 1:
+            check_independent(self.said, self.sources, lambda some: self._named(samples.numbered(self.rows_of(some))))
 
     def across(self) -> pl.DataFrame:
         """What `read_part` gives beside the counts."""
-        import polars as pl
-
-        keys = [*samples.GIVEN, *self.keys[len(KEYS) :]]
-        sums = samples.summed() if "samples" in self.said.columns else {"samples": pl.lit(0)}
-        return self.said.group_by(keys).agg(**sums, nameless=pl.col("nameless").any())
+        return given_by(self.said, *samples.GIVEN, *self.keys[len(KEYS) :])
 
     def rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
         """The rows of some sources, with the source's index as `_source`, and as `_spread` whether one is a
@@ -222,12 +263,23 @@ class Reader:
         stem = pl.col("_source").replace_strict(stems, return_dtype=pl.String)
         respondent = pl.coalesce("respondent", stem)
         names = [*self.keys, *(["participant"] if "participant" in columns and "participant" not in self.keys else [])]
-        return rows.with_columns(key(name).alias(name) for name in names).with_columns(
+        rows = rows.with_columns(key(name).alias(name) for name in names)
+        if self.with_extensions:
+            rows = rows.with_columns(_given="image").with_columns(image=self._without_extension())
+        return rows.with_columns(
             sport=pl.coalesce("sport", _looked_up("image", self.sport_of)),
             respondent=respondent,
             prompt=pl.coalesce("prompt", pl.lit("base")),
             kind=pl.coalesce("kind", pl.when(respondent == "human").then(pl.lit("human")), pl.lit("model")),
         )
+
+    def _without_extension(self) -> pl.Expr:
+        """An image's id, without a file extension that the scenes do not have."""
+        import polars as pl
+
+        stem = pl.col("image").str.replace(EXTENSION, "")
+        extended = ~pl.col("image").is_in(self.images.implode()) & stem.is_in(self.images.implode())
+        return pl.when(extended).then(stem).otherwise("image")
 
     def _problem(self, rows: pl.LazyFrame) -> pl.Expr:
         """The first thing wrong with an identified row, as field, found and expected in one text; null if nothing."""
@@ -248,6 +300,8 @@ class Reader:
         check(unknown & sport.is_null() & several.is_not_null(), "sport", "nothing", sports)
         check(unknown & sport.is_null(), "image", quoted, self._known_images())
         check(unknown, "image", pl.format("{} of {}", quoted, sport), self._known_images())
+        for name in ("respondent", "prompt", *(["participant"] if "participant" in columns else [])):
+            check(not_a_name(pl.col(name)), name, pl.format("'{}'", pl.col(name)), NAME_RULE)
         check(~pl.col("kind").is_in(KINDS), "kind", pl.format("'{}'", pl.col("kind")), " or ".join(KINDS))
         if "sample" in columns:
             check(not_whole("sample", least=1), "sample", pl.format("'{}'", pl.col("sample")), "a whole number from 1")
@@ -277,52 +331,6 @@ class Reader:
         sports = self.scenes.group_by("sport").agg(pl.len(), pl.col("image").first()).sort("sport").collect()
         return "an image of the scenes: " + "; ".join(
             f"{sport} has {n}, such as '{first}'" for sport, n, first in sports.iter_rows()
-        )
-
-    def point(self) -> pl.Expr:
-        """Index of the cell that holds (x, y); null outside the image."""
-        import polars as pl
-
-        cell: pl.Expr = pl.lit(0)
-        inside = pl.lit(True)
-        for name, size, step, count, stride in (
-            ("x", "_width", "_cell_width", self.grid.cols, 1),
-            ("y", "_height", "_cell_height", self.grid.rows, self.grid.cols),
-        ):
-            value = number(name)
-            # The edges as NumPy's linspace rounds them, which `Grid.indices_at` compares with. The step comes ready:
-            # Polars would divide by multiplying with the reciprocal, which rounds otherwise.
-            place = sum((value >= pl.col(step) * k).cast(pl.Int64) for k in range(1, count))
-            cell, inside = cell + place * stride, inside & value.is_between(0, pl.col(size))
-        return pl.when(inside).then(cell)
-
-    def named_cell(self, groups: pl.DataFrame) -> pl.Series:
-        """Index of the cell that `cell`, or `row` and `col`, name; null where they name none of the grid's."""
-        import polars as pl
-
-        named = groups.with_columns(_index=pl.lit(None, pl.Int64))
-        if "cell" in groups.columns:
-            known = self._find(groups["cell"].unique()).select(cell="label", _index="cell")
-            named = groups.join(known, on="cell", how="left", maintain_order="left")
-        if "row" in groups.columns:
-            row, col = number("row"), number("col")
-            inside = row.is_between(1, self.grid.rows) & col.is_between(1, self.grid.cols)
-            index = pl.when(inside).then((row - 1) * self.grid.cols + col - 1).cast(pl.Int64)
-            named = named.with_columns(_index=pl.coalesce("_index", index))
-        return named["_index"]
-
-    def _find(self, labels: pl.Series) -> pl.DataFrame:
-        import polars as pl
-
-        def index(label: str) -> int | None:
-            try:
-                return self.grid.index(label)
-            except GridError:
-                return None
-
-        known = labels.drop_nulls()
-        return pl.DataFrame(
-            {"label": known, "cell": [index(label) for label in known]}, schema={"label": pl.String, "cell": pl.Int64}
         )
 
     # What is wrong -------------------------------------------------------------------------------------------
@@ -360,24 +368,12 @@ class Reader:
         what = {"field": pl.lit("kind"), "found": name, "expected": pl.lit("one kind for each respondent")}
         tables.append(kinds.filter(pl.col("kind") != pl.col("_first")).select("_source", "_record", **what).collect())
         every = pl.concat(tables).unique(["_source", "_record"], keep="first", maintain_order=True)
-        every = every.sort("_source", "_record")
-        shown = every.head(SHOWN_PROBLEMS)
-        lines = {
-            index: line_numbers(source.path, shown.filter(pl.col("_source") == index)["_record"].to_list())
-            for index, source in enumerate(self.sources)
-            if source.path is not None
-        }
         problems = [
-            Problem(
-                self.sources[source].name,
-                lines.get(source, {}).get(record, record + 1),
-                field,
-                plain(found, 200),
-                expected,
-            )
-            for source, record, field, found, expected in shown.iter_rows()
+            problem
+            for (index,), faulty in every.sort("_source").group_by("_source", maintain_order=True)
+            for problem in problems_of(self.sources[index].name, self.sources[index].path, faulty)
         ]
-        return InputError(problems, len(every))
+        return InputError(problems)
 
     def _unreadable(self, error: BaseException) -> InputError:
         import polars as pl

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,22 +11,41 @@ from pydantic import ValidationError
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.io.files import replacing
+from spotball_core.io.json_file import RepeatedKeyError, parse_json
 from spotball_core.schema.scene import Scene
+
+_MOST_PROBLEMS = 10_000
+"""With more, a file is probably not scenes, and finding them all would take minutes."""
+
+_PARQUET = b"PAR1"
 
 
 def read_scenes(path: str | Path) -> tuple[Scene, ...]:
     """All scenes of a file.
 
     Raises:
-        InputError: for every line that is no scene, and for an image, (sport, image), that is there twice.
+        InputError: for every line that is not a scene, and for an image, (sport, image), that occurs twice. A file with
+            more than 10,000 problems is not read to its end.
     """
     path = Path(path)
+    lines = _lines(path)
+    if _is_csv(lines):
+        raise InputError([_of_another_format(path, "a CSV file")])
     problems: list[Problem] = []
     scenes: dict[tuple[str, str], Scene] = {}
     first_line: dict[tuple[str, str], int] = {}
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
+        if len(problems) > _MOST_PROBLEMS:
+            break
+        try:
+            parse_json(line)
+        except RepeatedKeyError as error:
+            problems.append(Problem(str(path), number, "line", str(error), "each key once"))
+            continue
+        except ValueError:
+            pass  # Validation reports it, with the place in the line.
         try:
             scene = Scene.model_validate_json(line)
         except ValidationError as error:
@@ -52,12 +72,29 @@ def write_scenes(scenes: Iterable[Scene], path: str | Path) -> None:
 
 def _lines(path: Path) -> list[str]:
     try:
+        data = path.read_bytes()
+        if data.startswith(_PARQUET):
+            raise InputError([_of_another_format(path, "a Parquet file")])
         # Not splitlines: a JSON string may hold other line separators, such as U+2028, as they are.
-        return path.read_text(encoding="utf-8-sig").split("\n")
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     except FileNotFoundError:
         raise InputError([Problem(str(path), None, "file", "nothing there", "a scenes file (JSON Lines)")]) from None
     except (UnicodeDecodeError, OSError) as error:
         raise InputError([Problem(str(path), None, "file", str(error), "a readable text file in UTF-8")]) from error
+
+
+def _is_csv(lines: list[str]) -> bool:
+    """Whether the first line is a header: names and separators, and not the start of JSON."""
+    first = next((line.strip() for line in lines if line.strip()), "")
+    return re.fullmatch(r"""["\w][^{}\[\]]*[,;\t][^{}\[\]]*""", first) is not None
+
+
+def _of_another_format(path: Path, found: str) -> Problem:
+    expected = (
+        "scenes as JSON Lines, such as a dataset's scenes.jsonl; files of predictions are given as PATH, "
+        "without --scenes"
+    )
+    return Problem(str(path), None, "file", found, expected)
 
 
 def _problem(path: Path, line: int, detail: object) -> Problem:

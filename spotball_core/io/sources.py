@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import codecs
 import glob
-import json
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, TypeAlias
 
 from spotball_core.counts import KEYS
-from spotball_core.errors import SHOWN_PROBLEMS, InputError, OptionError, Problem
-from spotball_core.interchange import frame_of, is_foreign
+from spotball_core.errors import (
+    SHOWN_LINES,
+    SHOWN_VALUES,
+    InputError,
+    OptionError,
+    Problem,
+    listed_values,
+    merged,
+)
+from spotball_core.interchange import ArrowFrame, frame_of, is_foreign
 from spotball_core.io.csv_records import read_layout, record_lines
 from spotball_core.io.frames import COLUMNS
+from spotball_core.io.json_file import parse_json
+from spotball_core.io.json_keys import read_keys
+from spotball_core.io.unpacked_size import check_parquet_size
+from spotball_core.safe_text import csv_restored
+from spotball_core.schema.record import CONTROLS, MOST_SIGNS
 from spotball_core.schema.response import PredictionDistribution, Response
 
 if TYPE_CHECKING:
     import polars as pl
+
+Responses: TypeAlias = str | Path | ArrowFrame | Sequence[str | Path] | Sequence[Response | PredictionDistribution]
+"""Responses that can be read: one path or several, a frame, or records."""
 
 ANSWERS = ("cell", "x", "y", "row", "col", "probabilities")
 """Columns that say an answer: a cell; a point in pixels; a row and a column from 1; a distribution."""
@@ -32,11 +46,19 @@ READ = (*COLUMNS[:7], *ANSWERS)
 NUMBERS = ("sample", "x", "y", "row", "col")
 """Columns of numbers: read as they are where they are given as such."""
 
+_NAMES = ("sport", "image", "respondent", "prompt", "participant")
+"""Columns of text that `safe_text.csv_cells` may have marked."""
+
 JSON_LINES = (".jsonl", ".ndjson")
 ENDINGS = (*JSON_LINES, ".csv", ".parquet")
 
-_PEEK = 100
+MAX_COLUMNS = 2000
+"""A file with more columns is not responses, and would take minutes to check."""
+
 _HEAD = 4096
+_COMPRESSED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
+"""How files of gzip, zlib and zstd start. A file of zlib may otherwise look like text."""
+
 _JSON_BLANKS = b" \t\r\n"
 
 
@@ -130,8 +152,10 @@ def open_source(path: Path, also: Sequence[str] = ()) -> pl.LazyFrame:
             raise _broken(path, "nothing there", "a file of responses")
         if path.stat().st_size == 0:
             raise _broken(path, "an empty file", "at least one response")
-        if path.suffix != ".parquet":
-            _check_is_text(path)
+        if path.suffix == ".parquet":
+            check_parquet_size(path)
+        else:
+            check_is_text(path)
         return _scan(path, also)
     except OSError as error:
         raise _broken(path, str(error), "a file that can be read") from error
@@ -145,17 +169,19 @@ def _scan(path: Path, also: Sequence[str]) -> pl.LazyFrame:
     # Polars would take the brackets and stars of a file's name for a pattern, and read whatever matches it.
     name = glob.escape(str(path.absolute()))
     if path.suffix in JSON_LINES:
-        _check_columns(str(path), _json_keys(path))
+        _check_json_keys(path)
         content = path.read_bytes()[len(codecs.BOM_UTF8) :] if _has_bom(path) else name
         return pl.scan_ndjson(content, schema=dict.fromkeys((*READ, *also), pl.String), row_index_name="_record")
     if path.suffix == ".csv":
         layout = read_layout(path)
         if layout.problems:
-            raise InputError(layout.problems, layout.total)
+            raise InputError(layout.problems)
         frame = pl.scan_csv(name, infer_schema=False, row_index_name="_record")
         if layout.blank:
             frame = frame.filter(~pl.col("_record").is_in(layout.blank))
-        return as_text(frame, str(path), also)
+        rows = as_text(frame, str(path), also)
+        names = [name for name in (*_NAMES, *also) if name in rows.collect_schema()]
+        return rows.with_columns(csv_restored(pl.col(names))) if layout.apostrophes and names else rows
     return as_text(pl.scan_parquet(name, row_index_name="_record", hive_partitioning=False), str(path), also)
 
 
@@ -185,13 +211,13 @@ def as_text(frame: pl.LazyFrame, name: str, also: Sequence[str] = ()) -> pl.Lazy
 
 def unreadable(path: Path, error: BaseException) -> InputError:
     """What to say of a file that Polars could not read: its broken lines, if they can be found."""
-    if path.suffix in JSON_LINES and (found := _gathered(_broken_json(path))):
-        return found
+    if path.suffix in JSON_LINES and (found := merged(_broken_json(path))):
+        return InputError(found)
     if path.suffix == ".csv":
-        if found := _gathered(_not_utf8(path)):
-            return found
+        if found := merged(_not_utf8(path)):
+            return InputError(found)
         if (layout := read_layout(path)).problems:
-            return InputError(layout.problems, layout.total)
+            return InputError(layout.problems)
     said = next(iter(str(error).splitlines()), type(error).__name__)
     return _broken(path, plain(said, limit=200), f"a readable {path.suffix.lstrip('.')} file")
 
@@ -208,10 +234,44 @@ def line_numbers(path: Path, records: Iterable[int]) -> dict[int, int]:
     return {record: record + 1 for record in wanted}
 
 
+def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Problem]:
+    """Describe the faulty records of a source, each cause once.
+
+    Args:
+        name: the source's name in messages.
+        path: its file, if it is one.
+        faults: `_record`, `field`, `found` and `expected` of each record.
+    """
+    import polars as pl
+
+    causes = (
+        faults.sort("_record")
+        .group_by("field", "expected", maintain_order=True)
+        .agg(
+            n=pl.len(),
+            records=pl.col("_record").head(SHOWN_LINES),
+            # One value more than is shown tells that there are more.
+            values=pl.col("found").unique(maintain_order=True).head(SHOWN_VALUES + 1),
+        )
+    )
+    lines = line_numbers(path, causes["records"].explode()) if path else {}
+    problems = []
+    for field, expected, n, records, values in causes.iter_rows():
+        first = tuple(lines.get(record, record + 1) for record in records)
+        found = listed_values([plain(value, 200) for value in values])
+        problems.append(Problem(name, first[0], field, found, plain(expected, 400), n, first))
+    return problems
+
+
 def plain(text: str, limit: int = 80) -> str:
     """Text from a file as it can be shown within a line of a message: without control characters, and not too long."""
     cut = text if len(text) <= limit else text[: limit - 3] + "..."
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in cut)
+
+
+def not_a_name(text: pl.Expr) -> pl.Expr:
+    """Return whether a text cannot be a `Name`: it has control characters or is too long; null of null."""
+    return text.str.contains(f"[{CONTROLS}]") | (text.str.len_chars() > MOST_SIGNS)
 
 
 def doubtful(found: Sequence[str], read: Iterable[str], also: Iterable[str] = ()) -> Iterator[tuple[str, str, str]]:
@@ -224,17 +284,30 @@ def doubtful(found: Sequence[str], read: Iterable[str], also: Iterable[str] = ()
         read: columns that change a number.
         also: others that are known.
     """
-    missing = [known for known in read if known not in found and len(known) > 2]
-    known = {*read, *also}
+    there, similar = set(found), _similar(found, read, also)
     for column in found:
-        if f"{column}_duplicated_0" in found:  # what Polars calls the second of two columns of one name
+        if f"{column}_duplicated_0" in there:  # what Polars calls the second of two columns of one name
             yield plain(column), "two columns of that name", "one"
-        if column not in known and (close := get_close_matches(column.lower(), missing, n=1, cutoff=0.8)):
-            yield plain(column), "a column that is not read", f"{close[0]}, if that is meant; else another name"
+        if missing := [known for known in similar.get(column, ()) if known not in there]:
+            yield plain(column), "a column that is not read", _meant(missing[0])
+
+
+def _similar(columns: Iterable[str], read: Iterable[str], also: Iterable[str]) -> dict[str, list[str]]:
+    """The columns that are not known but look like some that are, with these, the most alike first."""
+    long = [name for name in read if len(name) > 2]
+    known = {*read, *also}
+    close = {name: get_close_matches(name.lower(), long, n=len(long) or 1, cutoff=0.8) for name in {*columns} - known}
+    return {name: names for name, names in close.items() if names}
+
+
+def _meant(column: str) -> str:
+    return f"{column}, if that is meant; else another name"
 
 
 def _check_columns(name: str, columns: Iterable[str]) -> None:
     found = [column for column in columns if column != "_record"]
+    if len(found) > MAX_COLUMNS:
+        raise InputError([Problem(name, None, "file", f"{len(found)} columns", f"at most {MAX_COLUMNS}")])
     problems = []
 
     def wrong(field: str, what: str, expected: str) -> None:
@@ -254,20 +327,36 @@ def _check_columns(name: str, columns: Iterable[str]) -> None:
         raise InputError(problems)
 
 
-def _json_keys(path: Path) -> list[str]:
-    """Names of the first records' fields; a broken line is left for the reader to report."""
-    keys: dict[str, None] = {}
-    for line in islice(_lines(path), _PEEK):
-        try:
-            record = json.loads(line) if line.strip(_JSON_BLANKS) else {}
-        except (ValueError, RecursionError):
-            continue
-        keys.update(dict.fromkeys(record if isinstance(record, dict) else {}))
-    return list(keys) or ["image", "cell"]
+def _check_json_keys(path: Path) -> None:
+    """Raise InputError if a record has a key twice or a misspelled one, or if the file cannot hold responses."""
+    keys = read_keys(path)
+    if keys.repeated:
+        raise InputError(keys.repeated)
+    found = list(dict.fromkeys(chain.from_iterable(keys.shapes))) or ["image", "cell"]
+    _check_columns(str(path), found)
+    # Each record by itself: a key may be misspelled on one line and right on the others.
+    similar = _similar(found, READ, COLUMNS)
+    problems: dict[str, Problem] = {}
+    for shape, line in keys.shapes.items():
+        for column in shape:
+            if missing := [known for known in similar.get(column, ()) if known not in shape]:
+                wrong = Problem(str(path), line, plain(column), "a column that is not read", _meant(missing[0]))
+                problems.setdefault(column, wrong)
+    if problems:
+        raise InputError(list(problems.values()))
 
 
-def _check_is_text(path: Path) -> None:
-    """Refuse what is no text in UTF-8 before it is taken for one; Polars would unpack a compressed file unasked."""
+def check_not_compressed(path: Path) -> None:
+    """Raise InputError for a compressed file: Polars would unpack it unasked, to whatever size that makes."""
+    with path.open("rb") as file:
+        head = file.read(4)
+    if head.startswith(_COMPRESSED):
+        raise _broken(path, "a compressed file", "text in UTF-8: unpack it first")
+
+
+def check_is_text(path: Path) -> None:
+    """Raise InputError for a file that is compressed or not text in UTF-8."""
+    check_not_compressed(path)
     with path.open("rb") as file:
         head = file.read(_HEAD)
     try:
@@ -301,34 +390,19 @@ def _broken_json(path: Path) -> Iterator[Problem]:
             continue
         try:
             text = line.strip(_JSON_BLANKS).decode()
-            record = json.loads(text, parse_constant=_no_number, parse_float=_number)
+            record = parse_json(text)
         except UnicodeDecodeError as error:
             yield _not_text(path, number, error)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             yield Problem(str(path), number, "line", f"{text[:60]!r} ({error})", "a JSON object")
         else:
             if not isinstance(record, dict):
                 yield Problem(str(path), number, "line", f"{text[:60]!r}", "a JSON object")
 
 
-def _gathered(problems: Iterable[Problem]) -> InputError | None:
-    """One error of any number of problems, of which only those that are shown are kept; None of none."""
-    rest = iter(problems)
-    shown = list(islice(rest, SHOWN_PROBLEMS))
-    return InputError(shown, len(shown) + sum(1 for _ in rest)) if shown else None
-
-
 def _not_text(path: Path, line: int, error: UnicodeDecodeError) -> Problem:
     found = f"byte {error.object[error.start]:#04x}, which is not UTF-8"
     return Problem(str(path), line, "line", found, "text in UTF-8")
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not JSON")
-
-
-def _number(text: str) -> float:
-    return number if math.isfinite(number := float(text)) else _no_number(text)
 
 
 def _broken(path: Path, found: str, expected: str) -> InputError:

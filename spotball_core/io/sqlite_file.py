@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from spotball_core.errors import SpotballError
 
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
 
 class StoreError(SpotballError):
     """A store that cannot be read or written."""
+
+
+class DamagedStoreError(StoreError):
+    """A store whose file is empty or damaged. It is left unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,56 +47,195 @@ class Table:
         return f"CREATE TABLE {name} ({columns}, PRIMARY KEY ({', '.join(self.key)}))"
 
 
-def connect(path: Path, version: int) -> sqlite3.Connection:
-    """A connection to a store, made if it is missing; any one thread at a time may use it.
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The content of a kind of store.
+
+    Attributes:
+        version: of the tables, kept in the file.
+        tables: by name, the statement that creates each. A store of an earlier version gets those that it lacks.
+        start_over: how a user starts over when a store of this kind is damaged, and what that costs. It completes the
+            sentence "Restore it from a backup, or ...".
+        indexes: statements that create an index if it is missing.
+        application: the number that distinguishes this kind of store from other SQLite files; 0 if it has none.
+        wal: use a write-ahead log, so that other processes can read while one writes.
+    """
+
+    version: int
+    tables: Mapping[str, str]
+    start_over: str
+    indexes: Sequence[str] = ()
+    application: int = 0
+    wal: bool = True
+
+
+def open_store(path: Path, schema: Schema, *, mode: int = 0o666) -> sqlite3.Connection:
+    """Open a store after checking that it is complete, or create it if the file is missing.
+
+    An existing file is never replaced: a store appears under its name only with its tables, so a file without them is
+    damaged, and starting it anew would lose or repeat paid work.
 
     Args:
-        version: of the schema, as it is known here.
+        mode: permissions of a new file, before the umask.
 
     Raises:
-        StoreError: if it cannot be opened, or a later version of the package made it.
+        DamagedStoreError: for an empty or damaged file.
+        StoreError: if the file cannot be opened or created, or a later version of the package made it.
     """
     with faults_told(path):
-        connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
+        if path.exists():
+            # A connection that may write would apply the log to a damaged file.
+            read_only(path, schema).close()
+        else:
+            _create(path, schema, mode)
+        connection = connect(path, schema)
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            if (found := version_of(connection)) > version:
-                raise StoreError(
-                    f"{path}: made by a later version of spotball-core (schema {found}, known is {version})"
-                )
+            if version_of(connection) < schema.version:
+                _upgrade(connection, schema)
+            for index in schema.indexes:
+                connection.execute(index)
         except BaseException:
             connection.close()
             raise
     return connection
 
 
-def create(connection: sqlite3.Connection, tables: Mapping[str, Table], version: int) -> None:
-    """Make the tables, all or none, unless they are there."""
-    connection.execute("BEGIN IMMEDIATE")
-    with connection:
-        if not version_of(connection):
-            for name, table in tables.items():
-                connection.execute(table.sql(name))
-            connection.execute(f"PRAGMA user_version = {version}")
+def connect(path: Path, schema: Schema) -> sqlite3.Connection:
+    """Return another connection to an existing store; one thread at a time may use it.
+
+    Raises:
+        DamagedStoreError: for a file that is empty or not a store of this kind.
+        StoreError: if it cannot be opened, or a later version of the package made it.
+    """
+    _check_file(path, schema)
+    with faults_told(path):
+        connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
+        try:
+            _check_kind(path, schema, connection)
+            if schema.wal:
+                connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def read_only(path: Path, schema: Schema) -> sqlite3.Connection:
+    """Return a connection that only reads, also while another process writes; one thread at a time may use it.
+
+    Raises:
+        DamagedStoreError: for an empty or damaged file.
+        StoreError: if it cannot be opened, or a later version of the package made it.
+    """
+    _check_file(path, schema)
+    with faults_told(path):
+        uri = f"{path.resolve().as_uri()}?mode=ro"
+        connection = sqlite3.connect(uri, uri=True, timeout=60, check_same_thread=False)
+        try:
+            _check_kind(path, schema, connection)
+            _check_content(path, schema, connection)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """The schema's version; 0 of a store in which nothing was made yet."""
+    """Return the schema's version; 0 if the file holds none."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return version
 
 
 @contextmanager
 def faults_told(path: Path) -> Iterator[None]:
-    """Faults of SQLite as StoreError, with what to do."""
+    """Convert errors of SQLite to StoreError, with what to do."""
     try:
         yield
     except sqlite3.Error as error:
         said = str(error)
+        if getattr(error, "sqlite_errorcode", None) in _DAMAGED:
+            raise DamagedStoreError(f"{path}: the file is damaged ({said}). Restore it from a backup") from error
         full = "full" in said or "disk" in said
         advice = ". Make room on the disk and run again: what was stored is safe, and is not done again" if full else ""
         raise StoreError(f"{path}: {said}{advice}") from error
+
+
+def _create(path: Path, schema: Schema, mode: int) -> None:
+    """Create a store under a temporary name, then give it its own, unless another process has done so meanwhile."""
+    if (log := path.with_name(f"{path.name}-wal")).exists() and log.stat().st_size:
+        # SQLite would apply the log of the lost file to the new one.
+        raise _damaged(path, schema, f"the file is missing, but its log {log.name} is there")
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+    try:
+        with closing(sqlite3.connect(fresh)) as connection, connection:
+            connection.execute("BEGIN")
+            for statement in schema.tables.values():
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {schema.application}")
+            connection.execute(f"PRAGMA user_version = {schema.version}")
+        try:
+            os.link(fresh, path)
+        except FileExistsError:
+            pass
+        except OSError:
+            # A file system without hard links.
+            fresh.rename(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _check_file(path: Path, schema: Schema) -> None:
+    # Before SQLite sees it: for an empty file, SQLite deletes the log, and with it what could be recovered.
+    if path.exists() and not path.is_file():
+        raise StoreError(f"{path}: not a regular file")
+    if path.exists() and not path.stat().st_size:
+        raise _damaged(path, schema, "the file is empty")
+
+
+def _check_kind(path: Path, schema: Schema, connection: sqlite3.Connection) -> None:
+    try:
+        version, application = version_of(connection), connection.execute("PRAGMA application_id").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", None) not in _DAMAGED:
+            raise
+        raise _damaged(path, schema, f"the file is damaged ({error})") from error
+    if not version or application != schema.application:
+        raise _damaged(path, schema, "the file does not hold the expected tables")
+    if version > schema.version:
+        raise StoreError(
+            f"{path}: made by a later version of spotball-core (schema {version}, known is {schema.version})"
+        )
+
+
+def _check_content(path: Path, schema: Schema, connection: sqlite3.Connection) -> None:
+    try:
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        there = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        if version_of(connection) == schema.version and (lacking := sorted(schema.tables.keys() - there)):
+            found = f"without the table {lacking[0]}"
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", None) not in _DAMAGED:
+            raise
+        found = str(error)
+    if found != "ok":
+        raise _damaged(path, schema, f"the file is damaged ({' '.join(found.split())})")
+
+
+def _upgrade(connection: sqlite3.Connection, schema: Schema) -> None:
+    """Create the tables that an earlier version did not have, all or none."""
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
+        there = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        for name, statement in schema.tables.items():
+            if name not in there:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {schema.version}")
+
+
+def _damaged(path: Path, schema: Schema, what: str) -> DamagedStoreError:
+    return DamagedStoreError(f"{path}: {what}. Restore it from a backup, or {schema.start_over}")
 
 
 def now() -> str:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from spotball_core.errors import InputError, Problem
+
+_MOST_BYTES = 2_000_000
+"""Larger files take long to parse, and no configuration is as large."""
+
+_DEEPEST_KEY = 200
+"""Parts of a dotted key. The time to parse grows with the square of their number."""
+
+_DEEP_KEY = re.compile(rf"(?:^|[{{,])[ \t\[]*(?:[^\s.,=\[\]{{}}]+[ \t]*\.[ \t]*){{{_DEEPEST_KEY}}}", re.MULTILINE)
 
 
 def read_toml(path: Path, wanted: str) -> dict[str, Any]:
@@ -19,11 +28,21 @@ def read_toml(path: Path, wanted: str) -> dict[str, Any]:
         InputError: if there is none, it cannot be read, or it is no TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        size = path.stat().st_size
+        if size > _MOST_BYTES:
+            raise InputError([Problem(str(path), None, "file", f"{size} bytes", f"at most {_MOST_BYTES}")])
+        text = path.read_text(encoding="utf-8-sig")
+        if deep := _DEEP_KEY.search(text):
+            line = text.count("\n", 0, deep.end()) + 1
+            expected = f"at most {_DEEPEST_KEY} parts"
+            raise InputError([Problem(str(path), line, "key", "a key with more dots", expected)])
+        return tomllib.loads(text)
     except FileNotFoundError:
         found, expected = "nothing there", f"{wanted} (TOML)"
     except (OSError, UnicodeDecodeError) as error:
         found, expected = str(error), "a readable text file in UTF-8"
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # Beside errors of TOML, one of an integer with thousands of digits.
         found, expected = str(error), f"{wanted} (TOML)"
+    except RecursionError:
+        found, expected = "tables or lists that are nested too deeply", f"{wanted} (TOML)"
     raise InputError([Problem(str(path), None, "file", found, expected)])

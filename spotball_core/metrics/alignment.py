@@ -6,15 +6,24 @@ distributions share on a cell stays where it is in an optimal plan, so only thei
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import BoolArray, FloatArray, Grid
+from spotball_core.grid import MOST_DENSE, BoolArray, FloatArray, Grid, IntArray
 from spotball_core.metrics.inputs import Guesses, check_cells, grid_for, mass_of, ratio, unwrap
-from spotball_core.metrics.transport import MOST_WHOLE, step_of, transport, transport_on_a_line
+from spotball_core.metrics.transport import (
+    MOST_WHOLE,
+    step_for,
+    step_of,
+    transport,
+    transport_of_few,
+    transport_on_a_line,
+)
 
 Unit = Literal["px", "cell", "diagonal"]
 
@@ -65,21 +74,29 @@ def wasserstein(
     if threads is not None and threads < 1:
         raise OptionError(f"threads is {threads}, expected at least 1")
     grid = grid_for(grid)
-    cost = cost_matrix(grid, unit)
+    costs = _Costs(*_grid_and_scale(grid, unit))
     p, q = _pair(guesses, reference, grid)
     flat_p, flat_q = p.reshape(-1, grid.n_cells), q.reshape(-1, grid.n_cells)
     known = np.flatnonzero(flat_p.any(axis=-1) & flat_q.any(axis=-1))
     flat_p, flat_q = flat_p[known], flat_q[known]
     values = np.empty(len(known))
     if min(grid.rows, grid.cols) == 1:
-        values[:] = transport_on_a_line(_differences(flat_p, flat_q), cost[0, 1] if grid.n_cells > 1 else 0.0)
+        values[:] = transport_on_a_line(_differences(flat_p, flat_q), costs.shortest)
     else:
-        whole = _are_counts(flat_p, flat_q) & (step_of(cost) is not None)
+        table = cost_matrix(grid, unit) if grid.n_cells <= MOST_DENSE else None
+        step = step_for(costs.longest, costs.shortest, grid.n_cells) if table is None else step_of(table)
+
+        def moved(differences: FloatArray, step: float | None) -> FloatArray:
+            if table is not None:
+                return transport(differences, table, threads, step=step)
+            return transport_of_few(differences, costs, threads, step=step)
+
+        whole = _are_counts(flat_p, flat_q) & (step is not None)
         if whole.any():
             differences, parts = _differences_of_counts(flat_p[whole], flat_q[whole])
-            values[whole] = transport(differences, cost, threads, whole=True) / parts
+            values[whole] = moved(differences, step) / parts
         if not whole.all():
-            values[~whole] = transport(_differences(flat_p[~whole], flat_q[~whole]), cost, threads)
+            values[~whole] = moved(_differences(flat_p[~whole], flat_q[~whole]), None)
     out = np.full(p.shape[:-1], np.nan)
     out.reshape(-1)[known] = values
     return unwrap(out)
@@ -120,12 +137,43 @@ def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = 
 
 def cost_matrix(grid: Grid, unit: Unit) -> FloatArray:
     """Distance between cells in a unit, shape (n_cells, n_cells); OptionError for an unknown unit."""
-    if unit == "px":
-        return grid.distances
     if unit == "cell":
         return grid.cell_distances
+    _, scale = _grid_and_scale(grid, unit)
+    return grid.distances / scale if scale != 1 else grid.distances
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """Distances between cells of a grid in a unit, computed as they are needed; see `transport.Costs`."""
+
+    grid: Grid
+    scale: float
+
+    @cached_property
+    def longest(self) -> float:
+        return float(self.between(np.array([0]), np.array([self.grid.n_cells - 1]))[0, 0])
+
+    @cached_property
+    def shortest(self) -> float:
+        """The smallest one that is not 0; 0 on a grid of one cell."""
+        cells = np.arange(self.grid.n_cells).reshape(self.grid.rows, self.grid.cols)
+        along = [self.between(line[:1], line[1:2]) for line in (cells[0], cells[:, 0])]
+        return min((float(cost[0, 0]) for cost in along if cost.size), default=0.0)
+
+    def between(self, sources: IntArray, sinks: IntArray) -> FloatArray:
+        distances = self.grid.distances_between(sources, sinks)
+        return distances / self.scale if self.scale != 1 else distances
+
+
+def _grid_and_scale(grid: Grid, unit: Unit) -> tuple[Grid, float]:
+    """The grid whose distances are costs in a unit, and what to divide them by."""
+    if unit == "px":
+        return grid, 1.0
+    if unit == "cell":
+        return Grid(grid.rows, grid.cols, width=grid.cols, height=grid.rows), 1.0
     if unit == "diagonal":
-        return grid.distances / grid.diagonal
+        return grid, grid.diagonal
     raise OptionError(f"unit is {unit!r}, expected px, cell or diagonal")
 
 

@@ -3,8 +3,10 @@
 Guesses come as an array of counts or probabilities with the cells on the last axis, or, for one image, as labels
 (`["D5", "E6", None]`, None an unparsed answer), as `{"D5": 0.4, ...}`, or as a PredictionDistribution. Truth comes as
 a boolean array over the cells, as labels, or as a Scene or GroundTruth. Arrays may be columns or frames of other
-libraries (`spotball_core.interchange`). Where geometry is needed, the grid is the
-scene's if there is one, else the `grid` that was passed, else the paper's.
+libraries (`spotball_core.interchange`). In NumPy's masked arrays, a row that is masked as a whole is missing: an image
+without answers, an unknown truth, or no box. Rows that are masked in part are errors, and a masked label is an unparsed
+answer. Where geometry is needed, the grid is the scene's if there is one, else the `grid` that was passed, else the
+paper's.
 """
 
 from __future__ import annotations
@@ -18,15 +20,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from spotball_core.errors import DistributionError, GridError
 from spotball_core.grid import BoolArray, FloatArray, Grid
-from spotball_core.interchange import boxes_of_frame, is_foreign, values_of
+from spotball_core.interchange import ArrowFrame, array_of_tensor, boxes_of_frame, is_foreign, values_of
+from spotball_core.masked import without_mask
 
 if TYPE_CHECKING:
     from spotball_core.schema.response import PredictionDistribution
     from spotball_core.schema.scene import GroundTruth, PlayerBox, Scene
 
-Guesses: TypeAlias = Union[ArrayLike, Sequence[str | None], Mapping[str, float], "PredictionDistribution"]
-Truth: TypeAlias = Union[ArrayLike, Sequence[str], "Scene", "GroundTruth"]
-Players: TypeAlias = Union[ArrayLike, Sequence["PlayerBox"], "Scene"]
+ArrayValues: TypeAlias = ArrayLike | Sequence[str | None] | ArrowFrame
+"""Numbers of images, or one label per image (None: unparsed): an array, a list, a column, a frame or a tensor."""
+
+Guesses: TypeAlias = Union[ArrayValues, Mapping[str, float], "PredictionDistribution"]
+"""Guesses for images: numbers per cell, labels, labels with their numbers, or a record."""
+
+Truth: TypeAlias = Union[ArrayValues, "Scene", "GroundTruth"]
+"""Where the ball is: true or 1 on its cells, labels of its cells, or a record."""
+
+Players: TypeAlias = Union[ArrayValues, Sequence["PlayerBox"], "Scene"]
+"""Players' boxes: numbers of shape (..., n_boxes, 4), a frame with the columns x1, y1, x2, y2, or records."""
+
 AnyArray: TypeAlias = NDArray[Any]
 
 
@@ -75,9 +87,9 @@ def checked_mass(values: object, grid: Grid | None) -> FloatArray:
     """An array of mass with the cells on the last axis: finite, nowhere negative, as long as the grid has cells.
 
     Raises:
-        DistributionError: for anything else, and for mass whose sum is not finite.
+        DistributionError: for anything else, for rows that are masked in part, and for mass whose sum is not finite.
     """
-    mass = checked_numbers(values, "mass")
+    mass = checked_numbers(without_mask(values, "mass", DistributionError, missing=0), "mass")
     if mass.ndim == 0 or mass.shape[-1] == 0:
         raise DistributionError(f"expected one number a cell, found shape {mass.shape}")
     _check_length(mass, grid, "mass")
@@ -88,11 +100,12 @@ def checked_mass(values: object, grid: Grid | None) -> FloatArray:
 
 
 def checked_numbers(values: object, what: str) -> FloatArray:
-    """An array of numbers, finite and nowhere negative; DistributionError for anything else."""
+    """An array of numbers, finite, nowhere negative and nowhere masked; DistributionError for anything else."""
+    values = without_mask(array_of_tensor(values), what, DistributionError)
     try:
         # Neither text nor complex numbers, which NumPy would turn into floats.
         numbers = np.asarray(values).astype(float, casting="same_kind", copy=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
         raise DistributionError(f"{what}: expected labels or an array of numbers, found {values!r:.80}") from error
     if not np.isfinite(numbers).all():
         raise DistributionError(f"{what} is not finite everywhere")
@@ -112,9 +125,13 @@ def truth_of(truth: Truth, grid: Grid | None) -> BoolArray:
     truth = [truth] if isinstance(truth, str) else values_of(truth, grid)  # type: ignore[assignment]
     if are_labels(truth):
         return (grid or Grid.standard()).mask(label for label in truth if label is not None)
-    mask = np.asarray(truth)
+    expected = "expected cell labels or a true/false value a cell"
+    try:
+        mask = np.asarray(without_mask(truth, "truth", DistributionError, missing=False))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DistributionError(f"{expected}, found {truth!r:.80}") from error
     if mask.ndim == 0 or mask.dtype.kind not in "biuf":
-        raise DistributionError(f"expected cell labels or a true/false value a cell, found {truth!r:.80}")
+        raise DistributionError(f"{expected}, found {truth!r:.80}")
     _check_length(mask, grid, "truth")
     if not np.isin(mask, (0, 1)).all():
         raise DistributionError("truth holds values other than 0 and 1")
@@ -127,12 +144,13 @@ def boxes_of(players: Players) -> FloatArray:
         return players.boxes
     if is_foreign(players):
         players = boxes_of_frame(players)
-    corners = (
+    corners: object = (
         [box.corners if _is_player_box(box) else box for box in players] if isinstance(players, Sequence) else players
     )
+    corners = without_mask(array_of_tensor(corners), "a box", GridError, missing=np.nan)
     try:
-        boxes = np.asarray(corners, dtype=float)
-    except (TypeError, ValueError) as error:
+        boxes: FloatArray = np.asarray(corners, dtype=float)
+    except (TypeError, ValueError, RuntimeError) as error:
         raise GridError(f"expected boxes (x1, y1, x2, y2), found {players!r:.80}") from error
     if boxes.size == 0:
         boxes = boxes.reshape(*boxes.shape[:-2], 0, 4) if boxes.ndim >= 2 else np.empty((0, 4))

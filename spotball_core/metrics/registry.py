@@ -1,225 +1,292 @@
-"""What the metrics are called and how to read them: one record each, from which tables, docs and reports are made."""
+"""Every metric: ours, and those that other packages register under the entry point group `spotball.metrics`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from types import MappingProxyType
 
+from spotball_core.errors import OptionError
 from spotball_core.grid import FloatArray
-from spotball_core.metrics import alignment, scoring_rules, strategy, task
+from spotball_core.metrics import alignment, matched, sampling, scoring_rules, strategy, task
+from spotball_core.metrics.inputs import share, where_known
+from spotball_core.metrics.metric import (
+    Additive,
+    MeanOverImages,
+    MeanOverResponses,
+    Metric,
+    MetricInput,
+    Pooled,
+    Sums,
+)
+from spotball_core.registered import load_registered, registered_names
 
-Family = Literal["task", "alignment", "strategy", "scoring rules"]
-Over = Literal["images", "responses", "pool"]
-Needs = Literal["truth", "reference", "players"]
+GROUP = "spotball.metrics"
+"""The entry point group. An entry names a `Metric`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One metric's record.
+def _center_ratio(data: MetricInput) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    window, grid = data.options.window, data.grid
+    strategy.window_mask(grid, window)  # A window that is not defined for the grid raises its error here.
+    return lambda p, q: strategy.center_ratio(p, q, window=window, grid=grid)
 
-    Attributes:
-        key: its name in Python, in JSON and in tables.
-        title: its name in words.
-        symbol: its mathematical sign.
-        unit: of the value: px, nats, share, ratio.
-        direction: whether "lower" or "higher" is better, or the value to read against, such as "1 = like the truth".
-        equation: its number in the paper; None for a metric beyond the paper.
-        needs: what must be known beside the guesses.
-        over: how images become one number: "images" is the mean of each image's value, "responses" weighs each image
-            by its number of responses, "pool" is the metric of the guesses pooled over images.
-        family: the question it answers.
-        function: computes it.
-    """
 
-    key: str
-    title: str
-    symbol: str
-    unit: str
-    direction: str
-    equation: str | None
-    needs: tuple[Needs, ...]
-    over: Over
-    family: Family
-    function: Callable[..., FloatArray]
+def _symmetric_center_bias(data: MetricInput) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    if len(data.grids) > 1:
+        raise OptionError("images differ in size, so that their centers cannot be pooled")
+    return lambda p, q: strategy.symmetric_center_bias(p, q, grid=data.grid)
 
-    @property
-    def summary(self) -> str:
-        """The first line of its documentation."""
-        return (self.function.__doc__ or "").strip().splitlines()[0]
+
+def _wasserstein_matched(data: MetricInput) -> Additive:
+    return matched.wasserstein_additive(
+        data.mass,
+        data.reference,
+        unit=data.options.wasserstein_unit,
+        grid=data.grid,
+        seed=data.options.seed,
+        draws=data.options.draws,
+    )
 
 
 _ALL = (
-    Metric("accuracy", "Accuracy", "Acc", "share", "higher", "1", ("truth",), "responses", "task", task.accuracy),
     Metric(
-        "euclidean_error",
-        "Euclidean error",
-        "d",
-        "px",
-        "lower",
-        "2",
-        ("truth",),
-        "images",
-        "task",
-        task.euclidean_error,
+        *("accuracy", "Accuracy", "Acc", "share", "higher", "1", ("truth",), "task"),
+        function=task.accuracy,
+        aggregate=MeanOverResponses(
+            lambda data: task.accuracy(data.mass, data.truth, unparsed=data.unparsed), counts_unparsed=True
+        ),
+        highest=1.0,
     ),
     Metric(
-        "wasserstein",
-        "Wasserstein distance",
-        "W",
-        "px",
-        "lower",
-        "3",
-        ("reference",),
-        "images",
+        *("euclidean_error", "Euclidean error", "d", "px", "lower", "2", ("truth",), "task"),
+        function=task.euclidean_error,
+        aggregate=MeanOverImages(lambda data: task.euclidean_error(data.mass, data.truth, grid=data.grid)),
+        published_with_controls=True,
+    ),
+    Metric(
+        *("wasserstein", "Wasserstein distance", "W", "px", "lower", "3", ("reference",), "alignment"),
+        function=alignment.wasserstein,
+        aggregate=MeanOverImages(
+            lambda data: alignment.wasserstein(
+                data.mass, data.reference, unit=data.options.wasserstein_unit, grid=data.grid
+            )
+        ),
+        by_size=True,
+        unit_option="wasserstein_unit",
+    ),
+    Metric(
+        *("wasserstein_matched", "Wasserstein distance, matched", "Ŵ", "px", "lower", None, ("reference",)),
         "alignment",
-        alignment.wasserstein,
+        function=matched.wasserstein_matched,
+        aggregate=Sums(_wasserstein_matched, "images"),
+        lowest=None,
+        estimates="wasserstein",
+        least_responses=sampling.LEAST,
+        unit_option="wasserstein_unit",
     ),
     Metric(
-        "near_player_rate",
-        "Near-player rate",
-        "NR",
-        "share",
-        "like the reference",
-        "4, 5",
-        ("players",),
-        "responses",
+        *("near_player_rate", "Near-player rate", "NR", "share", "like the reference", "4, 5", ("players",)),
         "strategy",
-        strategy.near_player_rate,
+        function=strategy.near_player_rate,
+        aggregate=MeanOverResponses(lambda data: where_known(share(data.mass, data.near), data.has_players)),
+        highest=1.0,
+        published_with_controls=True,
     ),
     Metric(
-        "overlap_rate",
-        "Overlap rate",
-        "OR",
-        "share",
-        "like the reference",
-        "6",
-        ("players",),
-        "responses",
+        *("overlap_rate", "Overlap rate", "OR", "share", "like the reference", "6", ("players",), "strategy"),
+        function=strategy.overlap_rate,
+        aggregate=MeanOverResponses(lambda data: where_known(share(data.mass, data.overlap), data.has_players)),
+        highest=1.0,
+        published_with_controls=True,
+    ),
+    Metric(
+        *("center_ratio", "Center ratio", "CR", "ratio", "1 = like the truth, above = center bias", "7", ("truth",)),
         "strategy",
-        strategy.overlap_rate,
+        function=strategy.center_ratio,
+        aggregate=Pooled(_center_ratio),
+        published_with_controls=True,
+        no_value="no parsed responses, or no ground truth in the center window",
     ),
     Metric(
-        "center_ratio",
-        "Center ratio",
-        "CR",
-        "ratio",
-        "1 = like the truth, above = center bias",
-        "7",
-        ("truth",),
-        "pool",
-        "strategy",
-        strategy.center_ratio,
+        *("normalized_entropy", "Normalized entropy", "Ĥ", "ratio", "like the reference", "8", (), "strategy"),
+        function=strategy.normalized_entropy,
+        aggregate=Pooled(lambda _: lambda p, q: strategy.normalized_entropy(p)),
+        highest=1.0,
+        by_size=True,
+        published_with_controls=True,
     ),
     Metric(
-        "normalized_entropy",
-        "Normalized entropy",
-        "Ĥ",
-        "ratio",
-        "like the reference",
-        "8",
-        (),
-        "pool",
-        "strategy",
-        strategy.normalized_entropy,
+        *("image_entropy", "Image entropy", "Ĥ_i", "ratio", "like the reference", "8", (), "strategy"),
+        function=strategy.image_entropy,
+        aggregate=MeanOverImages(lambda data: strategy.normalized_entropy(data.mass)),
+        highest=1.0,
+        by_size=True,
     ),
     Metric(
-        "image_entropy",
-        "Image entropy",
-        "Ĥ_i",
-        "ratio",
-        "like the reference",
-        "8",
-        (),
-        "images",
-        "strategy",
-        strategy.image_entropy,
+        *("top_k_accuracy", "Top-k accuracy", "Acc@k", "share", "higher", None, ("truth",), "task"),
+        function=task.top_k_accuracy,
+        aggregate=MeanOverImages(lambda data: task.top_k_accuracy(data.mass, data.truth, k=data.options.top_k)),
+        highest=1.0,
+        by_size=True,
     ),
     Metric(
-        "top_k_accuracy",
-        "Top-k accuracy",
-        "Acc@k",
-        "share",
-        "higher",
-        None,
-        ("truth",),
-        "images",
-        "task",
-        task.top_k_accuracy,
+        *("log_score", "Log score", "LS", "nats", "lower", None, ("truth",), "scoring rules"),
+        function=scoring_rules.log_score,
+        aggregate=MeanOverImages(
+            lambda data: scoring_rules.log_score(data.mass, data.truth, smoothing=data.options.log_smoothing)
+        ),
+        by_size=True,
     ),
     Metric(
-        "log_score",
-        "Log score",
-        "LS",
-        "nats",
-        "lower",
-        None,
-        ("truth",),
-        "images",
-        "scoring rules",
-        scoring_rules.log_score,
+        *("brier_score", "Brier score", "BS", "none", "lower", None, ("truth",), "scoring rules"),
+        function=scoring_rules.brier_score,
+        aggregate=MeanOverImages(lambda data: scoring_rules.brier_score(data.mass, data.truth)),
+        highest=2.0,
+        by_size=True,
     ),
     Metric(
-        "brier_score",
-        "Brier score",
-        "BS",
-        "none",
-        "lower",
-        None,
-        ("truth",),
-        "images",
-        "scoring rules",
-        scoring_rules.brier_score,
+        *("energy_score", "Energy score", "ES", "px", "lower", None, ("truth",), "scoring rules"),
+        function=scoring_rules.energy_score,
+        aggregate=MeanOverImages(lambda data: scoring_rules.energy_score(data.mass, data.truth, grid=data.grid)),
+        by_size=True,
     ),
     Metric(
-        "energy_score",
-        "Energy score",
-        "ES",
-        "px",
-        "lower",
-        None,
-        ("truth",),
-        "images",
-        "scoring rules",
-        scoring_rules.energy_score,
+        *("expected_error", "Expected error", "E‖X-Y‖", "px", "lower", None, ("truth",), "task"),
+        function=task.expected_error,
+        aggregate=MeanOverImages(lambda data: task.expected_error(data.mass, data.truth, grid=data.grid)),
     ),
     Metric(
-        "expected_error",
-        "Expected error",
-        "E‖X-Y‖",
-        "px",
-        "lower",
-        None,
-        ("truth",),
-        "images",
-        "task",
-        task.expected_error,
+        *("symmetric_center_bias", "Symmetric center bias", "SCB", "ratio", "1 = like the truth, below = center bias"),
+        *(None, ("truth",), "strategy"),
+        function=strategy.symmetric_center_bias,
+        aggregate=Pooled(_symmetric_center_bias),
+        no_value="no parsed responses, or all ground truth at the image's center",
     ),
     Metric(
-        "symmetric_center_bias",
-        "Symmetric center bias",
-        "SCB",
-        "ratio",
-        "1 = like the truth, below = center bias",
-        None,
-        ("truth",),
-        "pool",
-        "strategy",
-        strategy.symmetric_center_bias,
+        *("wasserstein_1d", "1D Wasserstein distance", "W1D", "px", "lower", None, ("reference",), "alignment"),
+        function=alignment.wasserstein_1d,
+        aggregate=MeanOverImages(lambda data: alignment.wasserstein_1d(data.mass, data.reference, grid=data.grid)),
+        by_size=True,
     ),
     Metric(
-        "wasserstein_1d",
-        "1D Wasserstein distance",
-        "W1D",
-        "px",
-        "lower",
-        None,
-        ("reference",),
-        "images",
+        *("wasserstein_1d_matched", "1D Wasserstein distance, matched", "Ŵ1D", "px", "lower", None, ("reference",)),
         "alignment",
-        alignment.wasserstein_1d,
+        function=matched.wasserstein_1d_matched,
+        aggregate=Sums(
+            lambda data: matched.wasserstein_1d_additive(
+                data.mass, data.reference, grid=data.grid, seed=data.options.seed, draws=data.options.draws
+            ),
+            "images",
+        ),
+        lowest=None,
+        estimates="wasserstein_1d",
+        least_responses=sampling.LEAST,
+    ),
+    Metric(
+        *("normalized_entropy_matched", "Normalized entropy, matched", "Ĥ*", "ratio", "like the reference", None, ()),
+        "strategy",
+        function=matched.normalized_entropy_matched,
+        aggregate=Sums(
+            lambda data: matched.normalized_entropy_additive(
+                data.mass, seed=data.options.seed, draws=data.options.draws
+            ),
+            "pool",
+            grows=-1,
+        ),
+        lowest=None,
+        estimates="normalized_entropy",
+        least_responses=sampling.LEAST,
+    ),
+    Metric(
+        *("image_entropy_matched", "Image entropy, matched", "Ĥ_i*", "ratio", "like the reference", None, ()),
+        "strategy",
+        function=matched.image_entropy_matched,
+        aggregate=MeanOverImages(lambda data: matched.image_entropies_matched(data.mass)),
+        lowest=None,
+        estimates="image_entropy",
+        least_responses=sampling.LEAST,
+    ),
+    Metric(
+        *("top_k_accuracy_matched", "Top-k accuracy, matched", "Acc@k*", "share", "higher", None, ("truth",), "task"),
+        function=matched.top_k_accuracy_matched,
+        aggregate=MeanOverImages(
+            lambda data: matched.top_k_accuracy_matched(
+                data.mass, data.truth, k=data.options.top_k, seed=data.options.seed, draws=data.options.draws
+            )
+        ),
+        lowest=None,
+        estimates="top_k_accuracy",
+        least_responses=sampling.FEW,
+    ),
+    Metric(
+        *("log_score_matched", "Log score, matched", "LS*", "nats", "lower", None, ("truth",), "scoring rules"),
+        function=matched.log_score_matched,
+        aggregate=MeanOverImages(
+            lambda data: matched.log_score_matched(
+                data.mass,
+                data.truth,
+                smoothing=data.options.log_smoothing,
+                seed=data.options.seed,
+                draws=data.options.draws,
+            )
+        ),
+        lowest=None,
+        estimates="log_score",
+        least_responses=sampling.FEW,
+    ),
+    Metric(
+        *("brier_score_matched", "Brier score, matched", "BS*", "none", "lower", None, ("truth",), "scoring rules"),
+        function=matched.brier_score_matched,
+        aggregate=MeanOverImages(
+            lambda data: matched.brier_score_matched(
+                data.mass, data.truth, seed=data.options.seed, draws=data.options.draws
+            )
+        ),
+        lowest=None,
+        estimates="brier_score",
+        least_responses=sampling.LEAST,
+    ),
+    Metric(
+        *("energy_score_matched", "Energy score, matched", "ES*", "px", "lower", None, ("truth",), "scoring rules"),
+        function=matched.energy_score_matched,
+        aggregate=MeanOverImages(
+            lambda data: matched.energy_score_matched(
+                data.mass, data.truth, grid=data.grid, seed=data.options.seed, draws=data.options.draws
+            )
+        ),
+        lowest=None,
+        estimates="energy_score",
+        least_responses=sampling.LEAST,
     ),
 )
 
-METRICS: dict[str, Metric] = {metric.key: metric for metric in _ALL}
-"""Every metric by its key, in the order of tables and of JSON."""
+
+class _Registry(Mapping[str, Metric]):
+    """Read-only; other packages' metrics are loaded when the registry is first used."""
+
+    def __getitem__(self, key: str) -> Metric:
+        return _registered()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_registered())
+
+    def __len__(self) -> int:
+        return len(_registered())
+
+
+@cache
+def _registered() -> Mapping[str, Metric]:
+    """Every metric by its key; OptionError for an entry that is not a metric, or whose key is taken."""
+    metrics = {metric.key: metric for metric in _ALL}
+    for name in registered_names(GROUP):
+        metric = load_registered(GROUP, "metric", name)
+        if not isinstance(metric, Metric):
+            raise OptionError(f"the metric {name!r} is of type {type(metric).__name__}, expected spotball_core.Metric")
+        if metric.key in metrics:
+            raise OptionError(f"the metric {name!r} has the key {metric.key!r}, which another metric has")
+        metrics[metric.key] = metric
+    return MappingProxyType(metrics)
+
+
+METRICS: Mapping[str, Metric] = _Registry()
+"""Every metric by its key, in the order of tables and of JSON; other packages' metrics come last."""

@@ -114,7 +114,7 @@ def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) ->
     grid = grid_for(grid, truth)
     p, mask = _distribution(guesses, truth, grid)
     q = ratio(mask, mask.sum(axis=-1, keepdims=True))
-    spread = p @ grid.distances
+    spread = grid.distance_sums(p)
     return unwrap(np.einsum("...c,...c->...", spread, q) - np.einsum("...c,...c->...", spread, p) / 2)
 
 

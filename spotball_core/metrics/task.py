@@ -69,7 +69,7 @@ def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None)
     Args:
         guesses: mass over the cells, shape (..., n_cells), or one image's labels.
         truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
-        grid: the grid to measure on; the scene's, else the paper's, if left out.
+        grid: the grid to measure on (default: the scene's, else the paper's).
 
     Returns:
         Shape (...), in [0, diagonal], lower is better. NaN where nothing was parsed or the truth is not known.
@@ -100,7 +100,7 @@ def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) 
     Args:
         guesses: mass over the cells, shape (..., n_cells), or one image's labels.
         truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
-        grid: the grid to measure on; the scene's, else the paper's, if left out.
+        grid: the grid to measure on (default: the scene's, else the paper's).
 
     Returns:
         Shape (...), in [0, diagonal], lower is better. NaN where nothing was parsed or the truth is not known.
@@ -116,7 +116,7 @@ def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) 
     grid = grid_for(grid, truth)
     mass, _ = mass_of(guesses, grid)
     mask = truth_of(truth, grid)
-    return share(mass, ratio(mask @ grid.distances, mask.sum(axis=-1, keepdims=True)))
+    return share(mass, ratio(grid.distance_sums(mask), mask.sum(axis=-1, keepdims=True)))
 
 
 def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | None = None) -> FloatArray:
@@ -184,5 +184,5 @@ def truth_distances(mask: BoolArray, grid: Grid) -> FloatArray:
     out = np.full(flat.shape, np.inf)
     for cell in np.flatnonzero(flat.any(axis=0)):
         rows = flat[:, cell]
-        out[rows] = np.minimum(out[rows], grid.distances[cell])
+        out[rows] = np.minimum(out[rows], grid.distances_from(int(cell)))
     return out.reshape(mask.shape)

@@ -4,26 +4,28 @@ A difference holds surplus (above 0) and lack (below 0) over the cells and sums 
 what occurs more than once is solved once, and the rest goes to the network simplex of the Python Optimal Transport
 library, without the checks that `ot.emd2` repeats for each pair and that take several times as long as the solver.
 
-Differences in whole numbers are solved in whole steps of cost (`step_of`): their least cost is one whole number, and no
-rounding is left for a solver to do its own way. So a few of them need not wait for the library, which takes most of a
-second to load: `transport_whole` finds the same to the last bit. And very many of them go to `transport_numba`, where
-the extra `speed` is installed: it takes a whole batch at once, and several threads do share it.
+Differences in whole numbers are solved in whole steps of cost (`step_of`). Their least cost is one whole number, so
+every solver finds the same number to the last bit. Which solver is used depends only on the problems of the call: a few
+small ones go to `transport_whole`, which needs no library (POT takes about a second to load); very many small ones go
+to `transport_numba` where the extra `speed` is installed; all others go to POT.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import sys
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
 from spotball_core.errors import DistributionError
 from spotball_core.grid import FloatArray, IntArray
+from spotball_core.memory import available_memory, check_memory
 from spotball_core.metrics.transport_whole import least_costs
 
 _MAX_PIVOTS = 10_000_000
@@ -47,16 +49,40 @@ takes 2e-15 of a path's length for nothing, then still sees each step."""
 _LEAST_STEPS = 2**33
 """Steps that the shortest distance has at least; half a step is then 6e-11 of it."""
 
-_light_work_left = 4e6
-"""How much `transport_whole` may still do in this process before the library is worth its loading, which takes about as
-long. It decides on time only: both find the same."""
+_MOST_PAIRS = 5_000
+"""Sources times sinks, summed over the problems of a call, up to which `transport_whole` solves them: about 25 ms of
+work, far less than POT takes to load."""
 
-_left_before_numba: float = 50_000
-"""How many problems may still be solved in this process before Numba is worth its loading. It decides on time only."""
+_BYTES_PER_PAIR = 48
+"""What the compiled solver and the making of its costs take for each source and sink, measured and rounded up."""
+
+_MUCH = 2**30
+"""Bytes from which it matters how much memory there is."""
+
+_LEAST_FOR_NUMBA = 10_000
+"""Small problems in a call from which on `transport_numba` solves them: it then takes about as long as POT, loading
+included."""
+
+
+class Costs(Protocol):
+    """What moving one unit from cell to cell costs.
+
+    Attributes:
+        longest: the largest cost between any two cells.
+    """
+
+    @property
+    def longest(self) -> float:
+        """The largest cost between any two cells."""
+        ...
+
+    def between(self, sources: IntArray, sinks: IntArray) -> FloatArray:
+        """The costs from m cells to n cells, given by their indices, shape (m, n)."""
+        ...
 
 
 def transport(
-    differences: FloatArray, cost: FloatArray, threads: int | None = None, *, whole: bool = False
+    differences: FloatArray, cost: FloatArray, threads: int | None = None, *, step: float | None = None
 ) -> FloatArray:
     """Least cost of moving each difference's surplus to where it lacks.
 
@@ -64,20 +90,21 @@ def transport(
         differences: shape (n, n_cells), finite, each row summing to 0 but for rounding.
         cost: shape (n_cells, n_cells), finite, nowhere negative.
         threads: how many share the large problems, 1 or more; one a processor if left out. The result is the same.
-        whole: solve in steps of the cost. Then the differences are whole numbers, of which each row moves at most
-            `MOST_WHOLE`, and the cost has steps (`step_of`).
+        step: solve in whole steps of the cost (`step_of`). Then the differences are whole numbers, of which each row
+            moves at most `MOST_WHOLE`.
 
     Returns:
         Shape (n,); 0 where nothing is to be moved.
 
     Raises:
         DistributionError: where the solver does not reach the optimum.
+        NotEnoughMemoryError: if a problem needs more memory than there is.
 
     Examples:
         >>> cost = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
         >>> transport(np.array([[0.5, 0.5, -0.5, -0.5], [0, 0, 0, 0]]), cost)
         array([2., 0.])
-        >>> transport(np.array([[1.0, 1, -1, -1], [0, 0, 0, 0]]), cost, whole=True)
+        >>> transport(np.array([[1.0, 1, -1, -1], [0, 0, 0, 0]]), cost, step=step_of(cost))
         array([4., 0.])
     """
     rows, places = _distinct(differences)
@@ -85,30 +112,58 @@ def transport(
     values = np.zeros(len(rows))
     moves = (from_cells > 0) & (to_cells > 0)
     for signed, lone in ((rows, moves & (from_cells == 1)), (-rows, moves & (to_cells == 1))):
-        values[lone] = _from_one_cell(signed[lone], cost)
+        values[lone] = _from_one_cell(signed[lone], cost[signed[lone].argmax(axis=-1)])
     several, large = (from_cells > 1) & (to_cells > 1), from_cells * to_cells >= _LARGE
-    step = step_of(cost) if whole else 1.0
-    assert step is not None
-    if whole:
+    if step is not None:
         cost = np.rint(cost / step)
-        if _is_light(from_cells[several], to_cells[several]):
+        if (from_cells * to_cells)[several].sum() <= _MOST_PAIRS:
             values[several] = least_costs(rows[several].astype(np.int64), cost.astype(np.int64)) * step
             return values[places]
     threads = threads or _processors()
     small = several & ~large
-    if whole and (least := _numba(int(small.sum()))):
+    if step is not None and (least := _numba(int(small.sum()))):
         values[small] = _shared(least, rows[small], cost, threads) * step
         small[:] = False
     for chosen, sharing in ((small, 1), (several & large, threads)):
         if chosen.any():
-            values[chosen] = _solve(rows[chosen], cost, sharing, whole) * step
+            values[chosen] = _solve(rows[chosen], _Table(cost), sharing, step is not None) * (step or 1.0)
+    return values[places]
+
+
+def transport_of_few(
+    differences: FloatArray, costs: Costs, threads: int | None = None, *, step: float | None = None
+) -> FloatArray:
+    """As `transport`, on a grid of so many cells that the costs between all of them would not fit into memory.
+
+    Each problem needs only the costs from the cells with surplus to those that lack.
+
+    Args:
+        step: as in `transport`, of the grid's costs (`step_for`).
+    """
+    rows, places = _distinct(differences)
+    from_cells, to_cells = (rows > 0).sum(axis=-1), (rows < 0).sum(axis=-1)
+    values = np.zeros(len(rows))
+    for i in np.flatnonzero((from_cells > 0) & (to_cells > 0) & (np.minimum(from_cells, to_cells) == 1)):
+        row = rows[i] if from_cells[i] == 1 else -rows[i]
+        cells = np.flatnonzero(row)
+        values[i] = _from_one_cell(row[None, cells], costs.between(row.argmax(keepdims=True), cells))[0]
+    several, large = (from_cells > 1) & (to_cells > 1), from_cells * to_cells >= _LARGE
+    for chosen, sharing in ((several & ~large, 1), (several & large, threads or _processors())):
+        if chosen.any():
+            in_steps = costs if step is None else _InSteps(costs, step)
+            values[chosen] = _solve(rows[chosen], in_steps, sharing, step is not None) * (step or 1.0)
     return values[places]
 
 
 def step_of(cost: FloatArray) -> float | None:
     """The step that whole costs are counted in, a power of two; None where it is too coarse for the shortest one."""
-    step = 2.0 ** (math.frexp(cost.max())[1] - _BITS + math.ceil(math.log2(len(cost))))
-    return step if cost.min(where=cost > 0, initial=math.inf) >= _LEAST_STEPS * step > 0 else None
+    return step_for(cost.max(), cost.min(where=cost > 0, initial=math.inf), len(cost))
+
+
+def step_for(longest: float, shortest: float, n_cells: int) -> float | None:
+    """As `step_of`, from the largest cost, the smallest one that is not 0, and the number of cells."""
+    step = 2.0 ** (math.frexp(longest)[1] - _BITS + math.ceil(math.log2(n_cells)))
+    return step if shortest >= _LEAST_STEPS * step > 0 else None
 
 
 def transport_on_a_line(differences: FloatArray, step: float) -> FloatArray:
@@ -125,31 +180,21 @@ def _distinct(differences: FloatArray) -> tuple[FloatArray, IntArray]:
     return differences[first], places
 
 
-def _from_one_cell(rows: FloatArray, cost: FloatArray) -> FloatArray:
-    """Cost where one cell has all surplus: every lack is met from there, so there is but one plan."""
+def _from_one_cell(rows: FloatArray, costs: FloatArray) -> FloatArray:
+    """Cost where one cell has all surplus: every lack is met from there, so there is but one plan.
+
+    Args:
+        costs: from that cell to all, for each row.
+    """
     demand = np.maximum(-rows, 0.0)
     demand *= rows.max(axis=-1, keepdims=True) / demand.sum(axis=-1, keepdims=True)
-    value: FloatArray = (demand * cost[rows.argmax(axis=-1)]).sum(axis=-1)
+    value: FloatArray = (demand * costs).sum(axis=-1)
     return value
 
 
-def _is_light(from_cells: IntArray, to_cells: IntArray) -> bool:
-    """Whether problems of these sizes are better solved without the library; what is granted counts as used."""
-    global _light_work_left
-    most_from, most_to = from_cells.max(initial=0), to_cells.max(initial=0)
-    # Paths to find, and what each costs: looking at all pairs of cells, and as much as for 1000 of them in any case.
-    work = (most_from + most_to) * (len(from_cells) * most_from * most_to + 1000)
-    if "ot" in sys.modules or work > _light_work_left:
-        return False
-    _light_work_left -= work
-    return True
-
-
 def _numba(n: int) -> Callable[[IntArray, IntArray], IntArray] | None:
-    """`transport_numba` for so many problems, once it is worth its loading; None before, and without the extra."""
-    global _left_before_numba
-    _left_before_numba -= n
-    if _left_before_numba > 0 or not find_spec("numba"):
+    """Return `transport_numba`'s solver if there are enough problems and Numba is installed."""
+    if n < _LEAST_FOR_NUMBA or not find_spec("numba"):
         return None
     from spotball_core.metrics.transport_numba import least_costs
 
@@ -171,8 +216,40 @@ def _shared(
         return np.concatenate(list(pool.map(lambda part: solve(part, costs), parts))).astype(float)
 
 
-def _solve(rows: FloatArray, cost: FloatArray, threads: int, whole: bool) -> FloatArray:
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Costs between all cells, in steps where they are solved in steps."""
+
+    cost: FloatArray
+
+    @property
+    def longest(self) -> float:
+        return float(self.cost.max())
+
+    def between(self, sources: IntArray, sinks: IntArray) -> FloatArray:
+        found: FloatArray = self.cost.take(sources, 0).take(sinks, 1)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _InSteps:
+    """Costs in whole steps."""
+
+    costs: Costs
+    step: float
+
+    @property
+    def longest(self) -> float:
+        return round(self.costs.longest / self.step)
+
+    def between(self, sources: IntArray, sinks: IntArray) -> FloatArray:
+        found: FloatArray = np.rint(self.costs.between(sources, sinks) / self.step)
+        return found
+
+
+def _solve(rows: FloatArray, costs: Costs, threads: int, whole: bool) -> FloatArray:
     """Cost of rows that have several cells on both sides, by the compiled solver."""
+    threads = _within_memory(rows, threads)
     # Imported here: POT looks for every array library there is, which costs most of a second.
     from ot.lp.emd_wrap import check_result, emd_c
 
@@ -182,16 +259,16 @@ def _solve(rows: FloatArray, cost: FloatArray, threads: int, whole: bool) -> Flo
         chunk = rows[start : start + size]
         moved = np.maximum(chunk, 0.0).sum(axis=-1)
         # Where the solver's own sum would round, it is taken again in whole numbers.
-        rounds = whole & (moved * cost.max() >= 2**53)
+        rounds = whole & (moved * costs.longest >= 2**53)
         values: FloatArray = np.empty(len(chunk))
         codes: set[int] = set()
         sides = zip(_masses(chunk, whole), _masses(-chunk, whole), strict=True)
         for i, ((sources, supply), (sinks, demand)) in enumerate(sides):
-            costs = cost.take(sources, 0).take(sinks, 1)
-            plan, values[i], _, _, code = emd_c(supply, demand, costs, _MAX_PIVOTS, 1)
+            between = costs.between(sources, sinks)
+            plan, values[i], _, _, code = emd_c(supply, demand, between, _MAX_PIVOTS, 1)
             codes.add(code)
             if rounds[i]:
-                values[i] = np.vdot(plan.astype(np.int64), costs.astype(np.int64))
+                values[i] = np.vdot(plan.astype(np.int64), between.astype(np.int64))
         return values if whole else values * moved, codes
 
     starts = range(0, len(rows), size)
@@ -209,6 +286,22 @@ def _solve(rows: FloatArray, cost: FloatArray, threads: int, whole: bool) -> Flo
         if problem is not None:
             raise DistributionError(f"the transport solver did not reach the optimum: {problem}")
     return np.concatenate([values for values, _ in solved])
+
+
+def _within_memory(rows: FloatArray, threads: int) -> int:
+    """How many threads may share the rows, so that what each of them has in hand fits into memory.
+
+    Raises:
+        NotEnoughMemoryError: if a single row does not fit.
+    """
+    from_cells, to_cells = (rows > 0).sum(axis=-1), (rows < 0).sum(axis=-1)
+    required = _BYTES_PER_PAIR * (from_cells * to_cells).astype(float)
+    most = int(required.argmax())
+    what = f"Two distributions that differ on {from_cells[most]:,} and {to_cells[most]:,} cells"
+    check_memory(required[most], what)
+    if required[most] * threads > _MUCH:
+        threads = int(np.clip(available_memory() // required[most], 1, threads))
+    return threads
 
 
 def _masses(rows: FloatArray, whole: bool) -> Iterator[tuple[IntArray, FloatArray]]:

@@ -1,9 +1,6 @@
 """Exact transport of whole numbers at whole costs, compiled for many small problems (extra `speed`).
 
-Successive shortest paths as in `transport_whole`, one problem after the other, with prices of the cells kept from path
-to path, so that a path is found without looking at costs below 0. (Ahuja, Magnanti and Orlin, Network Flows, 1993,
-section 9.7; the first prices as by Jonker and Volgenant, Computing 38, 1987.) All is whole, so that nothing is rounded:
-each plan is the optimum, and its cost is the one number that the other solvers find.
+The method is that of `transport_whole`, on arrays: plain Python is fastest on lists, and Numba needs arrays.
 
 Numba compiles it when it is first called, for a few seconds, and keeps what it made for later processes.
 """

@@ -1,27 +1,26 @@
-"""Exact transport of whole numbers at whole costs, in NumPy alone, for batches too small to load a solver for.
+"""Exact transport of whole numbers at whole costs, in plain Python, for batches too small to load a solver for.
 
-Successive shortest paths: what is left to move goes along the cheapest path, over cells that already give or take where
-that is cheaper, until nothing is left. Each step moves at least one whole unit, so it ends, and along cheapest paths no
-plan of the same amount ever costs less, so it ends at the optimum; nothing is rounded. All problems of a batch take
-each step together. (Ahuja, Magnanti and Orlin, Network Flows, 1993, section 9.7.)
+Successive shortest paths: what is left of a source's supply moves along the cheapest path until nothing is left. Prices
+of the cells, kept from path to path, make all costs nonnegative, so Dijkstra's algorithm finds each path. All numbers
+are integers: nothing is rounded, and the plan found is an optimum. (Ahuja, Magnanti and Orlin, Network Flows, 1993,
+section 9.7; the first prices as by Jonker and Volgenant, Computing 38, 1987.) `transport_numba` uses the same method.
 """
 
 from __future__ import annotations
+
+from operator import sub
 
 import numpy as np
 
 from spotball_core.grid import IntArray
 
-_FAR = 2**60
-"""Farther than any path: costs stay below 2**47 over all cells together."""
-
 
 def least_costs(rows: IntArray, costs: IntArray) -> IntArray:
-    """Least cost of moving what each row has above 0 to where it is below 0.
+    """Return the least cost of moving each row's surplus (above 0) to where it lacks (below 0).
 
     Args:
         rows: shape (n, n_cells), whole numbers, each row summing to 0, none all 0.
-        costs: shape (n_cells, n_cells), whole numbers, nowhere negative, below 2**47 / n_cells.
+        costs: shape (n_cells, n_cells), whole numbers, nowhere negative. The least costs are below 2**63.
 
     Returns:
         Shape (n,), whole numbers.
@@ -31,74 +30,101 @@ def least_costs(rows: IntArray, costs: IntArray) -> IntArray:
         >>> least_costs(np.array([[2, 1, -1, -2], [1, -1, 2, -2]]), costs)
         array([7, 3])
     """
-    sources, supply = _side(rows)
-    sinks, demand = _side(-rows)
-    cost = costs[sources[:, :, None], sinks[:, None, :]]
-    flow = np.zeros_like(cost)
     values = np.zeros(len(rows), dtype=np.int64)
-    at_work = np.arange(len(rows))
-    while len(at_work):
-        _move(supply, demand, cost, flow)
-        left = supply.any(axis=1)
-        if not left.all():
-            values[at_work[~left]] = (flow[~left] * cost[~left]).sum(axis=(1, 2))
-            at_work, supply, demand, cost, flow = (part[left] for part in (at_work, supply, demand, cost, flow))
+    for i, row in enumerate(rows):
+        sources, sinks = np.flatnonzero(row > 0), np.flatnonzero(row < 0)
+        supply, demand, cost = row[sources], -row[sinks], costs[np.ix_(sources, sinks)]
+        if len(sources) < len(sinks):
+            # The same problem backwards. A search looks at all sinks, so fewer sinks are faster.
+            supply, demand, cost = demand, supply, cost.T
+        values[i] = _least_cost(supply.tolist(), demand.tolist(), cost.tolist())
     return values
 
 
-def _side(rows: IntArray) -> tuple[IntArray, IntArray]:
-    """The cells above 0 and what they hold, both (n, most cells above 0); others, holding 0, fill shorter rows."""
-    above = rows > 0
-    cells = np.argsort(~above, axis=1, kind="stable")[:, : above.sum(axis=1).max(initial=0)]
-    return cells, np.maximum(np.take_along_axis(rows, cells, axis=1), 0)
+def _least_cost(supply: list[int], demand: list[int], cost: list[list[int]]) -> int:
+    """Return the least cost of one problem; empty `supply` and `demand`.
+
+    No cost is ever less than the prices of its source and its sink together; where something flows, it is the same.
+    """
+    sources, sinks = range(len(supply)), range(len(demand))
+    flow = [[0] * len(demand) for _ in sources]
+    of_sink = [min(costs) for costs in zip(*cost, strict=True)]
+    of_source = [min(map(sub, costs, of_sink)) for costs in cost]
+    # First, use every route whose cost equals its prices.
+    for i in sources:
+        for j in sinks:
+            if cost[i][j] == of_source[i] + of_sink[j]:
+                amount = min(supply[i], demand[j])
+                flow[i][j] = amount
+                supply[i] -= amount
+                demand[j] -= amount
+    for start in sources:
+        while supply[start]:
+            end, from_source, from_sink = _shortest_path(start, demand, cost, flow, of_source, of_sink)
+            there, back = _arcs(start, end, from_source, from_sink)
+            amount = min(supply[start], demand[end], *(flow[i][j] for i, j in back))
+            for i, j in there:
+                flow[i][j] += amount
+            for i, j in back:
+                flow[i][j] -= amount
+            supply[start] -= amount
+            demand[end] -= amount
+    return sum(
+        amount * each
+        for flows, costs in zip(flow, cost, strict=True)
+        for amount, each in zip(flows, costs, strict=True)
+    )
 
 
-def _move(supply: IntArray, demand: IntArray, cost: IntArray, flow: IntArray) -> None:
-    """In each problem, move along one shortest path what it lets through; all arrays but the cost change in place."""
-    nearest, from_source, from_sink = _paths(supply, demand, cost, flow)
-    every = np.arange(len(supply))
-    amount, origin = demand[every, nearest], np.zeros_like(nearest)
-    there, back = [], []
-    # From each path's end to its start; `on` are the problems whose path goes on.
-    on, sink = every, nearest
-    while len(on):
-        source = origin[on] = from_source[on, sink]
-        there.append((on, source, sink))
-        sink = from_sink[on, source]
-        goes_on = sink >= 0
-        on, source, sink = on[goes_on], source[goes_on], sink[goes_on]
-        back.append((on, source, sink))
-        amount[on] = np.minimum(amount[on], flow[on, source, sink])
-    amount = np.minimum(amount, supply[every, origin])
-    for arcs in there:
-        flow[arcs] += amount[arcs[0]]
-    for arcs in back:
-        flow[arcs] -= amount[arcs[0]]
-    supply[every, origin] -= amount
-    demand[every, nearest] -= amount
-
-
-def _paths(supply: IntArray, demand: IntArray, cost: IntArray, flow: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Shortest paths from sources that have something left, by Bellman and Ford.
+def _shortest_path(
+    start: int,
+    demand: list[int],
+    cost: list[list[int]],
+    flow: list[list[int]],
+    of_source: list[int],
+    of_sink: list[int],
+) -> tuple[int, list[int], dict[int, int]]:
+    """Find the shortest path from a source to a sink that still lacks something, and adjust the prices in place.
 
     Returns:
-        In each problem: the nearest sink that lacks something, shape (n,); the source from which each sink is reached;
-        and the sink by which each source is, taking back what flows there, -1 where the path starts at the source.
+        The sink; for each sink the source before it on its path; and for each source reached, except `start`, the sink
+        before it.
     """
-    to_source = np.where(supply > 0, 0, _FAR)
-    to_sink = np.full_like(demand, _FAR)
-    from_source, from_sink = np.zeros_like(demand), np.full_like(supply, -1)
+    distance = [each - of_source[start] - price for each, price in zip(cost[start], of_sink, strict=True)]
+    from_source = [start] * len(demand)
+    from_sink: dict[int, int] = {}
+    open_sinks, closed = set(range(len(demand))), []
     while True:
-        _nearer(to_sink, from_source, to_source[:, :, None] + cost, axis=1)
-        if not _nearer(to_source, from_sink, np.where(flow > 0, to_sink[:, None, :] - cost, _FAR), axis=2):
-            return np.where(demand > 0, to_sink, _FAR).argmin(axis=1), from_source, from_sink
+        length = min(distance[j] for j in open_sinks)
+        nearest = [j for j in open_sinks if distance[j] == length]
+        end = next((j for j in nearest if demand[j]), None)
+        if end is not None:
+            break
+        open_sinks.remove(nearest[0])
+        closed.append(nearest[0])
+        for i, flows in enumerate(flow):
+            if flows[nearest[0]] and i != start and i not in from_sink:
+                from_sink[i] = nearest[0]
+                base = length - of_source[i]
+                for j in open_sinks:
+                    through = base + cost[i][j] - of_sink[j]
+                    if through < distance[j]:
+                        distance[j], from_source[j] = through, i
+    of_source[start] += length
+    for i, j in from_sink.items():
+        of_source[i] += length - distance[j]
+    for j in closed:
+        of_sink[j] -= length - distance[j]
+    return end, from_source, from_sink
 
 
-def _nearer(distance: IntArray, origin: IntArray, ways: IntArray, axis: int) -> bool:
-    """Take the ways that are shorter than what is known, in place; whether there are any."""
-    best = ways.argmin(axis=axis)
-    length = np.take_along_axis(ways, np.expand_dims(best, axis), axis=axis).squeeze(axis)
-    # Only what is truly shorter: origins followed back then never run in a circle.
-    nearer = length < distance
-    distance[nearer], origin[nearer] = length[nearer], best[nearer]
-    return bool(nearer.any())
+def _arcs(
+    start: int, end: int, from_source: list[int], from_sink: dict[int, int]
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return the arcs of a path from `start` to `end`: those that gain flow if it is used, and those that lose flow."""
+    there, back = [(from_source[end], end)], []
+    while there[-1][0] != start:
+        source = there[-1][0]
+        back.append((source, from_sink[source]))
+        there.append((from_source[from_sink[source]], from_sink[source]))
+    return there, back

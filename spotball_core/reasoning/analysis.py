@@ -12,11 +12,11 @@ from spotball_core.errors import OptionError
 from spotball_core.grid import BoolArray
 from spotball_core.groups import reading_order
 from spotball_core.reasoning.categories import Categories
+from spotball_core.reasoning.grouped import GroupedRationales
 from spotball_core.reasoning.keywords import keyword_categories
 from spotball_core.reasoning.outcomes import contrasts
 from spotball_core.reasoning.rationales import Rationales
 from spotball_core.reasoning.records import Panel, ReasoningReport, ReasoningSignature, TemplateSet, TextCounts
-from spotball_core.reasoning.said import Said
 from spotball_core.reasoning.similarity import cosines
 from spotball_core.reasoning.templates import Templates
 from spotball_core.reasoning.texts import seem_not_english, without_letters, word_counts
@@ -68,7 +68,7 @@ def analyze(
     neutral = cosines(sentences[in_sets:], sentences[:in_sets]) if templates.neutral else None
     by_words = keyword_categories(rationales.texts, templates.keywords) if templates.keywords else None
     known: BoolArray = np.isfinite(similar.sum(axis=1))
-    said = Said.of(rationales.rows, scenes, known)
+    said = GroupedRationales.of(rationales.rows, scenes, known)
     found = Categories(said, similar, neutral, by_words, templates, bootstrap=bootstrap, labelings=labelings, seed=seed)
     from spotball_core import __version__
 
@@ -114,7 +114,9 @@ def _template_set(templates: Templates) -> TemplateSet:
     )
 
 
-def _text_counts(said: Said, texts: Sequence[str], known: BoolArray, truncated: ArrayLike | None) -> TextCounts:
+def _text_counts(
+    said: GroupedRationales, texts: Sequence[str], known: BoolArray, truncated: ArrayLike | None
+) -> TextCounts:
     """How many texts there are, and how many of each kind that is out of the ordinary."""
     words = said.responses["text"].drop_nulls().to_numpy()
     used, times = np.unique(words, return_counts=True)
@@ -137,7 +139,7 @@ def _text_counts(said: Said, texts: Sequence[str], known: BoolArray, truncated: 
     )
 
 
-def _panels(said: Said, found: Categories) -> Iterator[Panel]:
+def _panels(said: GroupedRationales, found: Categories) -> Iterator[Panel]:
     """The panels of Figure 7: rationales pooled over everything but the one thing that they are told apart by."""
     by_sport, by_prompt = 0, 3
     of: tuple[tuple[str, Kind, int], ...] = (

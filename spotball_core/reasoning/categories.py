@@ -8,6 +8,7 @@ import numpy as np
 
 from spotball_core.grid import FloatArray, IntArray
 from spotball_core.reasoning.classify import TIE, closest, weighted_mean
+from spotball_core.reasoning.grouped import GroupedRationales, Name
 from spotball_core.reasoning.intervals import drawn_images, ratios_of_sums
 from spotball_core.reasoning.keywords import agreement
 from spotball_core.reasoning.records import (
@@ -21,7 +22,6 @@ from spotball_core.reasoning.records import (
     Statistic,
 )
 from spotball_core.reasoning.relabel import LabelTest, kept_without, relabel
-from spotball_core.reasoning.said import Name, Said
 from spotball_core.reasoning.similarity import mean_over, set_numbers
 from spotball_core.reasoning.templates import Templates
 
@@ -49,7 +49,7 @@ class Categories:
 
     def __init__(
         self,
-        said: Said,
+        said: GroupedRationales,
         cosines: FloatArray,
         neutral: FloatArray | None,
         by_words: IntArray | None,

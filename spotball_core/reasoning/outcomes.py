@@ -10,9 +10,9 @@ import numpy as np
 from spotball_core.grid import BoolArray, FloatArray
 from spotball_core.metrics.task import truth_distances
 from spotball_core.reasoning.categories import STATISTICS, Categories
+from spotball_core.reasoning.grouped import GroupedRationales
 from spotball_core.reasoning.intervals import stratified_difference
 from spotball_core.reasoning.records import CategoryContrast, Outcome, Statistic
-from spotball_core.reasoning.said import Said
 from spotball_core.schema.response import Kind
 from spotball_core.schema.scene import Scene
 
@@ -26,7 +26,7 @@ _UNKNOWN = {
 }
 
 
-def outcomes(said: Said, scenes: Sequence[Scene]) -> dict[Outcome, FloatArray]:
+def outcomes(said: GroupedRationales, scenes: Sequence[Scene]) -> dict[Outcome, FloatArray]:
     """What came of the answer that each rationale is of, shape (n,) each; NaN where that is not known.
 
     Returns:
@@ -48,7 +48,7 @@ def outcomes(said: Said, scenes: Sequence[Scene]) -> dict[Outcome, FloatArray]:
     }
 
 
-def _tables(said: Said, scenes: Sequence[Scene]) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _tables(said: GroupedRationales, scenes: Sequence[Scene]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """For each image and cell: is the ball there, how far is it, how far are people? Shape (n_images, n_cells)."""
     n_cells = scenes[0].layout.n_cells
     people = _people(said.responses, len(scenes), n_cells)
@@ -58,7 +58,7 @@ def _tables(said: Said, scenes: Sequence[Scene]) -> tuple[FloatArray, FloatArray
             hit[place] = scene.truth.mask
             error[place] = truth_distances(scene.truth.mask, scene.layout)
         if people[place].any():
-            apart[place] = scene.layout.distances @ people[place] / people[place].sum()
+            apart[place] = scene.layout.distance_sums(people[place]) / people[place].sum()
     return hit, error, apart
 
 
@@ -71,7 +71,7 @@ def _people(responses: pl.DataFrame, n_images: int, n_cells: int) -> FloatArray:
     return np.bincount(flat, minlength=n_images * n_cells).astype(float).reshape(n_images, n_cells)
 
 
-def contrasts(said: Said, found: Categories, scenes: Sequence[Scene]) -> tuple[CategoryContrast, ...]:
+def contrasts(said: GroupedRationales, found: Categories, scenes: Sequence[Scene]) -> tuple[CategoryContrast, ...]:
     """The difference that a category makes, for each respondent, then for all models where there are several."""
     values = outcomes(said, scenes)
     return tuple(
@@ -83,7 +83,7 @@ def contrasts(said: Said, found: Categories, scenes: Sequence[Scene]) -> tuple[C
     )
 
 
-def _whom(said: Said) -> Iterator[tuple[str | None, Kind, list[int]]]:
+def _whom(said: GroupedRationales) -> Iterator[tuple[str | None, Kind, list[int]]]:
     """Respondents with the numbers of their groups, then all models together."""
     by_respondent: dict[tuple[str, Kind], list[int]] = {}
     for place, (_, respondent, kind, _) in enumerate(said.names):
@@ -102,7 +102,7 @@ def _of(
     respondent: str | None,
     kind: Kind,
     inside: BoolArray,
-    said: Said,
+    said: GroupedRationales,
     found: Categories,
 ) -> Iterator[CategoryContrast]:
     names = found.templates.names

@@ -63,6 +63,7 @@ def read_rationales(
     """
     import polars as pl
 
+    from spotball_core.io.cells import cell_at, located
     from spotball_core.io.counts_file import ENDING
     from spotball_core.io.one_pass import is_point
     from spotball_core.io.responses import Reader
@@ -81,13 +82,13 @@ def read_rationales(
     reader.counts()  # raises for whatever is wrong, as scoring does
     rows = reader.identified(reader.rows)
     if "x" in reader.columns:
-        rows = rows.with_columns(_at=pl.when(is_point(reader.columns)).then(reader.point()))
+        rows = rows.with_columns(_at=pl.when(is_point(reader.columns)).then(cell_at(reader.grid)))
     columns = rows.collect_schema().names()
     absent = [column for column in ("participant", "sample", COLUMN) if column not in columns]
     rows = rows.with_columns(pl.lit(None, pl.String).alias(column) for column in absent)
     words = pl.col(COLUMN).str.strip_chars()
     table = rows.with_columns(words=pl.when(words != "").then(words)).collect()
-    cell = reader.named_cell(table)
+    cell = located(table, reader.grid)["_index"]
     if "_at" in table.columns:
         cell = table.select(pl.coalesce(pl.col("_at"), cell)).to_series()
     table = table.with_columns(cell=cell.cast(pl.Int64), spread=pl.col("_spread"))

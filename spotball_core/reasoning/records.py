@@ -8,6 +8,7 @@ from typing import Final, Literal
 from pydantic import ValidationError
 
 from spotball_core.errors import InputError, Problem
+from spotball_core.io.json_file import parse_json
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval, MetricValue
 from spotball_core.schema.response import Kind
@@ -300,11 +301,15 @@ def read_reasoning(path: Path) -> ReasoningReport:
         InputError: for a file that is none.
     """
     try:
-        return ReasoningReport.model_validate_json(path.read_bytes())
+        text = path.read_bytes()
+        parse_json(text)
+        return ReasoningReport.model_validate_json(text)
     except OSError as error:
         raise InputError([Problem(str(path), None, "file", str(error), "a file that can be read")]) from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "file"
+    except ValueError as error:
+        where, found = "file", str(error)
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            where, found = ".".join(map(str, first["loc"])) or "file", first["msg"]
         expected = "what `spotball reasoning --format json` writes"
-        raise InputError([Problem(str(path), None, where, first["msg"], expected)]) from error
+        raise InputError([Problem(str(path), None, where, found, expected)]) from error

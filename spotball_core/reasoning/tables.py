@@ -18,6 +18,7 @@ from spotball_core.reasoning.records import (
 )
 from spotball_core.report.numbers import interval, number, plural
 from spotball_core.report.tables import Titled, tables_as_markdown, tables_as_text
+from spotball_core.safe_text import csv_cells
 from spotball_core.schema.report import Interval, MetricValue
 
 UNITS = {"accuracy": "share", "euclidean_error": "px", "distance_to_people": "px"}
@@ -56,12 +57,12 @@ def to_csv(report: ReasoningReport) -> str:
             name = (panel, group.sport, group.respondent, group.kind, group.prompt)
             counts = (group.n_images, group.n_rationales, group.n_empty)
             for line in _lines(group):
-                writer.writerow((*name, *counts, *line, report.signature))
+                writer.writerow(csv_cells((*name, *counts, *line, report.signature)))
     for one in report.contrasts:
         low, high = one.ci95 or (None, None)
         whose = ("", None, one.respondent, one.kind, None, one.n_images, one.n_a + one.n_b, None)
         what = (one.statistic, f"contrast.{one.outcome}", f"{one.a} - {one.b}", one.difference, low, high, None, None)
-        writer.writerow((*whose, *what, report.signature))
+        writer.writerow(csv_cells((*whose, *what, report.signature)))
     return out.getvalue()
 
 

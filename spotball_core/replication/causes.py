@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from spotball_core.replication.material import Material
 from spotball_core.replication.published import PEOPLE, Condition
 
-FRAMES = (
-    "frame mix-up: a point in the 800 x 450 frame was measured from (320, 180), the center of the 640 x 360 frame; "
-    "the standard is in the image's own pixels"
+NOT_THE_BALL = (
+    "not the ball: gt_x and gt_y come from x and y by soccer's formula, but in this sport x and y already are the "
+    "ball's center in pixels of the image; the standard is the distance of that center"
 )
-DETECTOR_FRAME = "frame: measured in the detector's frame of 640 x 640; the standard is in the image's pixels"
+UNSCALED_BOX = (
+    "frame: width and height are those in the 512 x 512 frame; the standard is in pixels of the 640 x 360 image"
+)
 MERGED = "boxes merged by file name: other sports' players were counted; the standard has each image's own"
 PEOPLE_MIXED = (
     "people mixed across sports: an answer names its image by number alone, and was taken for one to whichever sport "

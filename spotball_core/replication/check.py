@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from spotball_core.replication import alignment, center, images, players, runs, task, thresholds
+from spotball_core.replication import alignment, center, ground_truth, images, players, runs, task, thresholds
 from spotball_core.replication.material import Material
 from spotball_core.replication.record import Item, Replication
 
@@ -15,6 +15,7 @@ Progress = Callable[[Iterable[Check]], Iterable[Check]]
 CHECKS: tuple[Check, ...] = (
     runs.check,
     images.check,
+    ground_truth.check,
     task.check_errors,
     task.check_accuracy,
     players.check,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -9,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spotball_core.grid import FloatArray
+from spotball_core.io.release_tables import GRID
 from spotball_core.metrics.strategy import window_mask
 from spotball_core.replication import causes
-from spotball_core.replication.material import Material
+from spotball_core.replication.material import Ball, Material
 from spotball_core.replication.published import PAPER_SPORTS, Published
 from spotball_core.replication.record import Item, judge
 from spotball_core.schema.scene import Scene
@@ -22,30 +24,26 @@ PRIOR = "truth in the center window"
 SWAPPED = {"soccer": "basketball", "basketball": "soccer"}
 """Whose players per scene table 1 prints under a sport."""
 
-_FRAME, _POINTS = 640, 1.25
-"""Side of the detector's square frame; width of the ground truth's 800 x 450 frame over the image's."""
-
 
 def check(material: Material) -> Iterator[Item]:
-    """Table 1, figure 3, and the shares of section 5.1."""
+    """Table 1, figure 3, and the shares of section 5.1.
+
+    Table 1 describes the images, controls included, and so does its standard.
+    """
     for figure in material.printed("table 1"):
         if figure.quantity == "players per scene":
             yield _players_per_scene(material, figure)
+        elif figure.quantity in _OF_BALLS:
+            yield _of_balls(material, figure)
         else:
-            reproduce, standardize, note = _OF_TABLE_1[figure.quantity]
+            reproduce, standardize = _OF_SCENES[figure.quantity]
             scenes = material.scenes(figure.sport)
-            reproduced, standard = reproduce(scenes), standardize([scene for scene in scenes if not scene.control])
-            yield judge(figure, reproduced, standard, note=note if reproduced is not None else None)
+            yield judge(figure, reproduce(scenes), standardize(scenes))
     for figure in material.printed("figure 3"):
         measure = _density if figure.quantity == "rank by players per scene" else _truncated_area
         yield _rank(material, figure, measure)
     for figure in material.printed("section 5.1", quantity="truth in the center window (%)"):
         yield _in_window(material, figure)
-
-
-def ball_points(scenes: list[Scene]) -> FloatArray:
-    """The ground truth's points (gt_x, gt_y), the balls' centers in a frame of 800 x 450, shape (n_scenes, 2)."""
-    return _POINTS * ball_centers(scenes)
 
 
 def ball_centers(scenes: list[Scene]) -> FloatArray:
@@ -58,27 +56,37 @@ def ball_centers(scenes: list[Scene]) -> FloatArray:
 # Table 1 -----------------------------------------------------------------------------------------------------
 
 
-def _cells(scenes: list[Scene]) -> float | None:
+def mean_cells(scenes: list[Scene]) -> float | None:
+    """The mean number of cells that the ball spans; None without ground truth."""
     return _mean([len(scene.ball_cells) for scene in scenes if scene.ball_cells])
 
 
-def _area_in_frame(scenes: list[Scene]) -> float | None:
-    areas = [_area(scene.ball_box) * _FRAME / scene.height for scene in scenes if scene.ball_box]
-    return _mean(areas)
+def _of_balls(material: Material, figure: Published) -> Item:
+    """The ball's area and its distance from the image's center: of the file's numbers as they are, and in pixels."""
+    reproduce, standardize, slip = _OF_BALLS[figure.quantity]
+    reproduced = reproduce([ball for (sport, _), ball in material.balls.items() if sport == figure.sport])
+    standard = standardize([scene for scene in material.scenes(figure.sport) if scene.ball_box])
+    differs = reproduced is not None and standard is not None and not math.isclose(reproduced, standard)
+    return judge(figure, reproduced, standard, note=slip if differs else None)
 
 
-def _area_in_image(scenes: list[Scene]) -> float | None:
-    return _mean([_area(scene.ball_box) for scene in scenes if scene.ball_box])
+def _written_area(balls: list[Ball]) -> float | None:
+    return _mean([ball.width * ball.height for ball in balls])
 
 
-def _distance_mixed(scenes: list[Scene]) -> float | None:
-    known = _with_ball(scenes)
-    return _mean(np.hypot(*(ball_points(known) - _image_center(known)).T))
+def _area(scenes: list[Scene]) -> float | None:
+    return _mean(_areas(np.array([scene.ball_box for scene in scenes], dtype=float).reshape(-1, 4)))
+
+
+def _written_distance(balls: list[Ball]) -> float | None:
+    if any(ball.point is None for ball in balls):
+        return None
+    points = np.array([ball.point for ball in balls], dtype=float).reshape(-1, 2)
+    return _mean(np.hypot(*(points - (GRID.width / 2, GRID.height / 2)).T))
 
 
 def _distance(scenes: list[Scene]) -> float | None:
-    known = _with_ball(scenes)
-    return _mean(np.hypot(*(ball_centers(known) - _image_center(known)).T))
+    return _mean(np.hypot(*(ball_centers(scenes) - (GRID.width / 2, GRID.height / 2)).T))
 
 
 def _truncated_area(scenes: list[Scene]) -> float | None:
@@ -101,12 +109,16 @@ def _players(scenes: list[Scene]) -> float | None:
 
 _Statistic = Callable[[list[Scene]], float | None]
 
-_OF_TABLE_1: dict[str, tuple[_Statistic, _Statistic, str | None]] = {
-    "cells the ball spans": (_cells, _cells, None),
-    "ball area (px²)": (_area_in_frame, _area_in_image, causes.DETECTOR_FRAME),
-    "ball to image center (px)": (_distance_mixed, _distance, causes.FRAMES),
-    "area of a player (px²)": (_truncated_area, _player_area, None),
+_OF_SCENES: dict[str, tuple[_Statistic, _Statistic]] = {
+    "cells the ball spans": (mean_cells, mean_cells),
+    "area of a player (px²)": (_truncated_area, _player_area),
 }
+
+_OF_BALLS: dict[str, tuple[Callable[[list[Ball]], float | None], _Statistic, str]] = {
+    "ball area (px²)": (_written_area, _area, causes.UNSCALED_BOX),
+    "ball to image center (px)": (_written_distance, _distance, causes.NOT_THE_BALL),
+}
+"""As published, by the standard, and the slip of the sports in which they differ."""
 
 
 def _players_per_scene(material: Material, figure: Published) -> Item:
@@ -114,7 +126,7 @@ def _players_per_scene(material: Material, figure: Published) -> Item:
     sport = figure.sport or ""
     meant = SWAPPED.get(sport, sport)
     reproduced = _density(material.scenes(meant))
-    standard = _players([scene for scene in material.scenes(sport) if not scene.control])
+    standard = _players(material.scenes(sport))
     if sport == meant:
         return judge(figure, reproduced, standard)
     swapped = f"columns swapped: this is {meant}'s, and {sport}'s stands under {meant}"
@@ -136,15 +148,16 @@ def _rank(material: Material, figure: Published, measure: _Statistic) -> Item:
 
 def _in_window(material: Material, figure: Published) -> Item:
     scenes = material.scenes(figure.sport)
-    reproduced = _window_share(scenes)
-    standard = _window_share([scene for scene in scenes if not scene.control])
+    reproduced = window_share(scenes)
+    standard = window_share([scene for scene in scenes if not scene.control])
     filed = [other for other in material.filed("table 3", PRIOR) if other.value and other.sport == figure.sport]
     agrees = reproduced is not None and any(other.agrees(reproduced / 100) for other in filed)
     cause = f"slip in print: {filed[0].read_from}, has {reproduced:.1f} as well" if agrees else None
     return judge(figure, reproduced, standard, cause=cause)
 
 
-def _window_share(scenes: list[Scene]) -> float | None:
+def window_share(scenes: list[Scene]) -> float | None:
+    """The percentage of the ball's cells in the center window, each cell of each image once; None without any."""
     inside = [scene.layout.mask(scene.ball_cells)[window_mask(scene.layout)] for scene in scenes if scene.ball_cells]
     n_cells = sum(len(scene.ball_cells) for scene in scenes if scene.ball_cells)
     return 100 * float(np.sum(inside)) / n_cells if n_cells else None
@@ -158,21 +171,9 @@ def _mean(values: ArrayLike) -> float | None:
     return float(array.mean()) if array.size else None
 
 
-def _area(box: tuple[float, float, float, float] | None) -> float:
-    return float(_areas(np.array([box], dtype=float))[0])
-
-
 def _areas(boxes: FloatArray) -> FloatArray:
     areas: FloatArray = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     return areas
-
-
-def _with_ball(scenes: list[Scene]) -> list[Scene]:
-    return [scene for scene in scenes if scene.ball_box is not None]
-
-
-def _image_center(scenes: list[Scene]) -> FloatArray:
-    return np.array([(scene.width / 2, scene.height / 2) for scene in scenes], dtype=float).reshape(-1, 2)
 
 
 def _half_up(value: float, digits: int) -> float:

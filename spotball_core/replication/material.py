@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from spotball_core.estimates import Estimator
 from spotball_core.grid import FloatArray
 from spotball_core.groups import Scoring
 from spotball_core.io.release import Release, data_folder, import_release
+from spotball_core.io.release_reader import Key
 from spotball_core.io.release_tables import GRID
 from spotball_core.io.responses import read_counts
 from spotball_core.metrics.registry import METRICS
@@ -38,6 +39,22 @@ Way = Literal["paper", "standard"]
 
 WAYS: Final[tuple[Way, Way]] = ("paper", "standard")
 """As published, and consistently."""
+
+
+class Ball(NamedTuple):
+    """What the ground truth says of a ball, unconverted: see `spotball_core.io.release_ball`."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    gt_x: float | None
+    gt_y: float | None
+
+    @property
+    def point(self) -> tuple[float, float] | None:
+        """(gt_x, gt_y); None where the file does not have them."""
+        return None if self.gt_x is None or self.gt_y is None else (self.gt_x, self.gt_y)
 
 
 @dataclass(frozen=True)
@@ -72,10 +89,12 @@ class Material:
         has_people: whether people's answers are among them.
     """
 
-    def __init__(self, data: Path, release: Release, catalog: Catalog, release_figures: tuple[Published, ...]) -> None:
+    def __init__(
+        self, data: Path, release: Release, catalog: Catalog, release_figures: tuple[Published, ...], counts: Counts
+    ) -> None:
         self.data, self.release, self.catalog = data, release, catalog
         self._release_figures = release_figures
-        self._counts = _counted(release)
+        self._counts = counts
         self._estimators: dict[tuple[Way, Condition], Estimator] = {}
         self._values: dict[tuple[Way, Condition | None, str], MetricValue] = {}
         found = release.responses.select("sport", "respondent", "prompt").unique().iter_rows()
@@ -92,7 +111,15 @@ class Material:
         folder, catalog = Path(folder), published()
         release = import_release(folder)
         data = data_folder(folder)
-        return cls(data, release, catalog, read_release_figures(data, catalog))
+        return cls(data, release, catalog, read_release_figures(data, catalog), _counted(release))
+
+    def with_ball_cells(self, cells: Mapping[Key, tuple[str, ...]]) -> Material:
+        """The same material with other ground-truth cells for some images."""
+        scenes = tuple(
+            _with_cells(scene, cells[scene.key]) if scene.key in cells else scene for scene in self.release.scenes
+        )
+        release = replace(self.release, scenes=scenes)
+        return Material(self.data, release, self.catalog, self._release_figures, self._counts)
 
     # Figures -------------------------------------------------------------------------------------------------
 
@@ -237,6 +264,11 @@ class Material:
         """The scenes of a sport, or of all."""
         return [scene for scene in self.release.scenes if sport in (None, scene.sport)]
 
+    @cached_property
+    def balls(self) -> dict[Key, Ball]:
+        """What the ground truth says of each ball, unconverted, by sport and image."""
+        return {(sport, image): Ball(*numbers) for sport, image, *numbers in self.release.ground_truth.iter_rows()}
+
     # How -----------------------------------------------------------------------------------------------------
 
     @property
@@ -282,6 +314,12 @@ def mean(values: Iterable[float | None]) -> float | None:
     """
     known = list(values)
     return None if not known or None in known else float(np.mean(np.asarray(known, dtype=float)))
+
+
+def _with_cells(scene: Scene, cells: tuple[str, ...]) -> Scene:
+    # `model_copy` would keep the cells that the scene has cached.
+    fields = {name: getattr(scene, name) for name in Scene.model_fields}
+    return Scene.model_validate({**fields, "ball_cells": cells})
 
 
 def _counted(release: Release) -> Counts:

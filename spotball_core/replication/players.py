@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from spotball_core.grid import FloatArray
+from spotball_core.io.release_tables import GRID
 from spotball_core.replication import causes
-from spotball_core.replication.images import ball_centers, ball_points
+from spotball_core.replication.images import ball_centers
 from spotball_core.replication.material import Material, absent
 from spotball_core.replication.published import PAPER_SPORTS, PEOPLE, Published
 from spotball_core.replication.record import Item, judge
@@ -18,9 +19,12 @@ from spotball_core.schema.scene import Scene
 _POLICY = ScorePolicy.paper()
 _KEYS = {"near-player rate": "near_player_rate", "overlap rate": "overlap_rate"}
 
-FOUND_BY_SEARCH = (
-    "found by search: the paper does not say how, but ball points of the 800 x 450 frame, players merged by file name "
-    "and the mean of the three sports' rates give it"
+NEAR_BY_SEARCH = (
+    "found by search, as the paper does not say how: (gt_x, gt_y) unchanged, though they are not the ball's position "
+    "in basketball and volleyball; players merged by file name; the mean of the three sports' rates"
+)
+OVERLAP_BY_SEARCH = (
+    "found by search, as the paper does not say how: the ball's own box, players merged by file name, all images alike"
 )
 
 Key = tuple[str, str]
@@ -75,44 +79,52 @@ def _extreme_of_people(material: Material, figure: Published) -> Item:
 
 def _truth_near(material: Material, figure: Published) -> Item:
     """Balls within tau of a player, in percent: the mean of the sports' rates as published, else of all balls."""
-    scenes = {scene.key: scene for scene in material.scenes() if scene.ball_box}
-    join = material.by_file_name
-    merged = {key: join.boxes(name) for key in scenes if (name := join.name(key)) is not None}
-    published = _by_sport(_near([scenes[key] for key in merged], ball_points, merged))
-    own = {key: scene.boxes for key, scene in scenes.items() if scene.players and not scene.control}
-    standard = _by_sport(_near([scenes[key] for key in own], ball_centers, own))
+    points = {key: ball.point for key, ball in material.balls.items()}
+    merged = _merged_players(material)
+    published = _by_sport({key: _near(point, merged[key]) for key, point in points.items() if point and key in merged})
+    own = _own_players(material)
+    standard = _by_sport(
+        {scene.key: _near(center, scene.boxes) for scene, center in zip(own, ball_centers(own), strict=True)}
+    )
     rates = [100 * float(np.mean(near)) for near in published.values()]
     reproduced = float(np.mean(rates)) if _complete(published) else None
-    return judge(figure, reproduced, _pooled(standard), note=_said(published, FOUND_BY_SEARCH))
+    return judge(figure, reproduced, _pooled(standard), note=_said(published, standard, NEAR_BY_SEARCH))
 
 
 def _truth_overlapping(material: Material, figure: Published) -> Item:
     """Balls of whose own box one player covers at least theta, in percent of all."""
-    scenes = [scene for scene in material.scenes() if scene.players and scene.ball_box]
-    covered = {scene.key: bool(_covered(scene) >= _POLICY.theta) for scene in scenes}
-    published = _by_sport(covered)
-    standard = _by_sport({scene.key: covered[scene.key] for scene in scenes if not scene.control})
+    merged = _merged_players(material)
+    scenes = [scene for scene in material.scenes() if scene.ball_box and scene.key in merged]
+    published = _by_sport({scene.key: _overlapping(scene, merged[scene.key]) for scene in scenes})
+    standard = _by_sport({scene.key: _overlapping(scene, scene.boxes) for scene in _own_players(material)})
     reproduced = _pooled(published) if _complete(published) else None
-    return judge(figure, reproduced, _pooled(standard), note=_said(published))
+    return judge(figure, reproduced, _pooled(standard), note=_said(published, standard, OVERLAP_BY_SEARCH))
 
 
-def _near(
-    scenes: list[Scene], points: Callable[[list[Scene]], FloatArray], players: Mapping[Key, FloatArray]
-) -> dict[Key, bool]:
-    """Whether each ball's point is within tau of the nearest of the players given for its image."""
-    near = {}
-    for scene, point in zip(scenes, points(scenes), strict=True):
-        boxes = players[scene.key]
-        gaps = np.maximum(np.maximum(boxes[:, :2] - point, point - boxes[:, 2:]), 0)
-        near[scene.key] = bool(np.hypot(*gaps.T).min() <= _POLICY.tau * scene.layout.diagonal)
-    return near
+def _merged_players(material: Material) -> dict[Key, FloatArray]:
+    """The players that each image with ground truth was published with: those of all images of its file name."""
+    join = material.by_file_name
+    return {key: join.boxes(name) for key in material.balls if (name := join.name(key)) is not None}
 
 
-def _covered(scene: Scene) -> float:
-    """Largest share of the ball's box that one player of the image covers."""
+def _own_players(material: Material) -> list[Scene]:
+    """The scenes that have a ball and players of their own, without controls."""
+    return [scene for scene in material.scenes() if scene.ball_box and scene.players and not scene.control]
+
+
+def _near(point: FloatArray | tuple[float, float], players: FloatArray) -> bool:
+    """Whether a point is within tau of the nearest player."""
+    point = np.asarray(point, dtype=float)
+    gaps = np.maximum(np.maximum(players[:, :2] - point, point - players[:, 2:]), 0)
+    return bool(np.hypot(*gaps.T).min() <= _POLICY.tau * GRID.diagonal)
+
+
+def _overlapping(scene: Scene, players: FloatArray) -> bool:
+    """Whether one of these players covers at least theta of the ball's box."""
     x1, y1, x2, y2 = scene.ball_box or (0.0, 0.0, 0.0, 0.0)
-    sides = np.minimum(scene.boxes[:, 2:], (x2, y2)) - np.maximum(scene.boxes[:, :2], (x1, y1))
-    return float(np.clip(sides, 0, None).prod(axis=1).max() / ((x2 - x1) * (y2 - y1)))
+    sides = np.minimum(players[:, 2:], (x2, y2)) - np.maximum(players[:, :2], (x1, y1))
+    covered = np.clip(sides, 0, None).prod(axis=1).max() / ((x2 - x1) * (y2 - y1))
+    return bool(covered >= _POLICY.theta)
 
 
 def _by_sport(found: Mapping[Key, bool]) -> Found:
@@ -132,7 +144,12 @@ def _pooled(found: Found) -> float | None:
     return 100 * float(np.mean(balls)) if balls else None
 
 
-def _said(found: Found, more: str = "") -> str | None:
-    """How many balls of each sport, in words."""
-    counts = ", ".join(f"{sport} {sum(near)} of {len(near)}" for sport, near in found.items())
-    return "; ".join(filter(None, ["" if _complete(found) else "needs all sports", counts, more])) or None
+def _said(published: Found, standard: Found, how: str) -> str | None:
+    """How many balls of each sport, as published and by the standard, in words."""
+    said = [_counts(published)] if published else []
+    said += [f"by the standard, with each image's own players, {_counts(standard)}"] if standard else []
+    return "; ".join([*([] if _complete(published) else ["needs all sports"]), *said, how])
+
+
+def _counts(found: Found) -> str:
+    return ", ".join(f"{sport} {sum(near)} of {len(near)}" for sport, near in found.items())

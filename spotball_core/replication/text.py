@@ -10,6 +10,7 @@ from itertools import groupby
 from spotball_core.errors import SHOWN_PROBLEMS
 from spotball_core.replication.published import parts, published
 from spotball_core.replication.record import Item, Replication
+from spotball_core.safe_text import markdown_row, markdown_text, rich_text
 
 HEADS = ("published", "reproduced", "standard", "status")
 
@@ -42,30 +43,29 @@ def to_text(replication: Replication, *, width: int = 100) -> str:
     from rich.console import Console
     from rich.padding import Padding
     from rich.table import Table
-    from rich.text import Text
 
     out = io.StringIO()
     console = Console(file=out, width=width)
-    console.print(Text(_summary(replication)), Text(_ABOUT), sep="\n")
+    console.print(rich_text(_summary(replication)), rich_text(_ABOUT), sep="\n")
     for section in _sections(replication):
         console.print()
-        console.print(Text(section.title))
+        console.print(rich_text(section.title))
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_column("", overflow="fold")
         for head in HEADS:
             table.add_column(head, justify="left" if head == "status" else "right", no_wrap=True)
         for quantity, rows in groupby(section.rows, key=lambda row: row[0].quantity):
-            table.add_row(Text(quantity))
+            table.add_row(rich_text(quantity))
             for item, letter in rows:
-                table.add_row(Text(f"  {item.name}"), *_cells(item), f"{item.status} {letter}".strip())
+                table.add_row(rich_text(f"  {item.name}"), *_cells(item), f"{item.status} {letter}".strip())
         if section.rows:
             console.print(Padding(table, (0, 0, 0, 2)))
         for note, letter in section.notes.items():
-            console.print(Padding(Text(f"{letter}  {note}"), (0, 0, 0, 2)))
+            console.print(Padding(rich_text(f"{letter}  {note}"), (0, 0, 0, 2)))
         for line in _lacking(section):
-            console.print(Padding(Text(line), (0, 0, 0, 2)))
+            console.print(Padding(rich_text(line), (0, 0, 0, 2)))
     console.print()
-    console.print(Text(_foot(replication)), soft_wrap=True)
+    console.print(rich_text(_foot(replication)), soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -73,19 +73,19 @@ def to_markdown(replication: Replication) -> str:
     """The replication as Markdown tables, notes below each, with the signatures at the foot."""
     lines = [_summary(replication), "", _ABOUT, ""]
     for section in _sections(replication):
-        lines += [f"**{section.title}**", ""]
+        lines += [f"**{markdown_text(section.title)}**", ""]
         if section.rows:
-            lines += [_row(("quantity", "of", *HEADS)), _row(("---", "---", *["---:"] * 3, "---"))]
+            lines += [markdown_row(("quantity", "of", *HEADS)), markdown_row(("---", "---", *["---:"] * 3, "---"))]
             lines += [
-                _row((item.quantity, item.name, *_cells(item), f"{item.status} {letter}".strip()))
+                markdown_row((item.quantity, item.name, *_cells(item), f"{item.status} {letter}".strip()))
                 for item, letter in section.rows
             ]
             lines.append("")
         if section.notes:
-            lines += [*(f"- {letter}: {note}" for note, letter in section.notes.items()), ""]
+            lines += [*(f"- {letter}: {markdown_text(note)}" for note, letter in section.notes.items()), ""]
         for line in _lacking(section):
-            lines += [line, ""]
-    return "\n".join([*lines, *(f"{line}  " for line in _foot(replication).splitlines())]) + "\n"
+            lines += [markdown_text(line), ""]
+    return "\n".join([*lines, *(f"{markdown_text(line)}  " for line in _foot(replication).splitlines())]) + "\n"
 
 
 # What is said ------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def _cells(item: Item) -> tuple[str, str, str]:
 def _decimals(item: Item) -> int:
     """As many as were printed; a bound is looked at more closely."""
     if item.published is None:
-        return 1 if "px" in item.quantity else 3
+        return 0 if item.quantity.startswith("images") else 1 if "px" in item.quantity else 3
     bound, number = parts(item.published)
     return 3 if bound else min(_MOST_DECIMALS, max(0, -int(number.as_tuple().exponent)))
 
@@ -183,7 +183,3 @@ def _letter(number: int) -> str:
     """a, b, ..., z, aa, ab, ..."""
     first, last = divmod(number, 26)
     return (_letter(first - 1) if first else "") + chr(ord("a") + last)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

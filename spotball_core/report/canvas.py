@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spotball_core.report.look import FAINT, INK, PAPER, RULE
+from spotball_core.report.theme import FAINT, INK, PAPER, RULE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

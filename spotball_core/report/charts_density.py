@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from spotball_core.grid import FloatArray, Grid
 from spotball_core.report.canvas import LABEL, SMALL, Box, Frame, headline, panels, quiet_axes, scale, text_width
-from spotball_core.report.look import FAINT, INK
+from spotball_core.report.theme import FAINT, INK
 from spotball_core.schema.report import Interval
 
 if TYPE_CHECKING:
@@ -19,36 +17,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def coverage(boxes: ArrayLike, grid: Grid) -> float:
-    """Share of the image that at least one of these boxes covers.
-
-    Args:
-        boxes: shape (n_boxes, 4), as (x1, y1, x2, y2) in pixels; what is outside the image does not count.
-        grid: gives the image's size.
-
-    Examples:
-        >>> coverage([[0, 0, 320, 180], [160, 0, 320, 360]], Grid.standard())  # a quarter, and an eighth more below
-        0.375
-    """
-    corners = np.asarray(boxes, dtype=float).reshape(-1, 4)
-    corners = np.clip(corners, 0, [grid.width, grid.height, grid.width, grid.height])
-    # Between neighboring edges every box covers all or nothing.
-    xs, ys = np.unique(corners[:, ::2]), np.unique(corners[:, 1::2])
-    if len(xs) < 2 or len(ys) < 2:
-        return 0.0
-    left, top = xs[:-1], ys[:-1]
-    x1, y1, x2, y2 = (corners[:, i, None] for i in range(4))
-    across, down = (x1 <= left) & (left < x2), (y1 <= top) & (top < y2)
-    covered = (across[:, :, None] & down[:, None, :]).any(axis=0)
-    return float((covered * np.diff(xs)[:, None] * np.diff(ys)[None]).sum() / (grid.width * grid.height))
-
-
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """One sport's images: a value each, shape (n_images,), and their mean with its interval."""
+    """One sport's images: the value of each, and their mean with its interval."""
 
     name: str
-    values: FloatArray
+    values: tuple[float, ...]
     mean: float
     ends: Interval | None
 
@@ -83,7 +57,7 @@ class StripChart:
 def _draw_strips(axes: Axes, title: str, strips: Sequence[Strip], percent: bool, box: Box) -> None:
     quiet_axes(axes)
     axes.set_ylim(len(strips) - 0.5, -0.5)
-    end = 1.05 * (max(float(strip.values.max()) for strip in strips) or 1.0)
+    end = 1.05 * (max(max(strip.values) for strip in strips) or 1.0)
     axes.set_xlim(0, end)
     axes.set_xticks(*scale(0, end, percent=percent, n=5))
     axes.set_yticks([])

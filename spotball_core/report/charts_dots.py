@@ -20,7 +20,7 @@ from spotball_core.report.canvas import (
     stacked,
     text_width,
 )
-from spotball_core.report.look import FAINT, INK, PAPER
+from spotball_core.report.theme import FAINT, INK, PAPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

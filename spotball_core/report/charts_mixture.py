@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spotball_core.report.canvas import LABEL, SMALL, Box, Frame, headline, panels, quiet_axes, text_width
-from spotball_core.report.look import FAINT, INK, PAPER, RULE
+from spotball_core.report.theme import FAINT, INK, PAPER, RULE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spotball_core.report.canvas import LABEL, LINE, SMALL, Box, Frame, headline, panels, quiet_axes, scale, text_width
-from spotball_core.report.look import FAINT, INK, PAPER, THEME
+from spotball_core.report.theme import FAINT, INK, PAPER, THEME
 from spotball_core.schema.report import Interval
 
 if TYPE_CHECKING:

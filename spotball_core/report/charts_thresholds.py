@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spotball_core.grid import FloatArray
+from spotball_core.page_numbers.records import ThresholdFit
 from spotball_core.report.canvas import LINE, SMALL, Box, Frame, headline, panels
-from spotball_core.report.look import FAINT, INK
 from spotball_core.report.numbers import plural
+from spotball_core.report.theme import FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
-
-    from spotball_core.stats.thresholds import ThresholdSurface
 
 _COLORS = "viridis"
 _WHITE, _BLACK = "#fefefe", "#000000"  # on the surface itself, whose colors no theme changes
@@ -33,7 +32,7 @@ class SurfaceChart:
         chosen: the policy's tau and theta.
     """
 
-    surface: ThresholdSurface
+    surface: ThresholdFit
     chosen: tuple[float, float]
 
     @property
@@ -52,8 +51,8 @@ class SurfaceChart:
         from matplotlib.ticker import FuncFormatter
 
         surface = self.surface
-        across, up = _edges(surface.taus), _edges(surface.thetas)
-        mesh = axes.pcolormesh(across, up, surface.objective.T, cmap=_COLORS, edgecolor="face", linewidth=0.4)
+        across, up = _edges(np.array(surface.taus)), _edges(np.array(surface.thetas))
+        mesh = axes.pcolormesh(across, up, np.array(surface.objective).T, cmap=_COLORS, edgecolor="face", linewidth=0.4)
         axes.add_collection(_outline(surface, across, up))
         for (tau, theta), marker in ((surface.best, "*"), (self.chosen, "X")):
             look: dict[str, Any] = {
@@ -107,11 +106,11 @@ def _edges(values: FloatArray) -> FloatArray:
     return np.concatenate([[2 * values[0] - middles[0]], middles, [2 * values[-1] - middles[-1]]])
 
 
-def _outline(surface: ThresholdSurface, across: FloatArray, up: FloatArray) -> LineCollection:
+def _outline(surface: ThresholdFit, across: FloatArray, up: FloatArray) -> LineCollection:
     """The plateau's border: every edge between a cell of it and one that is not."""
     from matplotlib.collections import LineCollection
 
-    inside = np.pad(surface.plateau, 1)
+    inside = np.pad(np.array(surface.near_largest), 1)
     upright = np.argwhere(inside[1:, 1:-1] != inside[:-1, 1:-1])
     level = np.argwhere(inside[1:-1, 1:] != inside[1:-1, :-1])
     lines = [((across[i], up[j]), (across[i], up[j + 1])) for i, j in upright]

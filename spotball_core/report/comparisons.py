@@ -7,11 +7,13 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from spotball_core.metrics.registry import METRICS, Metric
+from spotball_core.metrics.metric import Metric
+from spotball_core.metrics.registry import METRICS
 from spotball_core.report.numbers import interval, number, unit_of
 from spotball_core.report.tables import columns_that_fit
+from spotball_core.safe_text import csv_cells, markdown_row, markdown_text, rich_text
 from spotball_core.stats.comparison import Comparison, Contrast, Difference
-from spotball_core.stats.wording import ALPHA, say_p, title_of
+from spotball_core.stats.wording import ALPHA, say_p
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,25 +36,24 @@ def print_table(comparison: Comparison, console: Console) -> None:
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
-    from rich.text import Text
 
     for contrast in comparison.contrasts:
         title, heads, rows = _section(comparison, contrast)
         widths = _widths(heads, rows, console.width)
         for part, columns in enumerate(columns_that_fit(widths, 1, console.width)):
-            table = Table(title=None if part else title, title_justify="left", title_style="bold", header_style="")
+            table = Table(title=None if part else rich_text(title, "bold"), title_justify="left", header_style="")
             table.box = SIMPLE_HEAD
             for i in columns:
-                table.add_column(heads[i], justify="left" if i in _TEXT else "right", width=widths[i])
+                table.add_column(rich_text(heads[i]), justify="left" if i in _TEXT else "right", width=widths[i])
             for row in rows:
-                table.add_row(*(Text(row[i]) for i in columns))
+                table.add_row(*(rich_text(row[i]) for i in columns))
             console.print(table)
-    console.print(Text(_in_words(comparison), style="bold"))
+    console.print(rich_text(_in_words(comparison), "bold"))
     for sentence in _sentences(comparison):
-        console.print(Text(f"- {sentence}"), soft_wrap=not console.is_terminal)
+        console.print(rich_text(f"- {sentence}"), soft_wrap=not console.is_terminal)
     console.print()
     for line in _foot(comparison):
-        console.print(Text(line), soft_wrap=True)
+        console.print(rich_text(line), soft_wrap=True)
 
 
 def _widths(heads: list[str], rows: list[list[str]], width: int) -> list[int]:
@@ -85,9 +86,10 @@ def to_markdown(comparison: Comparison) -> str:
     for contrast in comparison.contrasts:
         title, heads, rows = _section(comparison, contrast)
         rules = ["---" if i in _TEXT else "---:" for i in range(len(heads))]
-        lines += [f"**{title}**", "", _row(heads), _row(rules), *(_row(row) for row in rows), ""]
-    lines += [f"**{_in_words(comparison)}**", "", *(f"- {sentence}" for sentence in _sentences(comparison)), ""]
-    return "\n".join([*lines, *(f"{line}  " for line in _foot(comparison))]) + "\n"
+        lines += [f"**{markdown_text(title)}**", "", *map(markdown_row, (heads, rules, *rows)), ""]
+    sentences = (f"- {markdown_text(sentence)}" for sentence in _sentences(comparison))
+    lines += [f"**{markdown_text(_in_words(comparison))}**", "", *sentences, ""]
+    return "\n".join([*lines, *(f"{markdown_text(line)}  " for line in _foot(comparison))]) + "\n"
 
 
 def to_csv(comparison: Comparison) -> str:
@@ -101,7 +103,7 @@ def to_csv(comparison: Comparison) -> str:
             names = (contrast.sport, comparison.a, comparison.b, key, unit_of(key, comparison.policy))
             numbers = (found.n_images, found.a, found.b, found.difference, low, high)
             tests = (found.effect_size, found.p, found.p_holm, found.direction, found.verdict)
-            writer.writerow((*names, *numbers, *tests, found.sentence, found.reason, comparison.signature))
+            writer.writerow(csv_cells((*names, *numbers, *tests, found.sentence, found.reason, comparison.signature)))
     return out.getvalue()
 
 
@@ -127,8 +129,8 @@ def _place(comparison: Comparison, contrast: Contrast) -> str:
 
 
 def _cells(comparison: Comparison, metric: Metric, found: Difference) -> list[str]:
-    unit = unit_of(metric.key, comparison.policy)
-    title = title_of(metric, comparison.policy) + ("*" if found.reason else "")
+    unit = metric.unit_under(comparison.policy)
+    title = metric.title_under(comparison.policy) + ("*" if found.reason else "")
     head = {"share": f"{title} (%)", "none": title, "ratio": title}.get(unit, f"{title} ({unit})")
     return [
         head,
@@ -165,7 +167,9 @@ def _sentences(comparison: Comparison) -> list[str]:
     """What the last table, of all sports where there are several, says of the paper's metrics that both have."""
     metrics = comparison.contrasts[-1].metrics
     return [
-        one.sentence for key, one in metrics.items() if METRICS[key].equation is not None and one.difference is not None
+        one.sentence
+        for key, one in metrics.items()
+        if METRICS[METRICS[key].estimates or key].equation is not None and one.difference is not None
     ]
 
 
@@ -200,12 +204,8 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         for key, found in contrast.metrics.items():
             if found.reason:
                 titles, sports = places.setdefault(found.reason, ({}, {}))
-                titles[title_of(METRICS[key], comparison.policy)] = None
+                titles[METRICS[key].title_under(comparison.policy)] = None
                 sports[_place(comparison, contrast).removesuffix(": ")] = None
     for reason, (titles, sports) in places.items():
         every = len(sports) == len(comparison.contrasts)
         yield f"{', '.join(titles)}{'' if every else ' (' + ', '.join(sports) + ')'}: {reason}"
-
-
-def _row(cells: list[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from spotball_core.grid import BoolArray, FloatArray, Grid
-from spotball_core.metrics.inputs import ratio
-from spotball_core.report.analysis import Analysis
-from spotball_core.report.cases import Case, Mode, chosen, modes, ranked
+from spotball_core.io.paths import find_file
+from spotball_core.page_numbers.records import Album, CaseNumbers, FailureMode, GalleryNumbers, ShownImage
 from spotball_core.report.maps import Tile, tiles, top_cells
 from spotball_core.report.numbers import number, plural, quantity
-from spotball_core.report.pictures import as_data, found
+from spotball_core.report.pictures import as_data
+from spotball_core.report.view import PageView
 from spotball_core.schema.scene import Scene
-
-SHOWN = 12
-"""Cards of each respondent and sport, at most."""
-
-OF_EACH = 2
-"""Cards of each mode among them, at least, where there are so many."""
-
-MOST = 240
-"""Cards on a page, at most."""
-
-LISTED = 60
-"""Images that fail in one way that are named, at most."""
 
 _DENSEST = 0.75
 """Opacity of the cell that the reference named most."""
@@ -37,6 +25,7 @@ _COUNTED = 11.0
 """Smallest radius of a circle that has room for its count, in pixels of the image."""
 
 Line = tuple[float, float, float, float]
+Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +86,7 @@ class Found:
         images: the farthest of them, each with the name of its card where it has one.
     """
 
-    mode: Mode
+    mode: FailureMode
     prompt: str
     n: int
     of: int
@@ -105,7 +94,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Album:
+class Drawn:
     """The cards of one respondent in one sport, farthest from the reference first."""
 
     name: str
@@ -127,125 +116,105 @@ class Gallery:
         left_out: what is not shown, in words; else empty.
     """
 
-    modes: tuple[Mode, ...]
-    albums: tuple[Album, ...]
+    modes: tuple[FailureMode, ...]
+    albums: tuple[Drawn, ...]
     pictures: dict[str, str]
     without: int
     left_out: str
 
 
-def gallery(
-    analysis: Analysis, some_cases: Sequence[Case], folders: Sequence[Path], *, shown: int = SHOWN, most: int = MOST
-) -> Gallery:
-    """The gallery of some cases.
+def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path]) -> Gallery:
+    """The gallery as the page draws it.
 
     Args:
-        analysis: with a reference.
-        some_cases: in the order in which respondents and sports are shown.
+        view: what is shown.
+        shown: its gallery.
         folders: where the scenes' image files may be.
-        shown: cards of each respondent and sport, at most; fewer where there would be more than `most` in all.
-        most: cards in all.
     """
-    by_album: dict[tuple[str, str], list[Case]] = {}
-    for case in some_cases:
-        by_album.setdefault((case.group.respondent or "", case.group.sport or ""), []).append(case)
-    some = dict(list(by_album.items())[:most])
-    shown = max(1, min(shown, most // len(some)))
-    picks = {key: chosen(mine, shown, OF_EACH) for key, mine in some.items()}
-    data: dict[int, str | None] = {}
-    for case in (case for mine in picks.values() for case in mine):
-        if case.scene not in data:
-            scene = analysis.scenes[case.scene]
-            path = found(scene, folders)
-            data[case.scene] = as_data(path, scene.layout) if path else None
-    known = modes(analysis.scoring)
-    pictures = {scene: f"picture-{scene}" for scene, content in data.items() if content}
-    albums = tuple(
-        _album(f"album-{place}", key, some[key], picks[key], analysis, known, pictures)
-        for place, key in enumerate(some)
-    )
+    data = {}
+    for one in shown.images:
+        path = find_file(folders, one.scene.path)
+        data[one.scene.key] = as_data(path, one.scene.layout) if path else None
+    pictures = {key: f"picture-{place}" for place, (key, content) in enumerate(data.items()) if content}
+    albums = tuple(_album(f"album-{place}", one, view, shown, pictures) for place, one in enumerate(shown.albums))
     return Gallery(
-        known,
+        shown.modes,
         albums,
-        {name: str(data[scene]) for scene, name in pictures.items()},
+        {name: str(data[key]) for key, name in pictures.items()},
         sum(content is None for content in data.values()),
-        _left_out(analysis, by_album, picks),
+        _left_out(view, shown),
     )
 
 
-def _left_out(
-    analysis: Analysis, by_album: dict[tuple[str, str], list[Case]], picks: dict[tuple[str, str], list[Case]]
-) -> str:
+def _left_out(view: PageView, shown: GalleryNumbers) -> str:
     """What the gallery does not show, in words."""
     said = []
-    total = sum(len({case.scene for case in mine}) for mine in by_album.values())
-    here = sum(map(len, picks.values()))
-    if here < total:
+    if shown.n_shown < shown.n_images:
         said.append(
-            f"Of {total:,} images of a respondent {here} are shown: of each respondent and sport the farthest, with "
-            f"up to {OF_EACH} of each failure among them"
+            f"Of {shown.n_images:,} images of a respondent {shown.n_shown} are shown: of each respondent and sport the "
+            f"farthest, with up to {shown.of_each} of each failure among them"
         )
-    if len(by_album) > len(picks):
-        said.append(f"{plural(len(by_album) - len(picks), 'respondent and sport')} are left out altogether")
-    explained = {group.respondent for group in analysis.explained}
-    others = {group.respondent for group, _ in analysis.scored} - explained - {analysis.reference}
+    if shown.n_left_out:
+        said.append(f"{plural(shown.n_left_out, 'respondent and sport')} are left out altogether")
+    compared = {group.respondent for group in view.compared}
+    others = {group.respondent for group in view.scored} - compared - {view.reference}
     if others:
         said.append(f"baselines ({', '.join(sorted(str(name) for name in others))}) are left out")
     return "; ".join(said) + ("." if said else "")
 
 
-def _album(
-    name: str,
-    key: tuple[str, str],
-    mine: Sequence[Case],
-    picks: Sequence[Case],
-    analysis: Analysis,
-    known: Sequence[Mode],
-    pictures: dict[int, str],
-) -> Album:
-    cards = tuple(_card(f"{name}-{i}", case, analysis, known, pictures) for i, case in enumerate(picks))
-    links = {(case.group.number, case.scene): card.name for case, card in zip(picks, cards, strict=True)}
+def _album(name: str, album: Album, view: PageView, shown: GalleryNumbers, pictures: Mapping[Key, str]) -> Drawn:
+    images = {one.scene.key: one for one in shown.images}
+    cards = tuple(
+        _card(f"{name}-{i}", one, images[str(one.sport), one.image], view, shown.modes, pictures)
+        for i, one in enumerate(album.cards)
+    )
+    links = {(one.prompt, one.image): card.name for one, card in zip(album.cards, cards, strict=True)}
+    groups = [one for one in shown.failures if (one.sport, one.respondent) == (album.sport, album.respondent)]
     finds = []
-    for mode in known:
-        for number_ in dict.fromkeys(case.group.number for case in mine):
-            group = [case for case in mine if case.group.number == number_]
-            fails = ranked([case for case in group if mode.key in case.failures])
-            images = tuple((analysis.scenes[c.scene].image, links.get((number_, c.scene))) for c in fails[:LISTED])
-            finds.append(Found(mode, analysis.prompt(group[0].group), len(fails), len(group), images))
-    n_images = len({case.scene for case in mine})
-    return Album(name, f"{key[0]}, {key[1]}", n_images, cards, tuple(finds))
+    for mode in shown.modes:
+        for group in groups:
+            failed = group.failed[mode.key]
+            named = tuple((image, links.get((group.prompt, image))) for image in failed.images)
+            finds.append(Found(mode, view.prompt(group), failed.n, group.n_images, named))
+    title = f"{album.respondent or ''}, {album.sport or ''}"
+    return Drawn(name, title, album.n_images, cards, tuple(finds))
 
 
-def _card(name: str, case: Case, analysis: Analysis, known: Sequence[Mode], pictures: dict[int, str]) -> Card:
-    scene, arrays = analysis.scenes[case.scene], analysis.scoring.arrays
-    grid, reference = scene.layout, str(analysis.reference)
-    people = _shares(analysis.scoring.reference_mass([case.scene])[0])  # type: ignore[index]
-    mine = _shares(case.mass)
-    unit = analysis.scoring.policy.wasserstein_unit
+def _card(
+    name: str,
+    case: CaseNumbers,
+    shown: ShownImage,
+    view: PageView,
+    known: Sequence[FailureMode],
+    pictures: Mapping[Key, str],
+) -> Card:
+    scene, reference, unit = shown.scene, str(view.reference), view.policy.wasserstein_unit
+    grid, picture = scene.layout, pictures.get(scene.key)
+    people = _on_grid(shown.reference, grid)
     right = ""
-    if not math.isnan(case.right):
+    if case.right is not None:
         right = f"; {quantity(case.right, 'share') if case.right else 'none'} of its guesses name a cell with the ball"
     distance = f"{quantity(case.distance, unit)} from {reference}"
     chance = f"guessing every cell alike: {number(case.uniform, unit)}"
-    badges = tuple(mode.title for mode in known if mode.key in case.failures)
-    who = analysis.name(case.group)
     ball = ", ".join(scene.ball_cells or ()) or "not known"
-    title = scene.image + (f", {analysis.prompt(case.group)}" if analysis.prompt(case.group) else "")
+    title = scene.image + (f", {view.prompt(case)}" if view.prompt(case) else "")
     return Card(
         name=name,
         title=title,
-        picture=pictures.get(case.scene),
+        picture=picture,
         grid=grid,
-        ball=outline(arrays.truth[case.scene], grid),
-        players=_boxes(scene) if case.scene not in pictures else (),
+        ball=outline(grid.mask(scene.ball_cells or ()), grid),
+        players=_boxes(scene) if picture is None else (),
         people=tiles(people / people.max() * _DENSEST, grid),
-        circles=_circles(case.mass, grid),
-        color=analysis.color(case.group),
+        circles=_circles(_on_grid(case.answers, grid), grid),
+        color=view.color(case),
         facts=f"{distance} ({chance}){right}.",
-        failures=tuple(mode.key for mode in known if mode.key in case.failures),
-        badges=badges,
-        alt=f"{scene.sport} {scene.image}, {who}: {plural(round(float(case.mass.sum())), 'guess')}, most at "
-        f"{top_cells(mine, grid)}. {reference}: most at {top_cells(people, grid)}. Ball: {ball}.",
+        failures=case.failures,
+        badges=tuple(mode.title for mode in known if mode.key in case.failures),
+        alt=f"{scene.sport} {scene.image}, {view.name(case)}: {plural(round(case.n_answers), 'guess')}, most at "
+        f"{top_cells(_on_grid(case.shares, grid), grid)}. {reference}: most at {top_cells(people, grid)}. "
+        f"Ball: {ball}.",
     )
 
 
@@ -280,6 +249,9 @@ def _boxes(scene: Scene) -> tuple[Tile, ...]:
     return tuple(Tile(float(x1), float(y1), float(x2 - x1), float(y2 - y1), 1.0) for x1, y1, x2, y2 in scene.boxes)
 
 
-def _shares(mass: FloatArray) -> FloatArray:
-    shares: FloatArray = np.nan_to_num(ratio(mass, mass.sum()))
-    return shares
+def _on_grid(values: Mapping[str, float], grid: Grid) -> FloatArray:
+    """Values by the cell's label as an array, shape (n_cells,)."""
+    found_ = np.zeros(grid.n_cells)
+    for label, value in values.items():
+        found_[grid.index(label)] = value
+    return found_

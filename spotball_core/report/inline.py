@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from spotball_core.report.look import THEME
+from spotball_core.report.theme import THEME
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from spotball_core.errors import OptionError
-from spotball_core.grid import BoolArray, FloatArray, Grid, row_name
-from spotball_core.metrics.inputs import ratio
-from spotball_core.metrics.strategy import Window, window_mask
+from spotball_core.grid import FloatArray, Grid
+from spotball_core.page_numbers.records import CellMap
 from spotball_core.report.numbers import listed, plural, quantity
+from spotball_core.schema.policy import Window
 
 N_TOLD = 3
 """How many cells a map's words name."""
@@ -58,25 +56,26 @@ class MapRow:
     top: str
 
 
-def map_row(title: str, masses: Mapping[str, tuple[ArrayLike, str]], grid: Grid, window: Window | None) -> MapRow:
+def map_row(
+    title: str, ball: CellMap, guesses: Sequence[tuple[str, CellMap]], grid: Grid, window: Window | None
+) -> MapRow:
     """A sport's maps.
 
     Args:
         title: the sport.
-        masses: for each map, by its name: how often each cell of each image was named, shape (n_images, n_cells), and
-            what is counted ("guess", "cell").
-        grid: of the images.
-        window: the center window; None for the paper's, where the grid has one.
+        ball: where the ball is.
+        guesses: the name of each map, and where its guesses are.
+        grid: of the maps.
+        window: the center window; None where the grid has none.
     """
-    shares = {name: _pooled(mass) for name, (mass, _) in masses.items()}
-    top = max(float(share.max()) for share in shares.values()) or 1.0
-    inside = _window(grid, window)
+    counted = [("the ball", "cell", ball), *((name, "guess", cells) for name, cells in guesses)]
+    top = max(max(cells.shares) for _, _, cells in counted) or 1.0
     maps = []
-    for name, (mass, what) in masses.items():
-        rows = np.atleast_2d(np.asarray(mass, dtype=float))
-        n = f"{plural(round(float(rows.sum())), what)}, {plural(int(rows.any(axis=-1).sum()), 'image')}"
-        maps.append(HeatMap(name, n, tiles(shares[name] / top, grid), _words(name, n, shares[name], grid, inside)))
-    outline = _around(inside, grid) if inside is not None else None
+    for name, what, cells in counted:
+        n = f"{plural(round(cells.n), what)}, {plural(cells.n_images, 'image')}"
+        shares = np.array(cells.shares)
+        maps.append(HeatMap(name, n, tiles(shares / top, grid), _words(name, n, shares, grid, cells.in_window)))
+    outline = _around(window, grid) if window else None
     return MapRow(title, grid, outline, tuple(maps), quantity(top, "share"))
 
 
@@ -101,37 +100,14 @@ def top_cells(shares: FloatArray, grid: Grid, n: int = N_TOLD) -> str:
     return listed([f"{grid.labels[cell]} ({quantity(float(shares[cell]), 'share')})" for cell in order])
 
 
-def window_words(window: Window) -> str:
-    """A window in words.
-
-    Examples:
-        >>> window_words(((2, 4), (3, 7)))
-        'rows B–D, columns 3–7'
-    """
+def _around(window: Window, grid: Grid) -> Tile:
     (top, bottom), (left, right) = window
-    return f"rows {row_name(top)}–{row_name(bottom)}, columns {left}–{right}"
+    wide, high = grid.cell_width, grid.cell_height
+    return Tile((left - 1) * wide, (top - 1) * high, (right - left + 1) * wide, (bottom - top + 1) * high, 0.0)
 
 
-def _pooled(mass: ArrayLike) -> FloatArray:
-    total = np.atleast_2d(np.asarray(mass, dtype=float)).sum(axis=0)
-    return np.nan_to_num(ratio(total, total.sum()))
-
-
-def _window(grid: Grid, window: Window | None) -> BoolArray | None:
-    try:
-        return window_mask(grid, window)
-    except OptionError:
-        return None
-
-
-def _around(inside: BoolArray, grid: Grid) -> Tile:
-    corners = grid.rectangles[inside]
-    (x1, y1), (x2, y2) = corners[:, :2].min(axis=0), corners[:, 2:].max(axis=0)
-    return Tile(float(x1), float(y1), float(x2 - x1), float(y2 - y1), 0.0)
-
-
-def _words(name: str, n: str, shares: FloatArray, grid: Grid, inside: BoolArray | None) -> str:
+def _words(name: str, n: str, shares: FloatArray, grid: Grid, in_window: float | None) -> str:
     words = f"{name}: {n}; most at {top_cells(shares, grid)}" if shares.any() else f"{name}: {n}"
-    if inside is not None and shares.any():
-        words += f"; {quantity(float(shares[inside].sum()), 'share')} in the center window"
+    if in_window is not None and shares.any():
+        words += f"; {quantity(in_window, 'share')} in the center window"
     return words

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from spotball_core.grid import row_name
 from spotball_core.metrics.registry import METRICS
-from spotball_core.schema.policy import ScorePolicy
+from spotball_core.schema.policy import ScorePolicy, Window
 from spotball_core.schema.report import Interval, MetricValue
 
-_DIGITS = {"share": 1, "px": 1, "cell": 2, "diagonal": 3}
+_DIGITS = {"share": 1, "px": 1, "cell": 2, "diagonal": 3, "score": 2}
 _SIGNS = {"share": "%", "px": " px", "cell": " cells", "diagonal": " diagonals", "nats": " nats"}
 
 
 def unit_of(key: str, policy: ScorePolicy) -> str:
     """The unit that a metric's values are in under a policy."""
-    return policy.wasserstein_unit if key == "wasserstein" else METRICS[key].unit
+    return METRICS[key].unit_under(policy)
 
 
 def number(value: float, unit: str) -> str:
@@ -113,3 +114,14 @@ def listed(items: Sequence[str]) -> str:
         ('a', 'a and b', 'a, b and c')
     """
     return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
+def window_words(window: Window) -> str:
+    """A center window in words.
+
+    Examples:
+        >>> window_words(((2, 4), (3, 7)))
+        'rows B–D, columns 3–7'
+    """
+    (top, bottom), (left, right) = window
+    return f"rows {row_name(top)}–{row_name(bottom)}, columns {left}–{right}"

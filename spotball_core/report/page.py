@@ -9,12 +9,12 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from spotball_core.grid import row_name
-from spotball_core.report import look
-from spotball_core.report.analysis import Analysis
+from spotball_core.report import theme
 from spotball_core.report.charts_mixture import MixtureChart
 from spotball_core.report.inline import Inline
 from spotball_core.report.numbers import listed, plural
 from spotball_core.report.page_parts import Section
+from spotball_core.report.view import PageView
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -48,17 +48,17 @@ class Page:
     reference: str | None = None
 
 
-def render(analysis: Analysis, sections: Sequence[Section], svgs: Mapping[str, Sequence[Inline]]) -> str:
+def render(view: PageView, sections: Sequence[Section], svgs: Mapping[str, Sequence[Inline]]) -> str:
     """A score report's page as HTML; see `render_page`."""
-    report = analysis.report
+    report = view.report
     page = Page(
         TITLE,
         GENERATOR,
-        _intro(analysis),
+        _intro(view),
         report.signature,
         report.warnings,
         report.provenance.dropped,
-        analysis.reference,
+        view.reference,
     )
     return render_page(page, sections, svgs)
 
@@ -81,7 +81,7 @@ def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequ
     return environment.get_template("template.html").render(
         page=page,
         generator=f"{page.generator} {__version__}",
-        theme=Markup(look.css()),
+        theme=Markup(theme.css()),
         style=Markup(_text("style.css")),
         modes=gallery.modes if gallery else (),
         dropped="; ".join(f"{what}: {n}" for what, n in page.dropped.items() if n),
@@ -113,15 +113,14 @@ def _text(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _intro(analysis: Analysis) -> list[str]:
+def _intro(view: PageView) -> list[str]:
     """Who answered, how much, and to what."""
     kinds: dict[str, set[str]] = {"human": set(), "model": set(), "baseline": set()}
-    for group, _ in analysis.scored:
+    for group in view.scored:
         if group.kind:
             kinds[group.kind].add(group.respondent or "")
     words = [", ".join(sorted(kinds["human"]))] if kinds["human"] else []
     words += [plural(len(kinds[kind]), kind) for kind in ("model", "baseline") if kinds[kind]]
-    n = sum(score.n_responses for _, score in analysis.scored)
-    images = plural(len(analysis.places), "image")
-    compared = f" Others are compared with {analysis.reference}." if analysis.reference else ""
-    return [f"{listed(words)}: {plural(n, 'response')} to {images} of {listed(analysis.sports)}.{compared}"]
+    n, images = view.page.n_responses, plural(view.page.n_images, "image")
+    compared = f" Others are compared with {view.reference}." if view.reference else ""
+    return [f"{listed(words)}: {plural(n, 'response')} to {images} of {listed(view.sports)}.{compared}"]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spotball_core.errors import GridError
 from spotball_core.grid import Grid
+from spotball_core.io.images import open_image
 from spotball_core.overlay import gridded, layout
-from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -21,24 +20,6 @@ WIDTH = 480
 
 QUALITY = 60
 """WebP quality."""
-
-
-def found(scene: Scene, folders: Sequence[Path]) -> Path | None:
-    """A scene's image file, in the first folder that has it; None if there is none."""
-    return file_in(folders, scene.path)
-
-
-def file_in(folders: Sequence[Path], name: str | None) -> Path | None:
-    """The file of a path in the first folder that has it; None if there is none.
-
-    A path that leads out of the folder is not followed: a dataset may come from anybody, and what is in other folders
-    is nothing that a report should show.
-    """
-    for folder in folders if name else ():
-        path = (folder / str(name)).resolve()
-        if path.is_relative_to(folder.resolve()) and path.is_file():
-            return path
-    return None
 
 
 def as_data(path: Path, grid: Grid) -> str | None:
@@ -52,7 +33,7 @@ def as_data(path: Path, grid: Grid) -> str | None:
     try:
         plan = layout(grid)
         drawn = gridded(whole.resize((round(grid.width), round(grid.height))), grid)
-    except (ValueError, GridError):
+    except (ValueError, OSError, MemoryError, GridError):
         return None
     (left, top), (width, height) = plan.margin, plan.size
     return written(drawn.crop((left, top, width - left, height - top)))
@@ -60,13 +41,12 @@ def as_data(path: Path, grid: Grid) -> str | None:
 
 def upright(path: Path) -> Image | None:
     """An image as a browser shows it, in RGB; None where it cannot be read."""
-    from PIL import Image as Images
     from PIL import ImageOps
 
     try:
-        with Images.open(path) as image:
+        with open_image(path) as image:
             return ImageOps.exif_transpose(image).convert("RGB")
-    except (OSError, ValueError, Images.DecompressionBombError):
+    except Exception:  # Pillow raises nearly anything for a damaged file, and one file must not cost the page.
         return None
 
 

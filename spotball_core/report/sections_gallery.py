@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from spotball_core.report.analysis import Analysis
-from spotball_core.report.cases import Case, Mode, cases, modes
+from spotball_core.page_numbers.records import GalleryNumbers
 from spotball_core.report.gallery import gallery
 from spotball_core.report.numbers import plural
 from spotball_core.report.page_parts import Cell, Rows, Section, Table
 from spotball_core.report.sections_scores import NO_REFERENCE
 from spotball_core.report.sections_tables import names
+from spotball_core.report.view import PageView, same_group
 
 
-def images(analysis: Analysis, folders: Sequence[Path]) -> Section:
+def images(view: PageView, folders: Sequence[Path]) -> Section:
     """Image by image, the most disagreeing first (Figure 8), with the failures that are told apart.
 
     Args:
-        analysis: what is shown.
+        view: what is shown.
         folders: where the scenes' image files may be.
     """
     title = "Image by image"
-    if not analysis.reference:
+    if not view.reference:
         return Section("gallery", title, missing=f"Images are sorted by the distance to a reference. {NO_REFERENCE}")
-    found = cases(analysis.scoring, analysis.explained)
-    if not found:
-        why = f"Nobody but {analysis.reference} answered images that {analysis.reference} answered too."
+    found = view.page.gallery
+    if found is None:
+        why = f"No other respondent answered images that {view.reference} answered."
         return Section("gallery", title, missing=why)
-    shown = gallery(analysis, found, folders)
+    shown = gallery(view, found, folders)
     first = (
-        f"Where respondents are farthest from {analysis.reference}: one card an image, farthest first, each image once "
+        f"Where respondents are farthest from {view.reference}: one card an image, farthest first, each image once "
         "for each respondent and sport."
     )
     lead = [first]
@@ -42,22 +42,21 @@ def images(analysis: Analysis, folders: Sequence[Path]) -> Section:
             "can be read and drawn on where the scenes say; name its folder with `--image-folder`."
         )
         lead.append(bare)
-    known = modes(analysis.scoring)
-    tables = (_counts(analysis, found, known),)
+    tables = (_counts(view, found),)
     return Section("gallery", title, tuple(lead), tables=tables, gallery=shown)
 
 
-def _counts(analysis: Analysis, found: Sequence[Case], known: Sequence[Mode]) -> Table:
+def _counts(view: PageView, found: GalleryNumbers) -> Table:
     """How many images of each group each failure holds for."""
     groups = []
-    for sport in analysis.sports:
-        rows = []
-        for group, _ in analysis.of_sport(sport):
-            mine = [case for case in found if case.group.number == group.number]
-            if mine:
-                fails = [Cell(f"{sum(mode.key in case.failures for case in mine)}") for mode in known]
-                rows.append((*names(group), Cell(f"{len(mine)}"), *fails))
+    for sport in view.sports:
+        rows = tuple(
+            (*names(one), Cell(f"{one.n_images}"), *(Cell(f"{one.failed[mode.key].n}") for mode in found.modes))
+            for group in view.of_sport(sport)
+            for one in found.failures
+            if same_group(one, group)
+        )
         if rows:
-            groups.append(Rows(sport, tuple(rows)))
-    heads = ("Respondent", "Prompt", "Images compared", *(mode.title for mode in known))
+            groups.append(Rows(sport, rows))
+    heads = ("Respondent", "Prompt", "Images compared", *(mode.title for mode in found.modes))
     return Table("failures", "On how many images each failure happens.", heads, 2, tuple(groups))

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from spotball_core.grid import FloatArray
-from spotball_core.report.analysis import RESAMPLES, Analysis
 from spotball_core.report.charts_dots import Dot, DotChart, Panel, Rule
 from spotball_core.report.charts_mixture import Mix, MixPanel, MixtureChart
 from spotball_core.report.maps import map_row
@@ -14,76 +11,82 @@ from spotball_core.report.numbers import interval, listed, number, plural, quant
 from spotball_core.report.page_parts import Cell, Picture, Rows, Section, Table
 from spotball_core.report.sections_scores import NO_REFERENCE, no_ceiling
 from spotball_core.report.sections_tables import names
+from spotball_core.report.view import PageView
+from spotball_core.schema.mixture import Mixture
+from spotball_core.schema.report import Ceiling
 
-if TYPE_CHECKING:
-    from spotball_core.schema.report import Ceiling
-    from spotball_core.stats.mixture import Mixture
 
-
-def ceiling(analysis: Analysis) -> Section:
+def ceiling(view: PageView) -> Section:
     """How close anyone can get to people, and how much of the way each respondent went."""
     title = "How close can anyone get?"
-    if not analysis.reference:
+    if not view.reference:
         return Section("ceiling", title, missing=NO_REFERENCE)
-    if not analysis.ceilings:
-        return Section("ceiling", title, missing=f"There is no noise ceiling: {no_ceiling(analysis)}")
-    reference, unit = analysis.reference, unit_of("wasserstein", analysis.scoring.policy)
+    if not view.ceilings:
+        return Section("ceiling", title, missing=f"The noise ceiling is missing: {no_ceiling(view)}")
+    reference, unit = view.reference, unit_of("wasserstein", view.policy)
     lead = (
-        "Participants differ among themselves, so that nobody can be at distance 0 from all of them. The noise ceiling "
-        f"is the distance between two random halves of the participants of {reference}. The score puts every "
-        "respondent between guessing every cell alike (0) and that ceiling (1)."
+        "Participants differ among themselves, so no sample of them is at distance 0 from another. The noise ceiling "
+        f"is the distance between two random halves of the participants of {reference}. The score puts each "
+        f"respondent between uniform guessing (0) and answering like {reference} (1). It uses the matched distance, "
+        "which does not depend on the number of responses."
     )
     panels, alts, points = [], [], []
-    for sport, one in analysis.ceilings.items():
+    for sport, one in view.ceilings.items():
         dots = tuple(
-            Dot(*analysis.labels(g), analysis.color(g), analysis.marker(g), one.score[g.name])
-            for g, _ in analysis.of_sport(sport)
+            Dot(*view.labels(g), view.color(g), view.marker(g), one.score[g.name].value, one.score[g.name].ci95)
+            for g in view.of_sport(sport)
             if g.name in one.score
         )
-        rules = (Rule(0.0, "every cell alike"), Rule(1.0, "ceiling", analysis.looks[reference].color))
+        rules = (Rule(0.0, "uniform guessing"), Rule(1.0, reference, view.looks[reference].color))
         under = f"{plural(one.n_participants, 'participant')}, {plural(one.n_images, 'image')}"
-        points.append(_ceiling_words(one, unit, analysis))
+        points.append(_ceiling_words(one, unit, view))
         if dots:
             panels.append(Panel(sport, under, dots, rules))
             alts.append(points[-1])
     pictures = []
     if panels:
-        chart = DotChart(tuple(panels), "score: 0 = every cell alike, 1 = ceiling", lambda v: f"{v:.2f}")
-        caption = f"Dots: how far a respondent went from guessing every cell alike to the ceiling of {reference}."
+        chart = DotChart(tuple(panels), f"score: 0 = uniform guessing, 1 = {reference}", lambda v: f"{v:.2f}")
+        caption = (
+            f"Dots: how far a respondent is from uniform guessing to {reference}. Lines: 95% bootstrap intervals over "
+            "images."
+        )
         pictures.append(Picture("ceiling", "Between chance and the noise ceiling", caption, chart, tuple(alts)))
-    tables = (_ceiling_table(analysis, unit),)
+    tables = (_ceiling_table(view, unit),)
     return Section("ceiling", title, (lead,), tuple(points), pictures=tuple(pictures), tables=tables)
 
 
-def _ceiling_words(one: Ceiling, unit: str, analysis: Analysis) -> str:
+def _ceiling_words(one: Ceiling, unit: str, view: PageView) -> str:
     words = (
         f"{one.sport}: two halves of {one.n_participants} participants are {told(one.split_half, unit)} apart, "
-        f"guessing every cell alike is {quantity(one.uniform, unit)} away; a participant is right in "
+        f"uniform guessing is {quantity(one.uniform, unit)} away; a participant is right in "
         f"{told(one.participant_accuracy, 'share')}, the others' most named cell in "
         f"{told(one.leave_one_out_accuracy, 'share')}"
     )
-    scores = {g: one.score[g.name] for g, _ in analysis.of_sport(one.sport) if g.name in one.score}
+    known = [(g, one.score[g.name]) for g in view.of_sport(one.sport) if g.name in one.score]
+    scores = [(score.value, told(score, "score"), g) for g, score in known if score.value is not None]
     if scores:
-        best = max(scores, key=lambda group: scores[group])
-        words += f"; highest score {scores[best]:.2f}, of {analysis.name(best)}"
+        _, best_score, best = max(scores, key=lambda found: found[0])
+        words += f"; highest score {best_score}, of {view.name(best)}"
     return words + "."
 
 
-def _ceiling_table(analysis: Analysis, unit: str) -> Table:
+def _ceiling_table(view: PageView, unit: str) -> Table:
     heads = ("Respondent", "Prompt", f"Wasserstein distance ({unit})", f"Sampling floor ({unit})", "Score")
     groups = []
-    for sport, one in analysis.ceilings.items():
+    for sport, one in view.ceilings.items():
         rows = []
-        for group, score in analysis.of_sport(sport):
-            value = score.metrics["wasserstein"]
+        for group in view.of_sport(sport):
+            value = group.metrics["wasserstein"]
             if group.name in one.score and value.value is not None:
                 distance = Cell(number(value.value, unit), interval(value.ci95, unit))
                 floor = Cell(number(one.sampling_floor[group.name], unit))
-                rows.append((*names(group), distance, floor, Cell(f"{one.score[group.name]:.2f}")))
+                found = one.score[group.name]
+                words = "–" if found.value is None else number(found.value, "score")
+                rows.append((*names(group), distance, floor, Cell(words, interval(found.ci95, "score"))))
         groups.append(Rows(sport, tuple(rows)))
     caption = (
-        "Distance, what a respondent would get that draws from the reference's own distribution as often (sampling "
-        "floor), and score."
+        "The distance of the responses as counted, the distance of as many responses drawn from the reference's own "
+        "distribution (sampling floor), and the score, which does not depend on the number of responses."
     )
     return Table("floors", caption, heads, 2, tuple(groups), "Distances, floors and scores as a table")
 
@@ -91,24 +94,12 @@ def _ceiling_table(analysis: Analysis, unit: str) -> Table:
 # Where guesses fall ------------------------------------------------------------------------------------------
 
 
-def pooled(analysis: Analysis) -> tuple[dict[str, dict[str, FloatArray]], dict[str, FloatArray]]:
-    """By sport: how often each group named each cell of each image, and where the ball is on the scored images."""
-    guesses: dict[str, dict[str, FloatArray]] = {}
-    for group, _ in analysis.scored:
-        mass = analysis.scoring.estimator(group).answers.mass
-        guesses.setdefault(group.sport or "", {})[analysis.name(group)] = mass
-    arrays = analysis.scoring.arrays
-    return guesses, {sport: arrays.truth[analysis.places_of(sport)].astype(float) for sport in guesses}
-
-
-def where(analysis: Analysis) -> Section:
+def where(view: PageView) -> Section:
     """Where guesses fall, pooled over images, beside where the ball is."""
-    guesses, truth = pooled(analysis)
-    grid = analysis.scoring.arrays.grids[0]
-    rows = []
-    for sport, by_name in guesses.items():
-        masses = {"the ball": (truth[sport], "cell")} | {name: (mass, "guess") for name, mass in by_name.items()}
-        rows.append(map_row(sport, masses, grid, analysis.scoring.policy.window))
+    rows = [
+        map_row(sport, one.ball, [(view.name(g), g.cells) for g in view.answers_of(sport)], view.grid, view.page.window)
+        for sport, one in view.by_sport.items()
+    ]
     lead = (
         "Guesses pooled over images: where a respondent looks for the ball whatever the image shows. The outline is "
         "the center window; maps of a sport share one scale."
@@ -119,13 +110,13 @@ def where(analysis: Analysis) -> Section:
 # What explains a respondent ----------------------------------------------------------------------------------
 
 
-def mixture(analysis: Analysis) -> Section:
+def mixture(view: PageView) -> Section:
     """What mixture of simple guessers and people each respondent's guesses look like."""
     title = "What explains a respondent?"
-    if not analysis.mixtures:
-        why = "; ".join(analysis.unexplained)
+    if not view.page.mixtures:
+        why = "; ".join(view.page.unexplained)
         return Section("mixture", title, missing=f"Nobody's guesses can be taken apart: {why}.")
-    reference = analysis.reference
+    reference = view.reference
     people = f", and {reference} (people), whose own mixture is without that part" if reference else ""
     lead = (
         "Each respondent's guesses as a mixture of simpler guessers, fitted by maximum likelihood: with which "
@@ -133,27 +124,29 @@ def mixture(analysis: Analysis) -> Section:
         "nearest player, where the ball is in the sport's other images (prior), the ball itself (truth)"
         f"{people}. Parts that resemble each other on the images share their weight, and the intervals say how far."
     )
-    notes = sorted({note for one in analysis.mixtures.values() for note in one.notes} | set(analysis.unexplained))
-    parts = tuple(dict.fromkeys(part for one in analysis.mixtures.values() for part in one.weights))
+    notes = sorted({note for one in view.page.mixtures for note in one.notes} | set(view.page.unexplained))
+    parts = tuple(dict.fromkeys(part for one in view.page.mixtures for part in one.weights))
     panels, points, tables = [], [], []
-    for sport in analysis.sports:
-        found = [(g, one) for g, _ in analysis.of_sport(sport) if (one := analysis.mixtures.get(g.name))]
+    for sport in view.sports:
+        found = [(g, one) for g in view.of_sport(sport) if (one := view.mixture(g))]
         if not found:
             continue
         mixes = tuple(
             Mix(
-                *analysis.labels(group),
-                analysis.color(group),
-                analysis.marker(group),
+                *view.labels(group),
+                view.color(group),
+                view.marker(group),
                 {part: (w.value, w.ci95) for part, w in one.weights.items() if w.value is not None},
             )
             for group, one in found
         )
         panels.append(MixPanel(sport, f"{span([one.n_images for _, one in found], 'image')} each", mixes))
-        points.append(f"{sport}: {_largest({analysis.name(group): one for group, one in found})}.")
+        points.append(f"{sport}: {_largest({view.name(group): one for group, one in found})}.")
         rows = tuple((*names(group), *_weights(one, parts)) for group, one in found)
         tables.append(Rows(sport, rows))
-    lines = f" Lines: 95% intervals of {RESAMPLES} resamples of images." if analysis.scoring.policy.bootstrap else ""
+    lines = (
+        f" Lines: 95% intervals of {view.page.mixture_resamples} resamples of images." if view.policy.bootstrap else ""
+    )
     caption = f"Weight of each part in each respondent's guesses, from 0 to 100%.{lines}"
     chart = MixtureChart(tuple(panels), parts)
     picture = Picture("mixture", "What explains each respondent", caption, chart, tuple(points))

@@ -7,7 +7,9 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from spotball_core.metrics.registry import METRICS, Metric
+from spotball_core.metrics.metric import Metric
+from spotball_core.metrics.registry import METRICS
+from spotball_core.safe_text import csv_cells, markdown_row, markdown_text, rich_text
 from spotball_core.schema.report import GroupScore, MetricValue, ScoreReport
 
 if TYPE_CHECKING:
@@ -44,23 +46,22 @@ def print_tables(tables: Iterable[Titled], foot: str, console: Console) -> None:
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
-    from rich.text import Text
 
     for title, n_names, heads, rows in tables:
         widths = [_width(head, [row[i] for row in rows]) for i, head in enumerate(heads)]
         for number, columns in enumerate(columns_that_fit(widths, n_names, console.width)):
-            table = Table(title=None if number else title, title_justify="left", title_style="bold", header_style="")
+            table = Table(title=None if number else rich_text(title, "bold"), title_justify="left", header_style="")
             table.box = SIMPLE_HEAD
             for i in columns:
                 # Names may be folded, numbers not.
                 if i < n_names:
-                    table.add_column(heads[i], overflow="fold")
+                    table.add_column(rich_text(heads[i]), overflow="fold")
                 else:
-                    table.add_column(heads[i], justify="right", min_width=widths[i])
+                    table.add_column(rich_text(heads[i]), justify="right", min_width=widths[i])
             for row in rows:
-                table.add_row(*(Text(row[i]) for i in columns))
+                table.add_row(*(rich_text(row[i]) for i in columns))
             console.print(table)
-    console.print(Text(foot), soft_wrap=True)
+    console.print(rich_text(foot), soft_wrap=True)
 
 
 def _width(head: str, cells: list[str]) -> int:
@@ -109,12 +110,12 @@ def tables_as_markdown(tables: Iterable[Titled], foot: str) -> str:
     lines: list[str] = []
     for title, n_names, heads, rows in tables:
         rules = ["---"] * n_names + ["---:"] * (len(heads) - n_names)
-        lines += [f"**{title}**", "", _row(heads), _row(rules), *(_row(row) for row in rows), ""]
+        lines += [f"**{markdown_text(title)}**", "", *map(markdown_row, (heads, rules, *rows)), ""]
     for line in foot.splitlines():
         if lines and lines[-1].startswith("- ") and not line.startswith("- "):
             # Otherwise it would be a part of the list's last point.
             lines.append("")
-        lines.append(f"{line}  ")
+        lines.append(f"{markdown_text(line)}  ")
     return "\n".join(lines) + "\n"
 
 
@@ -129,13 +130,14 @@ def to_csv(report: ScoreReport) -> str:
 
     def write(name: tuple[object, ...], key: str, value: MetricValue, unit: str, signature: str) -> None:
         low, high = value.ci95 or (None, None)
-        writer.writerow((*name, key, value.value, value.sd, low, high, unit, value.reference, value.reason, signature))
+        numbers = (value.value, value.sd, low, high)
+        writer.writerow(csv_cells((*name, key, *numbers, unit, value.reference, value.reason, signature)))
 
     for group in report.groups:
         name = (group.sport, group.respondent, group.kind, group.prompt)
         numbers = (group.n_images, group.n_responses, group.n_unparsed)
         for key, value in group.metrics.items():
-            write((*name, *numbers), key, value, _unit(METRICS[key], report), report.signature)
+            write((*name, *numbers), key, value, METRICS[key].unit_under(report.policy), report.signature)
     for ceiling in report.ceilings:
         people = (ceiling.sport, ceiling.reference, None, None, ceiling.n_images, None, None)
         distance = report.policy.wasserstein_unit
@@ -198,9 +200,9 @@ def _ceilings(report: ScoreReport) -> Iterator[Titled]:
         for ceiling in report.ceilings
     ]
     yield "Noise ceiling", 1, [*heads, "Accuracy of one (%)", "Accuracy of the others' favorite (%)"], rows
-    heads = ["sport", "group", f"If it sampled the reference ({unit})", "Closeness (0 uniform, 1 ceiling)"]
+    heads = ["sport", "group", f"If it sampled the reference ({unit})", "Closeness (0 uniform, 1 people)"]
     rows = [
-        [ceiling.sport, name, f"{floor:.{digits}f}", f"{ceiling.score[name]:.3f}" if name in ceiling.score else "-"]
+        [ceiling.sport, name, f"{floor:.{digits}f}", _said(ceiling.score[name], 1, 3)]
         for ceiling in report.ceilings
         for name, floor in ceiling.sampling_floor.items()
     ]
@@ -212,13 +214,8 @@ def _name(group: GroupScore, report: ScoreReport) -> list[str]:
     return [str(getattr(group, part)) for part in report.policy.by]
 
 
-def _unit(metric: Metric, report: ScoreReport) -> str:
-    return report.policy.wasserstein_unit if metric.key == "wasserstein" else metric.unit
-
-
 def _head(metric: Metric, report: ScoreReport) -> str:
-    unit = _unit(metric, report)
-    title = metric.title.replace("-k ", f"-{report.policy.top_k} ")
+    unit, title = metric.unit_under(report.policy), metric.title_under(report.policy)
     return {"share": f"{title} (%)", "none": title, "ratio": title}.get(unit, f"{title} ({unit})")
 
 
@@ -227,7 +224,7 @@ def _cell(metric: Metric, group: GroupScore, report: ScoreReport) -> str:
     value = group.metrics[metric.key]
     if value.value is None:
         return "-"
-    unit = _unit(metric, report)
+    unit = metric.unit_under(report.policy)
     factor, digits = (100, 1) if unit == "share" else (1, 1 if unit == "px" else 3)
 
     return _said(value, factor, digits, with_sd=unit != "share")
@@ -271,7 +268,3 @@ def _notes(report: ScoreReport) -> Iterator[str]:
     for reason, (titles, names) in places.items():
         where = "all groups" if len(names) == len(report.groups) else ", ".join(names)
         yield f"{', '.join(titles)} of {where}: {reason}"
-
-
-def _row(cells: list[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self, TypedDict, Unpack
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
@@ -11,6 +12,23 @@ from spotball_core.schema.record import Name, Record
 Share = Annotated[float, Field(gt=0, le=1)]
 Images = Literal["shared", "all"]
 Window = tuple[tuple[PositiveInt, PositiveInt], tuple[PositiveInt, PositiveInt]]
+
+
+class PolicyChoices(TypedDict, total=False):
+    """The keyword arguments of `ScorePolicy.standard` and `ScorePolicy.paper`, by the names of its attributes."""
+
+    controls: Literal["out", "paper"]
+    prior: Literal["scored", "all"]
+    tau: float
+    theta: float
+    window: Sequence[Sequence[int]] | None
+    wasserstein_unit: Literal["px", "cell", "diagonal"]
+    top_k: int
+    log_smoothing: float
+    by: Sequence[Literal["sport", "respondent", "prompt"]]
+    cluster: Literal["image", "participant"]
+    bootstrap: int
+    seed: int
 
 
 class ScorePolicy(Record):
@@ -56,13 +74,17 @@ class ScorePolicy(Record):
     seed: NonNegativeInt = 0
 
     @classmethod
-    def standard(cls, *, reference: str | None = None, images: Images | None = None, **choices: object) -> Self:
+    def standard(
+        cls, *, reference: str | None = None, images: Images | None = None, **choices: Unpack[PolicyChoices]
+    ) -> Self:
         """The project's default: controls left out, shared images where there is a reference."""
         images = images or ("shared" if reference else "all")
         return cls.model_validate({"name": "standard", "reference": reference, "images": images, **choices})
 
     @classmethod
-    def paper(cls, *, reference: str | None = None, images: Images | None = None, **choices: object) -> Self:
+    def paper(
+        cls, *, reference: str | None = None, images: Images | None = None, **choices: Unpack[PolicyChoices]
+    ) -> Self:
         """What the published tables did: each group's own images, controls included (see the class)."""
         defaults = {"name": "paper", "controls": "paper", "prior": "all", "images": images or "all"}
         return cls.model_validate({**defaults, "reference": reference, **choices})

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+import re
+from pathlib import PureWindowsPath
+from typing import Annotated, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 
 class Record(BaseModel):
@@ -16,6 +18,29 @@ class Record(BaseModel):
     )
 
 
+MOST_SIGNS: Final = 255
+"""Length of a name, at most."""
+
+MOST_SIGNS_OF_PATH: Final = 1024
+"""Length of a path, at most."""
+
+CONTROLS: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+"""Signs that no name has, as a part of a regular expression's class: they change how a terminal or an editor shows
+what stands around them. These are control characters, line separators, and what turns the direction of text."""
+
+NAME_RULE: Final = f"a name of at most {MOST_SIGNS} characters, without control characters and line breaks"
+"""What a name has to be, as errors say it."""
+
+PATH_RULE: Final = (
+    "a path relative to the dataset's folder: / between folders, no .., no drive letter, no control characters, "
+    f"at most {MOST_SIGNS_OF_PATH} characters"
+)
+"""What a path in a dataset has to be, as errors say it."""
+
+_RELATIVE = rf"^(?![A-Za-z]:)(?!(.*/)?\.\.(/|$))[^/\\{CONTROLS}][^\\{CONTROLS}]*$"
+_CONTROL = re.compile(f"[{CONTROLS}]")
+
+
 def _not_missing(value: object) -> object:
     # Numbers become text, and so would the NaN that stands for a missing value in a table.
     if isinstance(value, float) and not math.isfinite(value):
@@ -23,5 +48,60 @@ def _not_missing(value: object) -> object:
     return value
 
 
-Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True), BeforeValidator(_not_missing)]
-"""A word that identifies something: not empty, no blanks around it."""
+def _name(text: str) -> str:
+    if len(text) > MOST_SIGNS or _CONTROL.search(text):
+        raise ValueError(NAME_RULE)
+    return text
+
+
+def _identifier(text: str) -> str:
+    if "/" in text or "\\" in text or text in (".", ".."):
+        raise ValueError("a name without / and \\, other than . and ..")
+    return text
+
+
+def is_relative(text: str) -> bool:
+    """Return whether a text is a path of `RelativePath`.
+
+    Examples:
+        >>> [is_relative(text) for text in ("images/163.jpg", "../163.jpg", "/163.jpg", "C:163.jpg", "a\\\\163.jpg")]
+        [True, False, False, False, False]
+    """
+    # Windows' rules hold everywhere, so that a dataset means the same on each system. They cover those of POSIX.
+    leads_out = "\\" in text or PureWindowsPath(text).anchor != "" or ".." in text.split("/")
+    return 0 < len(text) <= MOST_SIGNS_OF_PATH and not leads_out and not _CONTROL.search(text)
+
+
+def _relative(text: str) -> str:
+    if not is_relative(text):
+        raise ValueError(PATH_RULE)
+    return text
+
+
+Name = Annotated[
+    str,
+    StringConstraints(min_length=1, strip_whitespace=True),
+    BeforeValidator(_not_missing),
+    AfterValidator(_name),
+    Field(json_schema_extra={"maxLength": MOST_SIGNS, "pattern": f"^[^{CONTROLS}]*$"}),
+]
+"""A word that identifies something: not empty, no blanks around it, without control characters, at most 255 long."""
+
+# Not built on `Name`: Pydantic 2.9 takes a field with two layers of `Field` for an optional one.
+Identifier = Annotated[
+    str,
+    StringConstraints(min_length=1, strip_whitespace=True),
+    BeforeValidator(_not_missing),
+    AfterValidator(_name),
+    AfterValidator(_identifier),
+    Field(json_schema_extra={"maxLength": MOST_SIGNS, "pattern": rf"^(?!\.{{1,2}}$)[^/\\{CONTROLS}]*$"}),
+]
+"""A name that may be a part of a path: without / and \\."""
+
+RelativePath = Annotated[
+    str,
+    AfterValidator(_relative),
+    Field(json_schema_extra={"minLength": 1, "maxLength": MOST_SIGNS_OF_PATH, "pattern": _RELATIVE}),
+]
+"""A file in a folder, named from that folder on, with / between folders. It cannot lead out of the folder by its text;
+`spotball_core.io.paths` sees to links."""

@@ -21,9 +21,11 @@ class MetricValue(Record):
     Attributes:
         value: the metric; None where it is undefined, with the reason beside it.
         sd: standard deviation over images (n - 1), for metrics that are a mean over images.
-        ci95: 95% percentile bootstrap interval; None without resamples.
+        ci95: 95% bootstrap interval (bias-corrected and accelerated); None without resamples.
         n_images: images that entered the value.
         reference: the respondent compared with.
+        samples: median number of parsed responses per image, for metrics that depend on it.
+        reference_samples: the same of the reference, for metrics that compare with it.
         reason: why there is no value, or why images were left out.
     """
 
@@ -32,11 +34,18 @@ class MetricValue(Record):
     ci95: Interval | None = None
     n_images: int | None = None
     reference: str | None = None
+    samples: float | None = None
+    reference_samples: float | None = None
     reason: str | None = None
 
     @model_serializer(mode="wrap")
     def _without_blanks(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {key: value for key, value in handler(self).items() if key == "value" or value is not None}
+
+
+def group_name(sport: str | None, respondent: str | None, prompt: str | None) -> str:
+    """Join the parts of a group's name, such as soccer/gemini/cot."""
+    return "/".join(part for part in (sport, respondent, prompt) if part)
 
 
 class GroupScore(Record):
@@ -51,6 +60,11 @@ class GroupScore(Record):
     n_unparsed: int
     metrics: dict[str, MetricValue]
 
+    @property
+    def name(self) -> str:
+        """The parts of its name in one word, such as soccer/gemini/cot."""
+        return group_name(self.sport, self.respondent, self.prompt)
+
 
 class Signature(Record):
     """Where a number comes from, in full. `str()` of it is the short form for a table's foot.
@@ -61,6 +75,7 @@ class Signature(Record):
         grid: rows x cols @ width x height; "mixed" sizes where images differ.
         n_images: images scored, over all sports, each once.
         dropped: how much was left out, by reason.
+        parse_policies: the policies that replies of models were parsed under, where the files of responses name them.
     """
 
     version: str
@@ -69,6 +84,7 @@ class Signature(Record):
     policy: ScorePolicy
     n_images: int
     dropped: dict[str, int]
+    parse_policies: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         policy = self.policy
@@ -84,6 +100,8 @@ class Signature(Record):
             "boot": policy.bootstrap,
             "seed": policy.seed,
         }
+        if self.parse_policies:
+            fields["parse"] = ",".join(self.parse_policies)
         return "|".join(["spotball", *(f"{key}:{value}" for key, value in fields.items())])
 
 
@@ -111,9 +129,10 @@ class Ceiling(Record):
         sampling_floor: for each group, by its name, what a respondent would get that samples the reference's own
             distribution as often on each image as the group did; 0 on images that the group answered with
             probabilities, which are not sampled.
-        score: for each group, (uniform - W) / (uniform - split_half) on its images: 0 at the uniform distribution, 1
-            at the ceiling, above 1 where a group is closer to all people than half of them to the other half. No
-            score where the halves are no closer to each other than the uniform distribution is to people.
+        score: for each group, 1 - W / U on its images, with W and U the matched Wasserstein distances of the group and
+            of the uniform distribution from the reference: 0 for uniform guessing, 1 for a respondent that answers
+            like people, whatever the number of responses. Matched distances near 0 may be negative, so scores
+            slightly above 1 occur.
     """
 
     sport: str
@@ -126,7 +145,7 @@ class Ceiling(Record):
     participant_accuracy: MetricValue
     uniform: float
     sampling_floor: dict[str, float]
-    score: dict[str, float]
+    score: dict[str, MetricValue]
     signature: str
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt, field_validator, model_validator
 
 from spotball_core.errors import DistributionError
 from spotball_core.grid import FloatArray, Grid, parse_label, row_name
-from spotball_core.schema.record import Name, Record
+from spotball_core.schema.record import Identifier, Name, Record
 
 Kind = Literal["human", "model", "baseline"]
 
@@ -18,8 +19,8 @@ SUM_TOLERANCE = 1e-6
 
 
 class _Answer(Record):
-    sport: Name
-    image: Name
+    sport: Identifier
+    image: Identifier
     respondent: Name
     kind: Kind
     prompt: Name = "base"
@@ -47,6 +48,22 @@ class Response(_Answer):
 
     cell: str | None = None
     reasoning: str | None = None
+
+    if TYPE_CHECKING:
+        # What validation accepts, which is more than the fields' types: names may be numbers.
+        def __init__(
+            self,
+            *,
+            sport: str | int,
+            image: str | int,
+            respondent: str | int,
+            kind: Kind,
+            prompt: str | int = "base",
+            sample: int | None = None,
+            participant: str | int | None = None,
+            cell: str | None = None,
+            reasoning: str | None = None,
+        ) -> None: ...
 
     @field_validator("cell")
     @classmethod
@@ -77,6 +94,21 @@ class PredictionDistribution(_Answer):
     """
 
     probabilities: dict[str, Probability] | tuple[Probability, ...]
+
+    if TYPE_CHECKING:
+        # As `Response`; the probabilities may be any mapping or sequence.
+        def __init__(
+            self,
+            *,
+            sport: str | int,
+            image: str | int,
+            respondent: str | int,
+            kind: Kind,
+            probabilities: Mapping[str, float] | Sequence[float],
+            prompt: str | int = "base",
+            sample: int | None = None,
+            participant: str | int | None = None,
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _sums_to_one(self) -> PredictionDistribution:

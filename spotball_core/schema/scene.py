@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field, PositiveInt, field_validator, model_serializer, model_validator
 
 from spotball_core.grid import BoolArray, FloatArray, Grid
-from spotball_core.schema.record import Name, Record
+from spotball_core.schema.record import Identifier, Record, RelativePath
 
 
 class GridShape(Record):
@@ -119,8 +120,8 @@ class Scene(Record):
         (('soccer', '163'), 640, ('C2', 'C3', 'D2', 'D3'))
     """
 
-    sport: Name
-    image: Name
+    sport: Identifier
+    image: Identifier
     width: PositiveInt
     height: PositiveInt
     grid: GridShape
@@ -128,7 +129,24 @@ class Scene(Record):
     ball_box: tuple[float, float, float, float] | None = None
     players: tuple[PlayerBox, ...] | None = None
     control: bool = Field(default=False, strict=True)
-    path: str | None = None
+    path: RelativePath | None = None
+
+    if TYPE_CHECKING:
+        # What validation accepts, which is more than the fields' types. A Grid brings width and height.
+        def __init__(
+            self,
+            *,
+            sport: str | int,
+            image: str | int,
+            grid: Grid | GridShape | Mapping[str, int],
+            width: int = ...,
+            height: int = ...,
+            ball_cells: Sequence[str] | None = None,
+            ball_box: Sequence[float] | None = None,
+            players: Sequence[PlayerBox | Sequence[float]] | None = None,
+            control: bool = False,
+            path: str | None = None,
+        ) -> None: ...
 
     @model_validator(mode="before")
     @classmethod

@@ -11,9 +11,11 @@ from spotball_core.grid import BoolArray, FloatArray
 from spotball_core.groups import Scoring
 from spotball_core.metrics.alignment import Unit, wasserstein
 from spotball_core.metrics.inputs import ratio
+from spotball_core.metrics.matched import wasserstein_additive
+from spotball_core.metrics.sampling import COLUMNS, distance_at_any_size
 from spotball_core.schema.report import Ceiling, MetricValue
 from spotball_core.stats import sides
-from spotball_core.stats.bootstrap import percentile_interval, resample_weights
+from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
 
 SPLITS = 100
 """Splits into halves by default: on 50 images, another hundred gives a mean that differs by about 0.2 px."""
@@ -25,12 +27,12 @@ DRAWS = 20
 def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> tuple[Ceiling, ...]:
     """The noise ceiling of each sport in which the reference's participants are told apart.
 
-    It solves splits x images transport problems for the halves, and 20 x images for each number of answers that a
-    group has; groups that answered equally often share them. 100 splits of 50 images take about a second.
+    It solves splits x images transport problems for the halves, and 20 x images for each group. 100 splits of 50 images
+    take about a second.
 
     Args:
-        scoring: what is scored, with a reference, and with participants (`load(..., participants=True)`). Its policy
-            says how many resamples the intervals rest on.
+        scoring: what is scored, with a reference, and with participants (`load_counts(..., participants=True)`). Its
+            policy says how many resamples the intervals rest on.
         splits: how often the participants are split into two random halves; of an odd number, one sits out each time.
         seed: seed of the splits, the draws and the intervals.
 
@@ -74,9 +76,7 @@ def _ceiling(scoring: Scoring, sport: str, scored: list[int], splits: int, seed:
         if not here.any():
             continue
         floors[group.name] = float(crowd.sampling_floor(answers)[here].mean())
-        room = float((uniform - halves)[here].mean())
-        if room > 0:
-            scores[group.name] = float((uniform - crowd.distances(answers[None])[0])[here].mean()) / room
+        scores[group.name] = _score(crowd, answers, scoring.policy.bootstrap, seed)
 
     def estimate(values: FloatArray, weights: FloatArray) -> MetricValue:
         return _mean(values, weights, scoring.policy.bootstrap, seed)
@@ -98,6 +98,28 @@ def _ceiling(scoring: Scoring, sport: str, scored: list[int], splits: int, seed:
     )
 
 
+def _score(crowd: _Crowd, answers: FloatArray, resamples: int, seed: int) -> MetricValue:
+    """How far a group is from uniform guessing (0) to answering like people (1)."""
+    mine, uniform = crowd.matched_sums(answers), crowd.matched_sums(np.full_like(answers, 1 / answers.shape[-1]))
+    enters = (mine[:, -1] > 0) & (uniform[:, -1] > 0)
+    if not enters.any():
+        return MetricValue(value=None, reason="too few responses per image to be matched")
+    sums = np.concatenate([mine, uniform], axis=-1)[enters]
+
+    def combine(added: FloatArray) -> FloatArray:
+        group, even = (distance_at_any_size(part) for part in np.split(added, 2, axis=-1))
+        return 1 - np.asarray(ratio(group, even))
+
+    total = sums.sum(axis=0)
+    value = float(combine(total))
+    drawn = combine(resample_weights(len(sums), resamples, seed) @ sums) if resamples else None
+    return MetricValue(
+        value=value,
+        ci95=None if drawn is None else bootstrap_interval(value, drawn, combine(total - sums)),
+        n_images=len(sums),
+    )
+
+
 class _Crowd:
     """People's answers to the images of one sport.
 
@@ -110,7 +132,6 @@ class _Crowd:
         self.grids, self.grid_of = arrays.grids, arrays.grid_of[scenes]
         self.people, self.unit, self.seed = people, unit, seed
         self.mass: FloatArray = people.mass.sum(axis=0)
-        self._floors: dict[tuple[int, int], float] = {}
 
     def distances(self, first: FloatArray, second: FloatArray | None = None) -> FloatArray:
         """Wasserstein distances of shape (n, n_images), between two arrays (n, n_images, n_cells), or one and all."""
@@ -119,6 +140,17 @@ class _Crowd:
         for number in np.unique(self.grid_of):
             here = np.flatnonzero(self.grid_of == number)
             out[:, here] = wasserstein(first[:, here], second[:, here], unit=self.unit, grid=self.grids[number])
+        return out
+
+    def matched_sums(self, answers: FloatArray) -> FloatArray:
+        """What each image adds to the matched distance of answers, shape (n_images, 7)."""
+        out = np.zeros((len(answers), COLUMNS))
+        for number in np.unique(self.grid_of):
+            here = np.flatnonzero(self.grid_of == number)
+            grid = self.grids[number]
+            out[here], _ = wasserstein_additive(
+                answers[here], self.mass[here], unit=self.unit, grid=grid, seed=self.seed
+            )
         return out
 
     def split_half(self, splits: int) -> FloatArray:
@@ -136,18 +168,17 @@ class _Crowd:
 
     def sampling_floor(self, answers: FloatArray) -> FloatArray:
         """What each image would get if it were answered as often by sampling people, shape (n_images,)."""
-        return np.array([self._floor(place, mass) for place, mass in enumerate(answers)])
+        drawn = np.stack([self._drawn(place, mass) for place, mass in enumerate(answers)], axis=1)
+        floors = self.distances(drawn).mean(axis=0)
+        # Shares of no known number of answers are not sampled: their floor is 0.
+        return np.where((answers == np.floor(answers)).all(axis=-1), floors, 0.0)
 
-    def _floor(self, place: int, mass: FloatArray) -> float:
-        if (mass != np.floor(mass)).any():
-            return 0.0
-        key = (place, int(mass.sum()))
-        if key not in self._floors:
-            generator = generator_for(self.seed, "floor", *self.keys[place], str(key[1]))
-            drawn = generator.multinomial(key[1], self.mass[place] / self.mass[place].sum(), size=DRAWS).astype(float)
-            grid = self.grids[int(self.grid_of[place])]
-            self._floors[key] = float(wasserstein(drawn, self.mass[place], unit=self.unit, grid=grid).mean())
-        return self._floors[key]
+    def _drawn(self, place: int, mass: FloatArray) -> FloatArray:
+        """Random answers to an image from all people's, as many as some mass holds: shape (DRAWS, n_cells)."""
+        n = int(mass.sum())
+        generator = generator_for(self.seed, "floor", *self.keys[place], str(n))
+        shares = self.mass[place] / self.mass[place].sum()
+        return generator.multinomial(n, shares, size=DRAWS).astype(float)
 
     def accuracies(self, truth: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Each image's leave-one-out accuracy (NaN where the truth is not known), people's hits, and their answers."""
@@ -167,8 +198,11 @@ def _mean(values: FloatArray, weights: FloatArray, resamples: int, seed: int) ->
     sums = np.stack([np.where(known, weights * np.where(known, values, 0.0), 0.0), np.where(known, weights, 0.0)], -1)
     total = sums.sum(axis=0)
     drawn = resample_weights(len(values), resamples, seed) @ sums if resamples else None
+    value, rest = float(total[0] / total[1]), (total - sums)[known]
     return MetricValue(
-        value=float(total[0] / total[1]),
-        ci95=None if drawn is None else percentile_interval(ratio(drawn[:, 0], drawn[:, 1])),
+        value=value,
+        ci95=None
+        if drawn is None
+        else bootstrap_interval(value, ratio(drawn[:, 0], drawn[:, 1]), np.atleast_1d(ratio(rest[:, 0], rest[:, 1]))),
         n_images=int(known.sum()),
     )

@@ -9,20 +9,14 @@ import numpy as np
 
 from spotball_core.baselines import generator_for
 from spotball_core.estimates import Answers, Estimator
-from spotball_core.grid import FloatArray, IntArray
+from spotball_core.grid import FloatArray
 from spotball_core.groups import Group, Scoring
-from spotball_core.metrics.inputs import ratio
-from spotball_core.metrics.registry import METRICS, Metric
+from spotball_core.metrics.metric import Metric
+from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.stats import sides
 from spotball_core.stats.bootstrap import resample_weights
-from spotball_core.stats.pairs import COUNTED, Pair, pair_of, thinned, thinned_pair_of
-
-UNLIKE = 1.1
-"""Numbers of answers an image that differ by more than this factor are brought to the same, where it matters."""
-
-THINNINGS = 10
-"""How often answers are thinned; what is reported is the mean."""
+from spotball_core.stats.pairs import Pair, pair_of
 
 _BLOCK = 2_000_000
 """Numbers in memory at once when participants are resampled."""
@@ -36,9 +30,6 @@ class Matched:
         names: what they are called.
         mass: shape (2, n_images, n_cells).
         unparsed: shape (2, n_images).
-        unlike: the median numbers of answers an image, where they differ by more than `UNLIKE`.
-        thin: draws of as many answers to each image for both, shape (n_draws, 2, n_images, n_cells); None where the
-            numbers are alike, or no whole numbers.
         people: participants, where they are told apart.
         same_people: whether the participants of both are the same people under two prompts.
         estimators: each one's metrics.
@@ -48,17 +39,13 @@ class Matched:
     names: tuple[str, str]
     mass: FloatArray
     unparsed: FloatArray
-    unlike: tuple[float, float] | None
-    thin: FloatArray | None
     people: tuple[sides.People | None, sides.People | None]
     same_people: bool
     estimators: tuple[Estimator, Estimator]
     policy: ScorePolicy
 
     def pair(self, metric: Metric) -> Pair:
-        """One metric of both; of thinned answers, where it depends on their number and that is unlike."""
-        if metric.key in COUNTED and self.thin is not None:
-            return thinned_pair_of(self.estimators[0], metric, self.thin)
+        """One metric of both."""
         return pair_of(self.estimators[0], metric, self.mass, self.unparsed)
 
     def drawn(self, pairs: Mapping[str, Pair]) -> dict[str, FloatArray]:
@@ -99,16 +86,13 @@ class Matched:
         """One side's metrics where participants and images enter a number of times each, shape (n_resamples,)."""
         people, estimator = self.people[side], self.estimators[side]
         assert people is not None
-        generator = generator_for(self.policy.seed, "thin participants", self.names[side])
-        least = self.mass.sum(axis=-1).min(axis=0).astype(np.int64)
         out = {key: np.empty(len(times)) for key in pairs}
         block = max(1, _BLOCK // people.mass[0].size)
         for start in range(0, len(times), block):
             part = slice(start, start + block)
             mass, unparsed = np.tensordot(weights[part], people.mass, axes=1), weights[part] @ people.unparsed
-            thin = mass if self.thin is None else _as_many(mass, least, generator)
             for key, pair in pairs.items():
-                statistic = estimator.statistic(METRICS[key], thin if key in COUNTED else mass, unparsed)
+                statistic = estimator.statistic(METRICS[key], mass, unparsed, draws=1)
                 out[key][part] = statistic.combine(np.einsum("ri,rik->rk", times[part] * pair.enters, statistic.sums))
         return out
 
@@ -143,32 +127,14 @@ def matched(scoring: Scoring, groups: Mapping[str, Sequence[Group]], scenes: Seq
         estimators.append(Estimator(scoring.arrays, np.asarray(scenes, dtype=int), answers, no_intervals))
         people.append(sides.people(scoring, rows, scenes))
     mass = np.stack([estimator.answers.mass for estimator in estimators])
-    a, b = np.median(mass.sum(axis=-1), axis=-1)
-    unlike = max(a, b) > UNLIKE * min(a, b)
     name_a, name_b = groups
-    thin = None
-    if unlike and (mass == np.floor(mass)).all():
-        # By name, so that it is the same draw whoever comes first.
-        generators = [generator_for(policy.seed, "thin", name) for name in groups]
-        least = mass.sum(axis=-1).min(axis=0)
-        thin = np.stack([thinned(m, least, THINNINGS, g) for m, g in zip(mass, generators, strict=True)], axis=1)
     first, second = (mine[0].respondent for mine in groups.values())
     return Matched(
         names=(name_a, name_b),
         mass=mass,
         unparsed=np.stack([estimator.answers.unparsed for estimator in estimators]),
-        unlike=(float(a), float(b)) if unlike else None,
-        thin=thin,
         people=(people[0], people[1]),
         same_people=first == second,
         estimators=(estimators[0], estimators[1]),
         policy=policy,
     )
-
-
-def _as_many(mass: FloatArray, n: IntArray, generator: np.random.Generator) -> FloatArray:
-    """As many answers as n says for each image, drawn with replacement; none where there are none."""
-    total = mass.sum(axis=-1, keepdims=True)
-    shares = np.where(total > 0, ratio(mass, total), 1 / mass.shape[-1])
-    drawn: FloatArray = generator.multinomial(n, shares) * (total > 0.0)
-    return drawn.astype(float)

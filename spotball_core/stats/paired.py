@@ -14,13 +14,14 @@ import numpy as np
 from spotball_core.errors import OptionError
 from spotball_core.grid import FloatArray
 from spotball_core.groups import Group, Scoring
-from spotball_core.metrics.registry import METRICS, Metric
+from spotball_core.metrics.metric import Metric
+from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.report import MetricValue
 from spotball_core.stats import sides
-from spotball_core.stats.bootstrap import percentile_interval
+from spotball_core.stats.bootstrap import bootstrap_interval
 from spotball_core.stats.comparison import Comparison, Contrast
 from spotball_core.stats.matched import Matched, matched
-from spotball_core.stats.pairs import COUNTED, Pair
+from spotball_core.stats.pairs import Pair
 from spotball_core.stats.permutation import Swaps, holm
 from spotball_core.stats.wording import ALPHA, Found, Narrator
 
@@ -34,8 +35,8 @@ def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATION
     after Holm's adjustment over the metrics. An image counts where the metric has a value for both.
 
     - The interval draws images with replacement, the same for both respondents. Where a respondent's participants are
-      told apart (`load(..., participants=True)`), it draws them as well, independently of the images; an answer then
-      counts as often as its image was drawn times as often as its participant was. Two prompts of the same people
+      told apart (`load_counts(..., participants=True)`), it draws them as well, independently of the images; an answer
+      then counts as often as its image was drawn times as often as its participant was. Two prompts of the same people
       share the draw of people.
     - The p value swaps the two labels within images: all ways of swapping, where there are no more than
       `permutations`, else that many at random. Its null hypothesis is that on each image the two answer alike. When
@@ -84,7 +85,11 @@ def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATION
         b=b,
         prompts_a=_prompts(groups[a]),
         prompts_b=_prompts(groups[b]),
-        warnings=(*_warnings(scoring, groups, set(common)), *_too_few(contrasts)),
+        warnings=(
+            *map(str, scoring.counts.warnings),
+            *_warnings(scoring, groups, set(common)),
+            *_too_few(contrasts),
+        ),
         contrasts=tuple(contrasts),
     )
 
@@ -130,7 +135,7 @@ def _contrast(
     pairs = {
         key: both.pair(METRICS[key])
         for key, values in alone.items()
-        if all(value.value is not None for value in values)
+        if all(value.value is not None for value in values) and not METRICS[key].by_size
     }
     pairs = {key: pair for key, pair in pairs.items() if np.isfinite(pair.totals).all()}
     swaps = Swaps(len(scenes), permutations, scoring.policy.seed)
@@ -143,11 +148,11 @@ def _contrast(
     metrics = {}
     for key, metric in METRICS.items():
         if key in pairs:
-            found = _found(both, metric, pairs[key], drawn.get(key), p_values[key], adjusted[key])
+            found = _found(pairs[key], drawn.get(key), p_values[key], adjusted[key])
             metrics[key] = narrator.tell(metric, found)
         else:
             a, b = alone[key]
-            metrics[key] = narrator.tell_nothing(metric, a.value, b.value, _why_not(both, (a, b)))
+            metrics[key] = narrator.tell_nothing(metric, a.value, b.value, _why_not(both, metric, (a, b)))
     return Contrast(
         sport=sport,
         n_images=len(scenes),
@@ -158,26 +163,31 @@ def _contrast(
     )
 
 
-def _found(both: Matched, metric: Metric, pair: Pair, drawn: FloatArray | None, p: float, p_holm: float) -> Found:
+def _found(pair: Pair, drawn: FloatArray | None, p: float, p_holm: float) -> Found:
     a, b = (float(total) for total in pair.totals)
+    left_out = pair.left_out()
     return Found(
         a=a,
         b=b,
-        ci95=None if drawn is None else percentile_interval(drawn[0] - drawn[1]),
+        ci95=None if drawn is None else bootstrap_interval(a - b, drawn[0] - drawn[1], left_out[0] - left_out[1]),
         p=p,
         p_holm=p_holm,
         n_images=int(pair.enters.sum()),
         effect_size=pair.effect_size,
-        reason=_to_mind(both, metric, pair),
+        reason=_to_mind(pair),
     )
 
 
-def _why_not(both: Matched, values: tuple[MetricValue, MetricValue]) -> str:
+def _why_not(both: Matched, metric: Metric, values: tuple[MetricValue, MetricValue]) -> str:
     """Why a metric of these two has no difference."""
     reasons = {name: value.reason for name, value in zip(both.names, values, strict=True) if value.value is None}
     for name, reason in reasons.items():
         if reason == "is the reference":
             return f"{name} is the reference"
+    if not reasons and metric.by_size:
+        is_estimated = any(other.estimates == metric.key for other in METRICS.values())
+        instead = "; the matched metric is compared instead" if is_estimated else ""
+        return f"depends on the number of responses{instead}"
     if not reasons:
         return "no image has a value for both"
     if len(reasons) == 2 and len(set(reasons.values())) == 1:
@@ -185,15 +195,6 @@ def _why_not(both: Matched, values: tuple[MetricValue, MetricValue]) -> str:
     return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
 
 
-def _to_mind(both: Matched, metric: Metric, pair: Pair) -> str | None:
-    said = []
-    if left := int((~pair.enters).sum()):
-        said.append(f"{left} image{'s' if left > 1 else ''} without a value for both left out")
-    if metric.key in COUNTED and both.unlike is not None:
-        a, b = both.unlike
-        said.append(
-            f"both thinned to {min(a, b):g} answers an image, on whose number it depends"
-            if both.thin is not None
-            else f"it depends on the number of answers, {a:g} an image of {both.names[0]} and {b:g} of {both.names[1]}"
-        )
-    return "; ".join(said) or None
+def _to_mind(pair: Pair) -> str | None:
+    left = int((~pair.enters).sum())
+    return f"{left} image{'s' if left > 1 else ''} without a value for both left out" if left else None

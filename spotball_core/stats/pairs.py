@@ -7,19 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spotball_core.estimates import Estimator, Statistic
+from spotball_core.estimates import Estimator
 from spotball_core.grid import BoolArray, FloatArray
 from spotball_core.metrics.inputs import ratio
-from spotball_core.metrics.registry import Metric
+from spotball_core.metrics.metric import Metric
 from spotball_core.stats.permutation import ROUNDING, Swaps
-
-COUNTED = frozenset(
-    {
-        *("wasserstein", "wasserstein_1d", "normalized_entropy", "image_entropy", "top_k_accuracy"),
-        *("log_score", "brier_score", "energy_score"),
-    }
-)
-"""Metrics that, counted from few answers, come out otherwise than counted from many of the same kind."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +48,10 @@ class Pair:
         """
         return self.combine(times @ self.sums)
 
+    def left_out(self) -> FloatArray:
+        """The metric of a and of b without each of the images that enter, shape (2, n_images)."""
+        return self.combine(self.sums.sum(axis=1, keepdims=True) - self.sums)[:, self.enters]
+
     def p_value(self, swaps: Swaps) -> float:
         """Two-sided p value of the difference: how often swapped labels give one at least as large."""
         totals, change = self.sums.sum(axis=1), self.swapped - self.sums
@@ -89,74 +85,15 @@ def pair_of(estimator: Estimator, metric: Metric, mass: FloatArray, unparsed: Fl
         mass: shape (2, n_images, n_cells), a first.
         unparsed: shape (2, n_images).
     """
-    statistic = estimator.statistic(metric, mass, unparsed)
-    answered = mass.sum(axis=-1) + (unparsed if metric.key == "accuracy" else 0.0)
-    enters = _enter(statistic, answered)
-    if metric.over == "images":
-        swapped = statistic.sums[::-1]
-    else:
-        # In the other's place, answers count as many as the other's: else who answered more often, not how, would
-        # tell the two apart.
-        scale = np.where(enters, ratio(answered, answered[::-1]), 0.0)
-        swapped = estimator.statistic(metric, mass[::-1] * scale[..., None], unparsed[::-1] * scale).sums
+    # One after the other, so that what is drawn for one does not depend on the other, nor on who comes first.
+    both = [estimator.statistic(metric, *answers) for answers in zip(mass, unparsed, strict=True)]
+    sums, combine = np.stack([statistic.sums for statistic in both]), both[0].combine
+    answered = np.stack([statistic.answered for statistic in both])
+    enters = both[0].enters & both[1].enters & (answered > 0).all(axis=0)
+    # In the other's place, answers count as many as the other's: else who answered more often, not how, would tell
+    # the two apart.
+    scale = np.where(enters, ratio(answered, answered[::-1]), 0.0)
+    swapped = np.stack([other.scaled(factor) for other, factor in zip(both[::-1], scale, strict=True)])
+    values = None if both[0].values is None else np.stack([ratio(s[..., 0], s[..., 1]) for s in sums])
     here = enters[:, None]
-    return Pair(statistic.sums * here, swapped * here, statistic.combine, enters, _values(statistic, metric))
-
-
-def thinned_pair_of(estimator: Estimator, metric: Metric, draws: FloatArray) -> Pair:
-    """One metric of two respondents' answers, thinned to the same number on each image: its mean over draws.
-
-    Args:
-        estimator: as for `pair_of`.
-        metric: one that unparsed answers do not enter.
-        draws: shape (n_draws, 2, n_images, n_cells), from `thinned`.
-    """
-    statistic = estimator.statistic(metric, draws, np.zeros(draws.shape[:-1]))
-    enters = _enter(statistic, draws.sum(axis=-1))
-    sums = np.moveaxis(statistic.sums, 0, -2) * enters[:, None, None]
-    values = _values(statistic, metric)
-    if values is not None:
-        # A mean over images of a mean over draws: the draws can be averaged at once.
-        sums = sums.mean(axis=-2)
-        return Pair(sums, sums[::-1], statistic.combine, enters, values.mean(axis=0))
-    n_draws, k = sums.shape[-2:]
-
-    def combine(added: FloatArray) -> FloatArray:
-        mean: FloatArray = statistic.combine(added.reshape(*added.shape[:-1], n_draws, k)).mean(axis=-1)
-        return mean
-
-    sums = sums.reshape(*sums.shape[:-2], n_draws * k)
-    return Pair(sums, sums[::-1], combine, enters, None)
-
-
-def thinned(mass: FloatArray, n: FloatArray, draws: int, generator: np.random.Generator) -> FloatArray:
-    """Answers drawn without replacement, some number of each image's.
-
-    Args:
-        mass: whole numbers of answers, shape (n_images, n_cells).
-        n: how many of each image's, shape (n_images,); whole, and no more than there are.
-        draws: how many times.
-        generator: to draw from.
-
-    Returns:
-        Shape (draws, n_images, n_cells).
-
-    Examples:
-        >>> thinned(np.array([[4.0, 4.0], [0.0, 2.0]]), np.array([2.0, 2.0]), 3, np.random.default_rng(0)).sum(axis=-1)
-        array([[2., 2.],
-               [2., 2.],
-               [2., 2.]])
-    """
-    out = np.empty((draws, *mass.shape))
-    for image, (counts, least) in enumerate(zip(mass.astype(np.int64), n.astype(np.int64), strict=True)):
-        out[:, image] = generator.multivariate_hypergeometric(counts, least, size=draws, method="marginals")
-    return out
-
-
-def _enter(statistic: Statistic, answered: FloatArray) -> BoolArray:
-    enters = np.broadcast_to(statistic.enters, answered.shape) & (answered > 0)
-    return np.asarray(enters.reshape(-1, enters.shape[-1]).all(axis=0))
-
-
-def _values(statistic: Statistic, metric: Metric) -> FloatArray | None:
-    return None if metric.over == "pool" else ratio(statistic.sums[..., 0], statistic.sums[..., 1])
+    return Pair(sums * here, swapped * here, combine, enters, values)

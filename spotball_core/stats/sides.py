@@ -6,7 +6,7 @@ A name is a respondent (`gemini`: all its prompts together) or a respondent with
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,7 +69,7 @@ def only(counts: Counts, names: Iterable[str]) -> Counts:
     kept = {pair for name in names for pair in named(there, name)}
     wanted = pl.DataFrame(sorted(kept), schema={"respondent": pl.String, "prompt": pl.String}, orient="row")
     table = counts.table.join(wanted, on=["respondent", "prompt"], how="semi", maintain_order="left")
-    return Counts(counts.rows, counts.cols, table)
+    return replace(counts, table=table)
 
 
 def groups_named(scoring: Scoring, name: str) -> list[Group]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spotball_core.metrics.registry import Metric
-from spotball_core.report.numbers import number, quantity, unit_of
+from spotball_core.metrics.metric import Metric
+from spotball_core.report.numbers import number, quantity
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Interval
 from spotball_core.stats.comparison import Difference, Direction, Verdict
@@ -53,9 +53,9 @@ class Narrator:
 
     def tell(self, metric: Metric, found: Found) -> Difference:
         """A difference with its direction, verdict and sentence."""
-        unit = unit_of(metric.key, self.policy)
+        unit = metric.unit_under(self.policy)
         values = f"{self.a} {quantity(found.a, unit)}, {self.b} {quantity(found.b, unit)}"
-        said = f"{title_of(metric, self.policy)}: {values}; {self._verdict(metric, found, unit)}"
+        said = f"{metric.title_under(self.policy)}: {values}; {self._verdict(metric, found, unit)}"
         return Difference(
             a=found.a,
             b=found.b,
@@ -74,7 +74,7 @@ class Narrator:
     def tell_nothing(self, metric: Metric, a: float | None, b: float | None, reason: str) -> Difference:
         """What is said where there is no difference to speak of."""
         return Difference(
-            a=a, b=b, reason=reason, sentence=f"{title_of(metric, self.policy)}: no comparison: {reason}."
+            a=a, b=b, reason=reason, sentence=f"{metric.title_under(self.policy)}: no comparison: {reason}."
         )
 
     def _verdict(self, metric: Metric, found: Found, unit: str) -> str:
@@ -137,11 +137,6 @@ def verdict_of(found: Found) -> Verdict:
         return "unclear"
     without_0 = found.ci95 is None or found.ci95[0] > 0 or found.ci95[1] < 0
     return "clear" if found.p_holm <= ALPHA and without_0 else "suggestive"
-
-
-def title_of(metric: Metric, policy: ScorePolicy) -> str:
-    """The metric's name in words under a policy."""
-    return metric.title.replace("-k ", f"-{policy.top_k} ")
 
 
 def say_p(p: float) -> str:

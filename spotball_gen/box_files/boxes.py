@@ -9,6 +9,9 @@ from pathlib import Path
 from spotball_core.errors import InputError, Problem
 from spotball_gen.items import Box, Label
 
+MOST_PROBLEMS = 10_000
+"""A file with more is probably not of boxes, and is not read to its end."""
+
 EXPECTED_SCORE = "a number from 0 to 1"
 
 

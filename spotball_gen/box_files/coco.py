@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, TypeVar
@@ -10,7 +9,8 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveInt, ValidationError
 
 from spotball_core.errors import InputError, Problem
-from spotball_gen.box_files.boxes import FileBox, read_lines
+from spotball_core.io.json_file import read_json
+from spotball_gen.box_files.boxes import FileBox
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -80,10 +80,7 @@ class _Reading:
         return {names[ident]: tuple(boxes) for ident, boxes in found.items()}
 
     def _data(self) -> dict[str, object]:
-        try:
-            data = json.loads("\n".join(read_lines(self._path)))
-        except json.JSONDecodeError as error:
-            raise InputError([Problem(str(self._path), error.lineno, "file", error.msg, "JSON")]) from error
+        data = read_json(self._path, "boxes")
         if not isinstance(data, dict):
             told = "an object with images, categories and annotations"
             raise InputError([Problem(str(self._path), None, "file", f"a {type(data).__name__}", told)])

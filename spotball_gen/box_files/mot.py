@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from spotball_core.errors import InputError, Problem
-from spotball_gen.box_files.boxes import EXPECTED_SCORE, FileBox, number, read_lines
+from spotball_gen.box_files.boxes import EXPECTED_SCORE, MOST_PROBLEMS, FileBox, number, read_lines
 
 _FIELDS = ("frame", "track", "left", "top", "width", "height", "confidence", "class")
 _NONE = -1
@@ -27,11 +27,13 @@ def read_mot(path: Path, first_pixel: float) -> Mapping[int, tuple[FileBox, ...]
     problems: list[Problem] = []
     boxes: dict[int, list[FileBox]] = {}
     rows = csv.reader(read_lines(path))
-    for row in rows:
+    for row in _whole(rows, path):
         if not any(field.strip() for field in row):
             continue
         wrong = _wrong(row)
         if wrong:
+            if len(problems) == MOST_PROBLEMS:
+                break
             problems.append(Problem(str(path), rows.line_num, *wrong))
             continue
         frame, _, left, top, width, height = (float(field) for field in row[:6])
@@ -44,6 +46,13 @@ def read_mot(path: Path, first_pixel: float) -> Mapping[int, tuple[FileBox, ...]
     if problems:
         raise InputError(problems)
     return {frame: tuple(found) for frame, found in boxes.items()}
+
+
+def _whole(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
+    try:
+        yield from rows
+    except csv.Error as error:  # A field of more than 131,072 characters.
+        raise InputError([Problem(str(path), None, "file", str(error), "a file of boxes")]) from None
 
 
 def _wrong(row: list[str]) -> tuple[str, str, str] | None:

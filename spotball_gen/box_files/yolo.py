@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from spotball_core.errors import InputError, Problem
-from spotball_gen.box_files.boxes import EXPECTED_SCORE, FileBox, number, read_lines
+from spotball_gen.box_files.boxes import EXPECTED_SCORE, MOST_PROBLEMS, FileBox, number, read_lines
 
 _SLACK = 1e-3
 """Boxes may reach so far out of the picture: files have few digits."""
+
+
+_CLASS_DIGITS = 9
+"""Digits of the largest class."""
 
 
 def read_yolo(path: Path) -> tuple[FileBox, ...]:
@@ -25,6 +29,8 @@ def read_yolo(path: Path) -> tuple[FileBox, ...]:
             continue
         wrong = _wrong(fields)
         if wrong:
+            if len(problems) == MOST_PROBLEMS:
+                break
             problems.append(Problem(str(path), line, *wrong))
             continue
         x, y, width, height = (float(field) for field in fields[1:5])
@@ -40,8 +46,8 @@ def _wrong(fields: list[str]) -> tuple[str, str, str] | None:
     """Which field is wrong, what it is, and what it should be."""
     if not 5 <= len(fields) <= 7:
         return "line", f"{len(fields)} fields", "class x y width height, and at most score and track"
-    if not fields[0].isdecimal():
-        return "class", repr(fields[0]), "a class's number"
+    if not (fields[0].isdecimal() and len(fields[0]) <= _CLASS_DIGITS):
+        return "class", repr(fields[0][:40]), "a class's number"
     for name, field in zip(("x", "y", "width", "height"), fields[1:5], strict=True):
         value = number(field)
         if value is None or not -_SLACK <= value <= 1 + _SLACK or (name in ("width", "height") and value <= 0):

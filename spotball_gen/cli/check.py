@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from spotball_core.cli.options import Debug, Seed
+from spotball_core.safe_text import show
 
 
 def check(
@@ -40,7 +41,7 @@ def check(
 
     leak = leak_test(dataset, seed=seed, permutations=permutations, most=images)
     if format == "json":
-        typer.echo(dumps(leak.record(), indent=1))
+        show(dumps(leak.record(), indent=1))
         return
     for line in lines(leak):
-        typer.echo(line)
+        show(line)

@@ -10,6 +10,7 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
+from spotball_core.safe_text import show
 
 DatasetFolder = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset.")]
 
@@ -47,7 +48,7 @@ def review(
 
         with ReviewStore(dataset) as store:
             for line in lines(store.decisions(), pieces(dataset, store)):
-                typer.echo(line)
+                show(line)
         return
     serve(dataset, reviewer=_name(reviewer), host=host, port=port, tell=teller(quiet=False))
 

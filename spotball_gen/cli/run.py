@@ -12,6 +12,7 @@ from spotball_core.cli.console import progress, teller
 from spotball_core.cli.options import Debug, Quiet, RayAddress
 from spotball_core.engines import EngineName
 from spotball_core.errors import OptionError
+from spotball_core.safe_text import show
 
 if TYPE_CHECKING:
     from spotball_gen.run import Ended
@@ -100,13 +101,11 @@ def _finish(ended: Ended, out: Path, *, quiet: bool) -> None:
         tell(f"no test images of {', '.join(written.without_test)}: the split is by video, and there is only one")
     # Not for --quiet to hide: it is what is wrong.
     for failure in ended.failures[:SHOWN_FAILURES]:
-        typer.echo(f"failed: {failure.item}, {failure.stage}: {failure.error}", err=True)
+        show(f"failed: {failure.item}, {failure.stage}: {failure.error}", err=True)
     if len(ended.failures) > SHOWN_FAILURES:
-        typer.echo(
-            f"... and {len(ended.failures) - SHOWN_FAILURES:,} more failures, in {out}/.work/ledger.sqlite", err=True
-        )
+        show(f"... and {len(ended.failures) - SHOWN_FAILURES:,} more failures, in {out}/.work/ledger.sqlite", err=True)
     if not written.chosen:
-        typer.echo("no item is left; the funnel says why", err=True)
+        show("no item is left; the funnel says why", err=True)
     elif written.fresh:
         tell(f"{out}: {written.chosen:,} items")
     else:

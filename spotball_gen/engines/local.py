@@ -19,7 +19,7 @@ from spotball_gen.engines.decoding import End, frames_left
 from spotball_gen.engines.settling import settle
 from spotball_gen.engines.taking import Taker, drop_pictures
 from spotball_gen.engines.tally import Tally, Watch
-from spotball_gen.engines.work import Storm, parts, process
+from spotball_gen.engines.work import CircuitBreaker, parts, process
 from spotball_gen.frames import Frame, FrameReader
 from spotball_gen.items import Item, Source
 from spotball_gen.ledger import FRAMES, Ledger, State
@@ -137,14 +137,14 @@ class LocalEngine:
         choice, last = self._plan.stages[number], number + 1 == len(ways)
         settles = bool(getattr(stage, "settles", False))
         after: State = "passed" if last else "going"
-        storm = Storm(choice)
+        breaker = CircuitBreaker(choice)
         waiting = (self._load(ids) for ids in parts(left, stage.batch_size))
         for batch in chain(waiting, ways[number].batches(stage.batch_size)):
             with self._gpu if stage.device == "gpu" else contextlib.nullcontext():
                 outcome = process(stage, choice, batch)
             self._ledger.keep(choice.stage, outcome, "held" if settles else after)
             self.tally.count(choice.stage, len(batch), len(outcome.items), len(outcome.failures))
-            storm.see(outcome)
+            breaker.see(outcome)
             self._drop(batch, outcome.rejects)
             if not settles and not last:
                 self._pass_on(outcome.items, ways[number + 1])

@@ -31,7 +31,7 @@ from spotball_gen.engines.ray_work import (
 from spotball_gen.engines.settling import settle
 from spotball_gen.engines.taking import Taker, drop_pictures
 from spotball_gen.engines.tally import Tally, Watch
-from spotball_gen.engines.work import Storm, parts, wants_gpu
+from spotball_gen.engines.work import CircuitBreaker, parts, wants_gpu
 from spotball_gen.frames import Frame
 from spotball_gen.ledger import FRAMES, Ledger, State, Video
 from spotball_gen.stage import Outcome, Stage
@@ -143,11 +143,11 @@ class RayEngine:
     def _pass(self, numbers: range, stages: Sequence[Stage], after: State) -> None:
         """Take all items that come to these stages through them; `after` is what the last one makes of them."""
         before = [FRAMES, *(choice.stage for choice in self._plan.stages)]
-        storms = {choice.stage: Storm(choice) for choice in self._plan.stages}
+        breakers = {choice.stage: CircuitBreaker(choice) for choice in self._plan.stages}
         left = [(name, number) for number in numbers for name in self._ledger.ids("going", before[number])]
         for some in parts(left, AT_ONCE):
             for passages in self._passed(some, numbers, stages):
-                self._note(passages, before[numbers[-1] + 1], after, storms)
+                self._note(passages, before[numbers[-1] + 1], after, breakers)
 
     def _passed(
         self, left: Sequence[tuple[str, int]], numbers: range, stages: Sequence[Stage]
@@ -181,7 +181,7 @@ class RayEngine:
         for table in dataset.iter_batches(batch_size=None, batch_format="pyarrow"):
             yield [pickle.loads(packed) for packed in table[COLUMN].to_pylist()]
 
-    def _note(self, passages: Sequence[Passage], last: str, after: State, storms: dict[str, Storm]) -> None:
+    def _note(self, passages: Sequence[Passage], last: str, after: State, breakers: dict[str, CircuitBreaker]) -> None:
         for choice in self._plan.stages:
             said = [outcome for one in passages for stage, outcome in one.outcomes if stage == choice.stage]
             if not said:
@@ -196,7 +196,7 @@ class RayEngine:
             if not self._plan.run.keep_rejected:
                 gone = {reject.item for reject in outcome.rejects}
                 drop_pictures(one.item for one in passages if one.item.id in gone)
-            storms[choice.stage].see(outcome)
+            breakers[choice.stage].see(outcome)
         self._show()
         for one in passages:
             if one.error:

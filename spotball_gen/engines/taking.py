@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from spotball_core.io.paths import output_name
 from spotball_gen.config import Choice
 from spotball_gen.engines.work import settings_digest
 from spotball_gen.frames import Frame, Mark, Seen, digest
@@ -23,7 +24,7 @@ def item_id(source: Source, ms: int) -> str:
 
 def frame_path(work: Path, source: Source, ms: int) -> Path:
     """The file of the picture of the frame at a time stamp in milliseconds."""
-    return work / FRAMES / source.video / f"{item_id(source, ms)}.png"
+    return work / output_name(FRAMES, source.video, item_id(source, ms), ending=".png")
 
 
 class Taker:

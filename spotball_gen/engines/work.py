@@ -61,7 +61,7 @@ def settings_digest(choice: Choice) -> str:
     return hashlib.sha256(settings.encode()).hexdigest()[:12]
 
 
-class Storm:
+class CircuitBreaker:
     """Counts a stage's failures in a row, and ends the run when there are too many."""
 
     def __init__(self, choice: Choice) -> None:

@@ -10,7 +10,7 @@ from spotball_core.io.files import replacing_folder
 from spotball_gen.exports import coco, imagefolder, parquet
 from spotball_gen.exports.rows import Row, read_rows
 
-FORMATS: dict[str, Callable[[Path, list[Row], Path], None]] = {
+FORMATS: dict[str, Callable[[list[Row], Path], None]] = {
     "imagefolder": imagefolder.write,
     "coco": coco.write,
     "parquet": parquet.write,
@@ -34,5 +34,5 @@ def export(dataset: Path, format: str, out: Path) -> int:
         raise OptionError(f"there is something at {out} already; name another folder with --out")
     rows = read_rows(dataset)
     with replacing_folder(out) as new:
-        FORMATS[format](dataset, rows, new)
+        FORMATS[format](rows, new)
     return len(rows)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from spotball_gen.exports.rows import PARTS, Row, copied
+from spotball_gen.exports.rows import PARTS, Row
 
 CATEGORIES = [
     {"id": 1, "name": "ball", "supercategory": "sports"},
@@ -14,14 +14,14 @@ CATEGORIES = [
 ]
 
 
-def write(dataset: Path, rows: list[Row], out: Path) -> None:
+def write(rows: list[Row], out: Path) -> None:
     """Write annotations/PART.json and images/SPORT/IMAGE. Boxes are [x, y, width, height].
 
     The ball's box is where the ball was: it is painted out of the image.
     """
     (out / "annotations").mkdir()
     for row in rows:
-        copied(row, dataset, out / "images" / _name(row))
+        row.copy(out / "images")
     for part in PARTS:
         told = _annotations([row for row in rows if row.part == part])
         text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
@@ -36,7 +36,7 @@ def _annotations(rows: list[Row]) -> dict[str, Any]:
         scene, record = row.scene, row.record()
         extra = {key: record[key] for key in ("id", "sport", "rows", "cols", "ball_cells", "video", "origin")}
         extra["scene"] = extra.pop("id")
-        image = {"id": number, "file_name": _name(row), "width": scene.width, "height": scene.height}
+        image = {"id": number, "file_name": row.name, "width": scene.width, "height": scene.height}
         images.append({**image, "license": licenses[row.license], **extra})
         boxes = [] if scene.ball_box is None else [(1, scene.ball_box)]
         boxes += [(2, box.corners) for box in scene.players or ()]
@@ -59,8 +59,3 @@ def _annotations(rows: list[Row]) -> dict[str, Any]:
         "annotations": annotations,
         "categories": CATEGORIES,
     }
-
-
-def _name(row: Row) -> str:
-    assert row.scene.path
-    return f"{row.scene.sport}/{Path(row.scene.path).name}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from spotball_gen.exports.rows import PARTS, Row, copied
+from spotball_gen.exports.rows import PARTS, Row
 
 
-def write(dataset: Path, rows: list[Row], out: Path) -> None:
+def write(rows: list[Row], out: Path) -> None:
     """Write PART/SPORT/IMAGE and PART/metadata.jsonl, a line for each image."""
     for part in PARTS:
         inside = [row for row in rows if row.part == part]
@@ -17,7 +17,5 @@ def write(dataset: Path, rows: list[Row], out: Path) -> None:
         (out / part).mkdir()
         with (out / part / "metadata.jsonl").open("w", encoding="utf-8") as file:
             for row in inside:
-                assert row.scene.path
-                name = f"{row.scene.sport}/{Path(row.scene.path).name}"
-                copied(row, dataset, out / part / name)
-                file.write(json.dumps({"file_name": name, **row.record()}, ensure_ascii=False) + "\n")
+                row.copy(out / part)
+                file.write(json.dumps({"file_name": row.name, **row.record()}, ensure_ascii=False) + "\n")

@@ -31,22 +31,21 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def write(dataset: Path, rows: list[Row], out: Path) -> None:
+def write(rows: list[Row], out: Path) -> None:
     """Write data/PART-00000-of-N.parquet; the column `image` holds the bytes of the file and its name."""
     (out / "data").mkdir()
     for part in PARTS:
         inside = [row for row in rows if row.part == part]
         pieces = [inside[start : start + PER_FILE] for start in range(0, len(inside), PER_FILE)]
         for number, piece in enumerate(pieces):
-            frame = pl.DataFrame([_record(dataset, row) for row in piece], schema=SCHEMA)
+            frame = pl.DataFrame([_record(row) for row in piece], schema=SCHEMA)
             name = f"{part}-{number:05d}-of-{len(pieces):05d}.parquet"
             frame.write_parquet(out / "data" / name, metadata={"huggingface": json.dumps(_features())})
 
 
-def _record(dataset: Path, row: Row) -> dict[str, object]:
-    assert row.scene.path
-    path = dataset / row.scene.path
-    return {"image": {"bytes": path.read_bytes(), "path": path.name}, **row.record()}
+def _record(row: Row) -> dict[str, object]:
+    name = row.name.rpartition("/")[2]
+    return {"image": {"bytes": row.file.read_bytes(), "path": name}, **row.record()}
 
 
 def _features() -> dict[str, object]:

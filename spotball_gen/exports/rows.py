@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.io.dataset import SCENES
+from spotball_core.io.json_file import read_json
+from spotball_core.io.paths import data_file, image_ending, output_name
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from spotball_gen.splits import TEST, TRAIN, split, video_of
 
 PARTS = (TRAIN, TEST)
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class _Part(BaseModel):
+    images: tuple[str, ...]
+
+
+class _Splits(BaseModel):
+    train: _Part
+    test: _Part
+
+
+class _Source(BaseModel):
+    video: str
+    license: str = ""
+    origin: str = ""
+
+
+class _Card(BaseModel):
+    sources: tuple[_Source, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -23,6 +47,7 @@ class Row:
     """An image of a dataset.
 
     Attributes:
+        file: of the image.
         part: `train` or `test`.
         video: which one it is from.
         license: of the video; empty where it is not known.
@@ -30,13 +55,14 @@ class Row:
     """
 
     scene: Scene
+    file: Path
     part: str
     video: str
     license: str
     origin: str
 
     def record(self) -> dict[str, Any]:
-        """All but the image's file, as JSON values; boxes are (x1, y1, x2, y2) in pixels."""
+        """All but the image, as JSON values; boxes are (x1, y1, x2, y2) in pixels."""
         scene = self.scene
         return {
             "id": scene.image,
@@ -53,6 +79,17 @@ class Row:
             "origin": self.origin,
         }
 
+    @property
+    def name(self) -> str:
+        """The image's file in an export: SPORT/IMAGE with the ending that it has in the dataset."""
+        return output_name(self.scene.sport, self.scene.image, ending=image_ending(str(self.scene.path)))
+
+    def copy(self, folder: Path) -> None:
+        """Copy the image's file into a folder, under its name."""
+        place = folder / self.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.file, place)
+
 
 def read_rows(dataset: Path) -> list[Row]:
     """The images of a dataset, in the order of its scenes; attention checks with a visible ball are left out.
@@ -63,36 +100,46 @@ def read_rows(dataset: Path) -> list[Row]:
         InputError: for scenes that cannot be read or whose images are not there.
     """
     scenes = [scene for scene in read_scenes(dataset / SCENES) if not scene.control]
-    problems = [
-        Problem(str(dataset / SCENES), None, "path", str(scene.path), "an image that is there")
-        for scene in scenes
-        if scene.path is None or not (dataset / scene.path).is_file()
-    ]
-    if problems:
-        raise InputError(problems)
-    parts = _read(dataset / "splits.json") or split(scenes, seed=0)
-    part_of = {name: part for part in PARTS for name in parts[part]["images"]}
-    sources = {source["video"]: source for source in (_read(dataset / "card.json") or {}).get("sources", ())}
+    files = _image_files(dataset, scenes)
+    parts = _read(dataset / "splits.json", _Splits) or _Splits.model_validate(split(scenes, seed=0))
+    part_of = {name: part for part in PARTS for name in getattr(parts, part).images}
+    if missing := [f"{scene.sport}/{scene.image}" for scene in scenes if f"{scene.sport}/{scene.image}" not in part_of]:
+        expected = f"each image of {SCENES} in {' or '.join(PARTS)}"
+        raise InputError([Problem(str(dataset / "splits.json"), None, name, "no part", expected) for name in missing])
+    card = _read(dataset / "card.json", _Card) or _Card()
+    sources = {source.video: source for source in card.sources}
     rows = []
-    for scene in scenes:
+    for scene, file in zip(scenes, files, strict=True):
         video = video_of(scene)
-        source: Mapping[str, str] = sources.get(video, {})
+        source = sources.get(video, _Source(video=video))
         part = part_of[f"{scene.sport}/{scene.image}"]
-        rows.append(Row(scene, part, video, source.get("license", ""), source.get("origin", "")))
+        rows.append(Row(scene, file, part, video, source.license, source.origin))
     return rows
 
 
-def copied(row: Row, dataset: Path, place: Path) -> None:
-    """The image's file at another place."""
-    assert row.scene.path
-    place.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(dataset / row.scene.path, place)
+def _image_files(dataset: Path, scenes: Sequence[Scene]) -> list[Path]:
+    """The image file of each scene; InputError with all that cannot be used."""
+    files: list[Path] = []
+    problems: list[Problem] = []
+    for scene in scenes:
+        try:
+            files.append(data_file(dataset, scene.path))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    return files
 
 
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+def _read(path: Path, model: type[_Model]) -> _Model | None:
+    """A file beside the scenes, of which only what exports need is checked; None where it is missing."""
+    if not path.exists():
         return None
-    except ValueError as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "JSON")]) from error
+    try:
+        return model.model_validate(read_json(path, "the record of a generated dataset"))
+    except ValidationError as error:
+        problems = [
+            Problem(str(path), None, ".".join(map(str, each["loc"])) or "file", str(each["input"])[:80], each["msg"])
+            for each in error.errors(include_url=False)
+        ]
+        raise InputError(problems) from None

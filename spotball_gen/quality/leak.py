@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.io.dataset import SCENES
+from spotball_core.io.paths import data_file, find_file
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from spotball_gen.folder import with_ball
@@ -147,10 +148,10 @@ def leak_test(dataset: Path, *, seed: int = 0, permutations: int = 200, most: in
 
 def _looked_at(dataset: Path, scene: Scene) -> tuple[Floats, NDArray[np.int64] | None]:
     """An image's features, and the cells that the question is asked of once more: the ball's, then its decoys."""
-    image, grid = _image(dataset / (scene.path or "")), scene.layout
+    image, grid = _image(data_file(dataset, scene.path)), scene.layout
     touched = grid.mask(scene.ball_cells or ())
-    before = dataset / (with_ball(scene.path) or "")
-    pixels = _image(before) if before.is_file() else None
+    before = find_file([dataset], with_ball(scene.path))
+    pixels = _image(before) if before else None
     if pixels is not None and pixels.shape == image.shape:
         rows, cols = np.nonzero((pixels != image).any(axis=2))
         height, width = image.shape[:2]

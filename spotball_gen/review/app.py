@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import mimetypes
-import sys
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +16,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from spotball_core.io.json_file import parse_json
 from spotball_core.io.sqlite_file import StoreError
+from spotball_core.safe_text import show
 from spotball_core.schema.record import Record
 from spotball_core.web import RefusedError, SafeHeaders, check_origin, read_body
 from spotball_gen.review.material import MEDIA, Piece
@@ -148,7 +148,7 @@ class _Handlers:
         try:
             content = await asyncio.to_thread(path.read_bytes)
         except OSError as error:
-            print(f"error: {error}", file=sys.stderr, flush=True)
+            show(f"error: {error}", err=True)
             raise HTTPException(404, "the image's file cannot be read") from None
         return Response(content, media_type=MEDIA[path.suffix.lower()])
 
@@ -210,9 +210,8 @@ class _Handlers:
         check_origin(request.headers)
         self._known(request)
         try:
-            return json.loads(await read_body(request, MAX_BODY))
-        except (ValueError, RecursionError):
-            # The second is of brackets in brackets, without end.
+            return parse_json(await read_body(request, MAX_BODY))
+        except ValueError:
             raise RefusedError(422, "no JSON") from None
 
     # What goes wrong -----------------------------------------------------------------------------------------
@@ -239,7 +238,7 @@ class _Handlers:
 
     async def not_stored(self, request: Request, error: StoreError) -> Response:
         """A store that cannot be written to: what was sent is to be sent again."""
-        print(f"error: {error}", file=sys.stderr, flush=True)
+        show(f"error: {error}", err=True)
         return JSONResponse({"error": "it could not be stored"}, 503)
 
     async def fault(self, request: Request, error: Exception) -> Response:

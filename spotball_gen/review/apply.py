@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping, Sequence, Set
 from contextlib import ExitStack
@@ -13,6 +12,8 @@ from tempfile import TemporaryDirectory
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.files import replacing
+from spotball_core.io.json_file import parse_json
+from spotball_core.io.paths import confined
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.schema.scene import Scene
 from spotball_gen.finish import CARD, finish
@@ -71,7 +72,7 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
         if not scenes:
             raise InputError([Problem(str(original), None, "scenes", "none that the review left", "at least one")])
         if original.name != ORIGINAL:
-            with replacing(dataset / ORIGINAL) as beside:
+            with replacing(confined(dataset, ORIGINAL)) as beside:
                 shutil.copyfile(original, beside)
         new = Path(stack.enter_context(TemporaryDirectory(prefix=".review.", dir=dataset)))
         write_scenes(scenes, new / SCENES)
@@ -88,7 +89,7 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
 
 def _finish(new: Path, scenes: Sequence[Scene], ledger: Ledger, review: Mapping[str, int]) -> list[str]:
     """Write what a dataset has beside its scenes and images; returns the names of these files."""
-    card = json.loads((ledger.dataset / CARD).read_text(encoding="utf-8"))
+    card = parse_json((ledger.dataset / CARD).read_text(encoding="utf-8"))
     for path in sorted(ledger.dataset.iterdir()):
         if path.name in (IMAGES, WITH_BALL):
             shutil.copytree(path, new / path.name, copy_function=_put)

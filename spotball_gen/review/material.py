@@ -10,6 +10,7 @@ from pathlib import Path
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.io.dataset import SCENES
+from spotball_core.io.paths import find_file
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from spotball_gen.folder import LEDGER, WORK, read_only, with_ball
@@ -86,10 +87,8 @@ def pieces(dataset: Path, store: ReviewStore) -> tuple[Piece, ...]:
 
 def _inside(dataset: Path, name: str | None) -> Path | None:
     """An image's file, if it is there, of a kind that browsers show, and in the dataset whatever its name or links."""
-    if not name:
-        return None
-    path = (dataset / name).resolve()
-    return path if path.is_relative_to(dataset.resolve()) and path.suffix.lower() in MEDIA and path.is_file() else None
+    path = find_file([dataset], name)
+    return path if path and path.suffix.lower() in MEDIA else None
 
 
 def _noted(dataset: Path) -> dict[str, tuple[bool, tuple[str, ...], float | None]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from spotball_core.errors import OptionError
+from spotball_core.io.paths import confined
 from spotball_gen.items import Item
 from spotball_gen.ledger import Ledger
 from spotball_gen.review.store import REVIEW, Corners, Decision, Key, ReviewStore
@@ -59,7 +60,7 @@ def send_back(ledger: Ledger) -> tuple[tuple[Key, ...], int]:
     for before, _ in sent:
         for picture in (before.mask, before.painted):
             if picture:
-                picture.path.unlink(missing_ok=True)
+                confined(ledger.work, picture.within(ledger.work)).unlink(missing_ok=True)
     return tuple(wanted), len(sent)
 
 

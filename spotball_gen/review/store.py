@@ -12,7 +12,8 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Literal
 from uuid import uuid4
 
-from spotball_core.io.sqlite_file import Column, Table, connect, create, faults_told, now
+from spotball_core.io.paths import confined
+from spotball_core.io.sqlite_file import Column, Schema, Table, faults_told, now, open_store
 
 REVIEW = "review.sqlite"
 SCHEMA_VERSION = 1
@@ -68,6 +69,12 @@ TABLES: Mapping[str, Table] = MappingProxyType(
     }
 )
 
+SCHEMA = Schema(
+    SCHEMA_VERSION,
+    {name: table.sql(name) for name, table in TABLES.items()},
+    start_over=f"move it and its log {REVIEW}-wal away to review all images again",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -95,18 +102,15 @@ class ReviewStore:
 
     Raises:
         StoreError: if the file cannot be opened or is of a later version.
+        InputError: if it is a link that leads out of the dataset.
     """
 
     def __init__(self, dataset: Path) -> None:
+        # A dataset may come with a link of that name, to anywhere.
+        confined(dataset, REVIEW)
         self.path = dataset / REVIEW
         self._turn = threading.Lock()
-        self._connection = connect(self.path, SCHEMA_VERSION)
-        try:
-            with faults_told(self.path):
-                create(self._connection, TABLES, SCHEMA_VERSION)
-        except BaseException:
-            self._connection.close()
-            raise
+        self._connection = open_store(self.path, SCHEMA)
 
     def __enter__(self) -> ReviewStore:
         return self

@@ -9,15 +9,15 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from spotball_gen.audience import AudienceSettings, told_apart
 from spotball_gen.items import Box, Item
+from spotball_gen.spectators import SpectatorSettings, told_apart
 from spotball_gen.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
 
 _DIGITS = 4
 
 
-class RulesSettings(AudienceSettings):
-    """Settings of `rules`: those of `AudienceSettings`, and these. A sport's `bounds` replace them for that sport.
+class RulesSettings(SpectatorSettings):
+    """Settings of `rules`: those of `SpectatorSettings`, and these. A sport's `bounds` replace them for that sport.
 
     The paper names the rules and not their bounds. These let the balls of its images pass (Table 1), and leave room.
 

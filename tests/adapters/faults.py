@@ -8,7 +8,18 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Kind = Literal[
-    "status", "body", "drop", "reset", "drop-after-headers", "truncated", "slow", "hang", "raw", "reply", "redirect"
+    "status",
+    "body",
+    "drop",
+    "reset",
+    "drop-after-headers",
+    "truncated",
+    "slow",
+    "hang",
+    "raw",
+    "reply",
+    "redirect",
+    "endless",
 ]
 
 
@@ -21,6 +32,8 @@ class Fault:
             closed, or reset, with no answer. `raw`: closed after `text`, which is no HTTP. `drop-after-headers`,
             `truncated`: closed before the body, or in the middle of it. `slow`: the right answer after `seconds`.
             `hang`: none. `reply`: a right answer in which the model did as `style` says. `redirect`: to `text`.
+            `endless`: spaces that never end, with `seconds` between chunks.
+        content: the body of `body`, in place of `text`.
         code: of an error, in the protocol's words.
         style: `refusal`, `filtered`, `empty`, `cut-off`, `blocked`, `strange`.
     """
@@ -28,6 +41,7 @@ class Fault:
     kind: Kind
     status: int = 200
     text: str = ""
+    content: bytes = b""
     code: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
@@ -45,6 +59,11 @@ def body(text: str) -> Fault:
     return Fault("body", text=text)
 
 
+def content(data: bytes, number: int = 200, **headers: str) -> Fault:
+    """A body of bytes; headers with _ for -."""
+    return Fault("body", status=number, content=data, headers={k.replace("_", "-"): v for k, v in headers.items()})
+
+
 def reply(style: str) -> Fault:
     return Fault("reply", style=style)
 
@@ -53,6 +72,8 @@ def slow(seconds: float) -> Fault:
     return Fault("slow", seconds=seconds)
 
 
+ENDLESS = Fault("endless")
+DRIP = Fault("endless", seconds=0.02)
 DROP = Fault("drop")
 RESET = Fault("reset")
 DROP_AFTER_HEADERS = Fault("drop-after-headers")

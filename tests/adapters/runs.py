@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import sqlite3
@@ -12,14 +10,13 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from PIL import Image
 
 from spotball_adapters.store import STORE
-from spotball_core.cli.app import main
 from spotball_core.io.scenes import write_scenes
 from tests.builders import scene
+from tests.cli.process import spotball
 
 KEY = "sk-planted-0123456789"
 MODEL = "test-model"
@@ -56,16 +53,8 @@ def run(data: Path, out: Path, url: str, *options: str | Path) -> Done:
 
 
 def here(*arguments: str, env: Mapping[str, str] = ENV) -> Done:
-    """The command as a process would run it, in this one: starting Python would take most of the time."""
-    stdout, stderr = io.StringIO(), io.StringIO()
-    argv, environment = mock.patch.object(sys, "argv", ["spotball", *arguments]), mock.patch.dict(os.environ, env)
-    status = 0
-    with argv, environment, contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
-        try:
-            main()
-        except SystemExit as exit:
-            status = int(exit.code or 0)
-    return subprocess.CompletedProcess(arguments, status, stdout.getvalue(), stderr.getvalue())
+    """The command in this process, with a key in its environment."""
+    return spotball(*arguments, env=env)
 
 
 def run_process(data: Path, out: Path, url: str, *options: str | Path) -> Done:

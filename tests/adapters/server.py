@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -73,6 +74,7 @@ class LoopbackServer:
         limit: a rate limit, answered with 429 and `retry-after`.
         says: what the model says in its reply of a number to what was asked; None for `text_of`.
         keep: whether to keep requests; counts are kept in any case.
+        tls: with which it speaks HTTPS.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class LoopbackServer:
         says: Callable[[Asked, int], str] | None = None,
         keep: bool = True,
         base_path: str = "/v1",
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.speaks = speaks
         self.delay = delay
@@ -93,6 +96,7 @@ class LoopbackServer:
         self.says = says
         self.keep = keep
         self.base_path = base_path
+        self.tls = tls
         self.seen: list[Seen] = []
         self.given: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
@@ -109,7 +113,7 @@ class LoopbackServer:
     @property
     def url(self) -> str:
         """The base URL, as a client takes it."""
-        return f"http://127.0.0.1:{self.port}{self.base_path}"
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}{self.base_path}"
 
     @property
     def asked(self) -> list[Asked]:
@@ -139,7 +143,7 @@ class LoopbackServer:
         }
 
     async def start(self, port: int = 0) -> asyncio.Server:
-        server = await asyncio.start_server(self._connection, "127.0.0.1", port, backlog=1024)
+        server = await asyncio.start_server(self._connection, "127.0.0.1", port, backlog=1024, ssl=self.tls)
         self.port = server.sockets[0].getsockname()[1]
         return server
 
@@ -212,6 +216,8 @@ class LoopbackServer:
         if cut == "reset":
             sock = writer.get_extra_info("socket")
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        if cut == "endless" and fault:
+            await _endlessly(wire, writer, fault.seconds)
         if cut == "raw" and fault:
             writer.write(fault.text.encode())
         if cut in ("drop", "reset", "raw"):
@@ -231,7 +237,7 @@ class LoopbackServer:
             answer = self.speaks.error(fault.status, fault.text, fault.code, None)
             return fault.status, json.dumps(answer).encode(), fault.headers, None
         if fault and fault.kind == "body":
-            return fault.status, fault.text.encode(), fault.headers, None
+            return fault.status, fault.content or fault.text.encode(), fault.headers, None
         if fault and fault.kind == "redirect":
             return 307, b"", {"location": fault.text}, None
         try:
@@ -255,6 +261,15 @@ class LoopbackServer:
         return self._always
 
 
+async def _endlessly(wire: h11.Connection, writer: asyncio.StreamWriter, seconds: float) -> None:
+    """Write the beginning of an answer, then spaces until the client goes away."""
+    writer.write(wire.send(h11.Response(status_code=200, headers=[("content-type", "application/json")])) or b"")
+    while True:
+        writer.write(wire.send(h11.Data(data=b" " * (1 if seconds else 2**16))) or b"")
+        await writer.drain()
+        await asyncio.sleep(seconds)
+
+
 async def _next(wire: h11.Connection, reader: asyncio.StreamReader) -> object:
     while (event := wire.next_event()) is h11.NEED_DATA:
         wire.receive_data(await reader.read(2**18))
@@ -271,8 +286,9 @@ def _send(
 ) -> None:
     """Write an answer; with `only`, that much of its body, and no more."""
     fields = {"content-type": "application/json", "content-length": str(len(body)), **headers}
+    raw = [(name, value.encode("latin-1")) for name, value in fields.items()]
     # To the end, or h11 would hold back the rest of it.
-    parts = [wire.send(h11.Response(status_code=status, headers=list(fields.items())))]
+    parts = [wire.send(h11.Response(status_code=status, headers=raw))]
     if only is None:
         parts += [wire.send(h11.Data(data=body)), wire.send(h11.EndOfMessage())]
     else:

@@ -123,7 +123,7 @@ class TestARound:
         assert {group.n_responses for group in score(out, bootstrap=0).groups} == {6, 3, 4, 2}
 
     def test_names_of_all_kinds_come_back(self, tmp_path: Path, out: Path) -> None:
-        names = ["a b/c", "試合" * 40, "b1-1-00000000", "x" * 300, 'quote"\\', "1\u2028 2"]
+        names = ["a b:c", "試合" * 40, "b1-1-00000000", "x" * 255, 'quote"', "1\u3000 2"]
         Image.new("RGB", (640, 360), (1, 2, 3)).save(tmp_path / "one.png")
         known = [scene(name, sport, path="one.png") for name in names for sport in ("fußball", "soccer")]
         write_scenes(known, tmp_path / "scenes.jsonl")
@@ -419,6 +419,14 @@ class TestWhatIsWrong:
     def test_parquet(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
         import_(out, answered(tmp_path / "replies.jsonl", exported), options=["--format", "parquet"])
         assert pl.read_parquet(out / "responses.parquet").height == 6
+
+    def test_the_parse_policy(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
+        replies = answered(tmp_path / "replies.jsonl", exported, lambda request, place: "The ball is in D4.")
+        import_(out, replies)
+        assert {row["cell"] for row in rows(out)} == {None}
+        import_(out, replies, options=["--parse-policy", "lenient"])
+        assert {row["cell"] for row in rows(out)} == {"D4"}
+        assert (out / "parsing.responses.json").read_text() == '{"parse_policy": "lenient"}\n'
 
     def test_reparse_reads_a_batch_too(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
         import_(out, answered(tmp_path / "replies.jsonl", exported))

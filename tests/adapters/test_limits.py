@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotball_adapters.limits import Gate
+from spotball_adapters.limits import RateLimiter, Waits
 
 
 class Clockwork(asyncio.SelectorEventLoop):
@@ -38,25 +38,25 @@ def passed(main: Coroutine[Any, Any, list[float]]) -> list[float]:
         return runner.run(main)
 
 
-async def through(gate: Gate, *amounts: float) -> list[float]:
+async def through(limiter: RateLimiter, *amounts: float) -> list[float]:
     """When requests of so many tokens, all waiting at once, get through, in seconds from the start."""
     loop = asyncio.get_running_loop()
     start = loop.time()
 
     async def one(tokens: float) -> float:
-        await gate.enter(tokens)
+        await limiter.enter(tokens)
         return loop.time() - start
 
     return list(await asyncio.gather(*(one(tokens) for tokens in amounts)))
 
 
 def test_without_limits_nothing_waits() -> None:
-    assert passed(through(Gate(), *[10**9] * 50)) == [0.0] * 50
+    assert passed(through(RateLimiter(), *[10**9] * 50)) == [0.0] * 50
 
 
 @given(per_minute=st.integers(1, 200), n=st.integers(1, 300))
 def test_no_minute_has_more_requests_than_are_allowed(per_minute: int, n: int) -> None:
-    times = passed(through(Gate(requests_per_minute=per_minute), *[0] * n))
+    times = passed(through(RateLimiter(requests_per_minute=per_minute), *[0] * n))
     assert len(times) == n
     for start in times:
         assert sum(start <= at < start + 60 - 1e-6 for at in times) <= per_minute
@@ -65,17 +65,17 @@ def test_no_minute_has_more_requests_than_are_allowed(per_minute: int, n: int) -
 
 
 def test_tokens_are_let_through_at_their_pace() -> None:
-    assert passed(through(Gate(tokens_per_minute=600), 100, 300, 50, 1)) == pytest.approx([0, 10, 40, 45])
+    assert passed(through(RateLimiter(tokens_per_minute=600), 100, 300, 50, 1)) == pytest.approx([0, 10, 40, 45])
 
 
 def test_what_turned_out_otherwise_is_made_up_for() -> None:
     async def main() -> list[float]:
-        gate = Gate(tokens_per_minute=600)
-        first = await through(gate, 100)
-        gate.correct(+200)
-        second = await through(gate, 100)
-        gate.correct(-40)
-        return first + second + await through(gate, 1)
+        limiter = RateLimiter(tokens_per_minute=600)
+        first = await through(limiter, 100)
+        limiter.correct(+200)
+        second = await through(limiter, 100)
+        limiter.correct(-40)
+        return first + second + await through(limiter, 1)
 
     # 100 + 200 tokens take 30 s; then 60 take 6.
     assert passed(main()) == pytest.approx([0, 30, 6])
@@ -83,11 +83,51 @@ def test_what_turned_out_otherwise_is_made_up_for() -> None:
 
 def test_a_pause_holds_all_and_the_pace_goes_on_after_it() -> None:
     async def main() -> list[float]:
-        gate = Gate(requests_per_minute=60)
-        waiting = asyncio.create_task(through(gate, 0, 0, 0, 0, 0))
+        limiter = RateLimiter(requests_per_minute=60)
+        waiting = asyncio.create_task(through(limiter, 0, 0, 0, 0, 0))
         await asyncio.sleep(1.5)
-        gate.pause(20)
-        gate.pause(3)  # shorter: the longer one stands
+        limiter.pause(20)
+        limiter.pause(3)  # shorter: the longer one stands
         return await waiting
 
     assert passed(main()) == pytest.approx([0, 1, 21.5, 22.5, 23.5])
+
+
+class TestAnnouncements:
+    def told(self, *amounts: float, pause: float = 0.0, **limits: float) -> list[str]:
+        """What is announced while requests of so many tokens get through."""
+        lines: list[str] = []
+
+        async def main() -> list[float]:
+            limiter = RateLimiter(waits=Waits(lines.append), **limits)
+            if pause:
+                limiter.pause(pause, "the server asks for it: busy")
+                limiter.pause(pause / 2, "a shorter one")
+            return await through(limiter, *amounts)
+
+        passed(main())
+        return lines
+
+    def test_a_pause_is_announced_once_however_many_wait(self) -> None:
+        assert self.told(*[0] * 50, pause=45) == ["waiting 45 s: the server asks for it: busy"]
+
+    def test_short_waits_are_not(self) -> None:
+        assert self.told(*[0] * 50, pause=9.9, requests_per_minute=6.1) == []
+
+    def test_each_long_wait_for_a_limit_is(self) -> None:
+        assert self.told(0, 0, 0, requests_per_minute=1) == ["waiting 1 min: the limit of requests per minute"] * 2
+        assert self.told(500, 1, tokens_per_minute=10) == ["waiting 50 min: the limit of tokens per minute"]
+
+    def test_waits_that_end_together_are_announced_once(self) -> None:
+        lines: list[str] = []
+
+        async def main() -> list[float]:
+            waits = Waits(lines.append)
+            for seconds in (60.0, 60.4, 55.0, 69.0, 70.0, 300.0):
+                waits.announce(seconds, str(seconds))
+            await asyncio.sleep(299)
+            waits.announce(60.0, "again")
+            return []
+
+        passed(main())
+        assert lines == ["waiting 1 min: 60.0", "waiting 1 min: 70.0", "waiting 5 min: 300.0", "waiting 1 min: again"]

@@ -18,6 +18,7 @@ from spotball_core.errors import GridError, InputError
 from spotball_core.grid import Grid
 from spotball_core.overlay import LARGEST, gridded, layout
 from spotball_core.schema.scene import GridShape, Scene
+from tests.conftest import examples
 
 Image = pytest.importorskip("PIL.Image", reason="pictures need the adapters extra")
 
@@ -125,7 +126,7 @@ class TestDrawing:
             assert all(band[a:b].any() for a, b in itertools.pairwise(edges))
             assert not any(band[edge].any() for edge in edges[:-1])
 
-    @settings(max_examples=25)
+    @settings(max_examples=examples(25))
     @given(st.integers(1, 40), st.integers(1, 60), st.integers(40, 900), st.integers(40, 900))
     def test_any_grid_is_drawn_or_refused(self, rows: int, cols: int, width: int, height: int) -> None:
         grid = Grid(rows, cols, width, height)
@@ -223,7 +224,10 @@ class TestRefused:
     def test_a_path_that_leads_out(self, tmp_path: Path) -> None:
         noise().save(tmp_path / "a.png")
         (tmp_path / "dataset").mkdir()
-        assert "found nothing there, expected an image file in" in self.refused(scene("../a.png"), tmp_path / "dataset")
+        (tmp_path / "dataset" / "a.png").symlink_to(tmp_path / "a.png")
+        assert "found a link that leads out of the folder" in self.refused(scene(), tmp_path / "dataset")
+        unchecked = scene().model_copy(update={"path": "../a.png"})
+        assert "found '../a.png', expected a path relative to" in self.refused(unchecked, tmp_path / "dataset")
 
     @pytest.mark.parametrize("content", [b"", b"no image", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 640 360\n"])
     def test_no_image(self, tmp_path: Path, content: bytes) -> None:

@@ -36,7 +36,7 @@ def plans(draw: st.DrawFn) -> tuple[Plan, int]:
 def test_all_that_is_missing_is_asked_once_and_nothing_that_is_stored(drawn: tuple[Plan, int]) -> None:
     plan, at_once = drawn
     asked = Counter(
-        (*ask.scene.key, ask.prompt.name, ask.step, sample) for ask in plan.asks(at_once) for sample in ask.samples
+        (*ask.item.key, ask.prompt.name, ask.step, sample) for ask in plan.asks(at_once) for sample in ask.samples
     )
     missing = set()
     for one in THREE:
@@ -57,7 +57,7 @@ def test_all_that_is_missing_is_asked_once_and_nothing_that_is_stored(drawn: tup
 
 def test_what_is_asked_at_any_time_is_spread_over_images_and_prompts() -> None:
     plan = Plan(THREE, ((BASE, 4), (CHAIN, 2)), {})
-    chains = [(chain.prompt.name, *chain.scene.key, chain.samples) for chain in plan.chains(1)]
+    chains = [(chain.prompt.name, *chain.item.key, chain.samples) for chain in plan.chains(1)]
     each = [("soccer", "1"), ("soccer", "2"), ("basketball", "1")]
     assert chains == [
         (name, *key, (sample,))
@@ -96,7 +96,7 @@ def test_the_plan_is_worked_out_as_it_is_wanted() -> None:
 
     done = Counting()
     chains = Plan(tuple(scene(str(number)) for number in range(100)), ((BASE, 50),), done).chains(1)
-    assert [chain.scene.image for chain in islice(chains, 3)] == ["0", "1", "2"]
+    assert [chain.item.image for chain in islice(chains, 3)] == ["0", "1", "2"]
     assert done.looked == 3
 
 

@@ -246,7 +246,8 @@ class TestWhatGoesWrong:
         (tmp_path / "notes.txt").write_text("mine " * 200)
         done = reasoning(data, server, "--cache", tmp_path / "notes.txt")
         assert done.returncode == 2
-        assert "holds no embeddings; name another file" in done.stderr
+        assert "or name another file with --cache" in done.stderr
+        assert (tmp_path / "notes.txt").read_text() == "mine " * 200
         assert not server.seen
 
 

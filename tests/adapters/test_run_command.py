@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -14,10 +15,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from spotball_adapters import limits
 from spotball_adapters.cli import run as command_module
 from spotball_adapters.prompts import load_prompt
 from spotball_adapters.store import STORE
-from tests.adapters.faults import BROKEN_JSON, DROP, OVERLOADED, RESET, TRUNCATED, reply, status
+from tests.adapters.faults import BROKEN_JSON, DROP, ENDLESS, OVERLOADED, RESET, TRUNCATED, body, reply, status
 from tests.adapters.runs import (
     ENV,
     KEY,
@@ -38,6 +40,7 @@ from tests.adapters.speaks_anthropic import AnthropicProtocol
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.adapters.speech import INPUT_TOKENS, OUTPUT_TOKENS, cell_of
 from tests.cli.process import on_terminal, spotball
+from tests.damage import DAMAGES
 
 KEYS = {"openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 ALL = ("--prompt", "base,cue,cot", "--samples", "4,3,2")
@@ -252,6 +255,64 @@ class TestFaults:
         assert run(data, out, server.url, *ALL).returncode == 0
         assert set(replies(out)) == expected(6, base=4, cue=3, cot=2)
 
+    def test_a_long_wait_is_announced(
+        self, data: Path, out: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(limits, "LONG_WAIT", 0.6)
+        server.script(status(429, "too many requests", retry_after="3"))
+        done = run(data, out, server.url, "--prompt", "base", "--samples", "1")
+        assert done.returncode == 0, said(done)
+        # After the part of it that is waited anyway before another attempt.
+        announced = "waiting [123] s: the server asks for it: 127.0.0.1: HTTP 429: too many requests"
+        assert len(re.findall(announced, done.stderr)) == 1
+        server.script(status(503, "overloaded"))
+        assert "waiting" not in run(data, out, server.url, "--prompt", "cue", "--samples", "1", "--quiet").stderr
+
+    def test_an_image_that_fails_on_every_attempt_is_named(self, data: Path, out: Path, server: LoopbackServer) -> None:
+        server.script(*[status(500, "out of order")] * 2)
+        line = ("--prompt", "base", "--samples", "1", "--attempts", "2", "--concurrency", "1")
+        done = run(data, out, server.url, *line)
+        assert done.returncode == 1
+        fault = "soccer/1 failed on every attempt; the last fault: 127.0.0.1: HTTP 500: out of order"
+        assert f"1 of 3 replies are left to ask: {fault}\n" in done.stderr
+
+    def test_a_response_over_the_limit(self, data: Path, out: Path, server: LoopbackServer) -> None:
+        server.always(ENDLESS)
+        done = run(data, out, server.url, *ALL, "--max-response-mb", "0.5", "--concurrency", "1")
+        assert done.returncode == 2
+        message = "error: soccer/1: 127.0.0.1: the response is larger than the limit of 0.5 MB"
+        assert done.stderr.splitlines()[-1] == message
+        server.always(None)
+        assert run(data, out, server.url, *ALL).returncode == 0
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
+    def test_a_process_without_memory_ends_with_a_message(self, data: Path, out: Path, server: LoopbackServer) -> None:
+        import resource
+
+        def limited() -> None:
+            resource.setrlimit(resource.RLIMIT_DATA, (600 * 10**6, 600 * 10**6))
+
+        server.always(ENDLESS)
+        line = command(data, out, server.url, *ALL, "--max-response-mb", "100000", "--limit", "1")
+        threads = {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
+        done = subprocess.run(
+            line, capture_output=True, text=True, check=False, env={**os.environ, **ENV, **threads}, preexec_fn=limited
+        )
+        assert done.returncode in (1, 2), said(done)
+        assert re.search(r"error: .*not enough memory.*\n$", done.stderr), said(done)
+        assert "Traceback" not in done.stderr
+
+    @pytest.mark.parametrize("tokens", [10**9, 10**9 + 1, 2**63, 10**30])
+    def test_any_number_of_tokens_is_got_over(self, data: Path, out: Path, server: LoopbackServer, tokens: int) -> None:
+        usage = {"prompt_tokens": tokens, "completion_tokens": tokens}
+        answer = {"choices": [{"message": {"content": "Cell: D5"}}], "usage": usage}
+        server.always(body(json.dumps(answer)))
+        done = run(data, out, server.url, "--prompt", "base", "--samples", "9", "--concurrency", "1")
+        assert done.returncode == 0, said(done)
+        assert len(rows(out)) == 27
+        stored = query(out, "SELECT max(input_tokens) FROM requests")
+        assert stored == [(tokens if tokens <= 10**9 else None,)]
+
     def test_limits_leave_the_rest_for_the_next_start(self, data: Path, out: Path, server: LoopbackServer) -> None:
         done = run(data, out, server.url, *ALL, "--max-requests", "4")
         assert done.returncode == 1
@@ -277,6 +338,21 @@ class TestFaults:
         assert "left to ask: interrupted" in stderr
         assert len(replies(out)) == sum(server.given.values()) == len(rows(out)) > 0
         assert query(out, "SELECT outcome FROM sessions") == [("interrupted",)]
+
+
+@pytest.mark.parametrize("damage", ["empty", "truncated"])
+def test_a_damaged_store_costs_nothing(data: Path, out: Path, server: LoopbackServer, damage: str) -> None:
+    run(data, out, server.url, *ALL)
+    requests = server.log()["requests"]
+    DAMAGES[damage](out / STORE)
+    before = (out / STORE).read_bytes()
+    commands = (lambda: run(data, out, server.url, *ALL), lambda: run(data, out, server.url, *ALL, "--dry-run"))
+    for done in (*(start() for start in commands), here("reparse", str(out))):
+        assert (done.returncode, done.stdout) == (2, ""), said(done)
+        assert f"error: {out / STORE}: the file is " in done.stderr
+        assert "Traceback" not in done.stderr
+    assert server.log()["requests"] == requests
+    assert (out / STORE).read_bytes() == before
 
 
 class TestNoKey:
@@ -385,6 +461,22 @@ class TestReparse:
             "2 of 6 samples read otherwise than before",
         ]
         assert (out / "responses.jsonl").read_bytes() == before
+
+    def test_the_parse_policy_is_kept_and_named_in_the_signature(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
+        run(data, out, server.url, "--prompt", "base", "--samples", "2")
+        assert (out / "parsing.responses.json").read_text() == '{"parse_policy": "strict"}\n'
+        assert here("score", str(out), "--bootstrap", "0").stdout.rstrip().endswith("|parse:strict")
+        with sqlite3.connect(out / STORE) as connection:
+            connection.execute("UPDATE replies SET text = 'The ball is most likely in D4.' WHERE image = '2'")
+        assert here("reparse", str(out)).returncode == 0
+        assert {row["cell"] for row in rows(out) if row["image"] == "2"} == {None}
+        lenient = here("reparse", str(out), "--parse-policy", "lenient")
+        assert "soccer/2 base 1: unparsed (no answer) -> D4" in lenient.stdout
+        # Without the option, the run keeps its policy, in whatever format the responses are.
+        assert here("reparse", str(out), "--format", "parquet").stdout.startswith("0 of 6 samples read otherwise")
+        assert here("score", str(out), "--bootstrap", "0").stdout.rstrip().endswith("|parse:lenient")
 
     def test_of_a_folder_without_a_run(self, tmp_path: Path) -> None:
         done = spotball("reparse", tmp_path)

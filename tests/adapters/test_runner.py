@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 import time
 from collections import Counter
 from dataclasses import replace
@@ -21,11 +22,14 @@ from spotball_adapters.prompts import Prompt
 from spotball_adapters.providers.protocol import Answer, PermanentError, Request, Settings, TransientError
 from spotball_adapters.runner import STORM, Options, Runner, StormError
 from spotball_adapters.store import STORE, Store
+from spotball_adapters.writer import Writer
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from tests.adapters.runs import dataset
+from tests.adapters.test_limits import Clockwork
 from tests.adapters.tiny import BASE, CHAIN, QUICK, Tiny, runner_of
 from tests.builders import scene
+from tests.conftest import examples
 
 SCENES = (scene("1"), scene("2"), scene("1", "basketball"))
 
@@ -87,7 +91,7 @@ def failing(times: int, error: Exception | None = None) -> Tiny:
     concurrency=st.integers(1, 9),
     faulty=st.booleans(),
 )
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_every_sample_is_asked_and_stored_once(
     tmp_path_factory: pytest.TempPathFactory,
     max_samples: int,
@@ -303,6 +307,70 @@ class TestLimits:
         runner = start(tmp_path, failing(1, error), (BASE, 10))
         assert runner.why == "the server asks to wait 86,400 s: quota is used up"
         assert runner.error is None
+
+
+class TestNoMemory:
+    def test_for_one_response_is_as_if_it_were_refused(self, tmp_path: Path) -> None:
+        provider = Tiny()
+
+        def fault(request: Request, before: int) -> None:
+            if request.scene.key == ("soccer", "2"):
+                raise MemoryError
+
+        provider.fault = fault
+        runner = start(tmp_path, provider, (BASE, 2))
+        assert runner.error is None
+        message = "not enough memory to read the response. Lower --concurrency or --max-response-mb"
+        assert runner.tally.refused == {("soccer", "2", "base"): message}
+        assert len(replies(tmp_path)) == 4
+
+    def test_for_another_thread_does_not_keep_a_run_from_ending(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        provider = Tiny()
+
+        def fault(request: Request, before: int) -> None:
+            def cannot(thread: threading.Thread) -> None:
+                raise RuntimeError("can't start new thread")
+
+            monkeypatch.setattr(threading.Thread, "start", cannot)
+
+        provider.fault = fault
+        runner = start(tmp_path, provider, (BASE, 2))
+        assert runner.error is None
+        assert runner.tally.done == 6
+
+    def test_a_store_whose_thread_ends_does_not_keep_it_either(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def no_memory(writer: Writer) -> None:
+            raise MemoryError
+
+        monkeypatch.setattr(Writer, "_store_all", no_memory)
+        runner = start(tmp_path, Tiny(seconds=0.01), (BASE, 50))
+        assert isinstance(runner.error, MemoryError)
+        assert runner.why == "replies cannot be stored"
+
+
+class TestAnnouncedWaits:
+    def test_a_long_wait_before_another_attempt_is_announced(self, tmp_path: Path) -> None:
+        lines: list[str] = []
+
+        async def main() -> None:
+            with Store(tmp_path) as store:
+                plan, session = Plan(SCENES[:1], ((BASE, 1),), {}), store.start_session({}, {})
+                options = replace(QUICK, first_wait=9, longest_wait=50, attempts=6)
+                asked = (failing(4), plan, None, {}, store, session, Settings(), options)
+                await Runner(*asked, tell=lines.append).run()
+
+        with asyncio.Runner(loop_factory=Clockwork) as loop:
+            loop.run(main())
+        assert lines == [
+            "waiting 18 s: before attempt 3 of 6, after: busy 1",
+            "waiting 36 s: before attempt 4 of 6, after: busy 2",
+            "waiting 50 s: before attempt 5 of 6, after: busy 3",
+        ]
+        assert len(replies(tmp_path)) == 1
 
 
 class TestStopping:

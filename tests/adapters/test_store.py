@@ -76,7 +76,7 @@ class TestIdentity:
     def test_a_store_of_a_later_version_is_refused(self, tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / STORE) as connection:
             connection.execute("PRAGMA user_version = 99")
-        with pytest.raises(StoreError, match=r"later version of spotball-core \(schema 99, known is 1\)"):
+        with pytest.raises(StoreError, match=r"later version of spotball-core \(schema 99, known is 2\)"):
             Store(tmp_path)
 
     def test_what_is_no_store_is_refused(self, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ class TestReplies:
             ]
             assert store.done() == {("soccer", "1", "chain", 0): 0b1110, ("soccer", "1", "chain", 2): 1 << 4 | 1 << 9}
             assert store.tokens() == (2, 200, 14)
-            assert peek(tmp_path) == store.done()
+            assert peek(tmp_path) == (store.done(), {})
 
     def test_halves_of_pairs_are_stored_as_what_can_be(self, tmp_path: Path) -> None:
         with Store(tmp_path) as store:
@@ -167,7 +167,7 @@ class TestReplies:
         assert threading.main_thread() not in threads
 
     def test_peeking_makes_nothing(self, tmp_path: Path) -> None:
-        assert peek(tmp_path / "run") == {}
+        assert peek(tmp_path / "run") == ({}, {})
         assert not (tmp_path / "run").exists()
 
 

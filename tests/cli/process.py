@@ -1,8 +1,9 @@
-"""Running the command as a process."""
+"""Running the command: in this process, as a process of its own, or on a terminal."""
 
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import pty
 import struct
@@ -10,7 +11,11 @@ import subprocess
 import sys
 import termios
 from collections.abc import Mapping
+from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest import mock
+
+from spotball_core.cli.app import main
 
 MODULE = [sys.executable, "-m", "spotball_core"]
 SCRIPT = [str(Path(sys.executable).parent / "spotball")]
@@ -18,8 +23,26 @@ SCRIPT = [str(Path(sys.executable).parent / "spotball")]
 Done = subprocess.CompletedProcess[str]
 
 
-def spotball(*arguments: str | Path, start: list[str] = MODULE, env: Mapping[str, str] | None = None) -> Done:
-    """Run the command to its end, its output not to a terminal."""
+def spotball(*arguments: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Done:
+    """Run the command in this process: starting Python and loading libraries would take most of a test's time."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    status = 0
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(sys, "argv", ["spotball", *map(str, arguments)]))
+        stack.enter_context(mock.patch.dict(os.environ, env or {}))
+        stack.enter_context(redirect_stdout(stdout))
+        stack.enter_context(redirect_stderr(stderr))
+        if cwd is not None:
+            stack.enter_context(chdir(cwd))
+        try:
+            main()
+        except SystemExit as exit:
+            status = int(exit.code or 0)
+    return subprocess.CompletedProcess(arguments, status, stdout.getvalue(), stderr.getvalue())
+
+
+def spotball_process(*arguments: str | Path, start: list[str] = MODULE, env: Mapping[str, str] | None = None) -> Done:
+    """Run the command as a process of its own, its output not to a terminal."""
     command = [*start, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})})
 

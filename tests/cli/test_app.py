@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from tests.builders import dataset, scenes
-from tests.cli.process import MODULE, SCRIPT, on_terminal, spotball
+from tests.cli.process import MODULE, SCRIPT, on_terminal, spotball, spotball_process
 
 NAMES = sorted(
     entry.name for entry in entry_points(group="spotball.commands") if entry.dist and entry.dist.name == "spotball-core"
@@ -75,11 +75,11 @@ class TestHelp:
 class TestOneCommandOfTwoNames:
     def test_version(self) -> None:
         for start in (MODULE, SCRIPT):
-            done = spotball("--version", start=start)
+            done = spotball_process("--version", start=start)
             assert (done.returncode, done.stdout, done.stderr) == (0, f"spotball {version('spotball-core')}\n", "")
 
     def test_the_same_output(self, data: Path) -> None:
-        one, other = (spotball("score", data, "--bootstrap", "5", start=start) for start in (MODULE, SCRIPT))
+        one, other = (spotball_process("score", data, "--bootstrap", "5", start=start) for start in (MODULE, SCRIPT))
         assert (one.returncode, one.stdout, one.stderr) == (0, other.stdout, other.stderr)
 
 
@@ -129,12 +129,12 @@ class TestErrors:
             "main()\n"
         )
         start = [MODULE[0], "-c", code]
-        done = spotball(start=start)
+        done = spotball_process(start=start)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == (
             "error: unexpected RuntimeError: out of luck\nRun again with --debug for the traceback.\n"
         )
-        debugged = spotball("--debug", start=start)
+        debugged = spotball_process("--debug", start=start)
         assert debugged.returncode == 1
         assert "Traceback" in debugged.stderr
 
@@ -207,10 +207,10 @@ class TestOtherPackages:
 
     def test_add_their_commands(self, plugged: Path) -> None:
         env = {"PYTHONPATH": str(plugged)}
-        done = spotball("hello", "--name", "world", env=env)
+        done = spotball_process("hello", "--name", "world", env=env)
         assert (done.returncode, done.stdout, done.stderr) == (0, "hello world\n", "")
-        assert spotball("group", "one", env=env).stdout == "one of a group\n"
-        listed = spotball("--help", env=env).stdout
+        assert spotball_process("group", "one", env=env).stdout == "one of a group\n"
+        listed = spotball_process("--help", env=env).stdout
         assert "hello" in listed
         assert "score" in listed
 
@@ -221,7 +221,7 @@ class TestOtherPackages:
         return plugged
 
     def test_the_list_goes_without_broken_ones(self, with_broken_ones: Path) -> None:
-        done = spotball("--help", env={"PYTHONPATH": str(with_broken_ones)})
+        done = spotball_process("--help", env={"PYTHONPATH": str(with_broken_ones)})
         assert done.returncode == 0
         listed = done.stdout.split("Commands:")[1]
         assert "hello" in listed
@@ -233,12 +233,12 @@ class TestOtherPackages:
             assert any(line.startswith(f"warning: the command {name} cannot be loaded: {why}") for line in warnings)
 
     def test_commands_go_without_broken_ones(self, with_broken_ones: Path) -> None:
-        done = spotball("hello", env={"PYTHONPATH": str(with_broken_ones)})
+        done = spotball_process("hello", env={"PYTHONPATH": str(with_broken_ones)})
         assert (done.returncode, done.stdout, done.stderr) == (0, "hello you\n", "")
 
     @pytest.mark.parametrize("name", BROKEN)
     def test_a_broken_one_is_unusable(self, name: str, with_broken_ones: Path) -> None:
-        done = spotball(name, env={"PYTHONPATH": str(with_broken_ones)})
+        done = spotball_process(name, env={"PYTHONPATH": str(with_broken_ones)})
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith(f"error: the command {name} cannot be loaded: {BROKEN[name][1]}")
 
@@ -257,7 +257,7 @@ def test_other_array_libraries_stay_unloaded(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise SystemExit('torch was loaded')")
     options = ("score", folder, "--reference", "responses-you", "--format", "json")
     # Shares are solved by POT, which looks for PyTorch unless told not to.
-    looks = spotball(*options, env={"PYTHONPATH": str(tmp_path), "POT_BACKEND_DISABLE_PYTORCH": ""})
+    looks = spotball_process(*options, env={"PYTHONPATH": str(tmp_path), "POT_BACKEND_DISABLE_PYTORCH": ""})
     assert "torch was loaded" in looks.stderr
-    done = spotball(*options, env={"PYTHONPATH": str(tmp_path)})
+    done = spotball_process(*options, env={"PYTHONPATH": str(tmp_path)})
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""`spotball count` as a process."""
+"""`spotball count`, and scores of counts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def test_counts_add_to_one_file_and_bad_rows_leave_it_alone(tmp_path: Path) -> N
     folder = dataset(tmp_path / "set", KNOWN, m=ROWS)
     assert spotball("count", folder, "--out", tmp_path / "m.counts", "--quiet").stderr == ""
     before = (tmp_path / "m.counts").read_bytes()
-    twice = spotball("count", tmp_path / "m.counts", folder, "--out", tmp_path / "two.counts", "--no-participants")
+    both = ("count", tmp_path / "m.counts", folder, "--out", tmp_path / "two.counts", "--no-participants")
+    refused = spotball(*both)
+    assert (refused.returncode, "--pool" in refused.stderr) == (2, True)
+    twice = spotball(*both, "--pool")
     assert "12 responses in 6 counts" in twice.stderr
     broken = dataset(tmp_path / "broken", KNOWN, m=[{"image": "9", "cell": "C2"}])
     done = spotball("count", broken, "--out", tmp_path / "m.counts")

@@ -13,6 +13,9 @@ from tests.cli.process import spotball
 
 DESIGN = [one for one in factorial_design() if one.view == "front" and one.proximity < 3]
 
+OF_ONE = ("--bootstrap", "0", "--jobs", "1")
+"""Without bootstrap samples and without worker processes, whose start takes longer than the work."""
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -41,7 +44,7 @@ def test_json_to_standard_output_and_a_report_beside_it(folder: Path, tmp_path: 
 
 @pytest.mark.parametrize(("form", "mark"), [("table", "Table 2: types and tests"), ("markdown", "**Table 2")])
 def test_tables(folder: Path, form: str, mark: str) -> None:
-    done = spotball("gaze", "analyze", folder / "guess.csv", "--format", form, "--bootstrap", "0", "--quiet")
+    done = spotball("gaze", "analyze", folder / "guess.csv", *OF_ONE, "--format", form, "--quiet")
     assert done.returncode == 0, done.stderr
     assert mark in done.stdout
     assert done.stdout.rstrip().endswith("boot:0|seed:0")
@@ -90,7 +93,7 @@ def test_photos_are_looked_for_beside_the_stimuli_or_where_it_is_said(tmp_path: 
         write_stimuli(some, tmp_path / folder / "stimuli.csv")
         done = spotball(
             *("gaze", "analyze", tmp_path / "trials.csv", "--stimuli", tmp_path / folder / "stimuli.csv", *images),
-            *("--out", tmp_path / "report", "--bootstrap", "0", "--quiet"),
+            *("--out", tmp_path / "report", *OF_ONE, "--quiet"),
         )
         assert done.returncode == 0, done.stderr
         assert "data:image/webp" in (tmp_path / "report/report.html").read_text(encoding="utf-8")
@@ -147,5 +150,5 @@ def test_power_as_a_table(folder: Path) -> None:
 def test_one_file_may_hold_several_respondents(tmp_path: Path) -> None:
     both = together([simulate(Observer("guess"), DESIGN[:60], prompts=1, respondent=name) for name in ("x", "y")])
     write_trials(both, tmp_path / "both.csv")
-    done = spotball("gaze", "analyze", tmp_path / "both.csv", "--bootstrap", "0", "--format", "json", "--quiet")
+    done = spotball("gaze", "analyze", tmp_path / "both.csv", *OF_ONE, "--format", "json", "--quiet")
     assert [one["respondent"] for one in json.loads(done.stdout)["respondents"]] == ["x", "y"]

@@ -1,4 +1,4 @@
-"""`spotball score` as a process."""
+"""`spotball score`: formats, files, messages, and the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from spotball_core import ScoreReport, score
 from spotball_core.metrics.registry import METRICS
 from tests.builders import dataset, scene, write_csv, write_jsonl
-from tests.cli.process import MODULE, Done, on_terminal, spotball
+from tests.cli.process import MODULE, Done, on_terminal, spotball, spotball_process
 
 KNOWN = [scene(str(i), players=[[0, 0, 100, 100]], ball_cells=["D5", "E6"]) for i in range(6)]
 HUMAN = [
@@ -38,6 +38,7 @@ def report(data: Path) -> ScoreReport:
     return score(data, reference="human", bootstrap=20, seed=3)
 
 
+UNEVEN = "warning: soccer: 1 to 3 responses per image: compare groups by matched metrics\n"
 OPTIONS = ("--reference", "human", "--bootstrap", "20", "--seed", "3")
 
 
@@ -50,7 +51,7 @@ def scored(data: Path, *options: str) -> Done:
 class TestFormats:
     def test_json_is_the_report(self, data: Path, report: ScoreReport) -> None:
         done = scored(data, "--format", "json")
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (done.returncode, done.stderr) == (0, UNEVEN)
         assert ScoreReport.model_validate_json(done.stdout) == report
         told = json.loads(done.stdout)
         assert told["schema_version"] == 1
@@ -59,7 +60,7 @@ class TestFormats:
 
     def test_csv_is_the_report(self, data: Path, report: ScoreReport) -> None:
         done = scored(data, "--format", "csv")
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (done.returncode, done.stderr) == (0, UNEVEN)
         rows = list(csv.DictReader(io.StringIO(done.stdout)))
         assert len(rows) == 2 * len(METRICS)
         for row in rows:
@@ -90,7 +91,10 @@ class TestOut:
     def test_the_ending_decides(self, data: Path, tmp_path: Path, name: str, start: str) -> None:
         path = tmp_path / "new" / name
         done = spotball("score", data, *OPTIONS, "--out", path)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", f"wrote {path}\n")
+        assert (done.returncode, done.stdout) == (0, "")
+        *warnings, last = done.stderr.splitlines()
+        assert last == f"wrote {path}"
+        assert all(line.startswith("warning: ") for line in warnings)
         assert path.read_text(encoding="utf-8").startswith(start)
         assert [each.name for each in path.parent.iterdir()] == [name]
 
@@ -112,12 +116,12 @@ class TestOut:
         for out in (tmp_path, tmp_path / "file" / "a.json"):
             done = spotball("score", data, "--bootstrap", "0", "--out", out)
             assert (done.returncode, done.stdout) == (2, "")
-            assert done.stderr.startswith("error: ")
+            assert done.stderr.startswith(f"{UNEVEN}error: ")
             assert "unexpected" not in done.stderr
         assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
     def test_to_standard_output_by_name(self, data: Path) -> None:
-        done = spotball("score", data, *OPTIONS, "--out", "/dev/stdout", "--format", "csv")
+        done = spotball_process("score", data, *OPTIONS, "--out", "/dev/stdout", "--format", "csv")
         assert done.returncode == 0
         assert done.stdout == scored(data, "--format", "csv").stdout
         assert Path("/dev/stdout").is_symlink()
@@ -129,21 +133,20 @@ class TestWhatItSays:
         arguments = ["score", folder, "--reference", "human", "--bootstrap", "0"]
         done = spotball(*arguments, "--format", "json")
         said = json.loads(done.stdout)["warnings"]
-        assert len(said) == 1
-        assert done.stderr == f"warning: {said[0]}\n"
+        assert len(said) == 2
+        assert done.stderr == "".join(f"warning: {warning}\n" for warning in said)
         assert spotball(*arguments, "--format", "csv", "-q").stderr == ""
         table = spotball(*arguments)
         assert (table.stderr, f"warning: {said[0]}" in table.stdout) == ("", True)
 
-    def test_all_problems_up_to_20(self, data: Path, tmp_path: Path) -> None:
-        path = write_csv(tmp_path / "a.csv", [{"image": "no", "cell": "D5"}] * 25)
+    def test_one_cause_is_told_once(self, data: Path, tmp_path: Path) -> None:
+        path = write_csv(tmp_path / "a.csv", [{"image": "no", "cell": "D5"}] * 25 + [{"image": "", "cell": "D5"}])
         done = spotball("score", path, "--scenes", data / "scenes.jsonl")
-        lines = done.stderr.splitlines()
+        first, second = done.stderr.splitlines()
         assert (done.returncode, done.stdout) == (2, "")
-        assert len(lines) == 21
-        assert lines[0].startswith(f"error: {path}:2: image: found 'no', expected an image of the scenes: soccer has 6")
-        assert lines[1].startswith(f"{path}:3: ")
-        assert lines[-1] == "... and 5 more problems"
+        assert first.startswith(f"error: {path}:2: image: found 'no', expected an image of the scenes: soccer has 6")
+        assert first.endswith("(25 times: lines 2, 3, 4, 5, 6, ...)")
+        assert second == f"{path}:27: image: found nothing, expected an image's id"
 
     def test_a_file_without_scenes_is_told_of_the_option(self, tmp_path: Path) -> None:
         done = spotball("score", write_jsonl(tmp_path / "a.jsonl", MODEL))
@@ -209,7 +212,7 @@ class TestTerminal:
         assert status == 0
         assert "\x1b[" in text
         plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
-        tabular = plain.split("\n- ")[0]
+        tabular = plain.split("\nwarning: ")[0]
         assert max(len(line.rstrip()) for line in tabular.splitlines()) <= columns
         assert "…" not in plain
         for group in report.groups:

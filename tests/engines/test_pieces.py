@@ -19,6 +19,7 @@ from spotball_core.engines.pieces import Counted, Gathered, Piece, count_piece
 from spotball_core.errors import InputError, SpotballError
 from spotball_core.io.responses import read_counts
 from tests.builders import scenes, write_csv, write_jsonl
+from tests.conftest import examples
 
 KNOWN = scenes("1", "2", "3")
 
@@ -79,7 +80,7 @@ sampled = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("numbers", ["in order", "any", "some without"])
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(sampled, min_size=1, max_size=12), st.data())
 def test_what_is_wrong_across_pieces_is_found(
     tmp_path_factory: pytest.TempPathFactory, numbers: str, rows: list[dict[str, Any]], data: st.DataObject

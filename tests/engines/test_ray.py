@@ -21,7 +21,7 @@ import pytest
 from spotball_core.engines import engine_named
 from spotball_core.errors import MissingExtraError, OptionError
 from tests.builders import dataset, scenes, write_csv, write_jsonl
-from tests.cli.process import MODULE, spotball
+from tests.cli.process import MODULE, spotball_process
 from tests.conftest import ROOT
 from tests.engines.workers import busy_workers, processes
 
@@ -59,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     large = pl.DataFrame({"image": ["1", "2", "3", "3"], "cell": ["C2", "D5", "F10", None]})
     pl.concat([large] * 800_000).write_parquet(folder / "responses-large.parquet", row_group_size=300_000)
     known, out = folder / "scenes.jsonl", folder / "responses-d.counts"
-    assert spotball("count", folder / "responses-b.csv", "--scenes", known, "--out", out).returncode == 0
+    assert spotball_process("count", folder / "responses-b.csv", "--scenes", known, "--out", out).returncode == 0
     return folder
 
 
@@ -90,8 +90,8 @@ class TestWithoutRay:
 class TestOnACluster:
     def test_scores_are_equal_byte_for_byte(self, folder: Path, address: str) -> None:
         options = ("--bootstrap", "20", "--format", "json", "--reference", "a", "--quiet")
-        local = spotball("score", folder, *options)
-        there = spotball("score", folder, *options, "--engine", "ray", "--ray-address", address)
+        local = spotball_process("score", folder, *options)
+        there = spotball_process("score", folder, *options, "--engine", "ray", "--ray-address", address)
         assert (there.returncode, there.stderr) == (0, "")
         assert there.stdout == local.stdout
         assert there.stdout.startswith("{")
@@ -113,7 +113,7 @@ class TestOnACluster:
         done = subprocess.run([*map(str, command)], cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert "with 1 of 24 done" in done.stdout
-        spotball("count", *sorted(shards.iterdir()), "--scenes", known, "--out", tmp_path / "local.counts")
+        spotball_process("count", *sorted(shards.iterdir()), "--scenes", known, "--out", tmp_path / "local.counts")
         assert (tmp_path / "ray.counts").read_bytes() == (tmp_path / "local.counts").read_bytes()
 
     @pytest.mark.parametrize("broken", ["row", "late row", "file", "empty", "kinds", "samples", "twice", "missing"])
@@ -142,8 +142,8 @@ class TestOnACluster:
         elif broken == "twice":
             files[1] = good
         options = ("--scenes", folder / "scenes.jsonl", "--out", tmp_path / "x.counts", "--quiet")
-        local = spotball("count", *files, *options)
-        there = spotball("count", *files, *options, "--engine", "ray", "--ray-address", address)
+        local = spotball_process("count", *files, *options)
+        there = spotball_process("count", *files, *options, "--engine", "ray", "--ray-address", address)
         assert (there.returncode, there.stderr) == (2, local.stderr)
         assert there.stderr.startswith("error: ")
         assert not (tmp_path / "x.counts").exists()
@@ -165,7 +165,7 @@ class TestOnAClusterOfItsOwn:
             bound.bind(("127.0.0.1", 0))  # and listens to nobody
             address = f"127.0.0.1:{bound.getsockname()[1]}"
             options = ("--engine", "ray", "--ray-address", address)
-            done = spotball("score", folder, *options, env={"RAY_TMPDIR": str(home)})
+            done = spotball_process("score", folder, *options, env={"RAY_TMPDIR": str(home)})
         assert done.returncode == 2
         assert done.stderr.startswith(f"error: no Ray cluster answers at {address}: ")
         assert not processes(str(home))
@@ -173,9 +173,10 @@ class TestOnAClusterOfItsOwn:
     def test_it_is_gone_afterwards(self, home: Path, tmp_path: Path) -> None:
         folder = dataset(tmp_path / "set", KNOWN, a=rows_of(300, "a", seed=1), b=rows_of(300, "b", seed=2))
         options = ("--bootstrap", "0", "--format", "csv")
-        there = spotball("score", folder, *options, "--engine", "ray", env={"RAY_TMPDIR": str(home)})
-        assert there.stdout == spotball("score", folder, *options).stdout
-        assert there.stderr == "pieces counted: 2 done\n"
+        there = spotball_process("score", folder, *options, "--engine", "ray", env={"RAY_TMPDIR": str(home)})
+        alone = spotball_process("score", folder, *options)
+        assert there.stdout == alone.stdout
+        assert there.stderr == f"pieces counted: 2 done\n{alone.stderr}"
         assert any(home.iterdir())
         assert not processes(str(home))
 

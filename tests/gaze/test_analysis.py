@@ -102,6 +102,11 @@ def test_cells_are_plain_means(trials: Trials, report: GazeReport) -> None:
     mine = rows.filter((pl.col("condition") != "incongruent") & (pl.col("view") == "left") & (pl.col("proximity") == 3))
     assert cell.value == pytest.approx(mine["wrongness"].mean())
     assert cell.chance == pytest.approx(mine["expected_wrongness"].mean())
+    (cell,) = [one for one in report.respondents[0].cells if one.by == {"proximity": "3"}]
+    mine = rows.filter((pl.col("condition") != "incongruent") & (pl.col("proximity") == 3))
+    assert cell.chance == pytest.approx(mine["expected_wrongness"].mean())
+    guessing = (1 / rows.filter(condition="natural")["n_objects"]).mean()
+    assert report.chance["natural"] == pytest.approx(guessing)
     (cell,) = [one for one in report.respondents[0].cells if one.by == {"n_objects": "4", "dist_eye_head": "3"}]
     mine = rows.filter((pl.col("n_objects") == 4) & (pl.col("dist_eye_head") == 3))
     assert (cell.value, cell.n_trials) == (pytest.approx(mine["is_head"].mean()), len(mine))
@@ -109,11 +114,11 @@ def test_cells_are_plain_means(trials: Trials, report: GazeReport) -> None:
 
 def test_people_are_the_reference_where_they_answered(trials: Trials) -> None:
     people = simulate(Observer("eye", noise=0.2, stimulus_noise=0.1), DESIGN, prompts=2, respondent="human", seed=8)
-    found = analyze(together([trials, people]), GazeOptions(bootstrap=0))
+    found = analyze(together([Trials(trials.of("heady")), people]), GazeOptions(bootstrap=0))
     assert found.provenance.people == "human"
     assert "people:human" in found.signature
     assert found.respondents[0].tests["1"].numbers["people"] == "responses"
-    assert found.respondents[2].tests["1"].numbers["people"] == "published"
+    assert found.respondents[1].tests["1"].numbers["people"] == "published"
 
 
 def test_holm_adjusts_over_a_respondents_tests(report: GazeReport, trials: Trials) -> None:

@@ -89,7 +89,8 @@ def test_facts_about_models_are_read(tmp_path: Path) -> None:
     path.write_text("respondent,released,parameters\na,May,7\nb,,-1\nb,,\n,,\n", encoding="utf-8")
     with pytest.raises(InputError) as error:
         read_models(path)
-    assert [problem.field for problem in error.value.problems] == ["released", "respondent", "respondent", "respondent"]
+    assert [problem.field for problem in error.value.problems] == ["released", "respondent", "respondent"]
+    assert error.value.total == 4
 
 
 def test_two_resolutions() -> None:

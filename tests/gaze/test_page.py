@@ -60,6 +60,12 @@ def test_numbers_beside_the_page_are_the_reports(folder: Path, report: GazeRepor
     assert GazeReport.model_validate(json.loads((folder / "report.json").read_text(encoding="utf-8"))) == report
 
 
+def test_the_page_of_a_record_read_from_disk_is_the_same(folder: Path, tmp_path: Path) -> None:
+    write_gaze_report(GazeReport.model_validate_json((folder / "report.json").read_bytes()), tmp_path / "again")
+    for name in ("report.html", "report.json"):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+
+
 def test_what_pictures_say_in_words_are_their_numbers(report: GazeReport) -> None:
     pictures = {picture.name: picture for section in all_sections(report) for picture in section.pictures}
     (cell,) = [one for one in report.respondents[1].cells if one.by == {"n_objects": "3", "dist_eye_head": "0"}]

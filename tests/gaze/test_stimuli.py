@@ -72,22 +72,23 @@ def test_all_that_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
     assert problems(path) == [
         ":2: view: found 'up', expected front, left or right",
         ":4: proximity: found '4', expected 1, 2 or 3",
-        ":5: objects: found 'cup', expected 2 to 9 names, each once, joined by +",
-        ":6: objects: found 'cup+cup', expected 2 to 9 names, each once, joined by +",
+        ":5: objects: found 'cup'; 'cup+cup', expected 2 to 9 names, each once, joined by + (2 times: lines 5, 6)",
         ":7: gaze_target: found 'key', expected one of cup, pen",
         ":8: head_target: found 'key', expected one of cup, pen",
         ":9: points: found '0.5', expected pairs 'x y' from 0 to 1, joined by ;",
         ":10: points: found '0.5 0.5', expected a pair for each object, or nothing between two ;",
         ":11: condition: found 'natural', expected incongruent, by its targets",
-        ":12: stimulus_id: found 'j', expected each stimulus once",
-        ":13: stimulus_id: found 'j', expected each stimulus once",
+        ":12: stimulus_id: found 'j', expected each stimulus once (2 times: lines 12, 13)",
     ]
 
 
-def test_twenty_problems_are_shown_and_all_are_counted(tmp_path: Path) -> None:
+def test_one_cause_is_told_once(tmp_path: Path) -> None:
     path = written(tmp_path, *(f"{number},up,1,cup+pen,cup,,," for number in range(30)))
-    with pytest.raises(InputError, match="10 more problems"):
+    with pytest.raises(
+        InputError, match=r"found 'up', expected front, left or right \(30 times: lines 2, 3, 4"
+    ) as error:
         read_stimuli(path)
+    assert (len(error.value.problems), error.value.total) == (1, 30)
 
 
 @pytest.mark.parametrize(

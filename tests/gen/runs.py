@@ -88,7 +88,8 @@ def run_process(config: Path, out: Path, plugins: Path, *options: str) -> subpro
 
 
 def query(out: Path, text: str) -> list[Any]:
-    with closing(sqlite3.connect(out / WORK / LEDGER)) as connection:
+    # Read-only: connecting to a file that is not there yet would make an empty one.
+    with closing(sqlite3.connect(f"file:{out / WORK / LEDGER}?mode=ro", uri=True)) as connection:
         return connection.execute(text).fetchall()
 
 

@@ -210,7 +210,7 @@ class TestExports:
     @pytest.mark.parametrize("format", FORMATS)
     def test_an_image_that_is_gone_leaves_nothing(self, made: Path, tmp_path: Path, format: str) -> None:
         write_scenes(read_scenes(made / "scenes.jsonl"), tmp_path / "bare/scenes.jsonl")
-        with pytest.raises(InputError, match="expected an image that is there"):
+        with pytest.raises(InputError, match="found nothing there, expected an image file in"):
             export(tmp_path / "bare", format, tmp_path / "to")
         assert not (tmp_path / "to").exists()
 
@@ -225,7 +225,7 @@ class TestCommands:
     def test_run_and_score_read_it(self, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         asked = ["run", made, "--provider", "baseline", "--model", "center", "--respondent", "mine", "--prompt", "base"]
         assert call(*asked, "--out", tmp_path / "run", "--quiet") == 0
-        files = sorted((tmp_path / "run").glob("responses*"))
+        files = sorted((tmp_path / "run").glob("responses.jsonl"))
         assert files
         capsys.readouterr()
         assert call("score", *files, "--scenes", made / "scenes.jsonl", "--bootstrap", "0", "--format", "json") == 0

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from spotball_core.grid import Grid
 from spotball_gen.items import Box, Item, Source
 from spotball_gen.pictures import Picture
-from spotball_gen.targets import OUTSIDE, SURPLUS, Choice, Targets, choose
+from spotball_gen.quotas import OUTSIDE, SURPLUS, Choice, Targets, choose
 
 GRID = Grid.standard()
 

@@ -65,7 +65,7 @@ class TestWholeFiles:
                 with pytest.MonkeyPatch.context() as patch:
                     patch.setattr(csv_records, "_BLOCK", size)
                     layout = read_layout(path)
-                    assert (layout.problems, layout.total) == ((), 0)
+                    assert layout.problems == ()
                     assert layout.blank == tuple(blank)
                     assert record_lines(path, numbers) == dict(zip(numbers, lines, strict=True))
             # Polars numbers records in the same way: what is not blank is what was written.
@@ -78,7 +78,7 @@ class TestWholeFiles:
         path = tmp_path / "a.csv"
         long = "x\n" * 500 + '"quoted", too'
         path.write_text("a,b\n" + record([long, "1"], "\n") + "2,3\n", encoding="utf-8")
-        assert read_layout(path).total == 0
+        assert not read_layout(path).problems
         assert record_lines(path, [0, 1]) == {0: 2, 1: 503}
 
     def test_only_what_is_there_has_a_line(self, tmp_path: Path, block_size: None) -> None:
@@ -110,16 +110,15 @@ class TestBrokenFiles:
         path = tmp_path / "a.csv"
         path.write_text(text, encoding="utf-8")
         layout = read_layout(path)
-        assert [problem.line for problem in layout.problems] == lines
-        assert layout.problems[0].found == found
-        assert layout.total == len(lines)
+        assert sorted(line for problem in layout.problems for line in problem.lines or [problem.line]) == lines
+        assert layout.problems[0].found.startswith(found)
 
-    def test_the_first_20_are_kept_and_all_counted(self, tmp_path: Path, block_size: None) -> None:
+    def test_one_cause_is_one_problem(self, tmp_path: Path, block_size: None) -> None:
         path = tmp_path / "a.csv"
         path.write_text("a,b\n" + "1,2\n1,2,3\n" * 50, encoding="utf-8")
         layout = read_layout(path)
-        assert [problem.line for problem in layout.problems] == [3 + 2 * i for i in range(20)]
-        assert layout.total == 50
+        (problem,) = layout.problems
+        assert (problem.found, problem.count, problem.lines) == ("3 fields", 50, (3, 5, 7, 9, 11))
 
     @given(st.binary(max_size=60))
     def test_any_bytes_can_be_looked_through(self, data: bytes) -> None:
@@ -127,5 +126,5 @@ class TestBrokenFiles:
             path = Path(folder, "a.csv")
             path.write_bytes(data)
             layout = read_layout(path)
-            assert layout.total >= len(layout.problems)
+            assert all(problem.count >= len(problem.lines) for problem in layout.problems)
             record_lines(path, range(5))

@@ -20,6 +20,7 @@ from spotball_core.io import one_pass
 from spotball_core.io.one_pass import grouped
 from spotball_core.io.responses import read_counts
 from tests.builders import scenes, write_csv, write_jsonl, write_parquet
+from tests.conftest import examples
 
 Row = dict[str, Any]
 
@@ -73,7 +74,7 @@ def plainly(read: Sequence[tuple[str, Sequence[Row]]], participants: bool) -> tu
     return dict(counts), sum(n - 1 for n in seen.values())
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(files, st.booleans())
 def test_every_mixture_over_several_files(drawn: list[tuple[str, list[Row]]], participants: bool) -> None:
     expected, again = plainly([(f"f{i}", file) for i, (_, file) in enumerate(drawn)], participants)
@@ -84,15 +85,15 @@ def test_every_mixture_over_several_files(drawn: list[tuple[str, list[Row]]], pa
         ]
         if again:
             with pytest.raises(InputError) as caught:
-                read_counts(paths, KNOWN, participants=participants)
+                read_counts(paths, KNOWN, participants=participants, pool=True)
             assert caught.value.total == again
         else:
-            table = read_counts(paths, KNOWN, participants=participants).table
+            table = read_counts(paths, KNOWN, participants=participants, pool=True).table
             keys = table.select(*KEYS, *(["participant"] if participants else []), "cell").rows()
             assert dict(zip(keys, answers(table).tolist(), strict=True)) == expected
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     st.permutations(range(1, 13)),
     st.sampled_from([None, 1, 5, 12]),
@@ -116,10 +117,11 @@ def test_samples_in_any_order_over_two_files(
             with pytest.raises(InputError, match="a second time"):
                 read_counts(paths, KNOWN, participants=participants)
         else:
-            assert read_counts(paths, KNOWN, participants=participants).table["n"].sum() == len(given_rows)
+            counts = read_counts(paths, KNOWN, participants=participants, pool=True)
+            assert counts.table["n"].sum() == len(given_rows)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(rows, min_size=1, max_size=12), st.integers(1, 4), st.integers(0, 6), st.booleans())
 def test_parquet_a_few_rows_at_a_time(file: list[Row], at_once: int, held: int, participants: bool) -> None:
     """Gives what the same rows give as CSV, which is read at once: the same counts or the same error."""

@@ -26,6 +26,7 @@ from spotball_core.io.frames import COLUMNS, write_responses
 from spotball_core.io.responses import read_counts
 from spotball_core.schema import PredictionDistribution, Response, Scene
 from tests.builders import as_dict, csv_text, frame, scene, scenes, write_csv, write_jsonl, write_parquet
+from tests.conftest import examples
 
 GRID = Grid.standard()
 KNOWN = [scene("1"), scene("2"), scene("3"), scene("é☃"), scene("1", "basketball"), scene("9", "basketball")]
@@ -533,13 +534,32 @@ class TestBadRows:
                 assert read_counts(path, KNOWN).table["n"].sum() == len(rows)
                 return
             error = fails(path)
-        found = [(problem.line, problem.field, problem.found, problem.expected) for problem in error.problems]
-        assert found == expected
+        causes: dict[tuple[str, str], list[tuple[int, str]]] = {}
+        for line, field, value, wanted in expected:
+            causes.setdefault((field, wanted), []).append((line, value))
+        assert len(error.problems) == len(causes)
+        for problem, ((field, wanted), rows_of_it) in zip(error.problems, causes.items(), strict=True):
+            assert (problem.field, problem.expected, problem.count) == (field, wanted, len(rows_of_it))
+            assert (problem.line, *problem.lines[1:]) == tuple(line for line, _ in rows_of_it[:5])
+            values = list(dict.fromkeys(value for _, value in rows_of_it))
+            assert problem.found == "; ".join(values[:3] + ["..."] * (len(values) > 3))
         assert error.total == len(expected)
 
-    def test_25_problems_are_20_lines_and_a_count(self, tmp_path: Path) -> None:
-        path = write_csv(tmp_path / "a.csv", [{"image": "7", "cell": "D5"}] * 25)
-        lines = str(fails(path)).splitlines()
+    @pytest.mark.parametrize("format", [".csv", ".jsonl", ".parquet"])
+    def test_one_cause_is_one_line(self, tmp_path: Path, format: str) -> None:
+        path = WRITERS[format](tmp_path / f"a{format}", [{"image": f"{i}0", "cell": "D5"} for i in range(500)])
+        first = 2 if format == ".csv" else 1
+        lines = ", ".join(map(str, range(first, first + 5)))
+        error = fails(path)
+        assert str(error) == (
+            f"{path}:{first}: image: found '00'; '10'; '20'; ..., expected {IMAGES} (500 times: lines {lines}, ...)"
+        )
+        assert (error.total, error.problems[0].count) == (500, 500)
+
+    def test_25_causes_are_20_lines_and_a_count(self, tmp_path: Path) -> None:
+        known = [scene(str(image), sport) for image in range(25) for sport in ("a", "b")]
+        path = write_csv(tmp_path / "a.csv", [{"image": i, "cell": "D5"} for i in range(25)])
+        lines = str(fails(path, known)).splitlines()
         assert [line.split(": ")[0] for line in lines[:20]] == [f"{path}:{i}" for i in range(2, 22)]
         assert lines[20:] == ["... and 5 more problems"]
 
@@ -556,8 +576,7 @@ class TestBadRows:
         values = [[float("nan")] + [0.0] * 59, [float("inf")] + [0.0] * 59, [1.0] + [None] * 59]
         path = write_parquet(tmp_path / "a.parquet", [{"image": "2", "probabilities": value} for value in values])
         assert [problem.found for problem in fails(path).problems] == [
-            "a sum of NaN",
-            "a sum of inf",
+            "a sum of NaN; a sum of inf",
             "neither an object nor a list of numbers",
         ]
 
@@ -631,9 +650,10 @@ class TestDuplicates:
             (tmp_path / folder).mkdir()
             paths.append(write_csv(tmp_path / folder / "m.csv", [row]))
         assert str(fails(paths)) == (
-            f"{paths[1]}: respondent: found none, as in {paths[0]}, which has the same name and answers soccer/2 too, "
-            "expected a column respondent that tells them apart, or sample numbers if they are one's"
+            f"{paths[1]}: respondent: found 'm', prompt 'base', in {paths[0]} as well: both answer soccer/2, "
+            "expected another respondent's name in one of them, or --pool (in Python: pool=True) to merge them"
         )
+        assert cells(read_counts(paths, KNOWN, pool=True)) == {34: 2.0}
 
     @pytest.mark.parametrize(
         "other",
@@ -697,10 +717,7 @@ BAD_FILES = [
     (
         "a.csv",
         "image,cell\n2,D5\n2\n2,D5,x\n",
-        [
-            ":3: line: found 1 field, expected 2, as in the header",
-            ":4: line: found 3 fields, expected 2, as in the header",
-        ],
+        [":3: line: found 1 field; 3 fields, expected 2, as in the header (2 times: lines 3, 4)"],
     ),
     ("a.csv", 'image,cell\n2,"D5\n3,A1\n', [":2: line: found a quote out of place, expected"]),
     (
@@ -711,15 +728,13 @@ BAD_FILES = [
     (
         "a.jsonl",
         '{"image":"2"} x\n{"image":"2","cell":"D5"},\n',
-        [':1: line: found \'{"image":"2"} x\' (Extra data', ":2: line: found"],
+        [':1: line: found \'{"image":"2"} x\' (Extra data'],
     ),
     (
         "a.jsonl",
         '{"image":"2","cell":"D5"}\n[]\n5\nnull\n',
         [
-            ":2: line: found '[]', expected a JSON object",
-            ":3: line: found '5', expected a JSON object",
-            ":4: line: found 'null', expected",
+            ":2: line: found '[]'; '5'; 'null', expected a JSON object (3 times: lines 2, 3, 4)",
         ],
     ),
     (
@@ -773,7 +788,7 @@ class TestBadFiles:
 
         path = tmp_path / "a.csv"
         path.write_bytes(gzip.compress(b"image,cell\n2,D5\n"))
-        assert ": line: found byte 0x8b, which is not UTF-8" in str(fails(path))
+        assert ": file: found a compressed file, expected text in UTF-8" in str(fails(path))
 
     def test_a_parquet_file_cut_short(self, tmp_path: Path) -> None:
         path = write_parquet(tmp_path / "a.parquet", [{"image": "2", "cell": "D5"}])
@@ -843,22 +858,22 @@ class TestAnything:
     def test_json_nested_deeper_than_python_reads(self) -> None:
         self.try_to_read(".jsonl", b'{"image":"2","cell":' + b"[" * 3000 + b"]" * 3000 + b"}\n")
 
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(data=st.data(), ending=st.sampled_from([".csv", ".jsonl"]))
     def test_edited_files(self, data: st.DataObject, ending: str) -> None:
         self.try_to_read(ending, data.draw(edited(ending)))
 
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(ending=st.sampled_from([".csv", ".jsonl", ".parquet"]), data=st.binary(max_size=50))
     def test_random_bytes(self, ending: str, data: bytes) -> None:
         self.try_to_read(ending, data)
 
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(ending=st.sampled_from([".csv", ".jsonl"]), head=st.booleans(), text=st.text(max_size=40))
     def test_random_text(self, ending: str, head: bool, text: str) -> None:
         self.try_to_read(ending, ("image,cell\n" * (head and ending == ".csv") + text).encode("utf-8", "replace"))
 
-    @settings(max_examples=25)
+    @settings(max_examples=examples(25))
     @given(
         st.lists(
             st.sampled_from([None, "", "D5", "é", "2", "-1", "1e9", "{}", "[", "\x00", "soccer", "human"]),

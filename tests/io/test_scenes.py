@@ -7,6 +7,7 @@ import json
 import tempfile
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 from spotball_core.errors import InputError, SpotballError
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.schema import Scene
-from tests.builders import scene
+from tests.builders import IDENTIFIERS, PATHS, scene
+from tests.conftest import examples
 
 LINE = '{"sport":"soccer","image":"163","width":640,"height":360,"grid":{"rows":6,"cols":10}}'
 
@@ -31,7 +33,6 @@ def written(folder: Path, *lines: str) -> Path:
     return path
 
 
-NAMES = st.text(min_size=1, max_size=6).map(str.strip).filter(bool)
 BOX = st.tuples(*[st.floats(0, 50, allow_nan=False)] * 4).map(
     lambda b: (min(b[0], b[2]), min(b[1], b[3]), max(b[0], b[2]), max(b[1], b[3]))
 )
@@ -39,18 +40,18 @@ SCENES = st.builds(
     lambda image, sport, cells, box, players, control, path: scene(
         image, sport, ball_cells=cells, ball_box=box, players=players, control=control, path=path
     ),
-    NAMES,
-    NAMES,
+    IDENTIFIERS,
+    IDENTIFIERS,
     st.none() | st.lists(st.sampled_from(["A1", "f10", "5D"]), unique=True),
     st.none() | BOX,
     st.none() | st.lists(BOX, max_size=2),
     st.booleans(),
-    st.none() | NAMES,
+    st.none() | PATHS,
 )
 
 
 class TestRoundTrip:
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     @given(st.lists(SCENES, min_size=1, max_size=4, unique_by=lambda one: one.key))
     def test_what_is_written_is_read(self, known: list[Scene]) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -84,10 +85,11 @@ class TestRoundTrip:
         path.write_bytes(text.encode())
         assert [one.key for one in read_scenes(path)] == [("soccer", "163")]
 
-    def test_other_line_separators_within_a_name(self, tmp_path: Path) -> None:
+    def test_other_line_separators_do_not_end_a_line(self, tmp_path: Path) -> None:
         path = tmp_path / "scenes.jsonl"
         path.write_text(LINE.replace("163", "a\u2028b\u0085c"), encoding="utf-8")
-        assert read_scenes(path)[0].image == "a\u2028b\u0085c"
+        (problem,) = fails(path).problems
+        assert (problem.line, problem.field, problem.found) == (1, "image", '"a\\u2028b\\u0085c"')
 
 
 class TestErrors:
@@ -125,13 +127,27 @@ class TestErrors:
             f"{path}:3: image: found soccer/163 again, first on line 1, expected each (sport, image) once"
         )
 
-    def test_25_problems_are_20_lines_and_a_count(self, tmp_path: Path) -> None:
+    def test_one_cause_is_one_line(self, tmp_path: Path) -> None:
         error = fails(written(tmp_path, *(["{"] * 25)))
-        lines = str(error).splitlines()
-        assert len(lines) == 21
-        assert lines[19].startswith(f"{tmp_path / 'scenes.jsonl'}:20: ")
-        assert lines[20] == "... and 5 more problems"
+        (line,) = str(error).splitlines()
+        assert line.startswith(f"{tmp_path / 'scenes.jsonl'}:1: ")
+        assert line.endswith("(25 times: lines 1, 2, 3, 4, 5, ...)")
         assert error.total == 25
+
+    @pytest.mark.parametrize("name", ["predictions.csv", "scenes.jsonl"])
+    @pytest.mark.parametrize("text", ["image,cell\n163,D5\n164,D6\n", "\ufeffimage;cell\n", '"image","x","y"\n'])
+    def test_a_csv_file_is_called_one(self, tmp_path: Path, name: str, text: str) -> None:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        assert str(fails(path)) == (
+            f"{path}: file: found a CSV file, expected scenes as JSON Lines, such as a dataset's scenes.jsonl; "
+            "files of predictions are given as PATH, without --scenes"
+        )
+
+    @pytest.mark.parametrize("name", ["a.parquet", "a.counts"])
+    def test_a_parquet_file_is_called_one(self, tmp_path: Path, name: str) -> None:
+        pl.DataFrame({"image": ["163"]}).write_parquet(tmp_path / name)
+        assert "file: found a Parquet file, expected scenes as JSON Lines" in str(fails(tmp_path / name))
 
     def test_nothing_there(self, tmp_path: Path) -> None:
         assert str(fails(tmp_path / "no.jsonl")).startswith(f"{tmp_path / 'no.jsonl'}: file: found nothing there")
@@ -148,7 +164,7 @@ class TestErrors:
         path.write_bytes(LINE.encode("utf-16"))
         assert "UTF-8" in str(fails(path))
 
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(
         st.binary(max_size=40)
         | st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass"))
@@ -162,3 +178,11 @@ class TestErrors:
             path.write_bytes(data)
             with contextlib.suppress(SpotballError):
                 assert read_scenes(path)
+
+
+def test_a_file_of_something_else_is_not_read_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / "scenes.jsonl").write_text("{}\n" * 50_000)
+    with pytest.raises(InputError) as caught:
+        read_scenes(tmp_path / "scenes.jsonl")
+    assert 10_000 < caught.value.total < 10_100
+    assert caught.value.problems[0].line == 1

@@ -15,6 +15,7 @@ from scipy.optimize import linprog
 from spotball_core import wasserstein, wasserstein_1d
 from spotball_core.errors import DistributionError, OptionError
 from spotball_core.grid import Grid
+from tests.conftest import examples
 
 from .strategies import Array, counts, grids, masses
 
@@ -111,7 +112,7 @@ def test_between_two_cells_it_is_their_distance(data: st.DataObject, grid: Grid)
 # Against the linear programme --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(pair=pairs())
 def test_wasserstein_against_the_programme(pair: Pair) -> None:
     grid, p, q = pair
@@ -257,7 +258,7 @@ def test_units_by_hand() -> None:
     assert wasserstein(one, other, grid=GRID, unit="diagonal") == pytest.approx(math.hypot(20, 20) / 50, rel=1e-12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(pair=pairs())
 def test_units_against_the_programme(pair: Pair) -> None:
     grid, p, q = pair

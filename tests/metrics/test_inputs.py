@@ -15,12 +15,17 @@ from spotball_core import METRICS, Metric, accuracy, brier_score, euclidean_erro
 from spotball_core.errors import DistributionError, GridError
 from spotball_core.grid import Grid
 from spotball_core.schema import GroundTruth, PlayerBox, PredictionDistribution, Scene
+from tests.conftest import examples
 
 from .strategies import Array, counts, truths
 
 N = 60
 GRID = Grid.standard()
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.key)
+PLAIN = [metric for metric in METRICS.values() if not metric.is_matched]
+every_plain_metric = pytest.mark.parametrize("metric", PLAIN, ids=lambda metric: metric.key)
+"""Matched metrics draw from counts, of which there must be some: tests/metrics/test_matched.py."""
+
 BALL, OTHER, PLAYERS = GRID.mask(["C4", "C5"]), np.arange(1.0, 61.0), np.array([[0.0, 0.0, 200.0, 200.0]])
 
 
@@ -35,7 +40,7 @@ def with_second(metric: Metric, **options: Any) -> Callable[..., Any]:
 
 
 def needing(*needs: str) -> pytest.MarkDecorator:
-    found = [metric for metric in METRICS.values() if set(metric.needs) & set(needs)]
+    found = [metric for metric in PLAIN if set(metric.needs) & set(needs)]
     return pytest.mark.parametrize("metric", found, ids=lambda metric: metric.key)
 
 
@@ -46,8 +51,8 @@ def same(found: Any, expected: Any) -> None:
 # Forms of the guesses ----------------------------------------------------------------------------------------------
 
 
-@every_metric
-@settings(max_examples=25)
+@every_plain_metric
+@settings(max_examples=examples(25))
 @given(counts=counts(N), ball=truths(N))
 def test_counts_labels_and_probabilities_score_alike(metric: Metric, counts: Array, ball: Array) -> None:
     call = with_second(metric)
@@ -69,16 +74,16 @@ def test_counts_labels_and_probabilities_score_alike(metric: Metric, counts: Arr
         same(call(guesses, truth=ball), expected)
 
 
-@every_metric
-@settings(max_examples=25)
+@every_plain_metric
+@settings(max_examples=examples(25))
 @given(counts=counts(N), factor=st.sampled_from([1e-6, 0.1, 1 / 3, 7, 1e6]))
 def test_scaling_the_counts_changes_nothing(metric: Metric, counts: Array, factor: float) -> None:
     call = with_second(metric)
     same(call(factor * counts, reference=factor * OTHER), call(counts))
 
 
-@every_metric
-@settings(max_examples=25)
+@every_plain_metric
+@settings(max_examples=examples(25))
 @given(counts=counts(N), ball=truths(N))
 def test_values_keep_to_their_range(metric: Metric, counts: Array, ball: Array) -> None:
     highest = {"share": 1.0, "px": GRID.diagonal, "none": 2.0, "nats": math.log(N / 0.01), "ratio": math.inf}
@@ -125,7 +130,7 @@ def on_other_grid(metric: Metric) -> Callable[..., Any]:
     return with_second(metric, **({"window": ((1, 2), (1, 3))} if metric.key == "center_ratio" else {}))
 
 
-@every_metric
+@every_plain_metric
 def test_labels_and_a_scene_score_as_arrays_do(metric: Metric) -> None:
     call = on_other_grid(metric)
     expected = call(**ARRAYS, grid=OTHER_GRID)
@@ -172,7 +177,7 @@ def test_labels_are_read_on_the_truths_own_grid() -> None:
 # Axes --------------------------------------------------------------------------------------------------------------
 
 
-@every_metric
+@every_plain_metric
 def test_axes_before_the_cells_broadcast(metric: Metric) -> None:
     call = with_second(metric)
     rng = np.random.default_rng(5)
@@ -227,7 +232,7 @@ def test_nothing_answered_is_nan(metric: Metric) -> None:
     assert unread == 0 if metric.key == "accuracy" else math.isnan(unread)
 
 
-@every_metric
+@every_plain_metric
 def test_an_image_without_answers_leaves_the_others_alone(metric: Metric) -> None:
     call = with_second(metric)
     guesses = np.stack([np.zeros(N), OTHER[::-1]])
@@ -379,3 +384,91 @@ NO_PLAYERS = {
 def test_what_is_no_box(metric: Metric, wrong: str) -> None:
     with pytest.raises(GridError):
         with_second(metric)(OTHER, players=NO_PLAYERS[wrong])
+
+
+# Masked arrays -----------------------------------------------------------------------------------------------------
+
+
+def masked_rows(values: Any, *rows: int) -> Any:
+    """A masked array in which these rows are masked, over numbers that must not be seen."""
+    values = np.array(values)
+    mask = np.zeros(values.shape, dtype=bool)
+    mask[list(rows)] = True
+    return np.ma.array(values, mask=mask)
+
+
+GUESSES = np.arange(3.0 * N).reshape(3, N) % 7
+
+
+@every_metric
+def test_a_masked_image_has_no_answers(metric: Metric) -> None:
+    call = with_second(metric)
+    empty = GUESSES.copy()
+    empty[1] = 0
+    plain = call(empty)
+    for guesses in (
+        masked_rows(GUESSES, 1),
+        list(masked_rows(GUESSES, 1)),
+        masked_rows(GUESSES.astype(int), 1),
+    ):
+        same(call(guesses), plain)
+    if np.ndim(plain):
+        assert np.isnan(plain[1])
+    # Nothing masked is as if there were no mask.
+    same(call(np.ma.array(GUESSES)), call(GUESSES))
+    same(call(np.ma.array(GUESSES, mask=np.zeros(GUESSES.shape, dtype=bool))), call(GUESSES))
+
+
+@every_metric
+def test_guesses_masked_in_part_are_refused(metric: Metric) -> None:
+    guesses = np.ma.masked_equal(GUESSES, 3)
+    assert guesses.mask.any()
+    for form in (guesses, list(guesses), [list(row) for row in guesses]):
+        with pytest.raises(DistributionError, match="masked values, expected rows that are masked as a whole"):
+            with_second(metric)(form)
+
+
+@needing("reference")
+def test_a_masked_reference(metric: Metric) -> None:
+    reference = np.where(np.arange(3)[:, None] == 2, 0.0, GUESSES + 1)
+    same(
+        with_second(metric)(GUESSES, reference=masked_rows(GUESSES + 1, 2)),
+        with_second(metric)(GUESSES, reference=reference),
+    )
+    with pytest.raises(DistributionError, match="masked"):
+        with_second(metric)(GUESSES, reference=np.ma.masked_equal(OTHER, 3))
+
+
+@needing("truth")
+def test_a_masked_truth_is_not_known(metric: Metric) -> None:
+    call = with_second(metric)
+    truth = np.array([BALL, BALL, BALL])
+    unknown = truth.copy()
+    unknown[1] = False
+    same(call(GUESSES, truth=masked_rows(truth, 1)), call(GUESSES, truth=unknown))
+    assert np.isnan(np.atleast_1d(call(GUESSES, truth=masked_rows(truth, 0, 1, 2)))).all()
+    with pytest.raises(DistributionError, match="masked"):
+        call(GUESSES, truth=np.ma.array(BALL, mask=np.arange(N) == 5))
+
+
+@needing("players")
+def test_a_masked_box_is_no_box(metric: Metric) -> None:
+    call = with_second(metric)
+    boxes = np.array([[0, 0, 200, 200], [400, 100, 500, 300]])
+    same(call(GUESSES, players=masked_rows(boxes, 0)), call(GUESSES, players=boxes[1:]))
+    assert np.isnan(call(GUESSES, players=masked_rows(boxes, 0, 1))).all()
+    with pytest.raises(GridError, match="a box has 1 masked values"):
+        call(GUESSES, players=np.ma.array(boxes, mask=np.arange(8).reshape(2, 4) == 0))
+
+
+def test_masked_labels_are_unparsed() -> None:
+    labels = np.ma.array(["C4", "E6", "F1"], mask=[False, True, False])
+    assert accuracy(labels, BALL) == accuracy(["C4", None, "F1"], BALL) == pytest.approx(1 / 3)
+
+
+def test_masked_numbers_of_unparsed_answers_are_refused() -> None:
+    with pytest.raises(DistributionError, match="unparsed has 1 masked values, expected none"):
+        accuracy(GUESSES, BALL, unparsed=np.ma.array([1, 2, 3], mask=[0, 1, 0]))
+    with pytest.raises(DistributionError, match="masked"):
+        accuracy({"C4": 0.5, "C5": np.ma.masked}, BALL)
+    same(accuracy(GUESSES, BALL, unparsed=np.ma.array([1, 2, 3])), accuracy(GUESSES, BALL, unparsed=[1, 2, 3]))

@@ -14,6 +14,7 @@ OF_THE_PAPER = (
     "accuracy",
     "euclidean_error",
     "wasserstein",
+    "wasserstein_matched",
     "near_player_rate",
     "overlap_rate",
     "center_ratio",
@@ -28,6 +29,13 @@ BEYOND = (
     "expected_error",
     "symmetric_center_bias",
     "wasserstein_1d",
+    "wasserstein_1d_matched",
+    "normalized_entropy_matched",
+    "image_entropy_matched",
+    "top_k_accuracy_matched",
+    "log_score_matched",
+    "brier_score_matched",
+    "energy_score_matched",
 )
 EQUATIONS = {
     "accuracy": "1",
@@ -99,3 +107,14 @@ def test_a_metric_says_how_to_read_it(metric: Metric) -> None:
 def test_each_has_a_title_and_a_symbol_of_its_own() -> None:
     for field in ("title", "symbol", "function"):
         assert len({getattr(metric, field) for metric in METRICS.values()}) == len(METRICS)
+
+
+def test_each_metric_that_depends_on_the_number_of_responses_has_a_matched_one() -> None:
+    by_size = {key for key, metric in METRICS.items() if metric.by_size}
+    assert by_size == {metric.estimates for metric in METRICS.values() if metric.is_matched}
+    for metric in METRICS.values():
+        if metric.estimates:
+            plain = METRICS[metric.estimates]
+            assert metric.key == f"{plain.key}_matched"
+            for field in ("unit", "unit_option", "direction", "needs", "over", "family"):
+                assert getattr(metric, field) == getattr(plain, field)

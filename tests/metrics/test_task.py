@@ -14,6 +14,7 @@ from spotball_core import accuracy, euclidean_error, expected_error, top_k_accur
 from spotball_core.errors import DistributionError, OptionError
 from spotball_core.grid import Grid
 from spotball_core.metrics.task import truth_distances
+from tests.conftest import examples
 
 from .strategies import Array, Item, items
 
@@ -138,7 +139,7 @@ def test_a_cell_never_named_is_not_among_the_top() -> None:
     assert top_k_accuracy([2, 1, 0, 0, 0, 0], GRID.mask(["A2"]), k=1000) == 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(item=items(max_rows=2, max_cols=3, max_value=3), k=st.integers(1, 7))
 def test_top_k_against_every_order_of_the_ties(item: Item, k: int) -> None:
     cells = range(item.grid.n_cells)

@@ -19,6 +19,7 @@ from spotball_core.errors import DistributionError, OptionError
 from spotball_core.grid import Grid
 from spotball_core.metrics import transport as module
 from spotball_core.metrics.transport import transport, transport_on_a_line
+from tests.conftest import examples
 
 from .strategies import Array, grids, masses
 
@@ -42,7 +43,8 @@ def close(expected: Array, grid: Grid) -> Any:
 
 
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """The sizes of the problems that the compiled solver gets from here on."""
+    """The sizes of the problems that the compiled solver gets from here on: all that have no closed form."""
+    monkeypatch.setattr(module, "_MOST_PAIRS", -1)
     solve: Callable[..., Any] = ot.lp.emd_wrap.emd_c
     sizes: list[tuple[int, int]] = []
 
@@ -99,7 +101,7 @@ def batches(draw: st.DrawFn) -> tuple[Grid, Array, Array]:
     return grid, fill(p_shape), fill(q_shape)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(batch=batches(), threads=st.sampled_from([None, 1, 2]))
 def test_batches_against_the_plain_way(batch: tuple[Grid, Array, Array], threads: int | None) -> None:
     grid, p, q = batch
@@ -109,7 +111,7 @@ def test_batches_against_the_plain_way(batch: tuple[Grid, Array, Array], threads
     assert found == close(expected, grid)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), shares=st.booleans())
 def test_batches_of_answers_against_the_plain_way(seed: int, shares: bool) -> None:
     p, q = answers(20, seed)
@@ -250,6 +252,7 @@ def test_threads_share_what_is_large(threads: int, expected: set[str], monkeypat
         return solve(supply, demand, *rest)
 
     monkeypatch.setattr(ot.lp.emd_wrap, "emd_c", watched)
+    monkeypatch.setattr(module, "_MOST_PAIRS", -1)
     p, q = (np.concatenate(sides) for sides in zip(everywhere(40), answers(9, 3), strict=True))
     wasserstein(p, q, threads=threads)
     assert seen.keys() == expected

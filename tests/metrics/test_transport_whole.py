@@ -1,4 +1,4 @@
-"""Transport in whole numbers: POT's solver and a linear programme find the very same numbers."""
+"""Transport in whole numbers: POT's solver and a linear program find the very same numbers."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from spotball_core.metrics import transport as module
 from spotball_core.metrics.alignment import cost_matrix
 from spotball_core.metrics.transport import step_of, transport
 from spotball_core.metrics.transport_whole import least_costs
+from tests.conftest import examples
 
 from .strategies import Array, counts, grids
 
@@ -32,10 +33,10 @@ STANDARD = Grid.standard()
 Solver = Callable[[Array, Array], Array]
 
 
-@pytest.fixture(params=["NumPy", "Numba", "Numba's source"])
+@pytest.fixture(params=["Python", "Numba", "Numba's source"])
 def solver(request: pytest.FixtureRequest) -> Solver:
     """What solves problems in whole numbers; Numba's also as the plain Python that it compiles."""
-    if request.param == "NumPy":
+    if request.param == "Python":
         return least_costs
     pytest.importorskip("numba", reason="needs Numba, of the extra speed")
     from spotball_core.metrics import transport_numba
@@ -103,7 +104,7 @@ def test_against_pots_solver(solver: Solver, kind: str, n_cells: int, most: int)
 
 @pytest.mark.parametrize("kind", ["distances", "ties", "all 0"])
 @pytest.mark.parametrize(("n_cells", "most"), [(4, 1), (12, 3), (24, 40)])
-def test_against_a_linear_programme(solver: Solver, kind: str, n_cells: int, most: int) -> None:
+def test_against_a_linear_program(solver: Solver, kind: str, n_cells: int, most: int) -> None:
     draw = np.random.default_rng([n_cells, most, 1])
     rows = rows_of(25, n_cells, most, draw)
     costs = np.asarray(COSTS[kind](n_cells, draw)).astype(np.int64)
@@ -125,22 +126,27 @@ def test_what_it_is_given_stays(solver: Solver) -> None:
     assert (costs == before[1]).all()
 
 
+def solve_with(patch: pytest.MonkeyPatch, solver: str) -> None:
+    """Move the limits between solvers so that one of them gets every problem; Numba's needs Numba."""
+    patch.setattr(module, "_MOST_PAIRS", 10**9 if solver == "Python" else -1)
+    patch.setattr(module, "_LEAST_FOR_NUMBA", 1 if solver == "Numba" else 10**9)
+
+
 # Both ways of one distance -----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data(), unit=st.sampled_from(["px", "cell", "diagonal"]))
 def test_who_solves_does_not_change_a_bit(data: st.DataObject, unit: str) -> None:
     grid = data.draw(grids(5, 5))
     pairs = data.draw(st.lists(st.tuples(counts(grid.n_cells, 40), counts(grid.n_cells, 300)), min_size=1, max_size=5))
     p, q = (np.array(side) for side in zip(*pairs, strict=True))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_is_light", lambda *sizes: False)
+        solve_with(patch, "POT")
         expected = wasserstein(p, q, grid=grid, unit=unit)
-        patch.setattr(module, "_left_before_numba", 0)
-        assert wasserstein(p, q, grid=grid, unit=unit).tolist() == expected.tolist()
-        patch.setattr(module, "_is_light", lambda *sizes: True)
-        assert wasserstein(p, q, grid=grid, unit=unit).tolist() == expected.tolist()
+        for solver in ("Numba", "Python"):
+            solve_with(patch, solver)
+            assert wasserstein(p, q, grid=grid, unit=unit).tolist() == expected.tolist()
         alone = [float(wasserstein(one, other, grid=grid, unit=unit)) for one, other in pairs]
     assert alone == expected.tolist()
 
@@ -151,12 +157,12 @@ def test_who_solves_does_not_change_a_bit(data: st.DataObject, unit: str) -> Non
 def test_answers_on_the_papers_grid(answers: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(0)
     p, q = (draw.multinomial(n, draw.dirichlet(np.full(60, 0.3), 50)).astype(float) for n in answers)
-    monkeypatch.setattr(module, "_is_light", lambda *sizes: False)
+    solve_with(monkeypatch, "POT")
     expected = wasserstein(p, q)
-    monkeypatch.setattr(module, "_left_before_numba", 0)
+    solve_with(monkeypatch, "Numba")
     for threads in (1, 3):
         assert wasserstein(p, q, threads=threads).tolist() == expected.tolist()
-    monkeypatch.setattr(module, "_is_light", lambda *sizes: True)
+    solve_with(monkeypatch, "Python")
     assert wasserstein(p, q).tolist() == expected.tolist()
     plain = [ot.emd2(one / one.sum(), other / other.sum(), STANDARD.distances) for one, other in zip(p, q, strict=True)]
     assert expected == pytest.approx(plain, rel=1e-11)
@@ -164,7 +170,7 @@ def test_answers_on_the_papers_grid(answers: tuple[int, int], monkeypatch: pytes
 
 def test_what_is_too_much_to_count_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "least_costs", lambda *given: pytest.fail("solved in whole numbers"))
-    monkeypatch.setattr(module, "_is_light", lambda *sizes: True)
+    solve_with(monkeypatch, "Python")
     draw = np.random.default_rng(1)
     p, q = (
         draw.multinomial(1009, np.full(6, 1 / 6)).astype(float),
@@ -194,32 +200,53 @@ def test_a_step_is_small_and_a_power_of_two(grid: Grid, unit: str) -> None:
 # Who solves --------------------------------------------------------------------------------------------------------
 
 
-def test_the_library_is_loaded_once_it_is_worth_it() -> None:
+@pytest.mark.parametrize(
+    ("calls", "loaded"),
+    [
+        ([1] * 300, []),
+        ([20] * 20, []),
+        ([100], ["ot"]),
+        ([3000], ["ot"]),
+        ([20_000], ["numba"]),
+        ([1, 9000, 1], ["ot"]),
+        ([9000, 9000], ["ot"]),
+    ],
+    ids=str,
+)
+def test_the_solver_depends_on_the_call_alone(calls: list[int], loaded: list[str]) -> None:
+    if loaded == ["numba"]:
+        pytest.importorskip("numba", reason="needs Numba, of the extra speed")
     code = (
         "import sys, numpy as np; from spotball_core import wasserstein\n"
         "draw = np.random.default_rng(0)\n"
-        "def loaded(n):\n"
-        "    wasserstein(*draw.integers(0, 3, (2, n, 60)).astype(float)); return 'ot' in sys.modules\n"
-        "few = [loaded(3) for _ in range(10)]\n"
-        "print(any(few), loaded(3000) if sys.argv[1] == 'many' else any(loaded(20) for _ in range(300)))\n"
-    )
-    for then in ("many", "again and again"):
-        done = subprocess.run([sys.executable, "-c", code, then], capture_output=True, text=True, check=True)
-        assert done.stdout.split() == ["False", "True"]
-
-
-def test_numba_is_loaded_once_it_is_worth_it() -> None:
-    pytest.importorskip("numba", reason="needs Numba, of the extra speed")
-    code = (
-        "import sys, numpy as np; from spotball_core import wasserstein\n"
-        "draw = np.random.default_rng(0)\n"
-        "def loaded(n):\n"
-        "    counts = draw.integers(0, 3, (2, n, 60)) * (draw.random((n, 60)) < 0.2)\n"
-        "    wasserstein(*counts.astype(float)); return 'numba' in sys.modules\n"
-        "print([loaded(20_000) for _ in range(3)])\n"
+        f"for n in {calls}:\n"
+        "    counts = draw.integers(0, 3, (2, n, 60)) * (draw.random((n, 60)) < 0.4)\n"
+        "    counts[:, :, 0] += 1\n"
+        "    wasserstein(*counts.astype(float))\n"
+        "print(*sorted({'ot', 'numba'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["[False,", "False,", "True]"]
+    assert done.stdout.split() == loaded
+
+
+@pytest.mark.parametrize("before", [0, 50, 20_000])
+def test_what_was_solved_before_changes_nothing(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(4)
+    if before:
+        p, q = draw.multinomial(20, np.full(60, 1 / 60), (2, before)).astype(float)
+        wasserstein(p, q)
+    asked = []
+
+    def watched(rows: Array, costs: Array) -> Array:
+        asked.append(len(rows))
+        return least_costs(rows, costs)
+
+    # POT is loaded, by this file, and still a small call does not use it.
+    assert "ot" in sys.modules
+    monkeypatch.setattr(module, "least_costs", watched)
+    p, q = draw.multinomial(20, np.full(60, 1 / 60), (2, 5)).astype(float)
+    wasserstein(p, q)
+    assert asked == [5]
 
 
 def test_numba_where_nothing_can_be_kept(tmp_path: Path) -> None:
@@ -237,8 +264,7 @@ def test_numba_where_nothing_can_be_kept(tmp_path: Path) -> None:
 
 
 def test_without_numba_pots_solver_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_left_before_numba", 0)
-    monkeypatch.setattr(module, "_is_light", lambda *sizes: False)
+    solve_with(monkeypatch, "Numba")
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "numba", None)
     draw = np.random.default_rng(2)
@@ -254,7 +280,7 @@ def test_threads_share_what_numba_solves(monkeypatch: pytest.MonkeyPatch) -> Non
         at_work.add(threading.get_ident())
         return least_costs(rows, costs)
 
-    monkeypatch.setattr(module, "_is_light", lambda *sizes: False)
+    solve_with(monkeypatch, "Numba")
     monkeypatch.setattr(module, "_numba", lambda n: solve)
     draw = np.random.default_rng(3)
     p, q = draw.multinomial(20, np.full(60, 1 / 60), (2, 1000)).astype(float)
@@ -267,7 +293,7 @@ def test_threads_share_what_numba_solves(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_shares_are_the_librarys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_is_light", lambda *sizes: pytest.fail("taken for whole numbers"))
+    monkeypatch.setattr(module, "least_costs", lambda *given: pytest.fail("taken for whole numbers"))
     cost = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
     # Over the borders pass 1/4, 1/2 and 0.4.
     assert transport(np.array([[0.25, 0.25, -0.1, -0.4]]), cost) == pytest.approx([1.15])

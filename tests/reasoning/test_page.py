@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from spotball_core.page_numbers.records import PageReport
 from spotball_core.report.build import write_report
+from spotball_core.report.write import write_page
 from tests.cli.process import spotball
 from tests.reasoning.test_analysis import analyzed
 from tests.report.markup import parsed
@@ -29,8 +31,12 @@ def test_the_command_adds_the_section(tmp_path: Path) -> None:
     figure = (tmp_path / "out/figures/reasoning.svg").read_text(encoding="utf-8")
     assert report.signature in figure
     assert (tmp_path / "out/figures/reasoning.png").is_file()
+    written = PageReport.model_validate_json((tmp_path / "out/report.json").read_bytes())
+    assert written.page.reasoning == report
+    write_page(written, tmp_path / "again", image_folders=[study])
+    assert (tmp_path / "again/report.html").read_bytes() == (tmp_path / "out/report.html").read_bytes()
     # A report with the section is an earlier report: it may be replaced, here by one without.
-    write_report(*scoring_of(study, bootstrap=0), tmp_path / "out")
+    write_report(scoring_of(study, bootstrap=0), tmp_path / "out")
     assert not (tmp_path / "out/figures/reasoning.png").exists()
 
 

@@ -16,6 +16,7 @@ from spotball_core.reasoning import relabel as module
 from spotball_core.reasoning.classify import closest
 from spotball_core.reasoning.relabel import Relabeled, kept_without, relabel
 from spotball_core.reasoning.similarity import mean_over, set_numbers
+from tests.conftest import examples
 
 
 def drawn(seed: int, n: int = 40, sizes: tuple[int, ...] = (3, 3), lead: float = 0.0) -> FloatArray:
@@ -111,7 +112,7 @@ def test_groups_add() -> None:
     assert apart.share_test([0, 1]) == whole.share_test([0])
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.integers(0, 10_000), st.integers(1, 30))
 def test_p_is_above_0_and_at_most_1_and_names_mean_nothing(seed: int, labelings: int) -> None:
     cosines = drawn(seed, 10)

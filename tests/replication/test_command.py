@@ -1,16 +1,15 @@
-"""`spotball replicate` as a process: forms, exit statuses, and what broken input gets."""
+"""`spotball replicate`: forms, exit statuses, and what broken input gets."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from spotball_core.replication import replicate
+from tests.cli import process
 from tests.release_layout import write_release
 from tests.replication.small import write_accuracy, write_all_matching
 
@@ -29,9 +28,7 @@ KEYS = {
 
 
 def spotball(*arguments: str | Path, columns: int | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "spotball_core", "replicate", *map(str, arguments)]
-    environment = os.environ | ({"COLUMNS": str(columns)} if columns else {})
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    return process.spotball("replicate", *arguments, env={"COLUMNS": str(columns)} if columns else {})
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +59,7 @@ def test_json_is_what_was_promised(release: Path) -> None:
 def test_exit_status_0_where_nothing_is_unexplained(matching: Path) -> None:
     done = spotball(matching)
     assert done.returncode == 0, done.stderr
-    assert "4 matches, 0 mismatches" in done.stdout
+    assert "5 matches, 0 mismatches" in done.stdout
     assert "unexplained" not in done.stdout
 
 
@@ -90,7 +87,7 @@ def test_markdown(matching: Path) -> None:
 
 
 def test_progress_is_one_plain_line_elsewhere_than_on_a_terminal(matching: Path) -> None:
-    assert spotball(matching).stderr == "checked groups of figures: 8 done\n"
+    assert spotball(matching).stderr == "checked groups of figures: 9 done\n"
 
 
 def test_what_is_no_release_is_exit_status_2(tmp_path: Path) -> None:

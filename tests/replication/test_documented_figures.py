@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spotball_core import ScorePolicy, compare, import_release, noise_ceiling, replicate, threshold_surface
+from spotball_core import ScorePolicy, import_release, noise_ceiling, replicate, threshold_surface
 from spotball_core.groups import Scoring
 from spotball_core.io.responses import read_counts
 from tests.conftest import ROOT
@@ -26,18 +26,13 @@ def soccer(real_release: Path) -> Scoring:
     return Scoring(counts, release.scenes, ScorePolicy.standard(reference="human", bootstrap=0))
 
 
-def test_entropies_of_equal_numbers_of_answers(soccer: Scoring) -> None:
+def test_entropies_at_any_number_of_responses(soccer: Scoring) -> None:
     text = prose("statistics.md")
-    whole = {group.respondent: group.metrics["image_entropy"].value for group in soccer.report().groups}
-    assert whole["human"] is not None
-    assert whole["gemini"] is not None
-    said = f"people's image entropy is {whole['human']:.2f} and Gemini's {whole['gemini']:.2f}"
-    assert said in text
-    policy = ScorePolicy.standard(bootstrap=0)
-    thinned = compare(Scoring(soccer.counts, soccer.arrays.scenes, policy), "human", "gemini", permutations=10)
-    (contrast,) = thinned.contrasts
-    assert contrast.metrics["image_entropy"].a is not None
-    assert f"the entropy is {contrast.metrics['image_entropy'].a:.2f}" in text
+    report = soccer.report()
+    people, gemini = report.group("human").metrics, report.group("gemini").metrics
+    plain, matched = "image_entropy", "image_entropy_matched"
+    assert f"people's image entropy is {people[plain].value:.2f} and Gemini's is {gemini[plain].value:.2f}" in text
+    assert f"the entropies are {people[matched].value:.2f} and {gemini[matched].value:.2f}" in text
 
 
 def test_ceiling_and_uniform(soccer: Scoring) -> None:
@@ -59,8 +54,37 @@ def test_distance_from_the_center(real_release: Path) -> None:
     items = replicate(real_release).items
     (item,) = (i for i in items if i.quantity == "ball to image center (px)" and i.sport == "soccer")
     assert item.standard is not None
-    assert float(item.published) == pytest.approx(122.81)
-    assert f"{item.standard:.0f} instead of 123 pixels in soccer" in prose("replication.md")
+    assert (item.published, f"{item.standard:.2f}") == ("122.81", "122.81")
+    assert f"In soccer, the published distance, {item.standard:.2f}, is right" in prose("replication.md")
+
+
+def test_area_of_the_ball(real_release: Path) -> None:
+    items = replicate(real_release).items
+    (item,) = (i for i in items if i.quantity == "ball area (px²)" and i.sport == "soccer")
+    assert f"is {item.standard:.2f} square pixels, not {item.published}" in prose("replication.md")
+
+
+def test_cells_of_the_box_in_pixels(real_release: Path) -> None:
+    text = prose("replication.md")
+    items = [i for i in replicate(real_release).items if i.where == "ground truth" and i.sport == "soccer"]
+    (changed,) = (i for i in items if "would change" in i.quantity)
+    assert f"{changed.reproduced:.0f} of the 52 soccer images would have other cells" in text
+    people = {i.quantity: i for i in items if i.respondent == "human"}
+    accuracy, error = people["accuracy, policy standard"], people["mean error (px), policy standard"]
+    assert accuracy.reproduced is not None
+    assert accuracy.standard is not None
+    assert f"people's accuracy would be {accuracy.standard:.1%} instead of {accuracy.reproduced:.1%}" in text
+    assert f"their mean error {error.standard:.1f} instead of {error.reproduced:.1f} px" in text
+
+
+def test_balls_near_players(real_release: Path) -> None:
+    items = replicate(real_release).items
+    (near,) = (i for i in items if i.quantity == "truth near a player (%)")
+    (overlap,) = (i for i in items if i.quantity == "truth overlapping a player (%)")
+    assert "soccer 28 of 52" in (near.note or "")
+    assert "soccer 0 of 52" in (overlap.note or "")
+    assert "in soccer 28 of 52" in prose("replication.md")
+    assert "in soccer 0 of 52" in prose("replication.md")
 
 
 def test_people_near_players(soccer: Scoring) -> None:

@@ -100,7 +100,7 @@ class TestStandard:
         assert standard.policy.images == "shared"
         assert "|images:shared50|ref:human|" in standard.signature
         assert standard.provenance.dropped["controls"] == 2
-        assert standard.warnings == ()
+        assert standard.warnings == ("soccer: 20 to 150 responses per image: compare groups by matched metrics",)
 
     def test_intervals_hold_the_values(self, standard: ScoreReport) -> None:
         for group in standard.groups:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core.report.analysis import Analysis, analyze
+from spotball_core.page_numbers.analyze import analyze
+from spotball_core.page_numbers.records import PageReport
 from spotball_core.report.build import write_report
-from spotball_core.schema import ScoreReport
+from spotball_core.report.view import PageView
 from tests.report.study import scoring_of, write_study
 
 
@@ -19,7 +20,7 @@ class Written:
 
     study: Path
     out: Path
-    report: ScoreReport
+    report: PageReport
 
     @property
     def page(self) -> str:
@@ -33,13 +34,11 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def analysis(study: Path) -> Analysis:
-    scoring, scenes = scoring_of(study)
-    return analyze(scoring, scenes)
+def view(study: Path) -> PageView:
+    return PageView(analyze(scoring_of(study)))
 
 
 @pytest.fixture(scope="session")
 def written(study: Path, tmp_path_factory: pytest.TempPathFactory) -> Written:
-    scoring, scenes = scoring_of(study)
     out = tmp_path_factory.mktemp("out") / "report"
-    return Written(study, out, write_report(scoring, scenes, out, image_folders=[study]))
+    return Written(study, out, write_report(scoring_of(study), out, image_folders=[study]))

@@ -16,7 +16,7 @@ from spotball_core.groups import Scoring
 from spotball_core.io.frames import COLUMNS, write_responses
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema import Scene, ScorePolicy
-from spotball_core.scoring import load
+from spotball_core.scoring import load_counts
 
 GRID = Grid.standard()
 CORNER = [[0, 0, 60, 55]]
@@ -107,8 +107,8 @@ def write_study(folder: Path) -> Path:
     return folder
 
 
-def scoring_of(folder: Path, **choices: object) -> tuple[Scoring, tuple[Scene, ...]]:
+def scoring_of(folder: Path, **choices: object) -> Scoring:
     """The scoring of a written study, against people unless told otherwise."""
-    counts, known = load([str(folder)], None, participants=True)
+    counts, known = load_counts([str(folder)], None, participants=True)
     policy = ScorePolicy.standard(**{"reference": "human", "bootstrap": 40, **choices})  # type: ignore[arg-type]
-    return Scoring(counts, known, policy), tuple(known)
+    return Scoring(counts, known, policy)

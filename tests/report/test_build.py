@@ -15,12 +15,15 @@ from PIL import Image
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.groups import Scoring
+from spotball_core.io.paths import find_file
 from spotball_core.overlay import gridded, layout
-from spotball_core.report import build
-from spotball_core.report.build import check_replaceable, write_report
-from spotball_core.report.pictures import WIDTH, as_data, found
+from spotball_core.page_numbers.records import PageReport
+from spotball_core.report import write
+from spotball_core.report.build import write_report
+from spotball_core.report.pictures import WIDTH, as_data
+from spotball_core.report.write import check_replaceable, write_page
 from spotball_core.schema import ScorePolicy, ScoreReport
-from spotball_core.scoring import load
+from spotball_core.scoring import load_counts
 from tests.report.conftest import Written
 from tests.report.study import GRID, responses, scenes, scoring_of
 
@@ -39,33 +42,39 @@ def test_it_writes_the_page_the_numbers_and_each_figure_twice(written: Written) 
     files = contents(written.out)
     assert files.keys() == {"report.html", "report.json", *names}
     assert all(files[name].startswith(b"\x89PNG" if name.endswith("png") else b"<?xml") for name in names)
-    assert ScoreReport.model_validate_json(files["report.json"]) == written.report
+    assert PageReport.model_validate_json(files["report.json"]) == written.report
     # Every figure is named on the page, where it is shown.
     assert all(f"figures/{name}.png" in written.page for name in FIGURES - {"guess-maps"})
     assert [path.name for path in written.out.parent.iterdir()] == ["report"]
 
 
 def test_the_scores_are_those_of_score(written: Written, study: Path) -> None:
-    scoring, _ = scoring_of(study)
-    assert written.report.model_copy(update={"ceilings": ()}) == scoring.report()
+    found_ = {name: getattr(written.report, name) for name in ScoreReport.model_fields}
+    assert ScoreReport(**{**found_, "ceilings": ()}) == scoring_of(study).report()
 
 
 def test_again_it_gives_the_same_bytes_whatever_matplotlib_is_set_to(written: Written, tmp_path: Path) -> None:
-    scoring, known = scoring_of(written.study)
+    scoring = scoring_of(written.study)
     before = dict(rcParams)
     rcParams.update({"font.size": 20, "axes.facecolor": "pink", "svg.fonttype": "path"})
     try:
-        write_report(scoring, known, tmp_path / "again", image_folders=[written.study])
+        write_report(scoring, tmp_path / "again", image_folders=[written.study])
         assert rcParams["font.size"] == 20
     finally:
         rcParams.update(before)
     assert contents(tmp_path / "again") == contents(written.out)
 
 
+def test_the_page_of_a_record_read_from_disk_is_the_same(written: Written, tmp_path: Path) -> None:
+    read = PageReport.model_validate_json((written.out / "report.json").read_bytes())
+    write_page(read, tmp_path / "again", image_folders=[written.study])
+    assert contents(tmp_path / "again") == contents(written.out)
+
+
 def test_an_earlier_report_is_replaced_as_a_whole(written: Written, tmp_path: Path) -> None:
     out = tmp_path / "out"
     shutil.copytree(written.out, out)
-    write_report(*scoring_of(written.study, reference=None, bootstrap=0), out)
+    write_report(scoring_of(written.study, reference=None, bootstrap=0), out)
     # Nothing of the first is left: without a reference there is neither of these.
     assert not (out / "figures/alignment.png").exists()
     assert not (out / "figures/ceiling.png").exists()
@@ -76,7 +85,7 @@ def test_a_folder_that_is_no_report_is_refused(tmp_path: Path, study: Path, name
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("mine")
     with pytest.raises(OptionError, match="neither empty nor an earlier report"):
-        write_report(*scoring_of(study, bootstrap=0), tmp_path)
+        write_report(scoring_of(study, bootstrap=0), tmp_path)
     assert contents(tmp_path) == {name: b"mine"}
 
 
@@ -103,27 +112,27 @@ def test_interrupted_it_leaves_what_was_there(
         path.write_bytes(b"half a report")
         drawn.append(path)
 
-    monkeypatch.setattr(build, "save_figure", broken)
-    scoring, known = scoring_of(written.study, reference=None, bootstrap=0)
+    monkeypatch.setattr(write, "save_figure", broken)
+    scoring = scoring_of(written.study, reference=None, bootstrap=0)
     out = tmp_path / "out"
     with pytest.raises(error):
-        write_report(scoring, known, out)
+        write_report(scoring, out)
     assert len(drawn) == 2
     assert list(tmp_path.iterdir()) == []
     shutil.copytree(written.out, out)
     with pytest.raises(error):
-        write_report(scoring, known, out)
+        write_report(scoring, out)
     assert contents(out) == contents(written.out)
     assert list(tmp_path.iterdir()) == [out]
 
 
 def test_other_groups_and_nothing_to_score_are_refused(study: Path, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="groups are by sport, respondent, prompt"):
-        write_report(*scoring_of(study, by=("respondent",)), tmp_path / "out")
+        write_report(scoring_of(study, by=("respondent",)), tmp_path / "out")
     only_controls = [scene.model_copy(update={"control": True}) for scene in scenes()]
-    counts, known = load(responses(), only_controls, participants=True)
+    counts, known = load_counts(responses(), only_controls, participants=True)
     with pytest.raises(OptionError, match="no images are left to score"):
-        write_report(Scoring(counts, known, ScorePolicy.standard(bootstrap=0)), known, tmp_path / "out")
+        write_report(Scoring(counts, known, ScorePolicy.standard(bootstrap=0)), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -131,17 +140,10 @@ def test_other_groups_and_nothing_to_score_are_refused(study: Path, tmp_path: Pa
 
 
 def test_pictures_are_found_in_their_folder_and_nowhere_else(study: Path, tmp_path: Path) -> None:
-    scene = scenes()[0]
-    assert found(scene, [tmp_path, study]) == (study / "images/soccer/1.jpg").resolve()
-    assert found(scene, [tmp_path]) is None
-    assert found(scene.model_copy(update={"path": None}), [study]) is None
-    inner = tmp_path / "dataset"
-    inner.mkdir()
-    (tmp_path / "secret.jpg").write_bytes((study / "images/soccer/1.jpg").read_bytes())
-    for path in ("../secret.jpg", str(tmp_path / "secret.jpg")):
-        assert found(scene.model_copy(update={"path": path}), [inner]) is None
-    (inner / "link.jpg").symlink_to(tmp_path / "secret.jpg")
-    assert found(scene.model_copy(update={"path": "link.jpg"}), [inner]) is None
+    path = scenes()[0].path
+    assert find_file([tmp_path, study], path) == (study / "images/soccer/1.jpg").resolve()
+    assert find_file([tmp_path], path) is None
+    assert find_file([study], None) is None
 
 
 def shown(data: str | None) -> Image.Image:

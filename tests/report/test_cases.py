@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotball_core.groups import Group
-from spotball_core.report.analysis import Analysis
-from spotball_core.report.cases import Case, cases, chosen, modes, ranked
+from spotball_core.groups import Group, Scoring
+from spotball_core.page_numbers.cases import Case, cases, chosen, modes, ranked
+from spotball_core.page_numbers.records import compared
 from tests.report.study import ALPHA_BASE, ALPHA_COT, BETA, GRID, PEOPLE, SCENES, scoring_of
 
 FAILURES = {
@@ -42,11 +42,16 @@ ANSWERS = {("alpha", "base"): ALPHA_BASE, ("alpha", "cot"): ALPHA_COT, ("beta", 
 
 
 @pytest.fixture(scope="module")
-def found(analysis: Analysis) -> dict[tuple[str, str, str, str], Case]:
-    some = cases(analysis.scoring, analysis.explained)
+def scoring(study: Path) -> Scoring:
+    return scoring_of(study)
+
+
+@pytest.fixture(scope="module")
+def found(scoring: Scoring) -> dict[tuple[str, str, str, str], Case]:
+    some = cases(scoring, compared(scoring.groups, "human"))
     out = {}
     for case in some:
-        sport, image = analysis.scenes[case.scene].key
+        sport, image = scoring.arrays.scenes[case.scene].key
         out[str(case.group.respondent), str(case.group.prompt), sport, image] = case
     assert len(out) == len(some)
     return out
@@ -90,7 +95,7 @@ def test_distances_to_a_single_cell_are_means(found: dict[tuple[str, str, str, s
 
 def test_rules_in_words_follow_the_policy(study: Path) -> None:
     def rules(**choices: object) -> dict[str, str]:
-        return {mode.key: mode.rule for mode in modes(scoring_of(study, bootstrap=0, **choices)[0])}
+        return {mode.key: mode.rule for mode in modes(scoring_of(study, bootstrap=0, **choices))}
 
     assert "within 8% of the image's diagonal" in rules()["far"]
     assert "within 10% of the image's diagonal" in rules(tau=0.1)["far"]
@@ -148,14 +153,14 @@ def test_failures_come_before_farther_images_only_as_often_as_asked() -> None:
     assert [case.scene for case in chosen(some, 2, 0)] == [0, 1]
 
 
-def test_order_of_the_hand_made_study(analysis: Analysis) -> None:
-    soccer = [case for case in cases(analysis.scoring, analysis.explained) if case.group.sport == "soccer"]
+def test_order_of_the_hand_made_study(scoring: Scoring) -> None:
+    soccer = [case for case in cases(scoring, compared(scoring.groups, "human")) if case.group.sport == "soccer"]
     alpha = [case for case in soccer if case.group.respondent == "alpha"]
-    order = [(analysis.scenes[case.scene].image, case.group.prompt) for case in ranked(alpha)]
+    order = [(scoring.arrays.scenes[case.scene].image, case.group.prompt) for case in ranked(alpha)]
     # 4: all the way from A1 to F9 and F10; 2: D5 and C5 are far from A10 and B10; 1: A1 to D5; 4 from D5; 3: one cell.
     assert order[:5] == [("4", "base"), ("2", "cot"), ("2", "base"), ("1", "base"), ("4", "cot")]
     picks = chosen(alpha, 3, 0)
-    assert [(analysis.scenes[case.scene].image, case.group.prompt) for case in picks] == [
+    assert [(scoring.arrays.scenes[case.scene].image, case.group.prompt) for case in picks] == [
         ("4", "base"),
         ("2", "cot"),
         ("1", "base"),

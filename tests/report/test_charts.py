@@ -15,14 +15,13 @@ from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from spotball_core.grid import Grid
+from spotball_core.page_numbers.records import ThresholdFit
 from spotball_core.report.canvas import Frame, stacked
-from spotball_core.report.charts_density import Strip, StripChart, coverage
+from spotball_core.report.charts_density import Strip, StripChart
 from spotball_core.report.charts_dots import Dot, DotChart, Panel, Rule
 from spotball_core.report.charts_mixture import Mix, MixPanel, MixtureChart
 from spotball_core.report.charts_proximity import Point, ProximityChart, ProximityPanel
 from spotball_core.report.charts_thresholds import SurfaceChart
-from spotball_core.stats.thresholds import ThresholdSurface
 
 FRAME = Frame("A title", ("A note " * 40, "spotball|v:0|" + "x" * 90))
 PROMPTS = {"base": "o", "cue": "^", "cot": "s"}
@@ -154,25 +153,11 @@ def test_points_are_at_their_rates_and_everybody_is_named() -> None:
     assert bottom < 0.21 < 0.66 < top
 
 
-boxes = st.lists(
-    st.tuples(st.integers(-5, 25), st.integers(-5, 15), st.integers(0, 20), st.integers(0, 12)).map(
-        lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3])
-    ),
-    max_size=5,
-)
-
-
-@given(boxes)
-def test_coverage_is_the_share_of_pixels_in_any_box(some: list[tuple[int, int, int, int]]) -> None:
-    inside = sum(any(x1 <= x < x2 and y1 <= y < y2 for x1, y1, x2, y2 in some) for x in range(20) for y in range(10))
-    assert coverage(some, Grid(2, 4, 20, 10)) == pytest.approx(inside / 200)
-
-
 def test_strips_show_every_image_and_the_mean() -> None:
-    values = np.array([2.0, 3.0, 7.0])
+    values = (2.0, 3.0, 7.0)
     chart = StripChart((("Players per image", (Strip("soccer", values, 4.0, (2.5, 6.0)),), False),))
     (axes,) = chart.draw([0]).axes
-    assert np.asarray(axes.lines[0].get_xdata()).tolist() == values.tolist()
+    assert np.asarray(axes.lines[0].get_xdata()).tolist() == list(values)
     assert np.asarray(axes.lines[1].get_xdata()).tolist() == [4.0]
     assert {"soccer", "mean 4.00", "Players per image"} <= set(texts(axes))
     assert touching(chart.draw([0], FRAME)) == []
@@ -181,18 +166,29 @@ def test_strips_show_every_image_and_the_mean() -> None:
 # Thresholds and mixtures -------------------------------------------------------------------------------------
 
 
-def surface() -> ThresholdSurface:
+def surface() -> ThresholdFit:
     taus, thetas = np.array([0.04, 0.05, 0.06]), np.array([0.01, 0.02])
     near, overlap = np.array([0.5, 0.6, 0.9]), np.array([0.6, 0.4])
     objective = (near[:, None] + overlap) / 2
     plateau = objective >= 0.99 * objective.max()
-    return ThresholdSurface(taus, thetas, near, overlap, objective, plateau, (0.06, 0.01), 1200)
+    return ThresholdFit(
+        taus=taus,
+        thetas=thetas,
+        objective=objective.tolist(),
+        near_largest=plateau.tolist(),
+        best=(0.06, 0.01),
+        largest=objective.max(),
+        at_policy=0.5,
+        n_near_largest=1,
+        n_pairs=6,
+        n_responses=1200,
+    )
 
 
 def test_the_surface_has_the_objective_and_its_plateau_outlined() -> None:
     axes, _ = SurfaceChart(surface(), (0.05, 0.02)).draw([0]).axes
     (mesh,) = (c for c in axes.collections if isinstance(c, QuadMesh))
-    assert np.asarray(mesh.get_array()).reshape(2, 3).T.tolist() == surface().objective.tolist()
+    assert np.asarray(mesh.get_array()).reshape(2, 3).T.tolist() == [list(row) for row in surface().objective]
     (outline,) = (c for c in axes.collections if isinstance(c, LineCollection))
     # One cell, tau 0.06 and theta 0.01, has four sides.
     sides = sorted(tuple(np.round(s.mean(axis=0), 4)) for s in outline.get_segments())

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core.schema import ScoreReport
-from tests.cli.process import spotball
+from spotball_core.page_numbers.records import PageReport
+from tests.cli.process import spotball, spotball_process
 from tests.report.conftest import Written
 
 BLOCKED = """
@@ -38,7 +38,7 @@ def test_files_with_their_scenes_find_their_pictures(written: Written, tmp_path:
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "a/report.html").read_text()
     assert page.count("data:image/webp") == 5
-    report = ScoreReport.model_validate_json((tmp_path / "a/report.json").read_text())
+    report = PageReport.model_validate_json((tmp_path / "a/report.json").read_text())
     assert (report.policy.name, report.policy.seed, report.policy.bootstrap) == ("paper", 3, 0)
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -67,7 +67,7 @@ def test_without_its_packages_it_names_the_extra(written: Written, tmp_path: Pat
     import sys
 
     start = [sys.executable, "-c", BLOCKED.format(name=name)]
-    done = spotball("report", written.study, "--out", tmp_path / "out", start=start)
+    done = spotball_process("report", written.study, "--out", tmp_path / "out", start=start)
     assert done.returncode == 2
     assert 'pip install "spotball-core[report]"' in done.stderr
     assert list(tmp_path.iterdir()) == []

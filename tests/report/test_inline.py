@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from matplotlib.figure import Figure
 
 from spotball_core.report.inline import inline_svg
-from spotball_core.report.look import THEME
+from spotball_core.report.theme import THEME
 
 
 def figure() -> Figure:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spotball_core.grid import FloatArray
-from spotball_core.report.look import THEME, css, looks, markers
+from spotball_core.report.theme import THEME, css, looks, markers
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear sRGB.
 VISIONS = {

@@ -12,11 +12,14 @@ import pytest
 from spotball_core.grid import Grid
 from spotball_core.groups import Scoring
 from spotball_core.metrics.registry import METRICS
-from spotball_core.report.analysis import analyze
-from spotball_core.report.build import all_sections, write_report
+from spotball_core.page_numbers.analyze import analyze
+from spotball_core.page_numbers.records import MEAN_OVER_PROMPTS
+from spotball_core.report.build import write_report
 from spotball_core.report.page import render
+from spotball_core.report.view import PageView
+from spotball_core.report.write import all_sections
 from spotball_core.schema import MetricValue, Scene, ScorePolicy
-from spotball_core.scoring import load
+from spotball_core.scoring import load_counts
 from tests.report.conftest import Written
 from tests.report.markup import Element, parsed
 from tests.report.study import responses, scenes, scoring_of
@@ -133,13 +136,13 @@ def test_the_tables_hold_the_scores(written: Written, page: Element) -> None:
             *(f"{n:,}" for n in (group.n_images, group.n_responses, group.n_unparsed)),
             *shown(group.metrics["accuracy"], 100, 1),
             *shown(group.metrics["euclidean_error"], 1, 1),
-            *shown(group.metrics["wasserstein"], 1, 1),
+            *shown(group.metrics["wasserstein_matched"], 1, 1),
         ]
         for group in written.report.groups
     ]
     assert rows(page, "headline") == expected
     assert len(expected) == 8
-    keys = ("symmetric_center_bias", "normalized_entropy", "image_entropy")
+    keys = MEAN_OVER_PROMPTS[1:]
     entropies = [row[5:] for row in rows(page, "center") if row[2] != "mean"]
     assert entropies == [
         [text for key in keys for text in shown(group.metrics[key], 1, 3)] for group in written.report.groups
@@ -161,7 +164,7 @@ def test_every_metric_of_every_group_is_on_the_page(written: Written, page: Elem
     for group in written.report.groups:
         for key, value in group.metrics.items():
             if value.value is not None:
-                if key in ("accuracy", "near_player_rate", "overlap_rate", "top_k_accuracy"):
+                if METRICS[key].unit == "share":
                     number = f"{100 * value.value:.1f}"
                 else:
                     number = f"{value.value:.{1 if METRICS[key].unit == 'px' else 3}f}"
@@ -177,7 +180,7 @@ def test_sentences_and_figures_say_the_same_numbers(written: Written, page: Elem
     assert text in section.all("svg")[0].attributes["aria-label"]
     assert f"{100 * soccer.value:.1f}%" in [one.text for one in section.all("svg")[0].all("text")]
     # Soccer's ball is in 1, 1, 2 and 1 of 60 cells.
-    assert f"guessing every cell alike: {100 * 5 / 4 / 60:.1f}%" in section.all("li")[0].text
+    assert f"uniform guessing: {100 * 5 / 4 / 60:.1f}%" in section.all("li")[0].text
 
 
 def test_the_signature_and_the_gaps_are_told(written: Written, page: Element) -> None:
@@ -197,7 +200,12 @@ def test_the_noise_ceiling_is_that_of_the_scores(written: Written, page: Element
         for row in rows(page, "floors"):
             if row[0] == ceiling.sport:
                 name = "/".join(row[:3])
-                assert row[-2:] == [f"{ceiling.sampling_floor[name]:.1f}", f"{ceiling.score[name]:.2f}"]
+                score = ceiling.score[name]
+                assert score.value is not None
+                assert score.ci95 is not None
+                low, high = score.ci95
+                assert row[-3:-1] == [f"{ceiling.sampling_floor[name]:.1f}", f"{score.value:.2f}"]
+                assert row[-1] == f"[{low:.2f}, {high:.2f}]"
 
 
 # The gallery -------------------------------------------------------------------------------------------------
@@ -282,8 +290,7 @@ def missing(page: Element) -> dict[str, str]:
 
 
 def test_without_a_reference_what_needs_one_says_so(study: Path, tmp_path: Path) -> None:
-    scoring, known = scoring_of(study, reference=None, bootstrap=0)
-    write_report(scoring, known, tmp_path / "out")
+    write_report(scoring_of(study, reference=None, bootstrap=0), tmp_path / "out")
     page = parsed((tmp_path / "out/report.html").read_text())
     said = missing(page)
     assert said.keys() == {"alignment", "ceiling", "gallery"}
@@ -295,36 +302,35 @@ def test_without_a_reference_what_needs_one_says_so(study: Path, tmp_path: Path)
 def test_without_players_and_participants_too(tmp_path: Path) -> None:
     bare = [scene.model_copy(update={"players": None}) for scene in scenes()]
     told = responses().with_columns(participant=pl.lit(None, pl.String), sample=1 + pl.int_range(pl.len()))
-    counts, known = load(told, bare, participants=True)
+    counts, known = load_counts(told, bare, participants=True)
     policy = ScorePolicy.standard(reference="human", bootstrap=0)
-    write_report(Scoring(counts, known, policy), known, tmp_path / "out")
+    write_report(Scoring(counts, known, policy), tmp_path / "out")
     page = parsed((tmp_path / "out/report.html").read_text())
     said = missing(page)
     assert said.keys() == {"ceiling", "players", "density", "thresholds"}
     assert "two or more participants" in said["ceiling"]
     assert said["density"] == "None of the scored images has player boxes."
-    assert "no noise ceiling" in page.all("section", id="alignment")[0].text.lower()
     assert "nearest-player left out" in page.all("section", id="mixture")[0].text.lower()
 
 
 def test_long_names_are_shortened_in_figures_and_whole_in_tables(study: Path) -> None:
     long = "somebody/a-model-with-a-very-long-name-2025-01-01"
     told = responses().with_columns(pl.col("respondent").replace({"alpha": long, "beta": long.replace("very", "much")}))
-    counts, known = load(told, scenes(), participants=True)
-    analysis = analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=0)), known)
+    counts, known = load_counts(told, scenes(), participants=True)
+    view = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=0))))
     # The two would look the same: then they stay as they are.
-    assert {analysis.labels(group)[0] for group, _ in analysis.scored} == {"human", long, long.replace("very", "much")}
+    assert {view.labels(group)[0] for group in view.scored} == {"human", long, long.replace("very", "much")}
     told = told.filter(pl.col("respondent") != long.replace("very", "much"))
-    counts, known = load(told, scenes(), participants=True)
-    analysis = analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=0)), known)
-    labels = {analysis.labels(group)[0] for group, _ in analysis.scored}
+    counts, known = load_counts(told, scenes(), participants=True)
+    view = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=0))))
+    labels = {view.labels(group)[0] for group in view.scored}
     assert len(labels) == 2
     (label,) = labels - {"human"}
     start, end = label.split("…")
     assert len(label) == 22
     assert long.startswith(start)
     assert long.endswith(end)
-    (table,) = all_sections(analysis)[0].tables
+    (table,) = all_sections(view)[0].tables
     assert long in [row[0].text for row in table.groups[0].rows]
 
 
@@ -339,10 +345,8 @@ def test_another_grid_has_no_center_window(tmp_path: Path) -> None:
         for number in range(2)
         for name, kind, cell in (("human", "human", "B2"), ("me", "model", "C8"))
     ]
-    counts, known_ = load(pl.DataFrame(rows_), known, participants=True)
-    write_report(
-        Scoring(counts, known_, ScorePolicy.standard(reference="human", bootstrap=0)), known_, tmp_path / "out"
-    )
+    counts, known_ = load_counts(pl.DataFrame(rows_), known, participants=True)
+    write_report(Scoring(counts, known_, ScorePolicy.standard(reference="human", bootstrap=0)), tmp_path / "out")
     page = parsed((tmp_path / "out/report.html").read_text())
     assert "Center ratio has no value here" in page.all("section", id="center")[0].text
     (gallery,) = page.all("section", id="gallery")
@@ -354,16 +358,16 @@ def test_names_from_the_data_are_text_and_nothing_else(tmp_path: Path) -> None:
     bad = "<script>$x$&\"'`y`"
     told = responses().with_columns(pl.col("respondent").replace("alpha", bad), pl.col("prompt").replace("cot", "<b>"))
     known = [scene.model_copy(update={"sport": f"<i>{scene.sport}"}) for scene in scenes()]
-    counts, known_ = load(told.with_columns(sport=pl.concat_str(pl.lit("<i>"), "sport")), known, participants=True)
-    scoring = Scoring(counts, known_, ScorePolicy.standard(reference="human", bootstrap=0))
-    analysis = analyze(scoring, known_)
-    page = parsed(
-        render(analysis, all_sections(analysis), {p.name: [] for s in all_sections(analysis) for p in s.pictures})
+    counts, known_ = load_counts(
+        told.with_columns(sport=pl.concat_str(pl.lit("<i>"), "sport")), known, participants=True
     )
+    scoring = Scoring(counts, known_, ScorePolicy.standard(reference="human", bootstrap=0))
+    view = PageView(analyze(scoring))
+    page = parsed(render(view, all_sections(view), {p.name: [] for s in all_sections(view) for p in s.pictures}))
     assert not page.all("script")
     assert not page.all("b")
     assert bad in [row[1] for row in rows(page, "headline")]
-    write_report(scoring, known_, tmp_path / "out")
+    write_report(scoring, tmp_path / "out")
     whole = parsed((tmp_path / "out/report.html").read_text())
     assert not whole.all("script")
     assert bad in [one.text for one in whole.all("section", id="accuracy")[0].all("text")]

@@ -9,16 +9,16 @@ import pytest
 from spotball_core import import_release
 from spotball_core.report.build import write_report
 from spotball_core.schema import ScorePolicy
-from spotball_core.scoring import Scoring, load
+from spotball_core.scoring import Scoring, load_counts
 from tests.report.markup import parsed
 
 
 @pytest.mark.real
 def test_the_page_tells_the_papers_soccer(real_release: Path, tmp_path: Path) -> None:
     import_release(real_release).write(tmp_path / "dataset")
-    counts, scenes = load([str(tmp_path / "dataset")], None, participants=True)
+    counts, scenes = load_counts([str(tmp_path / "dataset")], None, participants=True)
     scoring = Scoring(counts, scenes, ScorePolicy.standard(reference="human", bootstrap=0))
-    write_report(scoring, scenes, tmp_path / "out", image_folders=[tmp_path / "dataset"])
+    write_report(scoring, tmp_path / "out", image_folders=[tmp_path / "dataset"])
     page = parsed((tmp_path / "out/report.html").read_text())
 
     def said(section: str) -> str:
@@ -29,8 +29,8 @@ def test_the_page_tells_the_papers_soccer(real_release: Path, tmp_path: Path) ->
     assert "human 19.2%" in said("accuracy")
     assert "gemini 8.1%" in said("accuracy")
     assert "human 113.4 px" in said("error")
-    assert "gemini 101.8 px" in said("alignment")
-    assert "guessing every cell alike: 145.8 px" in said("alignment")
+    assert "gemini 95.8 px" in said("alignment")
+    assert "uniform guessing: 144.8 px" in said("alignment")
     assert "two halves of 50 participants are 28.5 px apart" in said("ceiling")
     (gallery,) = page.all("section", id="gallery")
     assert len(gallery.all("article")) == len(gallery.all("image")) == 12

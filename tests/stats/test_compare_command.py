@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from spotball_core.metrics.registry import METRICS
 from spotball_core.report import comparisons
 from spotball_core.stats.comparison import Comparison
 from spotball_core.stats.paired import compare
+from tests.cli import process
 from tests.stats.build import GRID, drawn, scoring_of, varied_scenes
 
 Done = subprocess.CompletedProcess[str]
@@ -61,9 +60,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(dataset: Path) -> Callable[..., Done]:
     def spotball(*words: str, status: int = 0) -> Done:
-        command = [sys.executable, "-m", "spotball_core", "compare", *words]
-        wide = os.environ | {"COLUMNS": "200"}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=dataset, env=wide)
+        done = process.spotball("compare", *words, env={"COLUMNS": "200"}, cwd=dataset)
         assert done.returncode == status, done.stderr
         assert "Traceback" not in done.stderr
         return done
@@ -78,8 +75,9 @@ def test_a_table_for_each_sport_and_for_all(run: Callable[..., Done]) -> None:
     lines = out.splitlines()
     assert lines[-1].startswith("spotball|v:")
     assert lines[-1].endswith("|ref:human|w:exact-px|boot:100|seed:0|perm:999")
-    assert "* Wasserstein distance, 1D Wasserstein distance: human is the reference" in lines
-    assert "both thinned to 6 answers an image" in out
+    of_reference = ("Wasserstein distance", "Wasserstein distance, matched", "1D Wasserstein distance")
+    assert f"* {', '.join(of_reference)}, 1D Wasserstein distance, matched: human is the reference" in lines
+    assert "depends on the number of responses; the matched metric is compared instead" in out
     assert "images, and independently of them participants," in out
     assert sum(line.lstrip().startswith("Accuracy (%)") for line in lines) == 3
 
@@ -89,7 +87,7 @@ def test_json_is_the_comparison(run: Callable[..., Done]) -> None:
     found = Comparison.model_validate_json(done.stdout)
     assert (found.a, found.b) == ("gemini/base", "gemini/cot")
     assert [one.sport for one in found.contrasts] == ["soccer", "golf", None]
-    one = json.loads(done.stdout)["contrasts"][2]["metrics"]["wasserstein"]
+    one = json.loads(done.stdout)["contrasts"][2]["metrics"]["wasserstein_matched"]
     assert set(one) == {
         *("a", "b", "difference", "ci95", "p", "p_holm", "n_images", "effect_size", "direction", "verdict"),
         *("sentence", "reason"),
@@ -173,9 +171,9 @@ def test_no_number_is_cut_at_any_width(found: Comparison, width: int) -> None:
     assert "…" not in text
     tables = text.split("The paper's metrics in words")[0]
     assert max(len(line.rstrip()) for line in tables.splitlines()) <= width
-    for one in found.contrasts[0].metrics.values():
-        assert one.ci95 is not None
-    assert tables.count("[") == tables.count("]") == len(METRICS)
+    compared = [key for key, one in found.contrasts[0].metrics.items() if one.ci95 is not None]
+    assert compared == [key for key, metric in METRICS.items() if not metric.by_size]
+    assert tables.count("[") == tables.count("]") == len(compared)
     for word in ("Reading", "corrected", "interval"):
         assert word in tables
 

@@ -10,8 +10,9 @@ from spotball_core.errors import OptionError
 from spotball_core.grid import FloatArray
 from spotball_core.groups import Scoring
 from spotball_core.schema import Scene, ScorePolicy
-from spotball_core.scoring import load
-from spotball_core.stats.mixture import BASELINE_OF, Mixture, _parts, explain
+from spotball_core.schema.mixture import Mixture
+from spotball_core.scoring import load_counts
+from spotball_core.stats.mixture import BASELINE_OF, _parts, explain
 from tests.stats.build import counts_of, drawn, scene, scoring_of, varied_scenes
 
 N = 120
@@ -233,7 +234,7 @@ def test_soccer_gemini_is_mostly_the_center(real_release: object) -> None:
     from spotball_core.io.release import import_release
 
     release = import_release(str(real_release))
-    counts, known = load(release.responses, release.scenes, participants=False)
+    counts, known = load_counts(release.responses, release.scenes, participants=False)
     scoring = Scoring(counts, known, ScorePolicy.standard(reference="human"))
     (group,) = (group for group in scoring.groups if group.respondent == "gemini")
     found = explain(scoring, group)

@@ -10,10 +10,11 @@ from scipy import stats
 
 from spotball_core.estimates import Answers, Estimator, SceneArrays
 from spotball_core.grid import FloatArray
+from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema import ScorePolicy
 from spotball_core.stats.bootstrap import percentile_interval, resample_weights
-from spotball_core.stats.pairs import COUNTED, Pair, pair_of, thinned, thinned_pair_of
+from spotball_core.stats.pairs import Pair, pair_of
 from spotball_core.stats.permutation import Swaps
 from tests.stats.build import drawn, scenes, varied_scenes
 
@@ -197,56 +198,28 @@ def test_images_that_lack_a_value_for_either_are_out_for_both() -> None:
 # Thinning --------------------------------------------------------------------------------------------------------
 
 
-def test_thinned_answers_are_answers_that_were_given() -> None:
-    rng = np.random.default_rng(7)
-    mass, n = drawn(rng, 6, 30), np.array([0.0, 1, 10, 29, 30, 15])
-    draws = thinned(mass, n, 500, rng)
-    assert (draws.sum(axis=-1) == n).all()
-    assert (draws <= mass).all()
-    np.testing.assert_array_equal(draws[:, 4], np.broadcast_to(mass[4], (500, 60)))
-    # Each answer is as likely to stay as any other.
-    np.testing.assert_allclose(draws[:, 2].mean(axis=0), mass[2] / 3, atol=0.35)
-
-
-def test_an_unlike_number_of_answers_is_no_difference_after_thinning() -> None:
-    n, rng = 200, np.random.default_rng(8)
-    reference = drawn(rng, n, 150)
-    estimator = estimator_of(n, varied=True, reference=reference)
+@pytest.mark.parametrize("metric", [metric for metric in METRICS.values() if metric.is_matched], ids=lambda m: m.key)
+def test_another_number_of_answers_is_no_difference_in_matched_metrics(metric: Metric) -> None:
+    """Two respondents alike, 150 answers against 20: p values are small about as often as they should be."""
+    n, rng, p_values = 30, np.random.default_rng(7), []
     shares = rng.dirichlet(np.full(60, 0.3), n)
-    many, few = (rng.multinomial(answers, shares).astype(float) for answers in (150, 15))
-    mass, nothing = np.stack([many, few]), np.zeros((2, n))
-    least = mass.sum(axis=-1).min(axis=0)
-    draws = np.stack([thinned(one, least, 5, rng) for one in mass], axis=1)
-    swaps = Swaps(n, 999)
-    for key in COUNTED - {"wasserstein"}:
-        raw = pair_of(estimator, METRICS[key], mass, nothing).p_value(swaps)
-        thin = thinned_pair_of(estimator, METRICS[key], draws).p_value(swaps)
-        assert thin > 0.01, key
-        if key not in ("top_k_accuracy", "normalized_entropy"):
-            assert raw < 0.01, key
+    for _ in range(30):
+        estimator = estimator_of(n, varied=True, reference=rng.multinomial(150, shares[::-1]).astype(float))
+        mass = np.stack([rng.multinomial(answers, shares).astype(float) for answers in (150, 20)])
+        p_values.append(pair_of(estimator, metric, mass, np.zeros((2, n))).p_value(Swaps(n, 199)))
+    # Binomial(30, 0.05) is above 6 once in 500.
+    assert sum(p <= 0.05 for p in p_values) <= 6
 
 
-def test_the_metrics_that_are_thinned_are_those_that_depend_on_the_number_of_answers() -> None:
-    n, rng, times = 40, np.random.default_rng(9), 300
+def test_the_metrics_that_have_a_matched_one_are_those_that_depend_on_the_number_of_answers() -> None:
+    n, rng, times = 40, np.random.default_rng(9), 200
     estimator = estimator_of(n, varied=True, reference=drawn(rng, n, 50))
     shares = rng.dirichlet(np.full(60, 0.3), n)
-    few, many = (rng.multinomial(answers, shares, size=(times, n)).astype(float) for answers in (5, 200))
+    few, many = (rng.multinomial(answers, shares, size=(times, n)).astype(float) for answers in (8, 200))
     for key, metric in METRICS.items():
-        if key == "wasserstein":
+        if "wasserstein" in key or metric.is_matched:
             continue
         values = [estimator.statistic(metric, mass, np.zeros(mass.shape[:-1])).total() for mass in (few, many)]
         difference = values[0].mean() - values[1].mean()
         error = np.sqrt((values[0].var() + values[1].var()) / times)
-        assert (abs(difference) > 6 * error) == (key in COUNTED), (key, difference / error)
-
-
-def test_thinned_pairs_are_means_over_draws() -> None:
-    n, rng = 8, np.random.default_rng(10)
-    estimator = estimator_of(n, varied=True)
-    draws = rng.multinomial(12, rng.dirichlet(np.full(60, 0.3), n), size=(4, 2, n)).astype(float)
-    for key in ("normalized_entropy", "image_entropy", "log_score"):
-        each = [pair_of(estimator, METRICS[key], draw, np.zeros((2, n))) for draw in draws]
-        pair = thinned_pair_of(estimator, METRICS[key], draws)
-        np.testing.assert_allclose(pair.totals, np.mean([one.totals for one in each], axis=0))
-        times = resample_weights(n, 20, seed=1)
-        np.testing.assert_allclose(pair.drawn(times), np.mean([one.drawn(times) for one in each], axis=0))
+        assert (abs(difference) > 6 * error) == metric.by_size, (key, difference / error)

@@ -8,7 +8,7 @@ import pytest
 from spotball_core.errors import OptionError
 from spotball_core.groups import Scoring
 from spotball_core.schema import Scene, ScorePolicy
-from spotball_core.scoring import load
+from spotball_core.scoring import load_counts
 from spotball_core.stats.thresholds import TAUS, THETAS, threshold_surface
 from tests.stats.build import counts_of, drawn, scene, scenes, scoring_of, varied_scenes
 
@@ -94,7 +94,7 @@ def test_soccer_is_on_no_plateau_at_the_papers_thresholds(real_release: object) 
     from spotball_core.io.release import import_release
 
     release = import_release(str(real_release))
-    counts, known = load(release.responses, release.scenes, participants=False)
+    counts, known = load_counts(release.responses, release.scenes, participants=False)
     surface = threshold_surface(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=0)))
     assert surface.n_responses == 7500 + 986
     assert surface.best == (0.2, 0.01)

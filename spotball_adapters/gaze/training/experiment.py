@@ -37,6 +37,7 @@ from spotball_core.gaze.parallel import in_processes
 from spotball_core.gaze.stimuli import Stimulus
 from spotball_core.gaze.trials import Trials, make_trials, read_trials, together, write_trials
 from spotball_core.io.files import replacing, replacing_folder
+from spotball_core.io.json_file import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -206,7 +207,9 @@ def do(task: Task) -> Run:
 def read_run(path: Path) -> Run:
     """Read what a run left; InputError if it is damaged."""
     try:
-        return Run.model_validate_json(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        parse_json(text)
+        return Run.model_validate_json(text)
     except (OSError, ValueError) as error:
         said = str(error).split("\n", 1)[0]
         expected = "a finished run; remove its folder to train it again"
@@ -216,7 +219,9 @@ def read_run(path: Path) -> Run:
 def _check_same(settings: Settings, out: Path) -> None:
     path = out / SETTINGS
     try:
-        before = Settings.model_validate_json(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        parse_json(text)
+        before = Settings.model_validate_json(text)
     except (OSError, ValidationError, ValueError) as error:
         said = str(error).split("\n", 1)[0]
         raise InputError([Problem(str(path), None, "file", said, "settings of an experiment")]) from error

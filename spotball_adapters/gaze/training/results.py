@@ -16,10 +16,10 @@ from spotball_core.gaze.plain_tests import one_sample
 from spotball_core.gaze.stimuli import Condition
 from spotball_core.gaze.trials import Trials
 from spotball_core.report.canvas import Frame, plain_style
-from spotball_core.report.look import FAINT, THEME
 from spotball_core.report.numbers import interval, number
 from spotball_core.report.saving import FORMATS, save_figure
 from spotball_core.report.tables import Titled, tables_as_markdown, tables_as_text
+from spotball_core.report.theme import FAINT, THEME
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval
 

@@ -154,5 +154,6 @@ def test_faces(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError) as error:
         read_faces(path)
-    assert len(error.value.problems) == 4
-    assert f"{path}:4: face: found 2: 0.5, 0, 0.2, 1, expected each stimulus once, and a box within" in str(error.value)
+    assert (len(error.value.problems), error.value.total) == (1, 4)
+    assert f"{path}:3: face: found 1: 0.1, 0.2, 0.3, 0.4; 2: 0.5, 0, 0.2, 1; " in str(error.value)
+    assert "expected each stimulus once, and a box within" in str(error.value)

@@ -334,10 +334,12 @@ class TestBodies:
     def test_events_of_another_shape_are_not_stored(self, steady: Person, changes: Json) -> None:
         seq = steady.state["seq"]
         event = {**sent(seq + 1, "click", 0, **middle(1, 1)), **changes}
-        # As JSON allows it in Python: NaN and Infinity, too.
-        said = steady.client.post("/api/events", content=json.dumps({"events": [event]}), headers=JSON)
+        # As JSON allows it in Python: NaN and Infinity, too, which make the whole body no JSON.
+        body = json.dumps({"events": [event]})
+        said = steady.client.post("/api/events", content=body, headers=JSON)
         assert said.status_code == 422
-        assert said.json()["seq"] == seq
+        if "NaN" not in body and "Infinity" not in body:
+            assert said.json()["seq"] == seq
         assert steady.reload()["seq"] == seq
 
     @pytest.mark.parametrize(

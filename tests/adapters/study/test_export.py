@@ -33,6 +33,7 @@ from spotball_core.io.sqlite_file import StoreError
 from tests.adapters.study import made
 from tests.adapters.study.people import command, confirmed, label
 from tests.cli.process import spotball
+from tests.conftest import examples
 
 N = 20
 READERS = {"jsonl": pl.read_ndjson, "csv": pl.read_csv, "parquet": pl.read_parquet}
@@ -105,6 +106,39 @@ def test_explanations_are_the_reasoning_of_first_clicks(study: Path, tmp_path: P
     assert {sample for sample, _ in said} == {1}
     # init asks for as many as there are images, which are 6.
     assert set(said.values()) == {6}
+
+
+def test_people_have_the_name_they_are_given(study: Path, tmp_path: Path) -> None:
+    exported(study, tmp_path / "a.csv", "--keep-all")
+    exported(study, tmp_path / "b.csv", "--keep-all", "--respondent", " our-people ")
+    a, b = rows_of(tmp_path / "a.csv"), rows_of(tmp_path / "b.csv")
+    assert {row[2] for row in b} == {"our-people"}
+    assert [(*row[:2], RESPONDENT, *row[3:]) for row in b] == a
+    for name, options in (("x.csv", ("--respondent", " ")), ("x", ("--respondent", "us", "--format", "release"))):
+        with pytest.raises(OptionError, match="--respondent"):
+            exported(study, tmp_path / name, *options)
+        assert not (tmp_path / name).exists()
+
+
+def test_a_study_beside_other_people_is_pooled_only_by_name_or_on_demand(study: Path, tmp_path: Path) -> None:
+    exported(study, tmp_path / "paper", "--keep-all")
+    exported(study, tmp_path / "mine", "--keep-all")
+    # The same answers of other people.
+    path = tmp_path / "paper/responses-human.jsonl"
+    pl.read_ndjson(path).with_columns(participant=pl.format("p{}", "participant")).write_ndjson(path)
+    done = spotball("score", tmp_path / "paper", tmp_path / "mine", "--bootstrap", "0")
+    assert (done.returncode, "--pool" in done.stderr) == (2, True)
+    exported(study, tmp_path / "mine", "--keep-all", "--respondent", "mine")
+    report = json.loads(
+        spotball(
+            *("score", tmp_path / "paper", tmp_path / "mine", "--reference", "human"),
+            *("--by", "respondent", "--bootstrap", "0", "--format", "json"),
+        ).stdout
+    )
+    assert [(group["respondent"], group["kind"]) for group in report["groups"]] == [
+        ("human", "human"),
+        ("mine", "human"),
+    ]
 
 
 def test_keep_all_and_unfinished(study: Path, tmp_path: Path) -> None:
@@ -263,7 +297,7 @@ def doing(design: Design, number: int, answers: list[tuple[tuple[tuple[int, int]
         yield clock.event("answer", trial.trial, {"cells": [list(cell) for cell in chosen]})
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @over(st.lists(st.lists(one_answer, min_size=8, max_size=8), min_size=1, max_size=3), st.sampled_from(FORMS))
 def test_whatever_is_clicked_and_taken_back_comes_out_as_it_was_confirmed(
     plain: Design, clicked: list[list[tuple[tuple[tuple[int, int], ...], int]]], form: Form

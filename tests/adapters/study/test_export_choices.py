@@ -75,6 +75,8 @@ def test_they_are_trials_of_the_second_task(study: Path, tmp_path: Path, with_st
     # The check is left out, and counted, of each of the two.
     assert (len(trials.frame), trials.n_checks) == (8, 2)
     assert trials.respondents == ["human"]
+    command("export", study, "--out", tmp_path / "mine.csv", "--keep-all", "--respondent", "mine")
+    assert read_trials(tmp_path / "mine.csv", photos).respondents == ["mine"]
     assert set(trials.frame["scene"]) == {"SiteB"}
     (fourth,) = trials.frame.filter(participant="bob", stimulus_id="4").to_dicts()
     assert (fourth["condition"], fourth["head"], fourth["gaze"], fourth["choice"]) == ("incongruent", 0, 1, 1)

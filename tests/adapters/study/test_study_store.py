@@ -105,7 +105,7 @@ class TestStore:
             connection.close()
             with pytest.raises(StoreError, match="later version of spotball-core"):
                 Store(tmp_path)
-            with pytest.raises(StoreError, match="of another version"), reading(tmp_path):
+            with pytest.raises(StoreError, match="later version of spotball-core"), reading(tmp_path):
                 pass
             (tmp_path / name).unlink()
 

@@ -10,6 +10,7 @@ from scipy.optimize import approx_fprime
 from scipy.special import expit
 
 from spotball_core.gaze.mixed.laplace import Data, Likelihood
+from tests.conftest import examples
 from tests.gaze.mixed import plain
 from tests.gaze.mixed.plain import Array
 
@@ -37,7 +38,7 @@ SDS = st.lists(st.floats(0, 3), min_size=3, max_size=3)
 
 
 @given(seed=st.integers(0, 10**6), sizes=SIZES, sds=SDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_it_is_what_its_definition_says(seed: int, sizes: tuple[int, ...], sds: list[float]) -> None:
     data = drawn(seed, sizes=sizes)
     theta, beta = np.array(sds[: len(sizes)]), np.array([0.3, -0.5])
@@ -47,7 +48,7 @@ def test_it_is_what_its_definition_says(seed: int, sizes: tuple[int, ...], sds: 
 
 
 @given(seed=st.integers(0, 10**6), sizes=SIZES, sds=st.lists(st.floats(0.05, 3), min_size=3, max_size=3))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_its_gradient_is_that_of_differences(seed: int, sizes: tuple[int, ...], sds: list[float]) -> None:
     data = drawn(seed, sizes=sizes)
     k = len(sizes)

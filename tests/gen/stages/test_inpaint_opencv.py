@@ -22,6 +22,7 @@ from spotball_gen.painting import OpenCVInpainting, PaintingSettings, with_grain
 from spotball_gen.stages.inpaint_navier_stokes import NavierStokes
 from spotball_gen.stages.inpaint_telea import Telea
 from spotball_gen.stages.plausibility_rules import measured
+from tests.conftest import examples
 from tests.gen.making import context_of, item_of
 
 KINDS = pytest.mark.parametrize("kind", [Telea, NavierStokes])
@@ -92,7 +93,7 @@ def test_grain_is_as_strong_as_around(kind: type[OpenCVInpainting], strength: fl
 
 @KINDS
 @given(st.integers(0, 2**32 - 1), st.floats(0, 110), st.floats(0, 80), st.floats(2, 40), st.floats(0, 1), st.booleans())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_outside_the_mask_not_a_bit_changes(
     kind: type[OpenCVInpainting], tmp_path: Path, seed: int, x: float, y: float, size: float, margin: float, grain: bool
 ) -> None:

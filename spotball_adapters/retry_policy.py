@@ -1,0 +1,53 @@
+"""How patiently to try again what may pass."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+from spotball_core.errors import MissingExtraError
+
+try:
+    import stamina
+except ImportError as error:
+    raise MissingExtraError("Asking models", "adapters") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often to try, and how long to wait.
+
+    Attributes:
+        attempts: how often a request is tried.
+        first_wait: seconds before the second attempt, doubled before each further one, and a random part of a second.
+        longest_wait: seconds between attempts, at most.
+        longest_pause: seconds; a server that wants a longer one ends it all.
+    """
+
+    attempts: int = 8
+    first_wait: float = 0.5
+    longest_wait: float = 60.0
+    longest_pause: float = 3600.0
+
+    def wait_after(self, attempt: int) -> float:
+        """Return the seconds before the next attempt, without the random part.
+
+        Args:
+            attempt: the number of the one that failed, from 1.
+
+        Examples:
+            >>> [RetryPolicy().wait_after(attempt) for attempt in (1, 2, 8)]
+            [0.5, 1.0, 60.0]
+        """
+        # An exponent without bound would overflow.
+        return min(self.first_wait * 2.0 ** min(attempt - 1, 64), self.longest_wait)
+
+    def tries(self, may_pass: Callable[[Exception], bool]) -> AsyncIterator[stamina.Attempt]:
+        """The attempts, each to be entered; after an error that may pass, another one comes while there is one."""
+        return stamina.retry_context(
+            on=may_pass,
+            attempts=self.attempts,
+            timeout=None,
+            wait_initial=self.first_wait,
+            wait_max=self.longest_wait,
+        )

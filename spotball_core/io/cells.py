@@ -1,0 +1,76 @@
+"""The cells that answers name: by a label, by a row and a column, or by a point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spotball_core.errors import GridError
+from spotball_core.grid import Grid, parse_label
+from spotball_core.io.numbers import number
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def located(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+    """Add the places that `cell`, or `row` and `col`, name.
+
+    Returns:
+        The answers with `_row` and `_col` from 1, also beyond the grid, null where none are named; and `_index`, the
+        cell's index, null outside the grid.
+    """
+    import polars as pl
+
+    if "cell" in answers.columns:
+        places = _positions(answers["cell"].unique())
+        answers = answers.join(places, left_on="cell", right_on="label", how="left", maintain_order="left")
+    else:
+        answers = answers.with_columns(_row=pl.lit(None, pl.Float64), _col=pl.lit(None, pl.Float64))
+    if "row" in answers.columns:
+        answers = answers.with_columns(_row=pl.coalesce("_row", number("row")), _col=pl.coalesce("_col", number("col")))
+    return answers.with_columns(_index=_index(grid))
+
+
+def named(labels: pl.Series, grid: Grid) -> pl.DataFrame:
+    """The index, `cell`, of the cell that each `label` names; null where it names none of the grid's."""
+    return _positions(labels).select("label", cell=_index(grid))
+
+
+def cell_at(grid: Grid) -> pl.Expr:
+    """Index of the cell that holds the point `x`, `y`, from columns with the image's sizes; null outside the image."""
+    import polars as pl
+
+    cell: pl.Expr = pl.lit(0)
+    inside = pl.lit(True)
+    for name, size, step, count, stride in (
+        ("x", "_width", "_cell_width", grid.cols, 1),
+        ("y", "_height", "_cell_height", grid.rows, grid.cols),
+    ):
+        value = number(name)
+        # The edges as NumPy's linspace rounds them, which `Grid.indices_at` compares with. The step comes ready:
+        # Polars would divide by multiplying with the reciprocal, which rounds otherwise.
+        place = sum((value >= pl.col(step) * k).cast(pl.Int64) for k in range(1, count))
+        cell, inside = cell + place * stride, inside & value.is_between(0, pl.col(size))
+    return pl.when(inside).then(cell)
+
+
+def _index(grid: Grid) -> pl.Expr:
+    import polars as pl
+
+    row, col = pl.col("_row"), pl.col("_col")
+    inside = row.is_between(1, grid.rows) & col.is_between(1, grid.cols)
+    return pl.when(inside).then((row - 1) * grid.cols + col - 1).cast(pl.Int64)
+
+
+def _positions(labels: pl.Series) -> pl.DataFrame:
+    """Return the `_row` and `_col` that each `label` names, also beyond a grid; null for other texts."""
+    import polars as pl
+
+    def position(label: str) -> tuple[int | None, int | None]:
+        try:
+            return parse_label(label)
+        except GridError:
+            return None, None
+
+    rows = [(label, *position(label)) for label in labels.drop_nulls()]
+    return pl.DataFrame(rows, schema={"label": pl.String, "_row": pl.Float64, "_col": pl.Float64}, orient="row")

@@ -1,0 +1,28 @@
+"""Open image files that others made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
+"""Formats that are decoded, whatever the file is called. Pillow knows others, and starts Ghostscript for PostScript."""
+
+
+def open_image(source: Path | IO[bytes], formats: Sequence[str] = FORMATS) -> Image:
+    """Return an image whose size is known and whose pixels are not read yet; use it as a context manager.
+
+    Args:
+        source: a file, or a stream of a file's bytes.
+        formats: the formats to accept, as Pillow names them.
+
+    Raises:
+        OSError: if the file cannot be read or has none of the formats. Pillow raises other errors for damaged files.
+    """
+    from PIL import Image as Images
+
+    return Images.open(source, formats=tuple(formats))

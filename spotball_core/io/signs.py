@@ -1,0 +1,367 @@
+"""Signs that a file was misread: rows that count from 0, x and y as shares or swapped, whole replies as cells.
+
+Reading sums up what tells, for each respondent, prompt and image; the sums of several parts of a file add. Each sign
+is a condition on the sums that valid files do not meet (docs/reference/files.md lists them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spotball_core.grid import Grid, row_name
+from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    import polars as pl
+
+UNIT = ("_source", "respondent", "kind", "prompt")
+"""What is judged as a whole: a respondent's answers to a prompt in one source."""
+
+KEYS = (*UNIT, "sport", "image")
+
+MOST_UNPARSED = 0.1
+"""A larger share of unparsed answers is a sign."""
+
+LEAST_UNPARSED = 5
+"""Fewer unparsed answers tell nothing about a file."""
+
+LEAST_ANSWERS = 3
+"""Fewer points, or whole replies, tell nothing about a file."""
+
+LEAST_IMAGES, CHANCE = 10, 1e-6
+"""So many images are needed before a line of cells, or a better fit, is a sign, and so many that answers at random
+would hardly ever show it: with about this probability."""
+
+LEAST_PLACES = 4
+"""Answers in one line of cells are a sign if they are spread over so many cells; otherwise they are a preference."""
+
+BETTER_FIT = 5.0
+"""A better fit with x and y swapped is a sign from so many standard errors on."""
+
+_SUMS = (
+    *("n", "nothing", "other", "reply", "zero", "outside", "off_image", "renamed"),
+    *("points", "numbers", "fit_swapped", "across", "down", "counted", "hits", "hits_from_0"),
+)
+_LOWS = ("row_low", "col_low", "least")
+_HIGHS = ("row_high", "col_high", "largest")
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A sign that some respondents' answers in a source show.
+
+    Attributes:
+        name: which.
+        source: the source's index.
+        units: whose answers, as `UNIT`.
+        n: how many answers show it.
+        of: how many answers these respondents gave.
+        line: for `line`, the row or column with all answers, such as "row C".
+    """
+
+    name: str
+    source: int
+    units: pl.DataFrame
+    n: int
+    of: int
+    line: str = ""
+
+    def at(self, source: int) -> Sign:
+        """The same sign of the same file at another place among the sources."""
+        import polars as pl
+
+        index = pl.lit(source, self.units.schema["_source"])
+        return replace(self, source=source, units=self.units.with_columns(_source=index))
+
+
+# Sums ---------------------------------------------------------------------------------------------------------
+
+
+def of_cells(answers: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> pl.DataFrame:
+    """Sum up answers that name cells or are distributions.
+
+    Args:
+        answers: `KEYS`; the number `n` of answers that name cells; `renamed`, the number of answers to images whose id
+            had a file extension; `_index`, the cell, null for none of the grid; `_row` and `_col` from 1 as they were
+            given, null for none; and perhaps `cell`, a cell's text, and `row`.
+        scenes: the scenes answered to.
+        grid: a grid with their rows and columns.
+    """
+    import polars as pl
+
+    row, col, index = pl.col("_row"), pl.col("_col"), pl.col("_index")
+    shown = shown_by_cells(answers.columns, grid)
+    numbers = shown["numbers"]
+    fits = numbers & col.is_between(1, grid.rows) & row.is_between(1, grid.cols)
+    balls = pl.DataFrame(
+        [(*scene.key, [grid.index(cell) for cell in scene.ball_cells or ()]) for scene in scenes],
+        schema={"sport": pl.String, "image": pl.String, "_ball": pl.List(pl.Int64)},
+        orient="row",
+    )
+    counted = pl.col("row").is_not_null() if "row" in answers.columns else pl.lit(False)
+    later = pl.when(row.is_between(0, grid.rows - 1) & col.is_between(0, grid.cols - 1)).then(row * grid.cols + col)
+    return _summed(
+        answers.join(balls, on=["sport", "image"], how="left").with_columns(
+            **{name: _times(is_shown) for name, is_shown in shown.items()},
+            counted=_times(counted),
+            hits=_times(counted & pl.col("_ball").list.contains(index)),
+            hits_from_0=_times(counted & pl.col("_ball").list.contains(later.cast(pl.Int64))),
+            fit_swapped=_times(fits),
+            across=_times(numbers) * (col - 0.5) / grid.cols,
+            down=_times(numbers) * (row - 0.5) / grid.rows,
+        ),
+        grid,
+    )
+
+
+def shown_by_cells(columns: Sequence[str], grid: Grid) -> dict[str, pl.Expr]:
+    """What an answer that names a cell shows, by the columns that `of_cells` takes."""
+    import polars as pl
+
+    row, col = pl.col("_row"), pl.col("_col")
+    text = pl.col("cell").str.strip_chars() if "cell" in columns else pl.lit(None, pl.String)
+    empty = text.fill_null("") == ""
+    # A word and a number, such as "row 4", is not a label of a cell.
+    numbers = row.is_not_null() & col.is_not_null() & (empty | (row <= max(26, grid.rows)))
+    # A sentence, or text too long for any spelling of a cell.
+    reply = (text.str.len_chars() > 40) | ((text.str.len_chars() > 15) & text.str.contains(r"\s"))
+    zero = (row == 0) | (col == 0)
+    return {
+        "nothing": ~numbers & empty,
+        "other": ~numbers & ~empty & ~reply,
+        "reply": ~numbers & ~empty & reply,
+        "zero": numbers & zero,
+        "outside": numbers & pl.col("_index").is_null() & ~zero,
+        "numbers": numbers,
+    }
+
+
+def of_points(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+    """Sum up points.
+
+    Args:
+        answers: `KEYS`; the number `n` of such points, and their sums by `point_sums`; `_index`, their cell, null
+            outside the image.
+    """
+    import polars as pl
+
+    return _summed(
+        answers.with_columns(
+            points=pl.col("n"),
+            numbers=pl.col("n"),
+            off_image=_times(pl.col("_index").is_null()),
+        ),
+        grid,
+    )
+
+
+def point_sums(x: pl.Expr, y: pl.Expr, width: pl.Expr, height: pl.Expr) -> dict[str, pl.Expr]:
+    """What to sum up over points of one cell."""
+    import polars as pl
+
+    return {
+        "across": (x / width).sum(),
+        "down": (y / height).sum(),
+        "fit_swapped": (y.is_between(0, width) & x.is_between(0, height)).sum(),
+        "least": pl.min_horizontal(x.min(), y.min()),
+        "largest": pl.max_horizontal(x.max(), y.max()),
+    }
+
+
+def added(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """The sums of several tables of sums."""
+    import polars as pl
+
+    return (
+        pl.concat(tables)
+        .group_by(KEYS)
+        .agg(pl.col(_SUMS).sum(), pl.col(_LOWS).min(), pl.col(_HIGHS).max())
+        .select(*KEYS, *_SUMS, *_LOWS, *_HIGHS)
+    )
+
+
+def _times(condition: pl.Expr) -> pl.Expr:
+    """`n` where a condition holds, else 0."""
+    import polars as pl
+
+    return pl.when(condition).then(pl.col("n")).otherwise(0)
+
+
+def _summed(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+    import polars as pl
+
+    row, col = pl.col("_index") // grid.cols, pl.col("_index") % grid.cols
+    answers = answers.with_columns(row_low=row, row_high=row, col_low=col, col_high=col)
+    absent = [pl.lit(0.0).alias(name) for name in _SUMS if name not in answers.columns]
+    absent += [pl.lit(None, pl.Float64).alias(name) for name in (*_LOWS, *_HIGHS) if name not in answers.columns]
+    answers = answers.with_columns(absent).select(*KEYS, pl.col(*_SUMS, *_LOWS, *_HIGHS).cast(pl.Float64))
+    return added([answers])
+
+
+# Signs --------------------------------------------------------------------------------------------------------
+
+
+def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]:
+    """Find the signs that sources were misread, at most one of a name per source.
+
+    Args:
+        sums: of all sources.
+        scenes: the scenes answered to.
+        grid: a grid with their rows and columns.
+    """
+    import polars as pl
+
+    units = (
+        sums.group_by(UNIT)
+        .agg(
+            pl.col(_SUMS).sum(),
+            pl.col(_LOWS).min(),
+            pl.col(_HIGHS).max(),
+            places_across=(pl.col("across") / pl.col("numbers") * grid.cols).floor().n_unique(),
+            places_down=(pl.col("down") / pl.col("numbers") * grid.rows).floor().n_unique(),
+            images=pl.struct("sport", "image").filter(pl.col("row_low").is_not_null()).n_unique(),
+        )
+        .join(_swapped(sums, scenes).with_columns(better=True), on=UNIT, how="left")
+        .sort(UNIT)
+    )
+    n, points, least, largest = (pl.col(name) for name in ("n", "points", "least", "largest"))
+    shares = (points >= LEAST_ANSWERS) & (least >= 0) & (largest <= 1) & (least < largest)
+    astray = pl.col("outside") + pl.col("off_image")
+    none_astray_swapped = (
+        (astray >= LEAST_ANSWERS)
+        & (astray > 0.05 * n)
+        & (pl.col("numbers") >= LEAST_IMAGES)
+        & (pl.col("fit_swapped") == pl.col("numbers"))
+    )
+    swapped = (pl.col("better").fill_null(False) | none_astray_swapped) & ~shares
+    replies = (pl.col("reply") >= LEAST_ANSWERS) & (pl.col("reply") > MOST_UNPARSED * n)
+    # A baseline leaves its answer empty where it has none; that is not for want of reading.
+    unread = pl.col("other") + pl.when(pl.col("kind") == "baseline").then(0).otherwise(pl.col("nothing"))
+    unread = unread + pl.when(replies).then(0).otherwise(pl.col("reply"))
+    unparsed = (unread >= LEAST_UNPARSED) & (unread > MOST_UNPARSED * n)
+    # Most answers would be right if they counted from 0. One place for all images may be so by chance.
+    from_0 = (
+        (pl.col("hits_from_0") - pl.col("hits") > 0.5 * pl.col("counted"))
+        & (pl.col("images") >= LEAST_IMAGES)
+        & (float(grid.n_cells) ** (-pl.col("images").cast(pl.Float64) / 2) < CHANCE)
+        & (pl.col("row_low") < pl.col("row_high"))
+        & (pl.col("col_low") < pl.col("col_high"))
+    )
+    conditions = {
+        "renamed": (pl.col("renamed") > 0, pl.col("renamed")),
+        "zero": (pl.col("zero") > 0, pl.col("zero")),
+        "from 0": (from_0 & (pl.col("zero") == 0), pl.col("hits_from_0")),
+        "shares": (shares, points),
+        "swapped": (swapped, pl.col("numbers")),
+        "off image": ((pl.col("off_image") > 0) & ~swapped, pl.col("off_image")),
+        "outside": ((pl.col("outside") > 0) & ~swapped, pl.col("outside")),
+        "reply": (replies, pl.col("reply")),
+        "unparsed": (unparsed, unread),
+    }
+    found = []
+    for name, (condition, number) in conditions.items():
+        for (source,), shown in units.filter(condition).group_by("_source", maintain_order=True):
+            total, of = shown.select(number.sum(), n.sum()).row(0)
+            found.append(Sign(name, source, shown.select(UNIT), round(total), round(of)))
+    others = units.filter(~shares & ~swapped.fill_null(False))
+    return [*found, *_lines(others, sums, scenes, grid)]
+
+
+def _lines(units: pl.DataFrame, sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> Iterator[Sign]:
+    """Units with all answers in one row or one column, unless the ball is there, too."""
+    import polars as pl
+
+    told = set()
+    for axis, size, places in (("row", grid.rows, "places_across"), ("col", grid.cols, "places_down")):
+        low, high = pl.col(f"{axis}_low"), pl.col(f"{axis}_high")
+        unlikely = float(size) ** (1 - pl.col("images").cast(pl.Float64)) < CHANCE
+        candidates = units.filter(
+            (low == high) & (pl.col(places) >= LEAST_PLACES) & unlikely & (pl.col("images") >= LEAST_IMAGES)
+        )
+        for unit in candidates.iter_rows(named=True):
+            line = int(unit[f"{axis}_low"])
+            this = candidates.filter(_is(unit)).select(UNIT)
+            answered = sums.join(this, on=UNIT, how="semi")
+            if unit["_source"] in told or _ball_is_there(answered, scenes, axis, line):
+                continue
+            told.add(unit["_source"])
+            name = f"row {row_name(line + 1)}" if axis == "row" else f"column {line + 1}"
+            yield Sign("line", unit["_source"], this, round(unit["n"]), round(unit["n"]), name)
+
+
+def _is(unit: dict[str, object]) -> pl.Expr:
+    import polars as pl
+
+    return pl.all_horizontal(pl.col(key) == unit[key] for key in UNIT)
+
+
+def _ball_is_there(answered: pl.DataFrame, scenes: Sequence[Scene], axis: str, line: int) -> bool:
+    """Whether the ball's cells reach a row or column in nearly all of the images answered, as far as it is known."""
+    keys = set(answered.select("sport", "image").iter_rows())
+    known = [
+        scene.truth.mask.reshape(scene.grid.rows, scene.grid.cols)
+        for scene in scenes
+        if scene.key in keys and scene.truth
+    ]
+    there = [mask[line].any() if axis == "row" else mask[:, line].any() for mask in known]
+    return bool(there) and float(np.mean(there)) > 0.8
+
+
+def _swapped(sums: pl.DataFrame, scenes: Sequence[Scene]) -> pl.DataFrame:
+    """Units whose answers follow the ball, or people, better with x and y swapped."""
+    import polars as pl
+
+    given = sums.filter(pl.col("numbers") > 0).with_columns(pl.col("across", "down") / pl.col("numbers"))
+    place = ("sport", "image", "known_x", "known_y")
+    truth = pl.DataFrame(
+        [(*scene.key, *_center(scene)) for scene in scenes if scene.ball_cells],
+        schema=dict(zip(place, (pl.String, pl.String, pl.Float64, pl.Float64), strict=True)),
+        orient="row",
+    )
+    is_human = pl.col("kind") == "human"
+    people = (
+        given.filter(is_human)
+        .group_by("sport", "image")
+        .agg(known_x=pl.col("across").mean(), known_y=pl.col("down").mean())
+    )
+    gains = pl.concat([_gains(given, truth), _gains(given.filter(~is_human), people)])
+    best = gains.group_by(UNIT).agg(most=pl.col("gain").max(), least=pl.col("gain").min())
+    return best.filter((pl.col("most") > BETTER_FIT) & (pl.col("least") > 0)).select(UNIT)
+
+
+def _gains(given: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """By how many standard errors swapping improves the correlation of each unit's answers with places, over images.
+
+    Answers that do not depend on the image correlate with nothing, wherever they are. Units are excluded if they have
+    too few images, or too few different places, for a correlation.
+    """
+    import polars as pl
+
+    x, y, known_x, known_y = (pl.col(name) for name in ("across", "down", "known_x", "known_y"))
+
+    def fisher(one: pl.Expr, other: pl.Expr) -> pl.Expr:
+        return pl.corr(one, other).clip(-0.999, 0.999).arctanh()
+
+    better = fisher(y, known_x) + fisher(x, known_y) - fisher(x, known_x) - fisher(y, known_y)
+    return (
+        given.join(known, on=["sport", "image"])
+        .group_by(UNIT)
+        .agg(
+            gain=better * ((pl.len() - 3) / 4).sqrt(),
+            images=pl.len(),
+            places=pl.min_horizontal(column.round(6).n_unique() for column in (x, y, known_x, known_y)),
+        )
+        .filter((pl.col("images") >= LEAST_IMAGES) & (pl.col("places") >= LEAST_ANSWERS))
+        .select(*UNIT, "gain")
+    )
+
+
+def _center(scene: Scene) -> tuple[float, float]:
+    """The center of the ball's cells, as shares of the image."""
+    cells = [scene.layout.position(cell) for cell in scene.ball_cells or ()]
+    row, col = np.mean(cells, axis=0)
+    return (col - 0.5) / scene.grid.cols, (row - 0.5) / scene.grid.rows

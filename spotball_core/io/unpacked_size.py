@@ -1,0 +1,150 @@
+"""How much compressed files unpack to, read from their directories before anything is unpacked."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from spotball_core.errors import InputError, Problem
+
+MOST_RATIO: Final = 100
+"""Times that a part may grow when it is unpacked, if it is larger than `MOST_BYTES` then."""
+
+MOST_BYTES: Final = 2 * 10**9
+"""Bytes that a part may unpack to, if it grows by more than `MOST_RATIO`."""
+
+_LONGEST_FOOTER = 4 * 10**6
+_MAGIC = b"PAR1"
+_SKIPPED, _STRUCT, _LIST = {1: 0, 2: 0, 3: 1, 7: 8}, 12, (9, 10)
+
+
+def check_parquet_size(path: Path) -> None:
+    """Raise InputError for a Parquet file with a group of rows that unpacks to far more than it is.
+
+    What cannot be read here is left for the reader to report. Groups of rows are counted apart, since they are read so.
+    """
+    try:
+        groups = _row_groups(path)
+    except (OSError, IndexError, ValueError, RecursionError):
+        return
+    for unpacked, packed in groups:
+        _check(path, "a group of rows", unpacked, packed)
+
+
+def check_zip_size(path: Path) -> None:
+    """Raise InputError for a ZIP file that unpacks to far more than it is; other files are left to the reader."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            entries = file.infolist()
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return
+    _check(path, "a file", sum(one.file_size for one in entries), sum(one.compress_size for one in entries))
+
+
+def _check(path: Path, what: str, unpacked: int, packed: int) -> None:
+    if unpacked > MOST_BYTES and unpacked > MOST_RATIO * packed:
+        found = f"{what} of {packed:,} bytes that unpacks to {unpacked:,}"
+        expected = f"at most {MOST_BYTES:,} bytes, or {MOST_RATIO} times its size"
+        raise InputError([Problem(str(path), None, "file", found, expected)])
+
+
+def _row_groups(path: Path) -> list[tuple[int, int]]:
+    """The bytes of each group of rows, unpacked and packed, as the footer has them."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - 8))
+        end = file.read(8)
+        length = int.from_bytes(end[:4], "little")
+        if end[4:] != _MAGIC or not 0 < length <= min(size - 8, _LONGEST_FOOTER):
+            return []
+        file.seek(size - 8 - length)
+        footer = _Compact(file.read(length))
+    return list(footer.row_groups())
+
+
+class _Compact:
+    """A footer, which is in Thrift's compact protocol: each field's type and number, then its value.
+
+    Only what leads to the sizes is looked at: row groups (field 4 of the file), their columns (1), each column's
+    metadata (3), and there the bytes unpacked (6) and packed (7).
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def row_groups(self) -> Iterator[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        self._struct({4: lambda: found.extend(self._each(self._row_group))})
+        yield from found
+
+    def _row_group(self) -> tuple[int, int]:
+        columns: list[tuple[int, int]] = []
+        self._struct({1: lambda: columns.extend(self._each(self._column))})
+        return sum(unpacked for unpacked, _ in columns), sum(packed for _, packed in columns)
+
+    def _column(self) -> tuple[int, int]:
+        sizes: dict[int, int] = {}
+
+        def note(number: int) -> None:
+            sizes[number] = self._integer()
+
+        self._struct({3: lambda: self._struct({number: partial(note, number) for number in (6, 7)})})
+        return sizes.get(6, 0), sizes.get(7, 0)
+
+    def _struct(self, wanted: dict[int, Callable[[], object]]) -> None:
+        """Read the fields that are wanted, and pass over the others."""
+        number = 0
+        while head := self._byte():
+            number = number + (head >> 4) if head >> 4 else self._integer()
+            if number in wanted:
+                wanted[number]()
+            else:
+                self._skip(head & 15)
+
+    def _each(self, read: Callable[[], tuple[int, int]]) -> list[tuple[int, int]]:
+        return [read() for _ in range(self._list()[0])]
+
+    def _list(self) -> tuple[int, int]:
+        """How many elements a list has, and of which kind."""
+        head = self._byte()
+        return (head >> 4 if head >> 4 < 15 else self._varint()), head & 15
+
+    def _skip(self, kind: int) -> None:
+        if kind == _STRUCT:
+            self._struct({})
+        elif kind in _LIST:
+            size, inner = self._list()
+            for _ in range(size):
+                # In a list, true and false take a byte each.
+                self._skip(3 if inner in (1, 2) else inner)
+        elif kind == 8:
+            length = self._varint()
+            self._at += length
+        elif kind in _SKIPPED:
+            self._at += _SKIPPED[kind]
+        elif kind in (4, 5, 6):
+            self._varint()
+        else:
+            raise ValueError(f"an unknown type {kind}")
+        if self._at > len(self._data):
+            raise ValueError("the footer ends within a field")
+
+    def _integer(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while (byte := self._byte()) & 128:
+            value, shift = value | (byte & 127) << shift, shift + 7
+            if shift > 63:
+                raise ValueError("a number that is too long")
+        return value | byte << shift
+
+    def _byte(self) -> int:
+        byte = self._data[self._at]
+        self._at += 1
+        return byte

@@ -1,0 +1,56 @@
+"""NumPy's masked arrays, whose masks `np.asarray` would drop: masked values are missing, never numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spotball_core.errors import SpotballError
+
+
+def without_mask(values: object, what: str, error: type[SpotballError], *, missing: float | None = None) -> object:
+    """Return values without a mask, or refuse those whose mask has no meaning.
+
+    Args:
+        values: anything that NumPy makes an array of; lists may hold masked arrays.
+        what: the values' name in messages.
+        error: the type of the error that is raised.
+        missing: what stands for a row (along the last axis) that is masked as a whole; None if no row may be.
+
+    Returns:
+        The values unchanged if none is masked.
+
+    Raises:
+        SpotballError: of the given type, if a row is masked in part, or none may be masked.
+
+    Examples:
+        >>> rows = np.ma.array([[1, 2], [3, 4]], mask=[[0, 0], [1, 1]])
+        >>> without_mask(rows, "mass", SpotballError, missing=0).tolist()
+        [[1, 2], [0, 0]]
+    """
+    if not _is_masked(values):
+        return values
+    array = _joined(values)
+    mask = np.ma.getmaskarray(array)
+    if not mask.any():
+        return array.data
+    if missing is None:
+        raise error(f"{what} has {mask.sum():,} masked values, expected none. Fill them, or leave their images out")
+    if mask.ndim == 0 or (mask.any(axis=-1) != mask.all(axis=-1)).any():
+        raise error(
+            f"{what} has {mask.sum():,} masked values, expected rows that are masked as a whole or not at all. Fill "
+            "the others, such as with .filled(0)"
+        )
+    return np.where(mask, np.asarray(missing, dtype=np.result_type(array.dtype, type(missing))), array.data)
+
+
+def _is_masked(values: object) -> bool:
+    if isinstance(values, list | tuple):
+        return any(map(_is_masked, values))
+    return isinstance(values, np.ma.MaskedArray)
+
+
+def _joined(values: object) -> np.ma.MaskedArray[tuple[int, ...], np.dtype[np.generic]]:
+    """One masked array; of lists, with the masks of what they hold."""
+    if isinstance(values, list | tuple):
+        return np.ma.stack([_joined(value) for value in values])  # type: ignore[no-any-return, unused-ignore]
+    return np.ma.asarray(values)  # type: ignore[no-any-return, unused-ignore]

@@ -1,0 +1,81 @@
+"""Memory that a computation needs, compared with what there is, before it starts."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+from spotball_core.errors import NotEnoughMemoryError
+
+_SMALL = 2**28
+"""Bytes up to which nothing is compared: any machine has as much."""
+
+
+def check_memory(required: float, what: str) -> None:
+    """Refuse a computation that needs more memory than there is.
+
+    Args:
+        required: bytes.
+        what: what needs them, as the beginning of a sentence.
+
+    Raises:
+        NotEnoughMemoryError: stating both numbers.
+    """
+    if required > _SMALL and required > (available := available_memory()):
+        raise NotEnoughMemoryError(
+            f"{what} need {_gigabytes(required)} of memory, and {_gigabytes(available)} are available. Use a coarser "
+            "grid, or a machine with more memory"
+        )
+
+
+def available_memory() -> float:
+    """Return the bytes that this process can still use, as far as the system says; infinity where it does not."""
+    return min(_free(), _container_limit(), _left_of_limit())
+
+
+def _free() -> float:
+    try:
+        with Path("/proc/meminfo").open(encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024.0
+    except OSError:
+        pass
+    # Elsewhere, only the size of the memory is known.
+    names = getattr(os, "sysconf_names", {})
+    if {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(names):
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return math.inf
+
+
+def _container_limit() -> float:
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+        return math.inf if limit == "max" else float(limit)
+    except (OSError, ValueError):
+        return math.inf
+
+
+def _left_of_limit() -> float:
+    """What is left of a limit of the address space, such as that of `ulimit -v`."""
+    try:
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit == resource.RLIM_INFINITY:
+            return math.inf
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    except (ImportError, OSError):
+        return math.inf
+    return float(max(limit - used, 0))
+
+
+def _gigabytes(size: float) -> str:
+    """A number of bytes, in words.
+
+    Examples:
+        >>> _gigabytes(12.8e9), _gigabytes(3e8)
+        ('12.8 GB', '0.3 GB')
+    """
+    return f"{size / 1e9:,.1f} GB"

@@ -1,0 +1,370 @@
+"""Metrics that depend on the number of responses, matched: estimated so that they do not.
+
+Each corrects the metric of the same name for sampling, in the way that `spotball_core.metrics.sampling` names. Use
+these to compare respondents with different numbers of responses per image; the metrics of the paper stay as they are.
+A matched value is an estimate: where the true value is at an end of its range, the estimate may lie slightly outside.
+
+Arrays carry images on the last axis but one and cells on the last. Counts must be whole numbers; other numbers are
+probabilities, which have no sampling noise. Unparsed answers are excluded.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import BoolArray, FloatArray, Grid
+from spotball_core.metrics import sampling, scoring_rules, strategy, task
+from spotball_core.metrics.alignment import Unit, wasserstein, wasserstein_1d
+from spotball_core.metrics.inputs import Guesses, Truth, grid_for, grid_given, mass_of, ratio, truth_of, unwrap
+from spotball_core.metrics.metric import Additive
+
+
+def wasserstein_matched(
+    guesses: Guesses,
+    reference: Guesses,
+    *,
+    unit: Unit = "px",
+    grid: Grid | None = None,
+    seed: int = 0,
+    draws: int = sampling.DRAWS,
+) -> FloatArray:
+    r"""Estimate the mean Wasserstein distance over images as if both sides had any number of responses.
+
+    The distance between counted distributions is too large: two samples of the same people are at 18 px with 150
+    responses per image each, and at 48 px with 10 and 150. The mean over images is corrected by
+
+    $$\hat W^2 = W_n^2 - \frac{W_{n/2}^2 - W_n^2}{\rho - 1}$$
+
+    with W(n/2) the distance between random halves of both sides' responses, and rho, about 2, measured on the
+    reference (`spotball_core.metrics.sampling`). Its error is less than 3 px with 20 responses per image or more for
+    most respondents; `docs/explanation/statistics.md` has a table.
+
+    Args:
+        guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
+        reference: the distribution compared with, shape (n_images, n_cells).
+        unit: as for `wasserstein`.
+        grid: the grid to measure on (default: the paper's).
+        seed: of the random halves.
+        draws: how many pairs of halves are drawn.
+
+    Returns:
+        Shape (...), lower is closer; near 0 for a respondent that answers like the reference, and then possibly below
+        0. Images with fewer than 2 responses, or fewer than 4 of the reference, are excluded. NaN where none is left.
+
+    Raises:
+        DistributionError: as `wasserstein`.
+        OptionError: for an unknown unit, or draws below 1.
+
+    Examples:
+        >>> people = np.random.default_rng(0).multinomial(40, [0.5, 0.3, 0.2], size=200)
+        >>> others = np.random.default_rng(1).multinomial(8, [0.2, 0.3, 0.5], size=200)
+        >>> grid = Grid(1, 3, 300, 100)  # the true distance is 60
+        >>> float(wasserstein(others, people, grid=grid).mean().round(1))
+        64.0
+        >>> float(wasserstein_matched(others, people, grid=grid).round(1))
+        59.0
+    """
+    grid = grid_for(grid)
+    p, q = _rows(mass_of(guesses, grid)[0]), _rows(mass_of(reference, grid)[0])
+    sums, combine = wasserstein_additive(p, q, unit=unit, grid=grid, seed=seed, draws=draws)
+    return unwrap(combine(sums.sum(axis=-2)))
+
+
+def wasserstein_1d_matched(
+    guesses: Guesses, reference: Guesses, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
+) -> FloatArray:
+    """Estimate the mean one-dimensional Wasserstein distance as if both sides had any number of responses.
+
+    Corrected like `wasserstein_matched`.
+
+    Args:
+        guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
+        reference: the distribution compared with, shape (n_images, n_cells).
+        grid: the grid to measure on (default: the paper's).
+        seed: of the random halves.
+        draws: how many pairs of halves are drawn.
+
+    Returns:
+        Shape (...), in pixels, lower is closer; NaN where no image has enough responses, as `wasserstein_matched`.
+
+    Raises:
+        DistributionError: as `wasserstein_1d`.
+        OptionError: for draws below 1.
+
+    Examples:
+        >>> float(wasserstein_1d_matched([[0.5, 0.5]], [[0.5, 0.5]], grid=Grid(1, 2, 200, 100)))
+        0.0
+    """
+    grid = grid_for(grid)
+    p, q = _rows(mass_of(guesses, grid)[0]), _rows(mass_of(reference, grid)[0])
+    sums, combine = wasserstein_1d_additive(p, q, grid=grid, seed=seed, draws=draws)
+    return unwrap(combine(sums.sum(axis=-2)))
+
+
+def normalized_entropy_matched(
+    guesses: Guesses, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
+) -> FloatArray:
+    """Estimate the normalized entropy of guesses pooled over images at any number of responses per image.
+
+    The responses to each image are halved, so that a respondent that always gives the same answer to an image has
+    no correction.
+
+    Args:
+        guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
+        grid: needed for labels of a grid other than the paper's.
+        seed: of the random halves.
+        draws: how many pairs of halves are drawn.
+
+    Returns:
+        Shape (...), about in [0, 1]. Images with fewer than 2 responses are excluded. NaN where none is left.
+
+    Raises:
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+        OptionError: for draws below 1.
+
+    Examples:
+        >>> float(normalized_entropy_matched([[20, 0, 0, 0], [0, 20, 0, 0]]))
+        0.5
+    """
+    sums, combine = normalized_entropy_additive(_rows(mass_of(guesses, grid)[0]), seed=seed, draws=draws)
+    return unwrap(combine(sums.sum(axis=-2)))
+
+
+def image_entropy_matched(guesses: Guesses, *, grid: Grid | None = None) -> FloatArray:
+    """Estimate the mean normalized entropy per image at any number of responses.
+
+    Entropy counted from n responses is too low, by about (occupied cells - 1) / 2n nats. The estimator of Chao, Wang
+    and Jost (2013) also accounts for cells that were not named yet.
+
+    Args:
+        guesses: counts or probabilities, shape (..., n_images, n_cells), or one image's labels.
+        grid: needed for labels of a grid other than the paper's.
+
+    Returns:
+        Shape (...), about in [0, 1]. Images with fewer than 2 responses are excluded. NaN where none is left.
+
+    Raises:
+        DistributionError: for mass that is negative, not finite or of the wrong length.
+
+    Examples:
+        >>> float(image_entropy_matched([[0.5, 0.5, 0, 0], [1, 0, 0, 0]]))  # probabilities need no correction
+        0.25
+    """
+    values = image_entropies_matched(_rows(mass_of(guesses, grid)[0]))
+    known = np.isfinite(values)
+    return ratio(np.where(known, values, 0.0).sum(axis=-1), known.sum(axis=-1))
+
+
+def image_entropies_matched(mass: FloatArray) -> FloatArray:
+    """Estimate each image's normalized entropy at any number of responses, shape (..., n_images)."""
+    values: FloatArray = sampling.entropy(mass) / max(np.log(mass.shape[-1]), np.log(2))
+    return values
+
+
+def top_k_accuracy_matched(
+    guesses: Guesses,
+    truth: Truth,
+    *,
+    k: int = 3,
+    grid: Grid | None = None,
+    seed: int = 0,
+    draws: int = sampling.DRAWS,
+) -> FloatArray:
+    """Compute top-k accuracy of 8 responses drawn from however many there are, for each image.
+
+    Args:
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
+        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        k: how many cells, at least 1.
+        grid: needed for labels of a grid other than the scene's or the paper's.
+        seed: of the draws.
+        draws: how many; four times as many are made.
+
+    Returns:
+        Shape (...), higher is better; in [0, 1]. NaN where there are fewer than 8 responses.
+
+    Raises:
+        OptionError: for k or draws below 1.
+        DistributionError: as `top_k_accuracy`.
+
+    Examples:
+        >>> float(top_k_accuracy_matched([20, 10, 0, 0], [True, False, False, False]))
+        1.0
+    """
+    mass, mask = _with_truth(guesses, truth, grid)
+    _check(draws)
+    return unwrap(sampling.of_few(lambda m: task.top_k_accuracy(m, mask, k=k, grid=grid), mass, seed=seed, draws=draws))
+
+
+def log_score_matched(
+    guesses: Guesses,
+    truth: Truth,
+    *,
+    smoothing: float = 0.01,
+    grid: Grid | None = None,
+    seed: int = 0,
+    draws: int = sampling.DRAWS,
+) -> FloatArray:
+    """Compute the log score of 8 responses drawn from however many there are, for each image.
+
+    Args:
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
+        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        smoothing: weight of the uniform distribution, in (0, 1].
+        grid: needed for labels of a grid other than the scene's or the paper's.
+        seed: of the draws.
+        draws: how many; four times as many are made.
+
+    Returns:
+        Shape (...), in nats, lower is better. NaN where there are fewer than 8 responses.
+
+    Raises:
+        OptionError: for a smoothing outside (0, 1], or draws below 1.
+        DistributionError: as `log_score`.
+
+    Examples:
+        >>> round(float(log_score_matched([20, 0], [True, False])), 3)
+        0.005
+    """
+    mass, mask = _with_truth(guesses, truth, grid)
+    _check(draws)
+    return unwrap(
+        sampling.of_few(
+            lambda m: scoring_rules.log_score(m, mask, smoothing=smoothing, grid=grid), mass, seed=seed, draws=draws
+        )
+    )
+
+
+def brier_score_matched(
+    guesses: Guesses, truth: Truth, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
+) -> FloatArray:
+    """Estimate the Brier score at any number of responses, for each image.
+
+    Args:
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
+        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        grid: needed for labels of a grid other than the scene's or the paper's.
+        seed: of the random halves.
+        draws: how many pairs of halves are drawn.
+
+    Returns:
+        Shape (...), lower is better. NaN where there are fewer than 2 responses.
+
+    Raises:
+        OptionError: for draws below 1.
+        DistributionError: as `brier_score`.
+
+    Examples:
+        >>> float(brier_score_matched([20, 0], [True, False]))
+        0.0
+    """
+    mass, mask = _with_truth(guesses, truth, grid)
+    _check(draws)
+    return unwrap(
+        sampling.extrapolated(lambda m: scoring_rules.brier_score(m, mask, grid=grid), mass, seed=seed, draws=draws)
+    )
+
+
+def energy_score_matched(
+    guesses: Guesses, truth: Truth, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
+) -> FloatArray:
+    """Estimate the energy score at any number of responses, for each image.
+
+    Args:
+        guesses: counts or probabilities, shape (..., n_cells), or one image's labels.
+        truth: true where the ball is, shape (..., n_cells), or labels, or a scene.
+        grid: the grid to measure on; the scene's, else the paper's, if left out.
+        seed: of the random halves.
+        draws: how many pairs of halves are drawn.
+
+    Returns:
+        Shape (...), in pixels, lower is better. NaN where there are fewer than 2 responses.
+
+    Raises:
+        OptionError: for draws below 1.
+        DistributionError: as `energy_score`.
+
+    Examples:
+        >>> float(energy_score_matched([20, 0], [True, False], grid=Grid(1, 2, 200, 100)))
+        0.0
+    """
+    grid = grid_for(grid, truth)
+    mass, mask = _with_truth(guesses, truth, grid)
+    _check(draws)
+    return unwrap(
+        sampling.extrapolated(lambda m: scoring_rules.energy_score(m, mask, grid=grid), mass, seed=seed, draws=draws)
+    )
+
+
+# What each image adds ----------------------------------------------------------------------------------------
+
+
+def wasserstein_additive(
+    mass: FloatArray,
+    reference: FloatArray,
+    *,
+    unit: Unit = "px",
+    grid: Grid | None = None,
+    seed: int = 0,
+    draws: int = sampling.DRAWS,
+) -> Additive:
+    """Compute what each image adds to `wasserstein_matched`."""
+    _check(draws)
+
+    def distance(p: FloatArray, q: FloatArray) -> FloatArray:
+        return wasserstein(p, q, unit=unit, grid=grid)
+
+    return sampling.distance_sums(distance, mass, reference, seed=seed, draws=draws), sampling.distance_at_any_size
+
+
+def wasserstein_1d_additive(
+    mass: FloatArray, reference: FloatArray, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
+) -> Additive:
+    """Compute what each image adds to `wasserstein_1d_matched`."""
+    _check(draws)
+
+    def distance(p: FloatArray, q: FloatArray) -> FloatArray:
+        return wasserstein_1d(p, q, grid=grid)
+
+    return sampling.distance_sums(distance, mass, reference, seed=seed, draws=draws), sampling.distance_at_any_size
+
+
+def normalized_entropy_additive(
+    mass: FloatArray, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
+) -> Additive:
+    """Compute what each image adds to `normalized_entropy_matched`.
+
+    The numbers are the image's responses, both halves of each split, the number of responses and of those in a half
+    (0 and 0 for probabilities), and 1; all are 0 for an image with fewer than 2 responses.
+    """
+    _check(draws)
+    generator, n_cells = np.random.default_rng(seed), mass.shape[-1]
+    counts, total = sampling.are_counts(mass), mass.sum(axis=-1)
+    parts = [mass, *(half for _ in range(draws) for half in sampling.halves(mass, generator))]
+    sizes = [np.where(counts, total, 0.0), np.where(counts, total // 2, 0.0), np.ones_like(total)]
+    usable = np.where(counts, total >= sampling.LEAST, total > 0)
+    sums = np.concatenate([*parts, np.stack(sizes, axis=-1)], axis=-1) * usable[..., None]
+
+    def combine(added: FloatArray) -> FloatArray:
+        whole, half, images = np.moveaxis(added[..., -3:], -1, 0)
+        entropies = strategy.normalized_entropy(added[..., :-3].reshape(*added.shape[:-1], -1, n_cells))
+        weight = np.where(whole > half, ratio(half, whole - half), 0.0)
+        value: FloatArray = entropies[..., 0] + weight * (entropies[..., 0] - entropies[..., 1:].mean(axis=-1))
+        return np.where(images > 0, value, np.nan)
+
+    return sums, combine
+
+
+def _rows(mass: FloatArray) -> FloatArray:
+    """One image's distribution as an array of one image."""
+    return mass if mass.ndim > 1 else mass[None]
+
+
+def _with_truth(guesses: Guesses, truth: Truth, grid: Grid | None) -> tuple[FloatArray, BoolArray]:
+    return mass_of(guesses, grid_given(grid, truth))[0], truth_of(truth, grid_given(grid, truth))
+
+
+def _check(draws: int) -> None:
+    if draws < 1:
+        raise OptionError(f"draws is {draws}, expected at least 1")

@@ -1,0 +1,378 @@
+"""What a metric is: a record with its name, its meaning, and the statistic that computes it.
+
+Many images become one value in two steps: each image adds some numbers, and a function turns their sum into the value.
+So a resample of images, a shard of a data set, or a set of images with a respondent's label swapped only changes how
+often an image's numbers enter the sum. `MeanOverImages`, `MeanOverResponses`, `Pooled` and `Sums` are the four ways to
+get there; a metric names one of them, and no other module needs to know which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+
+import numpy as np
+
+from spotball_core.grid import BoolArray, FloatArray, Grid, IntArray
+from spotball_core.metrics.alignment import Unit
+from spotball_core.metrics.inputs import ratio
+from spotball_core.metrics.sampling import DRAWS
+
+if TYPE_CHECKING:
+    from spotball_core.schema.policy import Window
+
+Family = Literal["task", "alignment", "strategy", "scoring rules"]
+Over = Literal["images", "responses", "pool"]
+Needs = Literal["truth", "reference", "players"]
+Combine = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOptions:
+    """The choices of a `ScorePolicy` that metrics depend on.
+
+    Attributes:
+        tau: share of the image's diagonal within which a cell is near a player.
+        theta: share of a cell's area that makes an overlap.
+        window: the center window; None for the paper's.
+        wasserstein_unit: px, cell or diagonal.
+        top_k: how many cells top-k accuracy looks at.
+        log_smoothing: weight of the uniform distribution in the log score.
+        seed: of everything that a metric draws.
+        draws: how many random splits of the responses a matched metric draws.
+    """
+
+    tau: float = 0.08
+    theta: float = 0.02
+    window: Window | None = None
+    wasserstein_unit: Unit = "px"
+    top_k: int = 3
+    log_smoothing: float = 0.01
+    seed: int = 0
+    draws: int = DRAWS
+
+
+@dataclass(frozen=True)
+class MetricInput:
+    """One respondent's responses to some images, and what is known about the images.
+
+    What a metric does not need (`Metric.needs`) may be zeros.
+
+    Attributes:
+        mass: counts or probabilities of the cells, shape (..., n_images, n_cells).
+        unparsed: number of unparsed responses, shape (..., n_images).
+        truth: true where the ball is, shape (n_images, n_cells); nowhere where it is not known.
+        reference: the distributions compared with, shape (n_images, n_cells).
+        near: which cells are near a player, shape (n_images, n_cells).
+        overlap: which cells overlap a player, shape (n_images, n_cells).
+        has_players: which images have players, shape (n_images,).
+        boxes: returns each image's player boxes in pixels, shape (n_boxes, 4).
+        grids: the grids of the images.
+        grid_of: the position of each image's grid in `grids`, shape (n_images,).
+        prior: how often each cell holds the ball in the images that the center measures compare with, shape (n_cells,);
+            None for these images.
+        options: the choices.
+    """
+
+    mass: FloatArray
+    unparsed: FloatArray
+    truth: BoolArray
+    reference: FloatArray
+    near: BoolArray
+    overlap: BoolArray
+    has_players: BoolArray
+    boxes: Callable[[], Sequence[FloatArray]]
+    grids: tuple[Grid, ...]
+    grid_of: IntArray
+    prior: FloatArray | None = None
+    options: MetricOptions = MetricOptions()
+
+    @property
+    def grid(self) -> Grid:
+        """The grid of the images; the first one where they differ."""
+        return self.grids[0]
+
+    @property
+    def players(self) -> FloatArray:
+        """Player boxes in pixels, shape (n_images, n_boxes, 4), padded with rows of NaN."""
+        of_images = self.boxes()
+        padded = np.full((len(of_images), max(map(len, of_images), default=0), 4), np.nan)
+        for image, boxes in enumerate(of_images):
+            padded[image, : len(boxes)] = boxes
+        return padded
+
+    def parts(self) -> Iterator[tuple[IntArray, MetricInput]]:
+        """The images of each grid, with their positions: distances are in pixels of one size."""
+        if len(self.grids) == 1:
+            yield np.arange(self.mass.shape[-2]), self
+            return
+        for number, grid in enumerate(self.grids):
+            here = np.flatnonzero(self.grid_of == number)
+            yield here, self._at(here, grid)
+
+    def _at(self, here: IntArray, grid: Grid) -> MetricInput:
+        return replace(
+            self,
+            mass=self.mass[..., here, :],
+            unparsed=self.unparsed[..., here],
+            truth=self.truth[here],
+            reference=self.reference[here],
+            near=self.near[here],
+            overlap=self.overlap[here],
+            has_players=self.has_players[here],
+            boxes=lambda: [self.boxes()[int(image)] for image in here],
+            grids=(grid,),
+            grid_of=np.zeros(len(here), dtype=int),
+        )
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A metric as numbers that add over images, and the function from their sum to the value.
+
+    Attributes:
+        sums: what each image adds, shape (..., n_images, k).
+        combine: from added numbers, shape (..., k), to values, shape (...).
+        enters: which images the metric is made of, shape (..., n_images).
+        answered: number of responses that the metric counts, shape (..., n_images).
+        grows: the first `grows` of the k numbers grow with the number of responses; -1 for all but the last.
+        values: each image's own value, shape (..., n_images); None for a metric without one.
+    """
+
+    sums: FloatArray
+    combine: Combine
+    enters: BoolArray
+    answered: FloatArray
+    grows: int
+    values: FloatArray | None
+
+    def only(self, used: BoolArray) -> Statistic:
+        """The metric of some of the images, shape (n_images,)."""
+        return replace(self, sums=self.sums * used[:, None], enters=self.enters & used)
+
+    def total(self) -> FloatArray:
+        """The metric, shape (...)."""
+        return self.combine(self.sums.sum(axis=-2))
+
+    def weighted(self, times: FloatArray) -> FloatArray:
+        """The metric where each image enters a number of times.
+
+        Args:
+            times: shape (..., n_images).
+
+        Returns:
+            Shape (...).
+        """
+        return self.combine(times @ self.sums)
+
+    def leave_one_out(self) -> FloatArray:
+        """The metric without each of the images that enter, shape (n_entering,)."""
+        return self.combine(self.sums.sum(axis=-2, keepdims=True) - self.sums)[self.enters]
+
+    def scaled(self, factor: FloatArray) -> FloatArray:
+        """The sums if each image had `factor` times as many responses like these, shape (..., n_images, k)."""
+        sums = self.sums.copy()
+        sums[..., : self.grows] *= factor[..., None]
+        return sums
+
+    @property
+    def sd(self) -> float | None:
+        """Standard deviation (n - 1) of the images' values; None without values, or for one image."""
+        if self.values is None or self.enters.sum() < 2:
+            return None
+        return float(self.values[self.enters].std(ddof=1))
+
+
+class Aggregate(Protocol):
+    """How a metric brings many images to one value."""
+
+    @property
+    def over(self) -> Over:
+        """What the value is an average over; "pool" for a metric of the guesses pooled over images."""
+
+    def statistic(self, data: MetricInput) -> Statistic:
+        """Compute what each image adds.
+
+        Raises:
+            OptionError: where the options leave the metric undefined for these images.
+        """
+
+
+@dataclass(frozen=True)
+class MeanOverImages:
+    """The mean of each image's value.
+
+    Attributes:
+        values: computes the values of images of one grid, shape (..., n_images); NaN for an image without one.
+    """
+
+    over: ClassVar[Over] = "images"
+    values: Callable[[MetricInput], FloatArray]
+
+    def statistic(self, data: MetricInput) -> Statistic:
+        """As `Aggregate.statistic`."""
+        values = _by_grid(self.values, data)
+        return _mean(values, np.ones(values.shape), data.mass.sum(axis=-1), grows=0)
+
+
+@dataclass(frozen=True)
+class MeanOverResponses:
+    """The mean of each image's value, weighted by the image's number of responses.
+
+    Attributes:
+        values: as in `MeanOverImages`.
+        counts_unparsed: whether unparsed responses count as responses.
+    """
+
+    over: ClassVar[Over] = "responses"
+    values: Callable[[MetricInput], FloatArray]
+    counts_unparsed: bool = False
+
+    def statistic(self, data: MetricInput) -> Statistic:
+        """As `Aggregate.statistic`."""
+        answered = data.mass.sum(axis=-1) + (data.unparsed if self.counts_unparsed else 0.0)
+        return _mean(_by_grid(self.values, data), answered, answered, grows=2)
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The metric of guesses pooled over images.
+
+    Attributes:
+        function: from the input to the function that computes values, shape (...), from pooled guesses and pooled
+            truth, each of shape (..., n_cells).
+    """
+
+    over: ClassVar[Over] = "pool"
+    function: Callable[[MetricInput], Callable[[FloatArray, FloatArray], FloatArray]]
+
+    def statistic(self, data: MetricInput) -> Statistic:
+        """As `Aggregate.statistic`."""
+        function, prior, n_cells = self.function(data), data.prior, data.mass.shape[-1]
+
+        def combine(sums: FloatArray) -> FloatArray:
+            p, q = sums[..., :n_cells], sums[..., n_cells:]
+            return function(p, q if prior is None else np.broadcast_to(prior, p.shape))
+
+        sums = np.concatenate([data.mass, np.broadcast_to(data.truth, data.mass.shape)], axis=-1)
+        enters = np.ones(data.mass.shape[:-1], dtype=bool)
+        return Statistic(sums, combine, enters, data.mass.sum(axis=-1), n_cells, None)
+
+
+Additive = tuple[FloatArray, Combine]
+"""What each image adds, shape (..., n_images, k), and the function from sums over images, shape (..., k), to values."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """A metric with numbers of its own; the last one counts the images that enter.
+
+    Attributes:
+        additive: computes the numbers of images of one grid.
+        over: see `Metric.over`.
+        grows: as in `Statistic`.
+    """
+
+    additive: Callable[[MetricInput], Additive]
+    over: Over
+    grows: int = 0
+
+    def statistic(self, data: MetricInput) -> Statistic:
+        """As `Aggregate.statistic`."""
+        found = [(here, *self.additive(part)) for here, part in data.parts()]
+        sums = np.zeros((*data.mass.shape[:-1], found[0][1].shape[-1]))
+        for here, part, _ in found:
+            sums[..., here, :] = part
+        return Statistic(sums, found[0][2], sums[..., -1] > 0, data.mass.sum(axis=-1), self.grows, None)
+
+
+def _by_grid(function: Callable[[MetricInput], FloatArray], data: MetricInput) -> FloatArray:
+    values = np.full(data.mass.shape[:-1], np.nan)
+    for here, part in data.parts():
+        values[..., here] = function(part)
+    return values
+
+
+def _mean(values: FloatArray, weights: FloatArray, answered: FloatArray, grows: int) -> Statistic:
+    enters = np.isfinite(values)
+    weights = np.where(enters, weights, 0.0)
+    sums = np.stack([weights * np.where(enters, values, 0.0), weights], axis=-1)
+    return Statistic(sums, _quotient, enters, answered, grows, values)
+
+
+def _quotient(sums: FloatArray) -> FloatArray:
+    return ratio(sums[..., 0], sums[..., 1])
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric's record.
+
+    Attributes:
+        key: its name in Python, in JSON and in tables.
+        title: its name in words.
+        symbol: its mathematical sign.
+        unit: of the value: px, nats, share, ratio.
+        direction: whether "lower" or "higher" is better, or the value to read against, such as "1 = like the truth".
+        equation: its number in the paper; None for a metric beyond the paper.
+        needs: what must be known in addition to the guesses.
+        family: the question it answers.
+        function: the public function that computes it.
+        aggregate: how it brings many images to one value.
+        lowest: the least value possible; None for a difference or an estimate without a bound.
+        highest: the largest value possible; None without a bound.
+        by_size: whether the value depends on the number of responses that it is counted from, so that it does not
+            compare respondents who answered more and less often.
+        estimates: the key of the metric that this one estimates at any number of responses; None for others.
+        least_responses: how many responses per image it needs.
+        unit_option: the policy's choice that replaces `unit`, such as "wasserstein_unit".
+        published_with_controls: whether its published figures include controls and images that people did not see.
+        no_value: why it has no value although its needs are met.
+    """
+
+    key: str
+    title: str
+    symbol: str
+    unit: str
+    direction: str
+    equation: str | None
+    needs: tuple[Needs, ...]
+    family: Family
+    function: Callable[..., FloatArray]
+    aggregate: Aggregate
+    lowest: float | None = 0.0
+    highest: float | None = None
+    by_size: bool = False
+    estimates: str | None = None
+    least_responses: int = 1
+    unit_option: str | None = None
+    published_with_controls: bool = False
+    no_value: str = "no parsed responses"
+
+    @property
+    def over(self) -> Over:
+        """How images become one number.
+
+        "images" is the mean of each image's value, "responses" weights each image by its number of responses, and
+        "pool" is the metric of the guesses pooled over images.
+        """
+        return self.aggregate.over
+
+    @property
+    def is_matched(self) -> bool:
+        """Whether this estimates another metric at any number of responses."""
+        return self.estimates is not None
+
+    @property
+    def summary(self) -> str:
+        """The first line of its documentation."""
+        return (self.function.__doc__ or "").strip().splitlines()[0]
+
+    def unit_under(self, policy: object) -> str:
+        """The unit of the value under a policy."""
+        return str(getattr(policy, self.unit_option)) if self.unit_option else self.unit
+
+    def title_under(self, policy: object) -> str:
+        """The name in words under a policy, with the policy's k instead of the letter."""
+        return self.title.replace("-k ", f"-{getattr(policy, 'top_k', 'k')} ")

@@ -1,0 +1,318 @@
+"""Metrics that depend on the number of responses, estimated so that they do not.
+
+A distribution counted from few responses looks more concentrated, and farther from any other distribution, than it
+is: 20 responses cannot spread over more than 20 cells. Comparing respondents with 20 and 150 responses per image by
+such a metric mostly compares the numbers. The functions here remove that dependence:
+
+- `extrapolated`: the Brier and energy scores err by exactly c / n with n responses. The error is as large as the
+  change from n responses to n / 2, which random halves show.
+- `distance_at_any_size`: sampling noise adds to a distance like a perpendicular side, d(n)^2 = d^2 + c / n. Random
+  halves show that, too.
+- `entropy`: the estimator of Chao, Wang and Jost (2013), which accounts for cells that were not named yet.
+- `of_few`: top-k accuracy and the log score hang on rarely named cells, about which few responses say nothing. They are
+  taken of 8 responses drawn from however many there are.
+
+All arrays have images on the last axis but one and cells on the last. Counts are whole numbers; where an image has
+other numbers, the respondent's images are taken as probabilities, which have no sampling noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from spotball_core.grid import BoolArray, FloatArray, IntArray
+from spotball_core.metrics.inputs import check_cells, ratio
+
+DRAWS = 8
+"""Random splits into halves. With 50 images, the noise of so few splits is a fifth of the responses' own."""
+
+FEW = 8
+"""Responses per image that `of_few` draws: what a run of 10 samples has left where some could not be parsed."""
+
+LEAST, LEAST_REFERENCE = 2, 4
+"""Responses per image needed of a respondent, to be split once, and of the reference, to be split twice."""
+
+COLUMNS = 7
+"""Numbers per image in `distance_sums`."""
+
+_MOST_TERMS = 50_000
+"""Terms of a series that are added at most; what more responses of one image would add is below 1e-6."""
+
+_LEAST_RATIO = 1.2
+"""The least ratio of squared noise between half and all responses that is used; 2 with many responses."""
+
+
+def are_counts(mass: FloatArray) -> BoolArray:
+    """Whether each distribution is counted in whole responses, shape (...).
+
+    One image with other numbers makes all images probabilities: among them, (1, 0, 0) is not one response.
+    """
+    whole = (mass == np.floor(mass)).all(axis=-1)
+    if whole.ndim:
+        whole = np.broadcast_to(whole.all(axis=-1, keepdims=True), whole.shape)
+    return np.asarray(whole)
+
+
+def drawn(mass: FloatArray, n: IntArray, generator: np.random.Generator) -> FloatArray:
+    """Draw n responses of each distribution without replacement.
+
+    Args:
+        mass: counts, shape (..., n_cells).
+        n: how many to draw, shape (...), no more than there are.
+        generator: to draw from.
+
+    Returns:
+        Counts, shape (..., n_cells).
+
+    Examples:
+        >>> drawn(np.array([[4.0, 4.0], [0.0, 2.0]]), np.array([3, 2]), np.random.default_rng(0)).sum(axis=-1)
+        array([3., 2.])
+    """
+    flat = mass.reshape(-1, mass.shape[-1]).astype(np.int64)
+    out = np.zeros_like(flat)
+    wanted = np.broadcast_to(n, mass.shape[:-1]).reshape(-1).astype(np.int64)
+    later = flat.sum(axis=-1)
+    for cell in np.flatnonzero(flat.any(axis=0)):
+        later = later - flat[:, cell]
+        out[:, cell] = generator.hypergeometric(flat[:, cell], later, wanted)
+        wanted = wanted - out[:, cell]
+    return out.reshape(mass.shape).astype(float)
+
+
+def halves(mass: FloatArray, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Split each distribution's responses into two random halves; of an odd number, one is dropped.
+
+    Returns:
+        Two arrays of the shape of `mass`, of different responses. Probabilities are returned unchanged, twice.
+    """
+    counts = are_counts(mass)
+    whole = np.where(counts[..., None], mass, 0.0)
+    size = whole.sum(axis=-1).astype(np.int64) // 2
+    first = drawn(whole, size, generator)
+    second = drawn(whole - first, size, generator)
+    return np.where(counts[..., None], first, mass), np.where(counts[..., None], second, mass)
+
+
+def extrapolated(
+    function: Callable[[FloatArray], FloatArray], mass: FloatArray, *, seed: int = 0, draws: int = DRAWS
+) -> FloatArray:
+    """Estimate a function of a distribution at any number of responses, for an error of c / n with n responses.
+
+    Args:
+        function: from distributions, shape (..., n_cells), to values, shape (...).
+        mass: shape (..., n_cells).
+        seed: of the splits.
+        draws: how many splits.
+
+    Returns:
+        Shape (...). NaN for counts of fewer than 2 responses, which cannot be split.
+
+    Examples:
+        >>> def repeats(mass):  # the probability that two responses agree: 1/2, but 3/4 counted from two on average
+        ...     return ((mass / mass.sum(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
+        >>> samples = np.random.default_rng(0).multinomial(2, [0.5, 0.5], size=5000).astype(float)
+        >>> [round(float(values.mean()), 2) for values in (repeats(samples), extrapolated(repeats, samples))]
+        [0.75, 0.51]
+    """
+    generator = np.random.default_rng(seed)
+    n = np.where(are_counts(mass), mass.sum(axis=-1), np.inf)
+    with np.errstate(invalid="ignore"):
+        size = np.where(np.isinf(n), np.inf, n // 2)
+        weight = np.where(np.isinf(n), 0.0, ratio(size, n - size))
+    all_responses = function(mass)
+    half = np.mean([[function(part) for part in halves(mass, generator)] for _ in range(draws)], axis=(0, 1))
+    value: FloatArray = np.where(np.isinf(n), all_responses, all_responses + weight * (all_responses - half))
+    return np.where(n < LEAST, np.nan, value)
+
+
+def of_few(
+    function: Callable[[FloatArray], FloatArray], mass: FloatArray, *, seed: int = 0, draws: int = DRAWS
+) -> FloatArray:
+    """Compute the mean of a function of `FEW` responses drawn at random, which does not depend on how many there are.
+
+    Args:
+        function: from distributions, shape (..., n_cells), to values, shape (...).
+        mass: shape (..., n_cells). From counts, responses are drawn without replacement.
+        seed: of the draws.
+        draws: four times as many are made; each costs little.
+
+    Returns:
+        Shape (...). NaN for counts of fewer than `FEW` responses.
+
+    Examples:
+        >>> def mode(mass):
+        ...     return mass.max(axis=-1) / mass.sum(axis=-1)
+        >>> of_few(mode, np.array([[12.0, 0.0], [3.0, 3.0]]))
+        array([ 1., nan])
+    """
+    generator = np.random.default_rng(seed)
+    counts, total = are_counts(mass), mass.sum(axis=-1)
+    usable = np.where(counts, total >= FEW, total > 0)
+    values = np.full(mass.shape[:-1], np.nan)
+    if not usable.any():
+        return values
+    safe = np.where(usable[..., None], mass, 1.0)
+    shares = safe / safe.sum(axis=-1, keepdims=True)
+    whole = np.where((counts & usable)[..., None], mass, float(FEW))
+    means = np.zeros(mass.shape[:-1])
+    for _ in range(4 * draws):
+        without = drawn(whole, np.asarray(FEW), generator)
+        few = without if counts.all() else np.where(counts[..., None], without, generator.multinomial(FEW, shares))
+        means += function(few) / (4 * draws)
+    return np.where(usable, means, np.nan)
+
+
+def entropy(mass: FloatArray) -> FloatArray:
+    r"""Estimate the entropy of the distribution that responses were drawn from, in nats (Chao, Wang and Jost, 2013).
+
+    $$\hat H = \sum_{x_j > 0} \frac{x_j}{n} \sum_{k=x_j}^{n-1} \frac1k + \frac{f_1}{n} (1 - A)^{1-n}
+    \Big[-\log A - \sum_{r=1}^{n-1} \frac{(1-A)^r}{r}\Big], \quad A = \frac{2 f_2}{(n-1) f_1 + 2 f_2}$$
+
+    with f1 and f2 the numbers of cells named once and twice. The first term accounts for sampling of the cells that
+    were named, the second for those that were not yet.
+
+    Args:
+        mass: counts, shape (..., n_cells); probabilities have their own entropy.
+
+    Returns:
+        Shape (...). NaN for counts of fewer than 2 responses, and for no mass.
+
+    Examples:
+        >>> entropy(np.array([[4.0, 0.0], [0.5, 0.5], [1.0, 0.0]])).round(3)  # the others make (1, 0) probabilities
+        array([0.   , 0.693, 0.   ])
+        >>> entropy(np.array([[2.0, 1.0, 1.0]])).round(3)
+        array([1.587])
+    """
+    total = mass.sum(axis=-1, keepdims=True)
+    p = ratio(mass, total)
+    if not are_counts(mass).all():
+        plain = -(p * np.log(p, out=np.zeros_like(p), where=p > 0)).sum(axis=-1) + 0.0
+        return np.where(total[..., 0] > 0, plain, np.nan)
+    x, n = mass.astype(np.int64), total[..., 0].astype(np.int64)
+    most = int(n.max(initial=1))
+    harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, most + 1))])
+    named = harmonic[np.maximum(n - 1, 0)][..., None] - harmonic[np.maximum(x - 1, 0)]
+    once, twice = (x == 1).sum(axis=-1), (x == 2).sum(axis=-1)
+    # Where no cell was named twice, f2 and f1 are taken as if one more response had been drawn (Chao et al., eq. 7).
+    a = np.where(
+        twice > 0,
+        ratio(2 * twice, (n - 1) * once + 2 * twice),
+        ratio(2, (n - 1) * np.maximum(once - 1, 0) + 2),
+    )
+    unseen = np.where((once > 0) & (a < 1), ratio(once, n) * _tail(1 - a, n), 0.0)
+    return np.where(n >= LEAST, np.where(x > 0, p * named, 0.0).sum(axis=-1) + unseen, np.nan)
+
+
+def _tail(b: FloatArray, n: IntArray) -> FloatArray:
+    """The sum of b^(r - n + 1) / r over all r from n on, for b in [0, 1)."""
+    out: FloatArray = np.zeros(b.shape)
+    for size in np.unique(n[(n >= LEAST) & (b > 0)]):
+        here = (n == size) & (b > 0)
+        base = b[here]
+        # As the logarithm without its first terms, unless so little is left of it that rounding would show.
+        if size <= _MOST_TERMS:
+            close = base**size > 1e-6
+            r = np.arange(1, size)
+            rest = -np.log1p(-base[close]) - (base[close][:, None] ** r / r).sum(axis=-1)
+            values = np.zeros(len(base))
+            values[close] = rest / base[close] ** (size - 1.0)
+        else:
+            close, values = np.zeros(len(base), dtype=bool), np.zeros(len(base))
+        r = np.arange(1, min(2 * size + 20, 2000))
+        values[~close] = (base[~close][:, None] ** r / (r + size - 1)).sum(axis=-1)
+        out[here] = values
+    return out
+
+
+def distance_sums(
+    distance: Callable[[FloatArray, FloatArray], FloatArray],
+    mass: FloatArray,
+    reference: FloatArray,
+    *,
+    seed: int = 0,
+    draws: int = DRAWS,
+) -> FloatArray:
+    """Compute the numbers per image that `distance_at_any_size` needs the sums of.
+
+    Args:
+        distance: from two distributions, each of shape (..., n_cells), to their distance, shape (...).
+        mass: shape (..., n_images, n_cells).
+        reference: the distribution compared with, shape (n_images, n_cells).
+        seed: of the draws.
+        draws: how many.
+
+    Returns:
+        Shape (..., n_images, 7): the distance between all responses and between halves of them; the same for
+        responses of the reference, as many as the respondent's where there are so many, and the reference's others;
+        1/n + 1/k of the sizes n and k of both pairs; and 1. Rows of zeros where either has too few responses.
+    """
+    generator = np.random.default_rng(seed)
+    check_cells(mass, reference)
+    shape = np.broadcast_shapes(mass.shape, reference.shape)
+    mass, reference = np.broadcast_to(mass, shape), np.broadcast_to(reference, shape)
+    n, k = (np.where(are_counts(m), m.sum(axis=-1), np.inf) for m in (mass, reference))
+    usable = (n >= LEAST) & (k >= LEAST_REFERENCE) & mass.any(axis=-1) & reference.any(axis=-1)
+    usable &= np.isfinite(mass).all(axis=-1) & np.isfinite(reference).all(axis=-1)
+    sums = np.zeros((*shape[:-1], COLUMNS))
+    p, q, n, k = mass[usable], reference[usable], n[usable], k[usable]
+    if not len(p):
+        return sums
+    # All draws at once: the solver takes them as one batch.
+    many_q, many_n, many_k = (np.broadcast_to(array, (draws, *array.shape)) for array in (q, n, k))
+    like_p, other_q = _reference_pair(many_q, many_n, many_k, generator)
+    pairs = [(p[None], q[None]), (like_p, other_q)]
+    for a, b in ((np.broadcast_to(p, many_q.shape), many_q), (like_p, other_q)):
+        pairs += zip(halves(a, generator), halves(b, generator), strict=True)
+    ends = np.cumsum([len(a) for a, _ in pairs])
+    stacked = distance(*(np.concatenate(side) for side in zip(*pairs, strict=True)))
+    full, full_0, *half = (part.mean(axis=0) for part in np.split(stacked, ends[:-1]))
+    size_0 = 1 / like_p[0].sum(axis=-1) + np.where(np.isinf(k), 0.0, 1 / other_q[0].sum(axis=-1))
+    numbers = [full, np.mean(half[:2], axis=0), full_0, np.mean(half[2:], axis=0), 1 / n + 1 / k, size_0]
+    sums[usable] = np.stack([*numbers, np.ones(len(p))], axis=-1)
+    return sums
+
+
+def distance_at_any_size(sums: FloatArray) -> FloatArray:
+    r"""Estimate a mean distance over images as if both sides had any number of responses.
+
+    $$\hat d^2 = d_n^2 - \frac{d_{n/2}^2 - d_n^2}{\rho - 1}$$
+
+    with the mean distances between all responses and between halves. $\rho$ is the ratio of squared noise between
+    half and all responses: 2 with many responses, less with few. It is measured where the true distance is known to
+    be 0, between two disjoint draws from the reference, and brought to the sizes at hand by $2 - \rho \propto
+    1/n + 1/k$.
+
+    Args:
+        sums: sums over images of `distance_sums`, shape (..., 7).
+
+    Returns:
+        Shape (...). An estimate near 0 may be negative, as that of a quantity around 0 must be: a negative square is
+        returned as minus its root. NaN where no image entered.
+    """
+    images = sums[..., 6]
+    full, half, full_0, half_0, size, size_0 = (ratio(sums[..., i], images) for i in range(6))
+    measured = np.where(full_0 > 0, ratio(half_0, full_0) ** 2, 2.0)
+    rho = np.clip(2 - (2 - measured) * np.where(size_0 > 0, ratio(size, size_0), 0.0), _LEAST_RATIO, 2.0)
+    square = full**2 - (half**2 - full**2) / (rho - 1)
+    value: FloatArray = np.where(size > 0, np.sign(square) * np.sqrt(np.abs(square)), full)
+    return np.where(images > 0, value, np.nan)
+
+
+def _reference_pair(
+    reference: FloatArray, n: FloatArray, k: FloatArray, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Two disjoint draws from the reference, one as large as the respondent's answers where there are enough.
+
+    Of a reference given as probabilities, the first is drawn from them and the second is the reference itself.
+    """
+    endless = np.isinf(k)
+    counts = np.where(endless[..., None], 0.0, reference)
+    total = counts.sum(axis=-1)
+    first = drawn(counts, np.minimum(n, total // 2).astype(np.int64), generator)
+    # Without any noise on either side there is nothing to measure, and the smallest draw will do.
+    size = np.where(np.isinf(n), LEAST_REFERENCE, n)[endless].astype(np.int64)
+    shares = reference[endless] / reference[endless].sum(axis=-1, keepdims=True)
+    first[endless] = generator.multinomial(size, shares)
+    return first, np.where(endless[..., None], reference, counts - first)

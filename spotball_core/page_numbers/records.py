@@ -1,0 +1,311 @@
+"""The record of a report: the scores, and every other number that its page shows. report.json is this record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
+from spotball_core.reasoning.records import ReasoningReport
+from spotball_core.schema.mixture import Mixture
+from spotball_core.schema.policy import Window
+from spotball_core.schema.record import Record
+from spotball_core.schema.report import MetricValue, ScoreReport
+from spotball_core.schema.response import Kind
+from spotball_core.schema.scene import Scene
+
+MEAN_OVER_PROMPTS = (
+    *("center_ratio", "symmetric_center_bias", "normalized_entropy", "normalized_entropy_matched"),
+    *("image_entropy", "image_entropy_matched"),
+)
+"""Metrics whose mean over a respondent's prompts is in the paper's Table 3, and those like them."""
+
+
+class UniformGuessing(Record):
+    """What uniform guessing gets on a sport's images: the mean over those where it is defined, None if there are none.
+
+    Attributes:
+        accuracy: share of the cells that hold the ball.
+        euclidean_error: in pixels.
+        wasserstein_matched: matched distance to the reference, in the policy's unit.
+    """
+
+    accuracy: float | None
+    euclidean_error: float | None
+    wasserstein_matched: float | None
+
+
+class CellMap(Record):
+    """Where some answers, or the ball's cells, are, pooled over images.
+
+    Attributes:
+        n: how many answers or cells.
+        n_images: images that hold at least one of them.
+        shares: the share of each cell, row by row; all 0 if there are none.
+        in_window: the share in the center window; None if the grid has none.
+    """
+
+    n: float
+    n_images: int
+    shares: tuple[float, ...]
+    in_window: float | None
+
+
+class GroupAnswers(Record):
+    """The answers of one scored group.
+
+    Attributes:
+        cells: where they are.
+    """
+
+    sport: str | None
+    respondent: str | None
+    prompt: str | None
+    cells: CellMap
+
+
+class PromptMeans(Record):
+    """Means over the prompts of a respondent, as in the paper's Table 3; None where a prompt has no value."""
+
+    sport: str | None
+    respondent: str | None
+    metrics: dict[str, float | None]
+
+
+class ImageCrowd(Record):
+    """The players of one image: how many, and the share of the image that their boxes cover."""
+
+    image: str
+    n_players: int
+    covered: float
+
+
+class Crowd(Record):
+    """The players of a sport's images. Means are over images, with bootstrap intervals."""
+
+    images: tuple[ImageCrowd, ...]
+    n_players: MetricValue
+    covered: MetricValue
+
+
+class SportNumbers(Record):
+    """What the page shows of a sport in addition to its groups' scores.
+
+    Attributes:
+        n_images: images on which a group is scored.
+        n_with_players: how many of them have player boxes.
+        uniform: what uniform guessing gets on them.
+        ball: where the ball is.
+        ball_near_player: share of the ball's cells that are near a player, mean over images with players.
+        ball_on_player: share of the ball's cells that overlap with a player, likewise.
+        crowd: of the images where players were looked for; None if there are none.
+    """
+
+    sport: str | None
+    n_images: int
+    n_with_players: int
+    uniform: UniformGuessing
+    ball: CellMap
+    ball_near_player: float | None
+    ball_on_player: float | None
+    crowd: Crowd | None
+
+
+class ThresholdFit(Record):
+    """The paper's fit of the player thresholds: its objective at each pair of tau and theta.
+
+    Attributes:
+        taus: ascending, in shares of the image's diagonal.
+        thetas: ascending, in shares of the cell's area.
+        objective: mean of near-player and overlap rate, a row for each tau.
+        near_largest: whether the objective is within 1% of its maximum, a row for each tau.
+        best: tau and theta of the maximum.
+        largest: the maximum.
+        at_policy: the objective at the pair nearest to the policy's thresholds.
+        n_near_largest: pairs within 1% of the maximum.
+        n_pairs: all pairs.
+        n_responses: parsed responses to images with player boxes.
+    """
+
+    taus: tuple[float, ...]
+    thetas: tuple[float, ...]
+    objective: tuple[tuple[float, ...], ...]
+    near_largest: tuple[tuple[bool, ...], ...]
+    best: tuple[float, float]
+    largest: float
+    at_policy: float
+    n_near_largest: int
+    n_pairs: int
+    n_responses: float
+
+
+class FailureMode(Record):
+    """A way to fail on an image: its key, its name and its rule in words."""
+
+    key: str
+    title: str
+    rule: str
+
+
+class FailedImages(Record):
+    """The images on which a group fails in one way.
+
+    Attributes:
+        n: how many there are.
+        images: the farthest from the reference, farthest first.
+    """
+
+    n: int
+    images: tuple[str, ...]
+
+
+class GroupFailures(Record):
+    """On which images a group fails.
+
+    Attributes:
+        n_images: images compared with the reference.
+        failed: by the key of the failure mode.
+    """
+
+    sport: str | None
+    respondent: str | None
+    prompt: str | None
+    n_images: int
+    failed: dict[str, FailedImages]
+
+
+class CaseNumbers(Record):
+    """A group's answers to one image, as a card of the gallery shows them.
+
+    Attributes:
+        distance: Wasserstein distance to the reference.
+        uniform: what uniform guessing gets.
+        right: share of the answers that name a cell with the ball; None if the ball's cells are not known.
+        n_answers: parsed answers.
+        answers: how often each cell was named; cells that were not named are absent.
+        shares: the same as shares.
+        failures: keys of the failure modes that hold.
+    """
+
+    sport: str | None
+    respondent: str | None
+    prompt: str | None
+    image: str
+    distance: float
+    uniform: float
+    right: float | None
+    n_answers: float
+    answers: dict[str, float]
+    shares: dict[str, float]
+    failures: tuple[str, ...]
+
+
+class Album(Record):
+    """The cards of one respondent and sport, farthest from the reference first, out of this many images."""
+
+    sport: str | None
+    respondent: str | None
+    n_images: int
+    cards: tuple[CaseNumbers, ...]
+
+
+class ShownImage(Record):
+    """An image that a card shows, with the share of the reference's answers that name each cell."""
+
+    scene: Scene
+    reference: dict[str, float]
+
+
+class GalleryNumbers(Record):
+    """The gallery: images where respondents are far from the reference.
+
+    Attributes:
+        modes: the ways to fail.
+        failures: on which images each group fails.
+        albums: the cards.
+        images: the images of the cards.
+        n_images: images of all respondents and sports.
+        n_shown: cards.
+        n_left_out: respondents and sports without an album.
+        of_each: cards of each failure mode in an album, at least, where there are so many.
+    """
+
+    modes: tuple[FailureMode, ...]
+    failures: tuple[GroupFailures, ...]
+    albums: tuple[Album, ...]
+    images: tuple[ShownImage, ...]
+    n_images: int
+    n_shown: int
+    n_left_out: int
+    of_each: int
+
+
+class MapGrid(Record):
+    """The grid that maps are drawn on; a size in pixels gives them their shape."""
+
+    rows: int
+    cols: int
+    width: float
+    height: float
+
+
+class PageNumbers(Record):
+    """Every number of the page that is not a score.
+
+    Attributes:
+        n_images: images on which a group is scored.
+        n_responses: responses to them.
+        grid: of the maps.
+        window: rows and columns, first and last, of the center window; None if the grid has none.
+        sports: in the order of the groups.
+        groups: answers of each scored group.
+        prompt_means: of respondents with several prompts.
+        mixtures: what explains each respondent.
+        mixture_resamples: resamples that the mixtures' intervals rest on.
+        unexplained: why other groups have no mixture.
+        thresholds: None without players.
+        gallery: None without a reference, or if no other respondent answered its images.
+        reasoning: what rationales speak of, if it was given.
+    """
+
+    n_images: int
+    n_responses: int
+    grid: MapGrid
+    window: Window | None
+    sports: tuple[SportNumbers, ...]
+    groups: tuple[GroupAnswers, ...]
+    prompt_means: tuple[PromptMeans, ...]
+    mixtures: tuple[Mixture, ...]
+    mixture_resamples: int
+    unexplained: tuple[str, ...]
+    thresholds: ThresholdFit | None
+    gallery: GalleryNumbers | None
+    reasoning: ReasoningReport | None = None
+
+
+class PageReport(ScoreReport):
+    """Everything a report's page shows: the fields of `spotball score --format json`, and `page`.
+
+    Attributes:
+        page: every other number.
+    """
+
+    page: PageNumbers
+
+
+class _OfKind(Protocol):
+    @property
+    def kind(self) -> Kind | None: ...
+    @property
+    def respondent(self) -> str | None: ...
+
+
+_G = TypeVar("_G", bound=_OfKind)
+
+
+def compared(groups: Iterable[_G], reference: str | None) -> list[_G]:
+    """Select the groups that are explained and shown image by image.
+
+    These are all groups but the reference's and baselines'; if no others exist, baselines are included.
+    """
+    others = [group for group in groups if group.respondent != reference]
+    return [group for group in others if group.kind != "baseline"] or others

@@ -1,0 +1,123 @@
+"""Rationales brought to groups and images: which have a category, whose they are, and what they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import BoolArray, FloatArray, IntArray
+from spotball_core.groups import reading_order
+from spotball_core.schema.response import Kind
+from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Name = tuple[str | None, str | None, Kind | None, str | None]
+"""Sport, respondent, kind and prompt of a group; None where it is pooled over."""
+
+_PARTS = ("sport", "respondent", "kind", "prompt")
+
+
+@dataclass(frozen=True)
+class GroupedRationales:
+    """Responses to scenes that are no controls, and those of them that have a rationale.
+
+    Attributes:
+        responses: all of them, with the scene's position as `_image`.
+        n_controls: how many responses to controls were left out.
+        rationales: those with words that have a direction, with their group's number as `_group`, sorted by it.
+        names: of the groups, in the order they are read; each has a rationale.
+        n_images: number of scenes.
+    """
+
+    responses: pl.DataFrame
+    n_controls: int
+    rationales: pl.DataFrame
+    names: tuple[Name, ...]
+    n_images: int
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, scenes: Sequence[Scene], known: BoolArray) -> GroupedRationales:
+        """From the rows of `Rationales`.
+
+        Args:
+            rows: as `Rationales` has them.
+            scenes: those they answer to.
+            known: which texts have an embedding with a direction, shape (n_texts,).
+
+        Raises:
+            OptionError: if no rationale is left, or a row is of no scene.
+        """
+        import polars as pl
+
+        places = pl.DataFrame(
+            {
+                "sport": [scene.sport for scene in scenes],
+                "image": [scene.image for scene in scenes],
+                "_image": range(len(scenes)),
+                "_control": [scene.control for scene in scenes],
+            },
+            schema_overrides={"_image": pl.Int64},
+        )
+        table = rows.join(places, on=["sport", "image"], how="left", maintain_order="left")
+        if table["_image"].null_count():
+            sport, image = table.filter(pl.col("_image").is_null()).select("sport", "image").row(0)
+            raise OptionError(f"rationales are for an image that is not among the scenes: {sport}/{image}")
+        responses = table.filter(~pl.col("_control")).drop("_control")
+        directed = pl.Series("text", np.flatnonzero(known), dtype=pl.Int64)
+        said = responses.filter(pl.col("text").is_in(directed.implode()))
+        if said.is_empty():
+            raise OptionError("no rationale is left that an embedding gives a direction to")
+        names = sorted(
+            said.select(_PARTS).unique().rows(), key=lambda name: reading_order(name[0], name[2], *name[1::2])
+        )
+        numbers = pl.DataFrame(names, schema=_PARTS, orient="row").with_row_index("_group")
+        said = said.join(numbers, on=_PARTS, how="left", maintain_order="left").sort("_group", maintain_order=True)
+        return cls(responses, len(table) - len(responses), said, tuple(names), len(scenes))
+
+    @cached_property
+    def group(self) -> IntArray:
+        """Each rationale's group, shape (n,)."""
+        return self.rationales["_group"].to_numpy().astype(np.int64)
+
+    @cached_property
+    def image(self) -> IntArray:
+        """Each rationale's image, shape (n,)."""
+        return self.rationales["_image"].to_numpy()
+
+    @cached_property
+    def text(self) -> IntArray:
+        """Each rationale's text, shape (n,)."""
+        return self.rationales["text"].to_numpy()
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """How many rationales each group has."""
+        return np.bincount(self.group, minlength=len(self.names))
+
+    def distinct(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Group and text of the rationales, each pair once, by group; and how often each is there."""
+        width = int(self.text.max()) + 1
+        pairs, times = np.unique(self.group * width + self.text, return_counts=True)
+        return pairs // width, pairs % width, times.astype(float)
+
+    @cached_property
+    def n_responses(self) -> dict[Name, int]:
+        """How many responses there are of each sport, respondent, kind and prompt."""
+        counts = self.responses.group_by(_PARTS).len()
+        return {row[:4]: row[4] for row in counts.select(*_PARTS, "len").iter_rows()}
+
+    def silent(self) -> tuple[str, ...]:
+        """What to say of respondents none of whose responses has words."""
+        said = {respondent for _, respondent, _, _ in self.names}
+        others: dict[str, int] = {}
+        for (_, respondent, _, _), n in sorted(self.n_responses.items()):
+            if respondent not in said:
+                others[str(respondent)] = others.get(str(respondent), 0) + n
+        return tuple(f"{name}: none of {n:,} responses comes with words" for name, n in others.items())

@@ -1,0 +1,160 @@
+"""The ball's cells: how the published ones follow from its box, and what those of its box in pixels would change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from spotball_core.io.release_ball import SCALED_SPORT, Box, ball_box
+from spotball_core.io.release_reader import Key
+from spotball_core.io.release_tables import GRID, listed
+from spotball_core.replication.images import mean_cells, window_share
+from spotball_core.replication.material import WAYS, Ball, Material, Way, mean
+from spotball_core.replication.published import PAPER_PROMPTS, PAPER_SPORTS, PEOPLE, Condition, Published
+from spotball_core.replication.record import Item, judge
+
+WHERE = "ground truth"
+
+RULE = (
+    "rule: the cells that a rectangle touches, edges included; its center is (gt_x, gt_y) in soccer and (x, y) in the "
+    "other sports, and its size is width by height, unconverted; standard: images in which the box in pixels gives the "
+    "same cells"
+)
+EFFECT = (
+    "reproduced: with the published cells, which are scored; standard: with the cells of the ball's box in pixels; "
+    "entropy, near-player rate, overlap rate and Wasserstein distance do not depend on these cells"
+)
+
+Cells = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """The cells of one sport's balls, by sport and image: published, by the rule, and of the box in pixels."""
+
+    published: dict[Key, Cells]
+    by_rule: dict[Key, Cells]
+    in_pixels: dict[Key, Cells]
+
+    def differing(self, cells: Mapping[Key, Cells]) -> list[Key]:
+        """The images whose published cells are not these."""
+        return [key for key, named in self.published.items() if cells.get(key) != named]
+
+
+def check(material: Material) -> Iterator[Item]:
+    """The rule, the images that a box in pixels would change, and every figure that changes with them."""
+    known = {sport: truth for sport in PAPER_SPORTS if (truth := _truth(material, sport)).published}
+    for sport, truth in known.items():
+        yield _rule([truth], sport)
+    if len(known) > 1:
+        yield _rule(list(known.values()), None)
+    for sport, truth in known.items():
+        yield _changed(truth, sport)
+    for sport, truth in known.items():
+        if changed := truth.differing(truth.in_pixels):
+            yield from _effects(material, sport, {key: truth.in_pixels[key] for key in changed})
+
+
+def touched_cells(box: Box) -> Cells:
+    """Return the labels of the cells that a box touches, edges included, on the standard grid.
+
+    A point on the border of two cells belongs to the one right of it or below it.
+
+    Examples:
+        >>> touched_cells((256.0, 52.5, 298.0, 60.0))
+        ('A5', 'B5')
+    """
+    x1, y1, x2, y2 = box
+    left, top, right, bottom = GRID.rectangles.T
+    touched = (left <= x2) & (right > x1) & (top <= y2) & (bottom > y1)
+    return tuple(GRID.labels[cell] for cell in np.flatnonzero(touched))
+
+
+def _truth(material: Material, sport: str) -> _Truth:
+    balls = {key: ball for key, ball in material.balls.items() if key[0] == sport}
+    published = {scene.key: scene.ball_cells for scene in material.scenes(sport) if scene.ball_cells}
+    boxes = {key: box for key, ball in balls.items() if (box := _box_of_the_rule(sport, ball))}
+    return _Truth(
+        {key: cells for key, cells in published.items() if key in balls},
+        {key: touched_cells(box) for key, box in boxes.items()},
+        {key: touched_cells(ball_box(sport, *ball[:4])) for key, ball in balls.items()},
+    )
+
+
+def _box_of_the_rule(sport: str, ball: Ball) -> Box | None:
+    """The rectangle that the published cells were made from; None if the file does not have its center."""
+    center = ball.point if sport == SCALED_SPORT else (ball.x, ball.y)
+    if center is None:
+        return None
+    (x, y), across, down = center, ball.width / 2, ball.height / 2
+    return x - across, y - down, x + across, y + down
+
+
+def _rule(truths: list[_Truth], sport: str | None) -> Item:
+    n = sum(len(truth.published) for truth in truths)
+    others = [image for truth in truths for _, image in truth.differing(truth.by_rule)]
+    same = n - sum(len(truth.differing(truth.in_pixels)) for truth in truths)
+    note = f"{RULE}; not in images {listed(others)}" if others else RULE
+    figure = _figure("images whose cells follow from the rule", sport, value=str(n))
+    return judge(figure, float(n - len(others)), float(same), note=note)
+
+
+def _changed(truth: _Truth, sport: str) -> Item:
+    changed = truth.differing(truth.in_pixels)
+    said = [f"{key[1]}: {_joined(truth.published[key])} to {_joined(truth.in_pixels[key])}" for key in changed]
+    n = float(len(changed))
+    figure = _figure("images whose cells the box in pixels would change", sport)
+    return judge(figure, n, n, note=listed(said, most=len(said)) or None)
+
+
+def _joined(cells: Cells) -> str:
+    return ";".join(cells) or "none"
+
+
+def _effects(material: Material, sport: str, cells: Mapping[Key, Cells]) -> Iterator[Item]:
+    """Every figure of a sport that depends on the ball's cells, with the published cells and with these."""
+    other = material.with_ball_cells(cells)
+    for quantity, statistic in (("cells the ball spans", mean_cells), ("truth in the center window (%)", window_share)):
+        before, after = (statistic(one.scenes(sport)) for one in (material, other))
+        yield judge(_figure(quantity, sport), before, after, note=EFFECT)
+    conditions = [condition for condition in material.conditions if condition[0] == sport]
+    for way in WAYS:
+        for quantity in ("accuracy", "mean error (px)", "sd of the error (px)", "center ratio"):
+            for condition in conditions:
+                before, after = (_value(one, way, quantity, condition) for one in (material, other))
+                yield judge(_figure(f"{quantity}, policy {way}", *condition), before, after, note=EFFECT)
+        for model in dict.fromkeys(model for _, model, _ in conditions if model != PEOPLE):
+            prompts = [(sport, model, prompt) for prompt in PAPER_PROMPTS]
+            if set(prompts) <= set(conditions):
+                ratios = ([_value(one, way, "center ratio", each) for each in prompts] for one in (material, other))
+                before, after = map(mean, ratios)
+                yield judge(_figure(f"center ratio, policy {way}", sport, model), before, after, note=EFFECT)
+
+
+def _value(material: Material, way: Way, quantity: str, condition: Condition) -> float | None:
+    keys = {"accuracy": "accuracy", "center ratio": "center_ratio"}
+    metric = material.metric(way, keys.get(quantity, "euclidean_error"), condition)
+    if metric is None:
+        return None
+    return metric.sd if quantity.startswith("sd") else metric.value
+
+
+def _figure(
+    quantity: str,
+    sport: str | None,
+    respondent: str | None = None,
+    prompt: str | None = None,
+    *,
+    value: str | None = None,
+) -> Published:
+    return Published(
+        where=WHERE,
+        quantity=quantity,
+        value=value,
+        read_from="the release's ground truth, column cell",
+        sport=sport,
+        respondent=respondent,
+        prompt=prompt,
+    )

@@ -1,0 +1,175 @@
+"""A report's record as its page shows it: groups by sport, and the name, color and marker of each respondent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from spotball_core.grid import Grid
+from spotball_core.page_numbers.records import GroupAnswers, PageNumbers, PageReport, SportNumbers, compared
+from spotball_core.report.numbers import shortened
+from spotball_core.report.theme import Look, looks, markers
+from spotball_core.schema.mixture import Mixture
+from spotball_core.schema.policy import ScorePolicy
+from spotball_core.schema.report import Ceiling, GroupScore
+
+NAME_ROOM, PROMPT_ROOM = 22, 12
+"""Characters of a respondent's name and of a prompt in a figure, at most."""
+
+
+class OfGroup(Protocol):
+    """A record of one group."""
+
+    @property
+    def sport(self) -> str | None:
+        """Which sport."""
+
+    @property
+    def respondent(self) -> str | None:
+        """Whose answers."""
+
+    @property
+    def prompt(self) -> str | None:
+        """To which prompt."""
+
+
+@dataclass(frozen=True)
+class PageView:
+    """What the page's sections are made from: a report, and how its groups are named and drawn.
+
+    Attributes:
+        report: the record.
+    """
+
+    report: PageReport
+
+    @property
+    def page(self) -> PageNumbers:
+        """Every number that is not a score."""
+        return self.report.page
+
+    @property
+    def policy(self) -> ScorePolicy:
+        """The choices of the scoring."""
+        return self.report.policy
+
+    @property
+    def reference(self) -> str | None:
+        """The respondent that others are compared with."""
+        return self.policy.reference
+
+    @cached_property
+    def scored(self) -> list[GroupScore]:
+        """The groups that have images to be scored on."""
+        return [group for group in self.report.groups if group.n_images]
+
+    @cached_property
+    def compared(self) -> list[GroupScore]:
+        """The groups that are explained and shown image by image."""
+        return compared(self.scored, self.reference)
+
+    @cached_property
+    def sports(self) -> list[str]:
+        """The scored sports, in the order of the groups."""
+        return [one.sport or "" for one in self.page.sports]
+
+    @cached_property
+    def by_sport(self) -> dict[str, SportNumbers]:
+        """The numbers of each sport."""
+        return {one.sport or "": one for one in self.page.sports}
+
+    @cached_property
+    def ceilings(self) -> dict[str, Ceiling]:
+        """The noise ceiling of each sport in which the reference's participants are told apart."""
+        found = {ceiling.sport: ceiling for ceiling in self.report.ceilings}
+        return {sport: found[sport] for sport in self.sports if sport in found}
+
+    @cached_property
+    def _mixtures(self) -> dict[tuple[str | None, ...], Mixture]:
+        return {(one.sport, one.respondent, one.prompt): one for one in self.page.mixtures}
+
+    def mixture(self, group: OfGroup) -> Mixture | None:
+        """What explains a group; None where it has no mixture."""
+        return self._mixtures.get((group.sport, group.respondent, group.prompt))
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The grid of the maps."""
+        grid = self.page.grid
+        return Grid(grid.rows, grid.cols, grid.width, grid.height)
+
+    @property
+    def has_players(self) -> bool:
+        """Whether any scored image has player boxes."""
+        return any(one.n_with_players for one in self.page.sports)
+
+    def of_sport(self, sport: str) -> list[GroupScore]:
+        """A sport's groups."""
+        return [group for group in self.scored if group.sport == sport]
+
+    def answers_of(self, sport: str) -> list[GroupAnswers]:
+        """Where the answers of a sport's groups are."""
+        return [one for one in self.page.groups if one.sport == sport]
+
+    def of_reference(self, sport: str) -> GroupScore | None:
+        """The reference's scores in a sport, if it is one group there."""
+        found = [group for group in self.of_sport(sport) if group.respondent == self.reference]
+        return found[0] if len(found) == 1 else None
+
+    # Names, colors and markers -------------------------------------------------------------------------------
+
+    @cached_property
+    def looks(self) -> dict[str, Look]:
+        """Each respondent's look."""
+        return looks((group.respondent or "", group.kind) for group in self.report.groups)
+
+    def color(self, group: OfGroup) -> str:
+        """The color of a group's respondent."""
+        return self.looks[group.respondent or ""].color
+
+    def marker(self, group: GroupScore) -> str:
+        """The marker of a group: by prompt for models, by kind for people and baselines."""
+        if group.kind in ("human", "baseline"):
+            return "D" if group.kind == "human" else "p"
+        return self._markers[group.prompt or ""]
+
+    @cached_property
+    def _markers(self) -> dict[str, str]:
+        return markers(sorted({group.prompt or "" for group in self.report.groups if group.kind == "model"} | {""}))
+
+    @cached_property
+    def _asked(self) -> dict[str | None, int]:
+        prompts: dict[str | None, set[str | None]] = {}
+        for group in self.report.groups:
+            prompts.setdefault(group.respondent, set()).add(group.prompt)
+        return {respondent: len(asked) for respondent, asked in prompts.items()}
+
+    def prompt(self, group: OfGroup) -> str:
+        """A group's prompt, where its respondent was asked with several; else nothing."""
+        return (group.prompt or "") if self._asked[group.respondent] > 1 else ""
+
+    def labels(self, group: OfGroup) -> tuple[str, str]:
+        """A group's respondent and prompt as figures write them: shortened where they are long."""
+        return self._short[group.respondent or ""], shortened(self.prompt(group), PROMPT_ROOM)
+
+    @property
+    def reference_label(self) -> str:
+        """The reference's name as figures write it."""
+        return self._short[self.reference] if self.reference else ""
+
+    @cached_property
+    def _short(self) -> dict[str, str]:
+        names = list(dict.fromkeys(group.respondent or "" for group in self.report.groups))
+        short = [shortened(name, NAME_ROOM) for name in names]
+        # Two that would look the same stay as they are.
+        return {name: name if short.count(one) > 1 else one for name, one in zip(names, short, strict=True)}
+
+    def name(self, group: OfGroup) -> str:
+        """What a group is called beside its sport."""
+        return f"{group.respondent} {self.prompt(group)}".rstrip()
+
+
+def same_group(one: OfGroup, other: OfGroup) -> bool:
+    """Whether two records are of the same group."""
+    return (one.sport, one.respondent, one.prompt) == (other.sport, other.respondent, other.prompt)

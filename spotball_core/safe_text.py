@@ -1,0 +1,98 @@
+"""Text from data, made safe for the place where it is shown: a terminal, Markdown, or a CSV file that people open."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.text import Text
+
+# Single surrogates stand for bytes of a file's name that are not UTF-8. They cannot be printed.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+_HTML = re.compile(r"<(?=[A-Za-z/!?])|&(?=#?\w+;)")
+_HTML_NAMES = {"<": "&lt;", "&": "&amp;"}
+
+_FORMULA: Final = r"^('*[=+\-@\t\r\n])"
+_MARKED: Final = r"^'('*[=+\-@\t\r\n])"
+_FORMULA_START = re.compile(_FORMULA)
+
+
+def printable(text: str) -> str:
+    r"""Return a text without control characters: each is written as `\uXXXX`, as JSON does. Tabs and line breaks stay.
+
+    A terminal would obey them: clear the screen, change its title, or hide what stands there.
+
+    Examples:
+        >>> print(printable("a\x1b[2Jb"))
+        a\u001b[2Jb
+    """
+    return _CONTROL.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
+def show(text: str, *, err: bool = False, end: str = "\n", styled: bool = False) -> None:
+    """Print a text. All that commands print goes through here, so that no terminal obeys what stands in data.
+
+    Args:
+        err: on standard error, at once.
+        end: printed after the text.
+        styled: the text has colors from Rich, which was given text made safe by `rich_text`.
+    """
+    print(text if styled else printable(text), end=end, file=sys.stderr if err else sys.stdout, flush=err)
+
+
+def rich_text(text: str, style: str = "") -> Text:
+    """Return a text for Rich, printable and without markup: `[red]` in it is shown as it is."""
+    from rich.text import Text
+
+    return Text(printable(text), style=style)
+
+
+def markdown_text(text: str) -> str:
+    r"""Return a text for a line of Markdown: HTML and links in it are shown, and not made.
+
+    Examples:
+        >>> print(markdown_text("<b>a</b> [b](c) p < 0.05"))
+        &lt;b>a&lt;/b> [b]\(c) p < 0.05
+    """
+    safe = _HTML.sub(lambda sign: _HTML_NAMES[sign[0]], printable(text))
+    return safe.replace("](", "]\\(").replace("\n", " ")
+
+
+def markdown_row(cells: Iterable[str]) -> str:
+    r"""Return a row of a Markdown table.
+
+    Examples:
+        >>> print(markdown_row(["a|b", "1"]))
+        | a\|b | 1 |
+    """
+    return "| " + " | ".join(markdown_text(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def csv_cells(values: Iterable[object]) -> list[object]:
+    """Return the values of a row of CSV. Text that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    That is text that starts with `=`, `+`, `-`, `@`, a tab or a line break, also after apostrophes. Numbers stay.
+    `csv_restored` takes the apostrophe off again.
+
+    Examples:
+        >>> csv_cells(["=1+1", "it's", "'=1", -1.5, None])
+        ["'=1+1", "it's", "''=1", -1.5, None]
+    """
+    return [f"'{value}" if isinstance(value, str) and _FORMULA_START.match(value) else value for value in values]
+
+
+def csv_frame(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose columns of text are as `csv_cells` has them."""
+    import polars as pl
+
+    return frame.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'$1"))
+
+
+def csv_restored(text: pl.Expr) -> pl.Expr:
+    """Return a column of text, read from CSV, without the apostrophes of `csv_cells`."""
+    return text.str.replace(_MARKED, "$1")

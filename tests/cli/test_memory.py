@@ -1,0 +1,51 @@
+"""The command where memory is limited: it ends with a message, never with a traceback."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from spotball_core.cli.memory import is_no_memory
+from tests.builders import dataset, scenes
+from tests.cli.process import MODULE
+
+
+def limited(megabytes: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    limit = f'ulimit -v {megabytes * 1024} && exec "$@"'
+    command = ["bash", "-c", limit, "limited", *MODULE, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("megabytes", [100, 450, 500, 560])
+def test_too_little_memory_is_a_message(megabytes: int, tmp_path: Path) -> None:
+    rows = [{"image": str(n % 3), "respondent": "me", "cell": "D5"} for n in range(300)]
+    done = limited(megabytes, "score", dataset(tmp_path / "set", scenes("0", "1", "2"), me=rows))
+    # How much is enough depends on the versions of the libraries, but 450 MB never are.
+    assert done.returncode == 1 or (megabytes > 450 and done.returncode == 0 and "accuracy" in done.stdout.lower())
+    assert done.returncode == 0 or "memory" in done.stderr.split("error: ")[-1]
+    assert "Traceback (most recent call last)" not in done.stderr
+
+
+def test_a_limit_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
+    wrong = limited(1 << 20, "score", tmp_path / "nothing.jsonl")
+    right = limited(1 << 20, "--version")
+    assert (wrong.returncode, right.returncode) == (2, 0)
+    assert "nothing" in wrong.stderr
+    assert "memory" not in wrong.stderr
+    assert right.stdout.startswith("spotball ")
+
+
+@pytest.mark.parametrize(
+    ("error", "no_memory"),
+    [
+        (MemoryError(), True),
+        (ImportError("a.so: failed to map segment from shared object"), True),
+        (OSError(12, "Cannot allocate memory"), True),
+        (RuntimeError("can't start new thread"), True),
+        (ImportError("No module named 'x'"), False),
+    ],
+)
+def test_the_signs_of_no_memory(error: Exception, no_memory: bool) -> None:
+    assert is_no_memory(error) == no_memory

@@ -1,0 +1,291 @@
+"""What is fuzzed: for each reader, valid files to damage, and the call that reads them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from spotball_adapters.batch.folder import ASKED, MANIFEST, read_asked, read_manifest
+from spotball_adapters.batch.replies import read_received
+from spotball_adapters.gaze.points import read_faces, read_points
+from spotball_adapters.gaze.prompts import load_prompts
+from spotball_adapters.gaze.training.experiment import read_run
+from spotball_adapters.parsing import POLICIES, parse_reply
+from spotball_adapters.prompts import load_prompt
+from spotball_adapters.study.config import read_config as read_study
+from spotball_adapters.study.init import init_study
+from spotball_adapters.study.wire import MalformedError, parsed, read_event, read_events, read_start
+from spotball_core.errors import SpotballError
+from spotball_core.gaze.fleet import read_models
+from spotball_core.gaze.stimuli import read_stimuli
+from spotball_core.gaze.trials import read_trials
+from spotball_core.grid import Grid
+from spotball_core.io.counts_file import read_counts_file
+from spotball_core.io.release import import_release
+from spotball_core.io.responses import read_counts
+from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.reasoning.rationales import read_rationales
+from spotball_core.reasoning.records import read_reasoning
+from spotball_core.reasoning.templates import load_templates
+from spotball_core.report.pictures import as_data
+from spotball_gen.box_files.coco import read_coco
+from spotball_gen.box_files.mot import read_mot
+from spotball_gen.box_files.yolo import read_yolo
+from spotball_gen.config import read_config as read_plan
+from spotball_gen.exports.rows import read_rows
+from tests import release_layout
+from tests.builders import csv_text, frame, scene, scenes
+
+Files = Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader and files it can read.
+
+    Attributes:
+        files: by their path within a folder; one of `damaged` is changed.
+        read: reads the folder; anything it raises except `refusals` is a defect.
+        damaged: the files to damage; all of them where it is empty.
+    """
+
+    files: Callable[[], Files]
+    read: Callable[[Path], object]
+    damaged: tuple[str, ...] = ()
+    refusals: tuple[type[Exception], ...] = (SpotballError,)
+
+
+def refused(target: Target, files: Files) -> bool:
+    """Read files and return whether the reader refused them with an error of its own; raise any other error."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        try:
+            target.read(Path(folder))
+        except target.refusals:
+            return True
+        return False
+
+
+def _lines(*rows: Mapping[str, Any]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+KNOWN = scenes("1", "2", players=[[0, 0, 100, 100]], path="images/1.png")
+ROWS = [
+    {"sport": "soccer", "image": image, "respondent": "gpt", "kind": "model", "prompt": "cot", "sample": sample}
+    | {"participant": None, "cell": cell, "reasoning": "He looks left."}
+    for image in "12"
+    for sample, cell in enumerate(("D5", "E6", None), start=1)
+]
+POINTS = [{"image": "1", "x": 10.5, "y": 20}, {"image": "2", "x": 1, "y": 2}]
+SPREAD = [{"image": "1", "probabilities": {"D5": 0.5, "E5": 0.5}}, {"image": "2", "probabilities": [1] + [0] * 59}]
+STIMULI = [
+    {"stimulus_id": f"s{n}", "image": f"{n}.jpg", "view": "front", "proximity": 1, "objects": "cup+key"}
+    | {"gaze_target": "cup", "head_target": "key", "points": "0.1 0.2;0.3 0.4"}
+    for n in range(3)
+]
+TRIALS = [{**row, "respondent": "gpt", "prompt_id": "base", "sample": 1, "choice": "key"} for row in STIMULI]
+COCO = {
+    "images": [{"id": 1, "file_name": "a.jpg", "width": 640, "height": 360}],
+    "categories": [{"id": 1, "name": "ball"}],
+    "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.5}],
+}
+MANIFEST_FIELDS = {
+    "spotball_core": "0.1.0",
+    "identity": {"provider": "openai"},
+    "format": "openai",
+    "model": "m",
+    "settings": {"temperature": 1.0},
+    "prompts": {"base": {"version": "1", "digest": "a", "text": "Where?", "questions": [], "samples": 2}},
+    "requests": 1,
+    "replies": 2,
+    "waiting": 0,
+    "files": ["requests.jsonl"],
+}
+ASKED_FIELDS = {"custom_id": "a", "sport": "soccer", "image": "1", "prompt": "base", "step": 0, "samples": [1, 2]}
+REPLIES = [
+    {"custom_id": "a", "text": "Answer: D5"},
+    {"custom_id": "b", "replies": [{"text": "D5", "finish": "stop"}]},
+    {"custom_id": "c", "response": {"status_code": 200, "body": {"choices": [{"message": {"content": "D5"}}]}}},
+]
+PLAN = b"""\
+[run]
+seed = 0
+[[sources]]
+sport = "soccer"
+path = "."
+license = "synthetic"
+[detect]
+kind = "color"
+"""
+PROMPT = b'name = "mine"\nversion = "1"\ntext = "Where is the ball? {context}"\nquestions = ["Who?", "Where?"]\n'
+TEMPLATES = b"""\
+name = "mine"
+version = "1"
+neutral = ["It is green."]
+[categories]
+pose = ["He leans."]
+gaze = ["She looks."]
+[keywords]
+pose = ["lean(s|ing)?"]
+gaze = ["look(s|ing)?"]
+"""
+EVENT = {
+    "participation": "a",
+    "event": "12345678-1234-1234-1234-123456789012",
+    "kind": "answer",
+    "trial": 1,
+    "value": {"cell": "D5"},
+    "elapsed_ms": 5,
+    "viewport": [640, 360, 1],
+}
+REPLY = (
+    "<think>Maybe D4?</think> The players look left, so row D, column 5.\n"
+    '```json\n{"cell": "D5", "confidence": 0.5}\n```\n**Final answer: D5** \\boxed{D5} not E6'
+)
+
+
+def _parquet(rows: list[dict[str, Any]], **columns: int) -> bytes:
+    out = io.BytesIO()
+    frame(rows).with_columns(**{name: pl.lit(value) for name, value in columns.items()}).write_parquet(out)
+    return out.getvalue()
+
+
+def _counts() -> bytes:
+    keys = {"sport": "soccer", "image": "1", "respondent": "m", "kind": "model", "prompt": "base"}
+    return _parquet(
+        [{**keys, "cell": 12, "n": 2, "parts": 5}, {**keys, "cell": None, "n": 1, "parts": 0}],
+        grid_rows=6,
+        grid_cols=10,
+    )
+
+
+def _release() -> Files:
+    with tempfile.TemporaryDirectory() as folder:
+        release_layout.write_release(folder)
+        return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+
+
+def _study() -> Files:
+    known = [scene(str(n), path=f"images/{n}.png") for n in range(1, 5)]
+    with tempfile.TemporaryDirectory() as folder:
+        data, study = Path(folder, "data"), Path(folder, "study")
+        (data / "images").mkdir(parents=True)
+        write_scenes(known, data / "scenes.jsonl")
+        for each in known:
+            (data / str(each.path)).write_bytes(release_layout.png(90))
+        for name in ("with", "without"):
+            (data / f"images/example-{name}-ball.png").write_bytes(release_layout.png(90))
+        init_study(data, study)
+        return {path.name: path.read_bytes() for path in study.iterdir() if path.is_file()}
+
+
+def _pictures() -> Iterator[tuple[str, bytes]]:
+    from PIL import Image
+
+    for kind in ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF"):
+        out = io.BytesIO()
+        Image.linear_gradient("L").resize((64, 36)).convert("RGB").save(out, kind)
+        yield f"{kind}.jpg", out.getvalue()
+
+
+def _dataset() -> Files:
+    names = [f"{each.sport}/{each.image}" for each in KNOWN]
+    parts = {"train": {"images": names}, "test": {"images": []}}
+    card = {"sources": [{"video": "1", "license": "CC0", "origin": "synthetic"}]}
+    return {
+        "scenes.jsonl": _lines(*(each.model_dump(mode="json") for each in KNOWN)),
+        "splits.json": json.dumps(parts).encode(),
+        "card.json": json.dumps(card).encode(),
+        "images/1.png": b"",
+    }
+
+
+def _texts(**files: bytes) -> Callable[[], Files]:
+    return lambda: {name.replace("__", "."): content for name, content in files.items()}
+
+
+def _received(folder: Path) -> None:
+    list(read_received(folder / "replies.jsonl"))
+
+
+def _wire(folder: Path) -> None:
+    content = parsed((folder / "body").read_bytes())
+    for read in (read_start, read_events, lambda value: read_event(value, "2026-01-01T00:00:00Z")):
+        try:
+            read(content)
+        except MalformedError:
+            continue
+
+
+def _reply(folder: Path) -> None:
+    text = (folder / "reply").read_bytes().decode(errors="replace")
+    for policy in POLICIES:
+        cell = parse_reply(text, Grid.standard(), policy=policy).cell
+        assert cell is None or cell in Grid.standard().labels
+
+
+def _pictures_read(folder: Path) -> None:
+    for path in folder.iterdir():
+        as_data(path, Grid.standard())
+
+
+TARGETS: Mapping[str, Target] = {
+    "scenes": Target(lambda: {"scenes.jsonl": _dataset()["scenes.jsonl"]}, lambda f: read_scenes(f / "scenes.jsonl")),
+    "responses.jsonl": Target(_texts(a__jsonl=_lines(*ROWS)), lambda f: read_counts(f / "a.jsonl", KNOWN)),
+    "responses.csv": Target(_texts(a__csv=csv_text(ROWS).encode()), lambda f: read_counts(f / "a.csv", KNOWN)),
+    "responses.parquet": Target(lambda: {"a.parquet": _parquet(ROWS)}, lambda f: read_counts(f / "a.parquet", KNOWN)),
+    "points.jsonl": Target(_texts(a__jsonl=_lines(*POINTS)), lambda f: read_counts(f / "a.jsonl", KNOWN)),
+    "probabilities.jsonl": Target(_texts(a__jsonl=_lines(*SPREAD)), lambda f: read_counts(f / "a.jsonl", KNOWN)),
+    "rationales": Target(_texts(a__jsonl=_lines(*ROWS)), lambda f: read_rationales(f / "a.jsonl", KNOWN)),
+    "counts": Target(lambda: {"a.counts": _counts()}, lambda f: read_counts_file(f / "a.counts")),
+    "release": Target(_release, import_release),
+    "images": Target(lambda: dict(_pictures()), _pictures_read),
+    "stimuli": Target(_texts(a__csv=csv_text(STIMULI).encode()), lambda f: read_stimuli(f / "a.csv")),
+    "trials": Target(_texts(a__csv=csv_text(TRIALS).encode()), lambda f: read_trials(f / "a.csv")),
+    "models": Target(
+        _texts(a__csv=b"respondent,released,parameters\ngpt,2025-11-30,5\n"), lambda f: read_models(f / "a.csv")
+    ),
+    "gaze points.csv": Target(
+        _texts(a__csv=b"stimulus_id,x,y\ns1,0.5,0.25\ns2,,\n"), lambda f: read_points(f / "a.csv")
+    ),
+    "gaze points.jsonl": Target(
+        _texts(a__jsonl=_lines({"stimulus_id": "s1", "x": 0.5, "y": 0.25})), lambda f: read_points(f / "a.jsonl")
+    ),
+    "faces": Target(_texts(a__csv=b"stimulus_id,x1,y1,x2,y2\ns1,0,0,1,1\n"), lambda f: read_faces(f / "a.csv")),
+    "gaze prompts": Target(
+        _texts(a__toml=b'name = "mine"\nversion = "1"\ntext = "{options}?"\n'),
+        lambda f: load_prompts(str(f / "a.toml")),
+    ),
+    "training run": Target(_texts(a__json=b"{}"), lambda f: read_run(f / "a.json")),
+    "prompt": Target(_texts(a__toml=PROMPT), lambda f: load_prompt(str(f / "a.toml"))),
+    "templates": Target(_texts(a__toml=TEMPLATES), lambda f: load_templates(f / "a.toml")),
+    "reasoning report": Target(
+        _texts(a__json=b'{"schema_version": 1, "groups": []}'), lambda f: read_reasoning(f / "a.json")
+    ),
+    "batch manifest": Target(lambda: {MANIFEST: json.dumps(MANIFEST_FIELDS).encode()}, read_manifest),
+    "batch asked": Target(lambda: {ASKED: _lines({**ASKED_FIELDS, "picture": "a.png"})}, lambda f: list(read_asked(f))),
+    "batch replies": Target(_texts(replies__jsonl=_lines(*REPLIES)), _received),
+    "study": Target(_study, read_study, ("study.toml",)),
+    "study requests": Target(_texts(body=json.dumps(EVENT).encode()), _wire, refusals=(MalformedError,)),
+    "generation": Target(_texts(config__toml=PLAN), lambda f: read_plan(f / "config.toml")),
+    "coco": Target(_texts(a__json=json.dumps(COCO).encode()), lambda f: read_coco(f / "a.json")),
+    "mot": Target(_texts(a__txt=b"1,1,10,20,30,40,0.5,1,1\n2,1,10,20,30,40,1\n"), lambda f: read_mot(f / "a.txt", 1.0)),
+    "yolo": Target(_texts(a__txt=b"0 0.5 0.5 0.1 0.1 0.9\n1 0.5 0.5 0.1 0.1\n"), lambda f: read_yolo(f / "a.txt")),
+    "generated dataset": Target(_dataset, read_rows, ("scenes.jsonl", "splits.json", "card.json")),
+    "reply": Target(_texts(reply=REPLY.encode()), _reply, refusals=()),
+}
+
+SECONDS = float(os.environ.get("SPOTBALL_FUZZ_SECONDS", "60"))
+"""The time for all targets together."""

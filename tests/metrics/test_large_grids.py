@@ -1,0 +1,185 @@
+"""Grids of so many cells that the distances between all of them are not kept: the same numbers, with less memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+
+from spotball_core import energy_score, euclidean_error, expected_error, wasserstein
+from spotball_core import grid as grid_module
+from spotball_core import memory as memory_module
+from spotball_core.errors import NotEnoughMemoryError
+from spotball_core.grid import MOST_DENSE, Grid
+from spotball_core.metrics import alignment as alignment_module
+from tests.conftest import examples
+
+from .strategies import grids, items, masses
+
+LARGE = Grid(200, 200, 640, 360)
+
+
+@contextmanager
+def computed_as_needed() -> Iterator[None]:
+    """Every grid is treated as one of very many cells."""
+    with mock.patch.object(grid_module, "MOST_DENSE", 0), mock.patch.object(alignment_module, "MOST_DENSE", 0):
+        yield
+
+
+def fresh(grid: Grid) -> Grid:
+    """The same grid, with nothing computed yet."""
+    return Grid(grid.rows, grid.cols, grid.width, grid.height)
+
+
+class TestAgainstSmallGrids:
+    @given(data=st.data(), unit=st.sampled_from(["px", "cell", "diagonal"]))
+    @settings(max_examples=examples(150), deadline=None)
+    def test_wasserstein(self, data: st.DataObject, unit: Any) -> None:
+        grid = data.draw(grids())
+        pairs = data.draw(st.lists(st.tuples(masses(grid.n_cells), masses(grid.n_cells)), min_size=1, max_size=5))
+        p, q = (np.array(side) for side in zip(*pairs, strict=True))
+        expected = wasserstein(p, q, unit=unit, grid=grid)
+        with computed_as_needed():
+            found = wasserstein(p, q, unit=unit, grid=fresh(grid))
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15 * grid.diagonal)
+
+    @given(data=st.data())
+    @settings(max_examples=examples(100), deadline=None)
+    def test_wasserstein_of_counts_to_the_last_bit(self, data: st.DataObject) -> None:
+        item = data.draw(items(max_rows=6, max_cols=6))
+        others = np.array([np.roll(item.counts, shift) for shift in range(4)])
+        expected = wasserstein(item.counts, others, grid=item.grid)
+        with computed_as_needed():
+            found = wasserstein(item.counts, others, grid=fresh(item.grid))
+        several = ((item.counts / item.counts.sum() - others / others.sum(1)[:, None]) > 1e-12).sum(axis=1) > 1
+        np.testing.assert_array_equal(found[several], expected[several])
+        np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)
+
+    @given(item=items(max_rows=9, max_cols=9))
+    @settings(max_examples=examples(100), deadline=None)
+    def test_other_distances(self, item: Any) -> None:
+        batch = np.array([item.counts, item.counts[::-1], 0 * item.counts])
+        for metric in (energy_score, expected_error, euclidean_error):
+            expected = metric(batch, item.truth, grid=item.grid)
+            with computed_as_needed():
+                found = metric(batch, item.truth, grid=fresh(item.grid))
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * item.grid.diagonal)
+
+    @given(grid=grids(5, 30), data=st.data())
+    def test_distances_of_a_grid(self, grid: Grid, data: st.DataObject) -> None:
+        cells = st.lists(st.integers(0, grid.n_cells - 1), min_size=1, max_size=9).map(np.array)
+        first, second = data.draw(cells), data.draw(cells)
+        np.testing.assert_array_equal(grid.distances_between(first, second), grid.distances[np.ix_(first, second)])
+        with computed_as_needed():
+            np.testing.assert_array_equal(grid.distances_from(int(first[0])), grid.distances[first[0]])
+
+
+class TestLargeGrids:
+    def test_each_answer_moves_to_its_partner(self) -> None:
+        # Of as many answers on either side, one each a cell: the cheapest pairing, found by SciPy.
+        rng = np.random.default_rng(0)
+        cells = rng.choice(LARGE.n_cells, size=(3, 2, 60), replace=False)
+        p, q = np.zeros((3, LARGE.n_cells)), np.zeros((3, LARGE.n_cells))
+        expected = []
+        for i, (sources, sinks) in enumerate(cells):
+            p[i, sources], q[i, sinks] = 1, 1
+            steps = LARGE.centers[sources][:, None] - LARGE.centers[sinks][None]
+            cost = np.hypot(steps[..., 0], steps[..., 1])
+            expected.append(cost[linear_sum_assignment(cost)].mean())
+        assert wasserstein(p, q, grid=LARGE) == pytest.approx(expected, rel=1e-9)
+        assert wasserstein(p / 60, q * 0.3, grid=LARGE) == pytest.approx(expected, rel=1e-9)
+        assert "distances" not in vars(LARGE)
+
+    def test_one_cell_against_all(self) -> None:
+        everywhere, corner = np.ones(LARGE.n_cells), np.eye(1, LARGE.n_cells)[0]
+        x, y = LARGE.centers.T
+        expected = np.hypot(x - x[0], y - y[0]).mean()
+        for first, second in ((everywhere, corner), (corner, everywhere)):
+            assert wasserstein(first, second, grid=LARGE) == pytest.approx(expected, rel=1e-12)
+        assert expected_error(everywhere, ["A1"], grid=LARGE) == pytest.approx(expected, rel=1e-12)
+        assert euclidean_error(everywhere, ["A1"], grid=LARGE) == pytest.approx(expected, rel=1e-12)
+
+    def test_the_energy_score_of_labels(self) -> None:
+        at = LARGE.centers[[LARGE.index("B7"), LARGE.index("GR200")]]
+        apart = float(np.hypot(*(at[0] - at[1])))
+        assert energy_score(["B7", "GR200"], ["B7"], grid=LARGE) == pytest.approx(apart / 2 - apart / 4, rel=1e-12)
+
+
+@pytest.fixture
+def little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_module, "available_memory", lambda: 2e9)
+
+
+@pytest.mark.usefixtures("little")
+class TestTooLarge:
+    def test_all_distances(self) -> None:
+        message = (
+            r"^The distances between all 40,000 cells of a grid of 200 x 200 need 12\.8 GB of memory, and 2\.0 GB are "
+            r"available\. Use a coarser grid, or a machine with more memory$"
+        )
+        for name in ("distances", "cell_distances"):
+            with pytest.raises(NotEnoughMemoryError, match=message):
+                getattr(fresh(LARGE), name)
+
+    @pytest.mark.parametrize("counts", [True, False])
+    def test_dense_distributions(self, counts: bool) -> None:
+        p = np.arange(LARGE.n_cells) % 2 + (0.0 if counts else 0.5)
+        with pytest.raises(
+            NotEnoughMemoryError,
+            match=r"^Two distributions that differ on 20,000 and 20,000 cells need 19\.2 GB of memory, and 2\.0 GB ",
+        ):
+            wasserstein(p, p[::-1], grid=LARGE)
+
+    def test_fewer_threads_share_what_fits_one_by_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from spotball_core.metrics import transport
+
+        monkeypatch.setattr(transport, "available_memory", lambda: 5e9)
+        rows = np.tile(np.where(np.arange(14_000) % 2, 1.0, -1.0), (2, 1))
+        # 49 million pairs, 2.35 GB.
+        monkeypatch.setattr(transport, "check_memory", lambda required, what: None)
+        assert transport._within_memory(rows, 8) == 2
+        assert transport._within_memory(rows, 1) == 1
+        assert transport._within_memory(rows[:, :100], 8) == 8
+
+
+def test_what_is_small_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_module, "available_memory", lambda: 0.0)
+    assert Grid(60, 60, 640, 360).distances.shape == (3600, 3600)
+    assert MOST_DENSE**2 * 8 <= memory_module._SMALL
+
+
+LIMITED = """
+import resource, sys
+import numpy as np
+from spotball_core.errors import NotEnoughMemoryError
+from spotball_core.grid import Grid
+from spotball_core.memory import available_memory
+
+limit = 3 * 2**30
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+assert 2**28 < available_memory() < limit
+try:
+    Grid(200, 200, 640, 360).distances
+except NotEnoughMemoryError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
+def test_a_limit_of_the_process_counts() -> None:
+    done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=True)
+    assert "need 12.8 GB of memory, and " in done.stdout
+
+
+def test_available_memory_is_what_the_system_says() -> None:
+    available = memory_module.available_memory()
+    assert 2**20 < available < 2**50

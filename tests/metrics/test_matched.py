@@ -1,0 +1,113 @@
+"""Matched metrics: the same whatever the number of responses, and respondents in the order of their true distances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+
+from benchmarks.matched_metrics import IMAGES, SIZES, at_distance, crowd, others, pairs_in_order, sampled
+from spotball_core.errors import DistributionError, OptionError
+from spotball_core.metrics import (
+    brier_score_matched,
+    energy_score_matched,
+    image_entropy_matched,
+    log_score_matched,
+    normalized_entropy,
+    normalized_entropy_matched,
+    top_k_accuracy_matched,
+    wasserstein,
+    wasserstein_1d_matched,
+    wasserstein_matched,
+)
+
+
+@pytest.mark.slow
+def test_respondents_are_in_the_order_of_their_true_distances() -> None:
+    """200 benchmarks of respondents of one or several kinds, with 10 to 150 responses per image."""
+    counted = [pairs_in_order(kinds, 100) for kinds in (1, 4)]
+
+    def share(gap: str, sizes: Iterable[int]) -> float:
+        right, pairs = np.sum([part[gap][str(size)] for part in counted for size in sizes], axis=0)
+        return float(right / pairs)
+
+    assert share("5 px or more", SIZES) >= 0.975
+    assert share("exactly 5 px", SIZES[1:]) >= 0.95
+    assert share("exactly 5 px", SIZES) >= 0.9
+
+
+@pytest.mark.parametrize("kind", ["center", "uniform", "other images", "other images, sharper"])
+@pytest.mark.parametrize("samples", SIZES)
+def test_the_distance_does_not_depend_on_the_number_of_responses(kind: str, samples: int) -> None:
+    rng = np.random.default_rng([samples, len(kind)])
+    people = crowd(rng, IMAGES)
+    shares = at_distance(people, others(rng, people)[kind], 40.0)
+    found = [
+        wasserstein_matched(sampled(rng, shares, samples), sampled(rng, people, 150), draws=4, seed=seed)
+        for seed in range(4)
+    ]
+    assert np.mean(found) == pytest.approx(40.0, abs=6.0 if samples == 10 else 4.0)
+
+
+def test_probabilities_need_no_correction() -> None:
+    rng = np.random.default_rng(1)
+    p, q = crowd(rng, 30), crowd(rng, 30)
+    assert wasserstein_matched(p, q) == pytest.approx(wasserstein(p, q).mean())
+    assert image_entropy_matched(p) == pytest.approx(normalized_entropy(p).mean())
+    assert normalized_entropy_matched(p) == pytest.approx(normalized_entropy(p.sum(axis=0)))
+    # A few responses of the reference: only its noise is taken away.
+    few = wasserstein_matched(p, sampled(rng, q, 20))
+    assert abs(few - wasserstein(p, q).mean()) < 0.5 * abs(wasserstein(p, sampled(rng, q, 20)).mean() - few) + 5
+
+
+def test_other_metrics_do_not_depend_on_the_number_of_responses() -> None:
+    rng = np.random.default_rng(2)
+    shares = np.tile(crowd(rng, 50), (20, 1))
+    truth = np.zeros(shares.shape, dtype=bool)
+    truth[np.arange(len(shares)), [rng.choice(60, p=row) for row in shares]] = True
+    few, many = (sampled(rng, shares, n) for n in (10, 150))
+    for function, close in (
+        (lambda m: brier_score_matched(m, truth), 0.02),
+        (lambda m: energy_score_matched(m, truth), 2.0),
+        (lambda m: log_score_matched(m, truth), 0.2),
+        (lambda m: top_k_accuracy_matched(m, truth), 0.03),
+    ):
+        assert np.mean(function(few)) == pytest.approx(np.mean(function(many)), abs=close)
+    assert wasserstein_1d_matched(few, many) == pytest.approx(0.0, abs=8.0)
+
+
+def test_a_respondent_that_never_changes_has_no_pooled_correction() -> None:
+    fixed = 20 * np.eye(60)[:30]
+    assert normalized_entropy_matched(fixed) == pytest.approx(float(normalized_entropy(fixed.sum(axis=0))))
+
+
+def test_too_few_responses() -> None:
+    one = np.eye(60)[:3]
+    many = np.full((3, 60), 1.0)
+    assert np.isnan(wasserstein_matched(one, many))
+    assert np.isnan(wasserstein_matched(many, 3 * one))
+    assert np.isnan(image_entropy_matched(one))
+    assert np.isnan(normalized_entropy_matched(one))
+    # One image with enough counts for itself.
+    two = np.concatenate([one, 10 * np.eye(60)[5:6]])
+    assert wasserstein_matched(two, np.concatenate([many, 40 * np.eye(60)[5:6]])) == 0.0
+
+
+@pytest.mark.parametrize("function", [wasserstein_matched, wasserstein_1d_matched])
+def test_no_draws_are_refused(function: object) -> None:
+    with pytest.raises(OptionError, match="draws is 0"):
+        function(["D5", "D5"], ["D5"] * 4, draws=0)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("function", [wasserstein_matched, wasserstein_1d_matched])
+def test_images_of_both_sides_must_be_as_many(function: object) -> None:
+    with pytest.raises(DistributionError, match="broadcast"):
+        function(np.ones((2, 60)), np.ones((3, 60)))  # type: ignore[operator]
+
+
+def test_the_seed_decides() -> None:
+    rng = np.random.default_rng(3)
+    p, q = sampled(rng, crowd(rng, 10), 20), sampled(rng, crowd(rng, 10), 40)
+    assert wasserstein_matched(p, q) == wasserstein_matched(p, q, seed=0)
+    assert wasserstein_matched(p, q) != wasserstein_matched(p, q, seed=1)

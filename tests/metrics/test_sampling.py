@@ -1,0 +1,145 @@
+"""What the number of responses does to a metric, and how it is undone: against formulas, loops and simulation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spotball_core.grid import FloatArray
+from spotball_core.metrics import sampling
+from spotball_core.metrics.inputs import ratio
+
+
+def counts(draw: st.DrawFn) -> FloatArray:
+    rows = draw(st.lists(st.lists(st.integers(0, 9), min_size=5, max_size=5), min_size=1, max_size=4))
+    return np.array(rows, dtype=float)
+
+
+some_counts = st.composite(counts)()
+
+
+@given(some_counts, st.integers(0, 99))
+def test_what_is_drawn_was_there(mass: FloatArray, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = rng.integers(0, mass.sum(axis=-1) + 1)
+    drawn = sampling.drawn(mass, n, rng)
+    assert (drawn.sum(axis=-1) == n).all()
+    assert ((drawn >= 0) & (drawn <= mass)).all()
+
+
+def test_responses_are_drawn_alike() -> None:
+    """Against the hypergeometric mean and variance of each cell."""
+    mass = np.broadcast_to(np.array([6.0, 3.0, 1.0]), (20_000, 3))
+    drawn = sampling.drawn(mass, np.full(20_000, 4), np.random.default_rng(0))
+    share = np.array([0.6, 0.3, 0.1])
+    np.testing.assert_allclose(drawn.mean(axis=0), 4 * share, atol=0.03)
+    np.testing.assert_allclose(drawn.var(axis=0), 4 * share * (1 - share) * (10 - 4) / 9, atol=0.03)
+
+
+@given(some_counts, st.integers(0, 99))
+def test_halves_are_different_responses(mass: FloatArray, seed: int) -> None:
+    first, second = sampling.halves(mass, np.random.default_rng(seed))
+    assert (first + second <= mass).all()
+    assert (first.sum(axis=-1) == mass.sum(axis=-1) // 2).all()
+    assert (second.sum(axis=-1) == mass.sum(axis=-1) // 2).all()
+
+
+def test_probabilities_have_no_halves() -> None:
+    mass = np.array([[0.5, 0.5], [1.0, 0.0]])
+    for half in sampling.halves(mass, np.random.default_rng(0)):
+        np.testing.assert_array_equal(half, mass)
+
+
+def agreement(mass: FloatArray) -> FloatArray:
+    """The probability that two responses drawn with replacement agree: errs by (1 - agreement) / n."""
+    return np.asarray((ratio(mass, mass.sum(axis=-1, keepdims=True)) ** 2).sum(axis=-1))
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+def test_extrapolation_is_exact_for_an_error_of_1_over_n(n: int) -> None:
+    """The mean over draws is the unbiased estimate, the share of pairs of different responses that agree."""
+    mass = np.random.default_rng(n).multinomial(n, [0.5, 0.3, 0.2]).astype(float)[None]
+    cells = [cell for cell, times in enumerate(mass[0]) for _ in range(int(times))]
+    pairs = list(itertools.combinations(cells, 2))
+    expected = sum(a == b for a, b in pairs) / len(pairs)
+    found = sampling.extrapolated(agreement, mass, draws=4000)
+    assert found[0] == pytest.approx(expected, abs=0.03)
+
+
+def test_one_response_cannot_be_halved() -> None:
+    assert np.isnan(sampling.extrapolated(agreement, np.array([[1.0, 0.0], [0.0, 0.0]]))).all()
+
+
+def test_few_responses_by_all_ways_to_draw_them() -> None:
+    mass = np.array([[5.0, 3.0, 2.0]])
+    cells = [0] * 5 + [1] * 3 + [2] * 2
+    ways = [np.bincount(way, minlength=3) for way in itertools.combinations(cells, sampling.FEW)]
+    expected = np.mean([agreement(way.astype(float)) for way in ways])
+    assert sampling.of_few(agreement, mass, draws=1000)[0] == pytest.approx(expected, abs=0.003)
+
+
+def test_few_responses_do_not_depend_on_how_many_there_are() -> None:
+    rng, shares = np.random.default_rng(2), np.array([0.4, 0.3, 0.2, 0.1])
+    means = [
+        sampling.of_few(agreement, rng.multinomial(n, shares, size=4000).astype(float)).mean() for n in (8, 20, 150)
+    ]
+    means.append(sampling.of_few(agreement, np.broadcast_to(shares, (4000, 4))).mean())
+    assert np.ptp(means) < 0.006
+    assert np.isnan(sampling.of_few(agreement, np.array([[4.0, 3.0]]))[0])
+
+
+def entropy_by_loops(row: list[int]) -> float:
+    """Chao, Wang and Jost (2013), eq. 7, as it stands."""
+    n, once, twice = sum(row), row.count(1), row.count(2)
+    value = sum(x / n * sum(1 / k for k in range(x, n)) for x in row if x)
+    if twice:
+        a = 2 * twice / ((n - 1) * once + 2 * twice)
+    elif once:
+        a = 2 / ((n - 1) * (once - 1) + 2)
+    else:
+        return value
+    if once and a < 1:
+        rest = -math.log(a) - sum((1 - a) ** r / r for r in range(1, n))
+        value += once / n * (1 - a) ** (1 - n) * rest
+    return value
+
+
+@given(st.lists(st.integers(0, 6), min_size=2, max_size=12).filter(lambda row: 2 <= sum(row) <= 30))
+def test_entropy_by_loops(row: list[int]) -> None:
+    found = float(sampling.entropy(np.array([row], dtype=float))[0])
+    assert found == pytest.approx(entropy_by_loops(row), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize(("n", "most"), [(10, 0.25), (20, 0.12), (50, 0.06), (150, 0.02)])
+def test_entropy_is_about_right(n: int, most: float) -> None:
+    rng = np.random.default_rng(n)
+    shares = rng.dirichlet(np.full(60, 0.2), 300)
+    truth = -(shares * np.log(np.maximum(shares, 1e-300))).sum(axis=-1)
+    found = sampling.entropy(np.stack([rng.multinomial(n, row) for row in shares]).astype(float))
+    assert abs((found - truth).mean()) < most
+
+
+def test_entropy_of_much_and_of_little() -> None:
+    assert np.isnan(sampling.entropy(np.array([[1.0, 0.0], [0.0, 0.0]]))).all()
+    many = sampling.entropy(np.array([[2e6, 2e6, 1.0]]))
+    assert many[0] == pytest.approx(math.log(2), abs=1e-4)
+
+
+def test_a_distance_by_hand() -> None:
+    """All 5, half 7; of the reference against itself 2 and 2 sqrt(1.5), so rho is 1.5: 25 - 24 / 0.5 < 0."""
+    alone = np.array([5.0, 7.0, 2.0, 2.0 * math.sqrt(1.5), 0.1, 0.1, 1.0])
+    assert sampling.distance_at_any_size(alone) == pytest.approx(-math.sqrt(23))
+    far = np.array([10.0, 10.5, 2.0, 2.0 * math.sqrt(1.5), 0.1, 0.1, 1.0])
+    assert sampling.distance_at_any_size(far) == pytest.approx(math.sqrt(100 - 10.25 / 0.5))
+    # At half the 1/n + 1/k, half of what rho lacks to 2: 1.75.
+    larger = np.array([10.0, 10.5, 2.0, 2.0 * math.sqrt(1.5), 0.05, 0.1, 1.0])
+    assert sampling.distance_at_any_size(larger) == pytest.approx(math.sqrt(100 - 10.25 / 0.75))
+    # Sums over two images of the same numbers are their mean; no images, no value; no noise, no correction.
+    assert sampling.distance_at_any_size(2 * far) == pytest.approx(sampling.distance_at_any_size(far))
+    assert np.isnan(sampling.distance_at_any_size(np.zeros(7)))
+    assert sampling.distance_at_any_size(np.array([3.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0])) == 3.0

@@ -1,0 +1,117 @@
+"""Pages compute no numbers: they are rendered from a record, by modules that cannot compute statistics."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spotball_core.page_numbers.records import PageReport
+from spotball_core.report.page import render
+from spotball_core.report.view import PageView
+from spotball_core.report.write import all_sections
+from tests.conftest import ROOT
+from tests.report.conftest import Written
+from tests.test_imports import imported, package_of
+
+NOT_PAGES = {
+    "build.py": "computes the record, then writes its page",
+    "guess_maps.py": "a figure of arrays that the user gives; the page's figure is drawn by map_figure",
+    "__init__.py": "empty",
+}
+PAGES = [path for path in sorted((ROOT / "spotball_core/report").glob("*.py")) if path.name not in NOT_PAGES]
+PAGES.append(ROOT / "spotball_core/reasoning/figure.py")
+
+MAY_COMPUTE = (
+    *("metrics", "stats", "estimates", "groups", "counts", "scoring", "accumulator", "array_scores", "baselines"),
+    "page_numbers",
+)
+RECORDS = {"metrics.metric", "metrics.registry", "stats.comparison", "stats.wording", "page_numbers.records"}
+"""Modules of packages that compute, but which are records, descriptions of metrics, or words."""
+
+STATISTICS = {"mean", "std", "var", "median", "quantile", "percentile", "average", "nanmean", "default_rng", "cumsum"}
+
+
+def computing(path: Path) -> list[str]:
+    """Imports of modules that compute, and calls of statistics."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = (name.removeprefix("spotball_core.") for name in imported(tree, package_of(path)))
+    found = [name for name in names if name.split(".")[0] in MAY_COMPUTE and name not in RECORDS]
+    called = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return found + [func.attr for func in called if isinstance(func, ast.Attribute) and func.attr in STATISTICS]
+
+
+GAZE_PAGES = [ROOT / f"spotball_core/gaze/{name}.py" for name in ("page", "sections", "sections_times", "charts")]
+
+
+@pytest.mark.parametrize("path", [*PAGES, *GAZE_PAGES], ids=lambda path: path.name)
+def test_modules_that_render_pages_compute_nothing(path: Path) -> None:
+    assert computing(path) == []
+
+
+def test_the_check_sees_what_computes() -> None:
+    assert len(PAGES) > 20
+    assert set(computing(ROOT / "spotball_core/report/guess_maps.py")) >= {"metrics.inputs", "counts"}
+    assert "mean" in computing(ROOT / "spotball_core/page_numbers/analyze.py")
+
+
+def test_a_page_needs_nothing_that_scores(written: Written, tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from spotball_core.page_numbers.records import PageReport\n"
+        "from spotball_core.report.write import write_page\n"
+        "report = PageReport.model_validate_json(open(sys.argv[1]).read())\n"
+        "write_page(report, sys.argv[2], image_folders=sys.argv[3:])\n"
+        "computing = ('estimates', 'groups', 'counts', 'stats.bootstrap', 'stats.ceiling', 'page_numbers.analyze')\n"
+        "print([name for name in computing if f'spotball_core.{name}' in sys.modules])\n"
+    )
+    arguments = [str(written.out / "report.json"), str(tmp_path / "page"), str(written.study)]
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+    assert (tmp_path / "page/report.html").read_text(encoding="utf-8") == written.page
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "shown"),
+    [
+        ("page.sports.0.uniform.accuracy", 0.4321, "uniform guessing: 43.2%"),
+        ("page.sports.0.uniform.euclidean_error", 987.65, "uniform guessing: 987.6 px"),
+        ("page.sports.0.uniform.wasserstein_matched", 876.54, "uniform guessing: 876.5 px"),
+        ("page.sports.0.n_with_players", 77, "77 images with players"),
+        ("page.sports.0.ball_near_player", 0.5678, "the ball 56.8%"),
+        ("page.sports.0.crowd.n_players.value", 5.43, "5.43 players an image"),
+        ("page.sports.0.ball.in_window", 0.1234, "12.3% in the center window"),
+        ("page.groups.1.cells.n", 4711.0, "4,711 guesses"),
+        ("page.prompt_means.0.metrics.center_ratio", 7.654, "7.654"),
+        ("page.mixtures.0.weights.uniform.value", 0.4567, "45.7"),
+        ("page.thresholds.at_policy", 0.3579, "35.8%"),
+        ("page.thresholds.n_pairs", 1234, "of 1234 pairs"),
+        ("page.gallery.albums.0.cards.0.distance", 765.43, "765.4 px from human"),
+        ("page.gallery.failures.0.failed.far.n", 6161, "6161"),
+        ("page.n_responses", 123456, "123,456 responses"),
+        ("page.n_images", 321, "321 images"),
+    ],
+)
+def test_each_number_on_the_page_is_the_records(written: Written, path: str, value: float, shown: str) -> None:
+    record = json.loads((written.out / "report.json").read_text(encoding="utf-8"))
+    assert shown not in page_of(record)
+    *parents, last = path.split(".")
+    inside = record
+    for key in parents:
+        inside = inside[int(key)] if isinstance(inside, list) else inside[key]
+    assert last in inside
+    inside[last] = value
+    assert shown in page_of(record)
+
+
+def page_of(record: object) -> str:
+    view = PageView(PageReport.model_validate_json(json.dumps(record)))
+    sections = all_sections(view)
+    words = (text for section in sections for picture in section.pictures for text in picture.alts)
+    panels = (panel.under for s in sections for p in s.pictures for panel in getattr(p.chart, "panels", ()))
+    svgs = {picture.name: [] for section in sections for picture in section.pictures}
+    return "\n".join([render(view, sections, svgs), *words, *panels])

@@ -1,0 +1,67 @@
+"""Every store of this project reports damage when it is opened, and is not begun anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spotball_adapters.embedders.cache import CACHE, Cache
+from spotball_adapters.embedders.cache import peek as peek_cache
+from spotball_adapters.store import STORE
+from spotball_adapters.store import Store as RunStore
+from spotball_adapters.store import peek as peek_run
+from spotball_adapters.study.store import IDENTITIES, STUDY, reading
+from spotball_adapters.study.store import Store as StudyStore
+from spotball_core.io.sqlite_file import DamagedStoreError
+from spotball_gen.folder import LEDGER, WORK, read_only
+from spotball_gen.ledger import Ledger
+from spotball_gen.review.store import REVIEW, ReviewStore
+from tests.adapters.embedding import Tiny
+from tests.damage import DAMAGES
+
+Use = Callable[[Path], Any]
+"""Opens the store of a folder; returns a context manager."""
+
+
+def _peeked(folder: Path) -> Any:
+    peek_run(folder)
+    return nullcontext()
+
+
+def _peeked_cache(folder: Path) -> Any:
+    peek_cache(folder / CACHE, Tiny(), [b"key"])
+    return nullcontext()
+
+
+STORES: Mapping[str, tuple[str, Use, Use]] = {
+    "run": (STORE, RunStore, _peeked),
+    "study": (STUDY, StudyStore, reading),
+    "identities": (IDENTITIES, StudyStore, reading),
+    "ledger": (f"{WORK}/{LEDGER}", Ledger, lambda folder: closing(read_only(folder))),
+    "review": (REVIEW, ReviewStore, ReviewStore),
+    "cache": (CACHE, lambda folder: Cache(folder / CACHE, Tiny()), _peeked_cache),
+}
+"""By name: the file in its folder, how it is opened to write, and to look at it."""
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("store", STORES)
+def test_damage_is_reported_and_the_file_is_left_unchanged(tmp_path: Path, store: str, damage: str) -> None:
+    name, write, look = STORES[store]
+    path = tmp_path / name
+    for use in (write, look):
+        with use(tmp_path):
+            pass
+    DAMAGES[damage](path)
+    before = path.read_bytes()
+    for use in (write, look, write):
+        with pytest.raises(DamagedStoreError) as error, use(tmp_path):
+            pass
+        said = str(error.value)
+        assert said.startswith(f"{path}: the file ")
+        assert "Restore it from a backup, or " in said
+    assert path.read_bytes() == before

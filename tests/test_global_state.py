@@ -1,0 +1,163 @@
+"""No global state: no function changes what a module holds, and the few caches keep only what never changes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+FILES = [
+    path
+    for package in ("spotball_core", "spotball_adapters", "spotball_gen")
+    for path in sorted((ROOT / package).rglob("*.py"))
+]
+
+MUTATORS = {
+    *("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "appendleft", "popleft"),
+    *("add", "discard", "update", "setdefault", "popitem", "difference_update", "intersection_update"),
+}
+
+CACHES = {
+    "spotball_core/cli/app.py:_entries": "the installed entry points",
+    "spotball_core/metrics/registry.py:_registered": "the metrics of the installed packages",
+    "spotball_core/overlay.py:_font": "a font of the installed Pillow",
+    "spotball_core/overlay.py:layout": "a function of an immutable grid",
+    "spotball_core/replication/published.py:published": "a file of the package",
+    "spotball_core/schema/scene.py:_grid": "a function of four numbers",
+    "spotball_adapters/gaze/judge.py:judge_prompt": "a file of the package",
+    "spotball_adapters/gaze/mentions.py:_known_names": "a function of strings",
+    "spotball_adapters/gaze/prompts.py:built_in": "a file of the package",
+    "spotball_gen/engines/ray_work.py:_reader": "a worker process's reader, a function of the packed job",
+    "spotball_gen/engines/ray_work.py:stretch": "a worker process's stages, a function of the packed job",
+    "spotball_gen/sports.py:known_sports": "a file of the package",
+}
+"""Functions that keep their results for later calls, and why that changes no result."""
+
+ENVIRONMENT = {
+    "spotball_core/cli/app.py": "POT loads no other array libraries; results are the same",
+    "spotball_core/cli/memory.py": "threads and allocation under a memory limit; results are the same",
+    "spotball_core/engines/pieces.py": "threads of a worker process",
+    "spotball_core/engines/ray_cluster.py": "Ray sends no usage statistics",
+    "spotball_core/gaze/parallel.py": "threads of worker processes; restored",
+    "spotball_gen/stages/frames_opencv.py": "what FFmpeg prints",
+}
+"""Modules whose functions set environment variables, and why that changes no result."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions(tree: ast.AST) -> Iterator[Function]:
+    return (node for node in ast.walk(tree) if isinstance(node, Function))
+
+
+def module_names(tree: ast.Module) -> set[str]:
+    """Names that a module binds outside of functions and classes."""
+    return {name for node in tree.body if not isinstance(node, Function | ast.ClassDef) for name in stored(node)}
+
+
+def stored(node: ast.AST) -> Iterator[str]:
+    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
+
+
+def changed(node: ast.AST) -> ast.expr | None:
+    """What a statement or call changes in place, down to the name that it is reached by."""
+    target: ast.expr | None = None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+        target = node.func.value
+    elif isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
+        target = node.value
+    while isinstance(target, ast.Subscript | ast.Attribute):
+        target = target.value
+    return target
+
+
+def faults(tree: ast.Module) -> Iterator[str]:
+    """What functions of a module do to global state, other than to the environment."""
+    ours = module_names(tree)
+    for function in functions(tree):
+        local = {arg.arg for arg in ast.walk(function) if isinstance(arg, ast.arg)} | set(stored(function))
+        for node in ast.walk(function):
+            if isinstance(node, ast.Global):
+                yield f"line {node.lineno}: global {', '.join(node.names)}"
+            target = changed(node)
+            if isinstance(target, ast.Name) and target.id in ours - local:
+                yield f"line {node.lineno}: {ast.unparse(node)}"
+            if isinstance(target, ast.Call) and ast.unparse(target.func) in ("globals", "vars"):
+                yield f"line {node.lineno}: {ast.unparse(node)}"
+    for node in ast.walk(tree):
+        draws = isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("np.random", "numpy.random")
+        if draws and node.attr[0].islower() and node.attr != "default_rng":
+            yield f"line {node.lineno}: {ast.unparse(node)} draws from a global generator"
+        if isinstance(node, ast.Import) and any(alias.name == "random" for alias in node.names):
+            yield f"line {node.lineno}: {ast.unparse(node)}, which draws from a global generator"
+
+
+def caches(tree: ast.AST) -> Iterator[str]:
+    """Functions whose results a decorator keeps."""
+    for function in functions(tree):
+        if any("cache" in ast.unparse(one) and "property" not in ast.unparse(one) for one in function.decorator_list):
+            yield function.name
+
+
+def sets_environment(tree: ast.AST) -> bool:
+    """Whether a module changes `os.environ`."""
+    changes = (node for node in ast.walk(tree) if changed(node) is not None)
+    return any(ast.unparse(node).startswith(("os.environ.", "os.environ[")) for node in changes)
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_no_function_changes_its_module() -> None:
+    found = [f"{name_of(path)}, {fault}" for path in FILES for fault in faults(tree_of(path))]
+    # Public names are imported on first use and kept: each has one value.
+    kept = re.compile(r"spotball_core/__init__.py, line \d+: globals\(\)\[name\]")
+    assert [fault for fault in found if not kept.fullmatch(fault)] == []
+
+
+def test_caches_are_known() -> None:
+    assert {f"{name_of(path)}:{name}" for path in FILES for name in caches(tree_of(path))} == CACHES.keys()
+
+
+def test_changes_of_the_environment_are_known() -> None:
+    assert {name_of(path) for path in FILES if sets_environment(tree_of(path))} == ENVIRONMENT.keys()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "global left\n    left -= 1",
+        "seen.append(1)",
+        "known['a'] = 1",
+        "del known['a']",
+        "known['a']['b'] += 1",
+        "known['a'].update(b=1)",
+        "state.count = 1",
+        "globals()['left'] = 1",
+        "np.random.shuffle(x)",
+        "import random",
+    ],
+)
+def test_the_walker_sees_a_change(body: str) -> None:
+    top = "import numpy as np\nleft, seen, known, state = 1, [], {}, Any()\nknown.update(a={})\n"
+    assert len(list(faults(ast.parse(f"{top}def f(x):\n    {body}\n")))) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["seen = []\n    seen.append(1)", "x.append(1)", "return seen + [1]", "np.random.default_rng(0).shuffle(x)"],
+)
+def test_the_walker_leaves_the_rest_alone(body: str) -> None:
+    assert list(faults(ast.parse(f"import numpy as np\nseen = []\ndef f(x):\n    {body}\n"))) == []

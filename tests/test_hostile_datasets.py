@@ -1,0 +1,283 @@
+"""Every command that takes a dataset, with scenes and files that lead out of it: it refuses, and touches nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from spotball_adapters.study.init import init_study
+from tests.adapters.gaze import made as gaze
+from tests.adapters.runs import here, said
+from tests.builders import write_jsonl
+from tests.release_layout import write_release
+
+SECRET, SECRET_COLOR = "outside-8d1f", (255, 0, 255)
+NAMES = ("a-11111111-000000000", "b-22222222-000000000", "c-33333333-000000000")
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture(scope="module")
+def good_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What each test gets a copy of, because images take long to write."""
+    folder = tmp_path_factory.mktemp("good")
+    rng = np.random.default_rng(0)
+    images = folder / "data" / "images"
+    images.mkdir(parents=True)
+    rows = []
+    for name in NAMES:
+        Image.fromarray(rng.integers(0, 255, (360, 640, 3), dtype=np.uint8)).save(images / f"{name}.png")
+        grid = {"rows": 6, "cols": 10}
+        scene = {"sport": "soccer", "image": name, "width": 640, "height": 360, "grid": grid, "ball_cells": ["C2"]}
+        rows.append({**scene, "path": f"images/{name}.png"})
+    write_jsonl(folder / "data/scenes.jsonl", rows)
+    for respondent in ("human", "model"):
+        answers = [
+            {"sport": "soccer", "image": name, "respondent": respondent, "sample": 1, "cell": cell, "reasoning": "so"}
+            for name, cell in zip(NAMES, ("C2", "D5", "A1"), strict=True)
+        ]
+        write_jsonl(folder / f"data/responses-{respondent}.jsonl", answers)
+    (folder / "outside").mkdir()
+    Image.new("RGB", (640, 360), SECRET_COLOR).save(folder / "outside/secret.png")
+    (folder / "outside/secret.txt").write_text(SECRET)
+    return folder
+
+
+@pytest.fixture
+def place(good_place: Path, tmp_path: Path) -> Path:
+    """A folder with a good dataset in `data`, and next to it what no command may read or change."""
+    return shutil.copytree(good_place, tmp_path, dirs_exist_ok=True)
+
+
+def outside(place: Path) -> dict[str, bytes | None]:
+    """All that is there but for the dataset and the output folder: names, and what is in files."""
+    return {
+        str(path.relative_to(place)): path.read_bytes() if path.is_file() else None
+        for path in sorted(place.rglob("*"))
+        if path.relative_to(place).parts[0] not in ("data", "out")
+    }
+
+
+def changed(place: Path, change: Change) -> None:
+    """Change the scene in the middle."""
+    path = place / "data/scenes.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    change(rows[1])
+    write_jsonl(path, rows)
+
+
+def refused(place: Path, *arguments: str, before: dict[str, bytes | None] | None = None) -> str:
+    """What a command says when it refuses; nothing outside is changed, and nothing of it is in the output."""
+    before = outside(place) if before is None else before
+    done = here(*(str(place / part[1:]) if part.startswith("@") else part for part in arguments))
+    assert done.returncode == 2, said(done)
+    assert done.stderr.startswith("error: "), said(done)
+    assert "unexpected" not in done.stderr
+    assert SECRET not in done.stdout + done.stderr
+    assert outside(place) == before
+    assert not [*place.glob("out/**/*.parquet"), *place.glob("out/**/*.html")]
+    assert not any(shows_secret(path) for path in place.glob("out/**/*.png"))
+    return done.stderr
+
+
+def shows_secret(path: Path) -> bool:
+    """Whether an image is mostly of the color of the one outside."""
+    with Image.open(path) as image:
+        pixels = np.asarray(image.convert("RGB"))
+    return bool((pixels == SECRET_COLOR).all(axis=-1).mean() > 0.5)
+
+
+SERVICE = ("--provider", "openai", "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--out", "@out")
+"""One that cannot be reached, and does not have to be: images are looked at first."""
+READING = {
+    "score": ("score", "@data"),
+    "compare": ("compare", "@data", "--a", "human", "--b", "model"),
+    "report": ("report", "@data", "--out", "@out"),
+    "count": ("count", "@data", "--out", "@out.counts"),
+    "baselines": ("baselines", "@data"),
+    "reasoning": ("reasoning", "@data", "--embedder", "openai", "--model", "m"),
+    "study init": ("study", "init", "@data", "--out", "@out"),
+}
+"""Commands that read scenes and need no image."""
+
+LOOKING = {
+    "run": ("run", "@data", "--prompt", "base", "--samples", "1", *SERVICE),
+    "batch export": ("batch", "export", "@data", "--prompt", "base", "--samples", "1", "--out", "@out"),
+    "gen check": ("gen", "check", "@data"),
+    "gen review": ("gen", "review", "@data", "--status"),
+    **{f"gen export {form}": ("gen", "export", "@data", "--format", form, "--out", "@out") for form in (
+        "imagefolder", "coco", "parquet",
+    )},
+}  # fmt: skip
+"""Commands that read scenes and images."""
+
+TEXTS: dict[str, Change] = {
+    "absolute path": lambda scene: scene.update(path="/etc/hostname"),
+    "path above": lambda scene: scene.update(path="images/../../outside/secret.png"),
+    "path of Windows": lambda scene: scene.update(path="C:\\outside\\secret.png"),
+    "sport above": lambda scene: scene.update(sport="../../outside"),
+    "absolute sport": lambda scene: scene.update(sport="/tmp/outside"),
+    "sport of Windows": lambda scene: scene.update(sport="..\\outside"),
+    "image above": lambda scene: scene.update(image="../../outside/secret"),
+    "parent as sport": lambda scene: scene.update(sport=".."),
+    "escape in image": lambda scene: scene.update(image="1\x1b]0;title\x07"),
+    "line break in sport": lambda scene: scene.update(sport="soc\ncer"),
+    "null in path": lambda scene: scene.update(path="images/a\0.png"),
+    "long image": lambda scene: scene.update(image="1" * 5000),
+}
+
+
+@pytest.mark.parametrize("command", {**READING, **LOOKING})
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_that_leads_out(place: Path, command: str, text: str) -> None:
+    changed(place, TEXTS[text])
+    message = refused(place, *{**READING, **LOOKING}[command])
+    assert f"{place / 'data/scenes.jsonl'}:2: " in message
+    assert "\x1b" not in message
+
+
+def planted(place: Path, what: str) -> None:
+    """Put something else in the place of the image in the middle."""
+    image = place / "data/images" / f"{NAMES[1]}.png"
+    image.unlink()
+    if what == "link out":
+        image.symlink_to(place / "outside/secret.png")
+    elif what == "folder linked out":
+        (place / "data/other").symlink_to(place / "outside")
+        changed(place, lambda scene: scene.update(path="other/secret.png"))
+    elif what == "link to a device":
+        image.symlink_to("/dev/zero")
+    elif what == "FIFO":
+        os.mkfifo(image)
+    elif what == "folder":
+        image.mkdir()
+    elif what == "link to nothing":
+        image.symlink_to("gone.png")
+
+
+FILES = ("link out", "folder linked out", "link to a device", "FIFO", "folder", "link to nothing")
+
+
+@pytest.mark.parametrize("command", LOOKING)
+@pytest.mark.parametrize("what", FILES)
+def test_files_that_lead_out(place: Path, command: str, what: str) -> None:
+    planted(place, what)
+    message = refused(place, *LOOKING[command])
+    assert "secret" not in message.replace("other/secret.png", "")
+
+
+PLANTED = {
+    "baselines": "responses-baselines.jsonl",
+    "gen review": "review.sqlite",
+    "reasoning": "reasoning.sqlite",
+}
+"""What commands write into a dataset."""
+
+
+@pytest.mark.parametrize("command", PLANTED)
+def test_links_in_the_place_of_what_is_written(place: Path, command: str) -> None:
+    (place / "data" / PLANTED[command]).symlink_to(place / "outside/new.txt")
+    message = refused(place, *{**READING, **LOOKING}[command])
+    assert "found a link that leads out of the folder" in message
+
+
+def test_a_review_does_not_follow_a_link_out(place: Path) -> None:
+    done = here("gen", "review", str(place / "data"), "--status")
+    assert done.returncode == 0, said(done)
+    (place / "data/scenes.before-review.jsonl").symlink_to(place / "outside/secret.txt")
+    message = refused(place, "gen", "apply-review", "@data")
+    assert "found a link that leads out of the folder" in message
+
+
+@pytest.mark.parametrize("what", FILES)
+def test_a_report_leaves_the_picture_out(place: Path, what: str) -> None:
+    planted(place, what)
+    before = outside(place)
+    done = here("report", str(place / "data"), "--out", str(place / "out"), "--reference", "human", "--bootstrap", "0")
+    assert done.returncode == 0, said(done)
+    assert (place / "out/report.html").read_text().count("data:image/webp") == len(NAMES) - 1
+    assert outside(place) == before
+
+
+@pytest.mark.parametrize("what", FILES)
+def test_a_study_does_not_start(place: Path, what: str) -> None:
+    init_study(place / "data", place / "study")
+    planted(place, what)
+    refused(place, "study", "serve", "@study", "--port", "0")
+
+
+@pytest.mark.parametrize("what", FILES)
+def test_inspect(place: Path, what: str) -> None:
+    pytest.importorskip("inspect_ai")
+    from spotball_adapters.inspect.task import spot_the_ball
+    from spotball_core.errors import InputError
+
+    planted(place, what)
+    with pytest.raises(InputError):
+        spot_the_ball(str(place / "data"), pictures=str(place / "out"))
+
+
+@pytest.mark.parametrize("text", ["../outside/secret.png", "/etc/hostname", "C:\\secret.png", "a\x1b[2J.png"])
+def test_photos_of_the_gaze_task(place: Path, text: str) -> None:
+    stimuli = gaze.made(place / "data2", 3)
+    content = stimuli.read_text()
+    stimuli.write_text(content.replace("photos/1.png", text))
+    before = outside(place)
+    command = ("gaze", "ask", "@data2/stimuli.csv", "--images", "@data2", "--prompt", "pilot", *SERVICE)
+    message = refused(place, *command, before=before)
+    assert f"{stimuli}:3: image: found" in message
+
+
+@pytest.mark.parametrize("what", ["link out", "FIFO", "folder"])
+def test_files_of_the_gaze_task(place: Path, what: str) -> None:
+    stimuli = gaze.made(place / "data2", 3)
+    photo = stimuli.parent / "photos/1.png"
+    photo.unlink()
+    {
+        "link out": lambda: photo.symlink_to(place / "outside/secret.png"),
+        "FIFO": lambda: os.mkfifo(photo),
+        "folder": photo.mkdir,
+    }[what]()
+    command = ("gaze", "ask", "@data2/stimuli.csv", "--images", "@data2", "--prompt", "pilot", *SERVICE)
+    refused(place, *command, before=outside(place))
+
+
+@pytest.mark.parametrize("field", ["respondent", "prompt", "participant"])
+@pytest.mark.parametrize("name", ["a\x1b[31m", "a\nb", "a\0b", "b" * 256, "\u202egpj"])
+def test_names_in_responses(place: Path, field: str, name: str) -> None:
+    path = place / "data/responses-model.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows[1][field] = name
+    write_jsonl(path, rows)
+    # Participants are read where they are told apart.
+    message = refused(place, *READING["report" if field == "participant" else "score"])
+    assert f"{path}:2: {field}: found '" in message
+    assert "without control characters and line breaks" in message
+    assert not {"\x1b", "\0", "\u202e"} & set(message)
+
+
+def test_a_respondent_may_have_a_slash(place: Path) -> None:
+    path = place / "data/responses-model.jsonl"
+    write_jsonl(path, [{**json.loads(line), "respondent": "Qwen/Qwen2-VL"} for line in path.read_text().splitlines()])
+    done = here("compare", str(place / "data"), "--a", "human", "--b", "Qwen/Qwen2-VL", "--bootstrap", "100")
+    assert done.returncode == 0, said(done)
+
+
+@pytest.mark.parametrize("what", ["image", "responses", "truth"])
+def test_links_out_of_a_release(place: Path, what: str) -> None:
+    release = write_release(place / "data2")
+    files = {"image": "images/soccer/163.jpg", "responses": "responses/models/gpt/level0_soccer.csv"}
+    name = release / "data" / files.get(what, "images/soccer/soccer_gt.csv")
+    name.rename(place / "outside" / name.name)
+    name.symlink_to(place / "outside" / name.name)
+    message = refused(place, "import-release", "@data2", "--out", "@out", before=outside(place))
+    assert f"{name}: file: found a link that leads out of the folder" in message
+    assert not (place / "out").exists()

@@ -1,0 +1,161 @@
+"""Names that are formulas, markup or terminal codes are shown as text, written safely and read back unchanged."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import polars as pl
+import pytest
+from markdown_it import MarkdownIt
+
+from spotball_core.gaze.stimuli import read_stimuli, write_stimuli
+from spotball_core.gaze.trials import Trial, make_trials, read_trials, write_trials
+from spotball_core.io.frames import write_responses
+from spotball_core.io.release_tables import read_table
+from spotball_core.io.responses import read_counts
+from spotball_core.io.scenes import write_scenes
+from spotball_core.reasoning.rationales import read_rationales
+from tests.adapters.gaze.made import stimulus
+from tests.adapters.runs import here, said
+from tests.builders import scene
+from tests.cli.process import on_terminal
+
+NAMES = [
+    "=1+1",
+    "-5",
+    "+a",
+    "@SUM(A1)",
+    "'=1",
+    "''-1",
+    "it's",
+    "[red]x[/red]",
+    "[/x]",
+    "a|b",
+    "<b>x</b>",
+    "&lt;b",
+    "a](b)",
+]
+IMAGES = ["-1", "+2", "=3", "'-1", "4"]
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Images and respondents with such names, as CSV."""
+    folder = tmp_path_factory.mktemp("dataset")
+    write_scenes([scene(image, "=soccer") for image in IMAGES], folder / "scenes.jsonl")
+    write_responses(answers(), folder / "responses.csv")
+    return folder
+
+
+def answers() -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "sport": "=soccer",
+                "image": image,
+                "respondent": name,
+                "kind": "model",
+                "prompt": "-p",
+                "sample": 1,
+                "participant": "+me",
+                "cell": "C2" if image == "4" else "D5",
+                "reasoning": "=because",
+            }
+            for name in NAMES
+            for image in IMAGES
+        ]
+    )
+
+
+def test_responses_come_back(dataset: Path, tmp_path: Path) -> None:
+    scenes = [scene(image, "=soccer") for image in IMAGES]
+    expected = read_counts(answers(), scenes, participants=True)
+    assert read_counts(dataset / "responses.csv", scenes, participants=True).table.equals(expected.table)
+    # Without quotes in it, a file is looked through faster, and read in the same way.
+    plain = answers().drop("reasoning").filter(pl.col("respondent") != "a|b")
+    write_responses(plain, tmp_path / "plain.csv")
+    assert '"' not in (tmp_path / "plain.csv").read_text()
+    found = read_counts(tmp_path / "plain.csv", scenes, participants=True)
+    assert found.table.equals(read_counts(plain, scenes, participants=True).table)
+
+
+def test_words_come_back(dataset: Path) -> None:
+    scenes = [scene(image, "=soccer") for image in IMAGES]
+    found = read_rationales(dataset / "responses.csv", scenes)
+    assert list(found.texts) == list(read_rationales(answers(), scenes).texts)
+
+
+def test_no_field_of_a_csv_file_is_a_formula(dataset: Path) -> None:
+    done = here("score", str(dataset), "--format", "csv", "--bootstrap", "0")
+    assert done.returncode == 0, said(done)
+    for text in (done.stdout, (dataset / "responses.csv").read_text()):
+        for row in csv.DictReader(io.StringIO(text)):
+            assert not any((value or "").startswith(("=", "+", "@", "\t")) for value in row.values())
+            assert {name for name, value in row.items() if value.startswith("-")} <= {"value", "ci95_low"}
+
+
+def test_numbers_of_a_csv_file_stay_numbers(dataset: Path) -> None:
+    done = here("score", str(dataset), "--format", "csv", "--bootstrap", "0")
+    values = [row["value"] for row in csv.DictReader(io.StringIO(done.stdout)) if row["value"]]
+    assert values
+    assert all(isinstance(float(value), float) for value in values)
+
+
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_a_terminal_shows_names_as_they_are(dataset: Path, command: str) -> None:
+    pair = ("--a", "[red]x[/red]", "--b", "[/x]") if command == "compare" else ()
+    done = here(command, str(dataset), *pair, "--bootstrap", "10")
+    assert done.returncode == 0, said(done)
+    for name in ("[red]x[/red]", "[/x]"):
+        assert name in done.stdout
+
+
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_markdown_shows_names_as_they_are(dataset: Path, command: str) -> None:
+    pair = ("--a", "<b>x</b>", "--b", "a|b") if command == "compare" else ()
+    done = here(command, str(dataset), *pair, "--bootstrap", "10", "--format", "markdown")
+    assert done.returncode == 0, said(done)
+    page = MarkdownIt("commonmark").enable("table").render(done.stdout)
+    assert "<b>" not in page
+    assert "<a " not in page
+    assert "&lt;b&gt;x&lt;/b&gt;" in page
+    assert "a|b" in page
+
+
+def test_colors_stay_on_a_terminal_and_codes_in_names_of_files_do_not(dataset: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a\x1b]0;title\x07.csv"
+    path.write_text("image,cell\n4,D5\n")
+    status, shown = on_terminal("score", path, "--scenes", dataset / "scenes.jsonl", "--bootstrap", "0")
+    assert status == 2
+    assert "\x1b]" not in shown
+    assert "a\\u001b]0;title\\u0007" in shown
+    status, shown = on_terminal("score", dataset, "--bootstrap", "0")
+    assert status == 0
+    assert "\x1b[1m" in shown
+
+
+def test_stimuli_and_trials_come_back(tmp_path: Path) -> None:
+    made = [
+        stimulus(0, stimulus_id="=0", actor="-me", scene="@here"),
+        stimulus(1, stimulus_id="'=0", objects=("=a", "-b"), gaze_target="=a", head_target="-b", actor="'", scene="x"),
+    ]
+    write_stimuli(made, tmp_path / "stimuli.csv")
+    assert read_stimuli(tmp_path / "stimuli.csv") == tuple(made)
+    trials = make_trials(
+        [
+            Trial(respondent="=r", stimulus_id="=0", prompt_id="+p", choice=made[0].objects[0], participant="-1"),
+            Trial(respondent="'-r", stimulus_id="'=0", prompt_id="@p", choice="-b", participant="x"),
+        ],
+        made,
+    )
+    write_trials(trials, tmp_path / "trials.csv")
+    found = read_trials(tmp_path / "trials.csv", made)
+    assert found.digest() == trials.digest()
+
+
+def test_text_of_a_release_comes_back(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,image,response\n1,163,'=I think\n2,163,it's there\n")
+    rows = read_table(tmp_path / "a.csv", ("id", "image", "response"), sport="soccer")
+    assert rows["response"].to_list() == ["=I think", "it's there"]

@@ -1,0 +1,52 @@
+"""Print the values that every way to compute a metric gives for the toy package's metrics, as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from spotball_core import METRICS, Accumulator, ScorePolicy, Scoring, compare, load_counts, score, score_arrays
+
+KEYS = [key for key in METRICS if key.startswith("toy_")]
+
+
+def main(dataset: Path) -> None:
+    counts, scenes = load_counts(dataset, None, participants=False)
+    policy = ScorePolicy.standard(reference="people", images="shared", bootstrap=50)
+    of_score = {
+        group.respondent: {key: group.metrics[key].value for key in KEYS}
+        for group in score(counts, scenes, policy=policy).groups
+    }
+    boxes = np.full((len(scenes), 2, 4), np.nan)
+    for place, scene in enumerate(scenes):
+        boxes[place, : len(scene.boxes)] = scene.boxes
+    mass = {name: np.zeros((len(scenes), 60)) for name in ("people", "gpt", "llama")}
+    places = {scene.image: place for place, scene in enumerate(scenes)}
+    for row in counts.table.filter(~counts.table["cell"].is_null()).iter_rows(named=True):
+        mass[row["respondent"]][places[row["image"]], row["cell"]] += row["n"]
+    truth = np.stack([scene.layout.mask(scene.ball_cells) for scene in scenes])
+    of_arrays = score_arrays(truth, mass["gpt"], reference=mass["people"], players=boxes, metrics=KEYS)
+    accumulator = Accumulator(scenes, respondent="gpt")
+    for place, cells in enumerate(mass["gpt"]):
+        accumulator.update([place], [cells])
+    others, _ = load_counts(dataset / "responses-people.jsonl", scenes, participants=False)
+    of_accumulator = accumulator.compute(others, reference="people", images="shared")
+    comparison = compare(Scoring(counts, scenes, policy), "gpt", "llama", permutations=100)
+    contrast = comparison.contrasts[-1].metrics
+    print(
+        json.dumps(
+            {
+                "score": of_score,
+                "arrays": of_arrays,
+                "accumulator": {key: of_accumulator[key] for key in KEYS},
+                "compare": {key: [getattr(contrast[key], name) for name in ("a", "b", "p", "reason")] for key in KEYS},
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from measure import figure, process
 
-from spotball_core.gaze.observers import Observer, factorial_design, simulate
-from spotball_core.gaze.trials import together, write_trials
+from spotball_core.gaze.data.trials import together, write_trials
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 
 OBSERVERS = (
     Observer("eye", noise=0.2),

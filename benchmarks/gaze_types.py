@@ -21,10 +21,10 @@ from typing import Any
 
 from spotball_core import __version__
 from spotball_core.gaze.battery.findings import Key
-from spotball_core.gaze.observers import PROMPTS, Observer, factorial_design
-from spotball_core.gaze.power import POPULATIONS, Population, Tests, power
-from spotball_core.gaze.stimuli import Stimulus, read_stimuli, stimuli_frame
-from spotball_core.io.files import replacing
+from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli, stimuli_frame
+from spotball_core.gaze.power.observers import PROMPTS, Observer, factorial_design
+from spotball_core.gaze.power.simulate import POPULATIONS, Population, Tests, power
+from spotball_core.service.files import replacing
 
 ROOT = Path(__file__).parents[1]
 PAGE_DATA = ROOT / "docs/assets/gaze-types.json"

@@ -21,15 +21,15 @@ import cv2
 import numpy as np
 from measure import figure, in_turn
 
-from spotball_gen.config import Choice, Plan, RunSettings
 from spotball_gen.demo.draw import Painter
 from spotball_gen.demo.look import LOOKS
 from spotball_gen.demo.match import Play, Shot
-from spotball_gen.engines.local import LocalEngine
-from spotball_gen.items import Item, Source
-from spotball_gen.ledger import Ledger, Video
-from spotball_gen.quotas import Targets
-from spotball_gen.stage import Context, Device, Outcome, StageSettings
+from spotball_gen.items.item import Item, Source
+from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
+from spotball_gen.pipeline.config import Choice, Plan, RunSettings
+from spotball_gen.pipeline.engines.local import LocalEngine
+from spotball_gen.pipeline.ledger import Ledger, Video
+from spotball_gen.pipeline.quotas import Targets
 from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
 
 ROUNDS = 5

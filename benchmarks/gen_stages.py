@@ -25,16 +25,16 @@ from measure import figure
 from results import here_and_now
 
 from spotball_core.grid import Grid
-from spotball_gen.config import DEFAULT_KINDS
 from spotball_gen.demo.draw import Painter
 from spotball_gen.demo.look import LOOKS
 from spotball_gen.demo.match import Play, Shot
-from spotball_gen.frames import Seen, digest
-from spotball_gen.items import Item, Source
-from spotball_gen.ledger import FRAMES, Ledger, Taken, Video
-from spotball_gen.pictures import Picture
-from spotball_gen.registry import find
-from spotball_gen.stage import ORDER, Context, Outcome
+from spotball_gen.items.frames import Seen, digest
+from spotball_gen.items.item import Item, Source
+from spotball_gen.items.pictures import Picture
+from spotball_gen.items.stage import ORDER, Context, Outcome
+from spotball_gen.pipeline.config import DEFAULT_KINDS
+from spotball_gen.pipeline.ledger import FRAMES, Ledger, Taken, Video
+from spotball_gen.pipeline.registry import find
 
 OUT = Path(__file__).parents[1] / "docs/assets/gen-stages.json"
 ITEMS, ROUNDS = 24, 3

@@ -18,12 +18,12 @@ import numpy as np
 
 from spotball_core import __version__
 from spotball_core.baselines import baseline_distributions
-from spotball_core.estimates import Answers, Estimator, SceneArrays
-from spotball_core.grid import FloatArray
-from spotball_core.io.files import replacing
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import ScorePolicy
-from spotball_core.synthetic import synthetic_scenes
+from spotball_core.scoring.estimates import Answers, Estimator, SceneArrays
+from spotball_core.service.files import replacing
+from spotball_core.synthetic.scenes import synthetic_scenes
+from spotball_core.typing import FloatArray
 
 PAGE_DATA = Path(__file__).parents[1] / "docs/assets/interval-coverage.json"
 SIZES = (20, 50, 150)

@@ -22,11 +22,12 @@ from scipy.stats import bootstrap
 from study import study
 
 from spotball_core import ScorePolicy, read_counts
-from spotball_core.groups import Group, Scoring
-from spotball_core.io.counts_file import ENDING, write_counts
+from spotball_core.counting.counts_file import write_counts
 from spotball_core.io.scenes import write_scenes
+from spotball_core.io.sources import ENDING
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
+from spotball_core.scoring.groups import Group, Scoring
 
 Array = NDArray[np.float64]
 Statistic = Callable[..., Array]

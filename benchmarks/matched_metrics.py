@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from spotball_core import Grid, __version__, wasserstein, wasserstein_matched
-from spotball_core.grid import FloatArray
-from spotball_core.io.files import replacing
+from spotball_core.service.files import replacing
+from spotball_core.typing import FloatArray
 
 PAGE_DATA = Path(__file__).parents[1] / "docs/assets/matched-metrics.json"
 SIZES = (10, 20, 50, 150)

@@ -41,7 +41,12 @@ PLACES = {
     ),
     "page and pictures": ("/report/page", "/report/inline.py", "/report/gallery.py", "/report/pictures.py"),
     "tables": ("/report/tables.py", "/rich/"),
-    "reading": ("/spotball_core/io/", "/spotball_core/counts.py", "/scoring.py:load", "/replication/release_files.py"),
+    "reading": (
+        "/spotball_core/io/",
+        "/spotball_core/counting/counts.py",
+        "/scoring.py:load",
+        "/replication/release_files.py",
+    ),
 }
 """Parts of files' names, and functions in them, by what they are about; the first that fits the innermost frame."""
 
@@ -119,8 +124,8 @@ def solver_alone(folder: Path) -> tuple[int, float]:
     from ot.lp.emd_wrap import emd_c
 
     from spotball_core import ScorePolicy
-    from spotball_core.groups import Scoring
-    from spotball_core.scoring import load_counts
+    from spotball_core.scoring.groups import Scoring
+    from spotball_core.scoring.score import load_counts
 
     counts, scenes = load_counts(folder, None, participants=False)
     scoring = Scoring(counts, scenes, ScorePolicy.standard(reference="human"))

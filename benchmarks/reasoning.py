@@ -22,7 +22,7 @@ from measure import figure, process
 from spotball_core.reasoning.analysis import analyze
 from spotball_core.reasoning.rationales import Rationales
 from spotball_core.reasoning.templates import load_templates
-from spotball_core.synthetic import synthetic_scenes
+from spotball_core.synthetic.scenes import synthetic_scenes
 
 N, DIMENSIONS, SCENES = 100_000, 384, 156
 ROUNDS = 3

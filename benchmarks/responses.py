@@ -8,7 +8,7 @@ import polars as pl
 
 from spotball_core.grid import Grid
 from spotball_core.schema import Scene
-from spotball_core.synthetic import synthetic_scenes
+from spotball_core.synthetic.scenes import synthetic_scenes
 
 N_SCENES = 150
 MODELS = ("model-a", "model-b", "model-c", "model-d")

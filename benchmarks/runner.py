@@ -24,13 +24,13 @@ import numpy as np
 from measure import figure, process
 from PIL import Image
 
-from spotball_adapters.prompts import load_prompt
+from spotball_adapters.prompts.prompt import load_prompt
 from spotball_adapters.providers.openai import OpenAI
 from spotball_adapters.providers.protocol import Access, Request, Settings
-from spotball_adapters.runner import Options, Runner
-from spotball_adapters.scene_job import SceneJob
-from spotball_adapters.store import Store
-from spotball_core.synthetic import synthetic_scenes
+from spotball_adapters.runs.runner import Options, Runner
+from spotball_adapters.runs.scene_job import SceneJob
+from spotball_adapters.runs.store import Store
+from spotball_core.synthetic.scenes import synthetic_scenes
 
 ROUNDS = 3
 SECONDS = 0.05

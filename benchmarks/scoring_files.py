@@ -19,8 +19,9 @@ import polars as pl
 from measure import figure, in_turn
 from responses import BARE, FULL, scenes, write
 
-from spotball_core.counts import KEYS, Counts
-from spotball_core.io.responses import read_counts
+from spotball_core.counting.counts import Counts
+from spotball_core.counting.responses import read_counts
+from spotball_core.io.frames import KEYS
 
 ROWS = 10_000_000
 SLICE = 100_000

@@ -17,7 +17,7 @@ from spotball_core.baselines import baseline_distributions
 from spotball_core.io.frames import COLUMNS, write_responses
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema import Scene
-from spotball_core.synthetic import synthetic_scenes
+from spotball_core.synthetic.scenes import synthetic_scenes
 
 N_SCENES, SEEN, PARTICIPANTS, CLICKS = 156, 50, 50, 3  # the images of a sport behind the first 50 are controls
 SAMPLES = {"base": 50, "cue": 50, "cot": 20}

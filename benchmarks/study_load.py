@@ -30,11 +30,11 @@ import numpy as np
 from measure import figure
 from runner import write_images
 
-from spotball_adapters.study.config import CONFIG
-from spotball_adapters.study.init import init_study
+from spotball_adapters.study.setup.config import CONFIG
+from spotball_adapters.study.setup.init import init_study
 from spotball_adapters.study.store import reading
 from spotball_core.io.scenes import write_scenes
-from spotball_core.synthetic import synthetic_scenes
+from spotball_core.synthetic.scenes import synthetic_scenes
 
 PARTICIPANTS = 200
 LISTS, IMAGES, CHECKS = 3, 18, 2

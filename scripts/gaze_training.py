@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from spotball_core.gaze.analysis import GazeOptions, analyze
-from spotball_core.gaze.trials import read_trials
+from spotball_core.gaze.data.trials import read_trials
 
 PAGE_DATA = Path(__file__).parents[1] / "docs/assets/gaze-training.json"
 

@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from spotball_core import Scene, baseline_distributions, baseline_responses, score, synthetic_scenes
 from spotball_core.overlay import gridded
-from spotball_core.synthetic_pictures import draw_scene
+from spotball_core.synthetic.pictures import draw_scene
 
 FILE = Path(__file__).parents[1] / "docs/assets/readme.png"
 

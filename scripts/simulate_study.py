@@ -18,12 +18,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from spotball_adapters.study.assignment import choose_list, seed_of
-from spotball_adapters.study.design import Design, load
 from spotball_adapters.study.events import Event, Trial
 from spotball_adapters.study.items import Key
 from spotball_adapters.study.progress import replay
-from spotball_adapters.study.sessions import PROLIFIC
+from spotball_adapters.study.server.sessions import PROLIFIC
+from spotball_adapters.study.server.wire import read_event
+from spotball_adapters.study.setup.assignment import choose_list, seed_of
+from spotball_adapters.study.setup.design import Design, load
 from spotball_adapters.study.store import (
     Identity,
     Participant,
@@ -32,12 +33,12 @@ from spotball_adapters.study.store import (
     insert_identity,
     insert_participant,
 )
-from spotball_adapters.study.wire import read_event
 from spotball_core import __version__
-from spotball_core.baselines import baseline_distributions, generator_for
-from spotball_core.gaze.observers import Observer
-from spotball_core.gaze.observers import simulate as simulate_observer
-from spotball_core.grid import FloatArray
+from spotball_core.baselines import baseline_distributions
+from spotball_core.gaze.power.observers import Observer
+from spotball_core.gaze.power.observers import simulate as simulate_observer
+from spotball_core.random import generator_for
+from spotball_core.typing import FloatArray
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 VIEWPORT = (1280.0, 720.0, 1.0)

@@ -4,7 +4,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spotball_adapters.parsing import parse_reply
+    from spotball_adapters.replies import parse_reply
 
 __all__ = ["parse_reply"]
 
@@ -13,4 +13,4 @@ def __getattr__(name: str) -> object:
     # Imported on first use: commands of other packages import this one and should start quickly.
     if name not in __all__:
         raise AttributeError(f"module 'spotball_adapters' has no attribute {name!r}")
-    return getattr(importlib.import_module("spotball_adapters.parsing"), name)
+    return getattr(importlib.import_module("spotball_adapters.replies"), name)

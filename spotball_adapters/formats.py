@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spotball_adapters.batch.folder import Asked, Manifest
 from spotball_adapters.batch.replies import ReplyLine
-from spotball_adapters.study.config import StudyConfig
+from spotball_adapters.study.setup.config import StudyConfig
 from spotball_core.schema.published import FileFormat
 
 STUDY = FileFormat("A human study's study.toml.", StudyConfig)

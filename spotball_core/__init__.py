@@ -9,14 +9,16 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spotball_core.accumulator import Accumulator as Accumulator
-    from spotball_core.array_scores import Scorer as Scorer
-    from spotball_core.array_scores import score_arrays as score_arrays
-    from spotball_core.array_scores import scorer as scorer
     from spotball_core.baselines import BASELINES as BASELINES
     from spotball_core.baselines import baseline_distributions as baseline_distributions
     from spotball_core.baselines import baseline_responses as baseline_responses
-    from spotball_core.counts import Counts as Counts
+    from spotball_core.comparison.compare import compare as compare
+    from spotball_core.comparison.record import Comparison as Comparison
+    from spotball_core.counting.counts import Counts as Counts
+    from spotball_core.counting.responses import read_counts as read_counts
+    from spotball_core.cues.mixture import explain as explain
+    from spotball_core.cues.thresholds import ThresholdSurface as ThresholdSurface
+    from spotball_core.cues.thresholds import threshold_surface as threshold_surface
     from spotball_core.errors import (
         DistributionError as DistributionError,
     )
@@ -42,13 +44,9 @@ if TYPE_CHECKING:
         SpotballError as SpotballError,
     )
     from spotball_core.grid import Grid as Grid
-    from spotball_core.groups import Group as Group
-    from spotball_core.groups import Scoring as Scoring
     from spotball_core.interchange import ArrowFrame as ArrowFrame
     from spotball_core.io.dataset import Dataset as Dataset
     from spotball_core.io.dataset import read_dataset as read_dataset
-    from spotball_core.io.release import import_release as import_release
-    from spotball_core.io.responses import read_counts as read_counts
     from spotball_core.io.scenes import read_scenes as read_scenes
     from spotball_core.io.sources import Responses as Responses
     from spotball_core.metrics import (
@@ -129,6 +127,7 @@ if TYPE_CHECKING:
     from spotball_core.metrics.metric import Statistic as Statistic
     from spotball_core.metrics.metric import Sums as Sums
     from spotball_core.metrics.registry import METRICS as METRICS
+    from spotball_core.release.convert import import_release as import_release
     from spotball_core.replication.check import replicate as replicate
     from spotball_core.replication.record import Replication as Replication
     from spotball_core.schema import Ceiling as Ceiling
@@ -163,22 +162,23 @@ if TYPE_CHECKING:
         Signature as Signature,
     )
     from spotball_core.schema.mixture import Mixture as Mixture
-    from spotball_core.scoring import load_counts as load_counts
-    from spotball_core.scoring import score as score
-    from spotball_core.stats.ceiling import noise_ceiling as noise_ceiling
-    from spotball_core.stats.comparison import Comparison as Comparison
-    from spotball_core.stats.mixture import explain as explain
-    from spotball_core.stats.paired import compare as compare
-    from spotball_core.stats.thresholds import ThresholdSurface as ThresholdSurface
-    from spotball_core.stats.thresholds import threshold_surface as threshold_surface
-    from spotball_core.synthetic import synthetic_scenes as synthetic_scenes
+    from spotball_core.scoring.accumulator import Accumulator as Accumulator
+    from spotball_core.scoring.arrays import Scorer as Scorer
+    from spotball_core.scoring.arrays import score_arrays as score_arrays
+    from spotball_core.scoring.arrays import scorer as scorer
+    from spotball_core.scoring.ceiling import noise_ceiling as noise_ceiling
+    from spotball_core.scoring.groups import Group as Group
+    from spotball_core.scoring.groups import Scoring as Scoring
+    from spotball_core.scoring.score import load_counts as load_counts
+    from spotball_core.scoring.score import score as score
+    from spotball_core.synthetic.scenes import synthetic_scenes as synthetic_scenes
 
 
 _HOMES = {
-    "accumulator": ("Accumulator",),
-    "array_scores": ("Scorer", "score_arrays", "scorer"),
+    "scoring.accumulator": ("Accumulator",),
+    "scoring.arrays": ("Scorer", "score_arrays", "scorer"),
     "baselines": ("BASELINES", "baseline_distributions", "baseline_responses"),
-    "counts": ("Counts",),
+    "counting.counts": ("Counts",),
     "errors": (
         "DistributionError",
         "GridError",
@@ -191,8 +191,8 @@ _HOMES = {
     ),
     "grid": ("Grid",),
     "io.dataset": ("Dataset", "read_dataset"),
-    "io.release": ("import_release",),
-    "io.responses": ("read_counts",),
+    "release.convert": ("import_release",),
+    "counting.responses": ("read_counts",),
     "io.scenes": ("read_scenes",),
     "metrics": (
         "accuracy",
@@ -246,19 +246,19 @@ _HOMES = {
     "replication.check": ("replicate",),
     "replication.record": ("Replication",),
     "schema.mixture": ("Mixture",),
-    "stats.comparison": ("Comparison",),
+    "comparison.record": ("Comparison",),
     "interchange": ("ArrowFrame",),
     "io.sources": ("Responses",),
-    "groups": ("Group", "Scoring"),
-    "scoring": ("load_counts", "score"),
-    "stats.ceiling": ("noise_ceiling",),
-    "stats.mixture": ("explain",),
-    "stats.paired": ("compare",),
-    "stats.thresholds": (
+    "scoring.groups": ("Group", "Scoring"),
+    "scoring.score": ("load_counts", "score"),
+    "scoring.ceiling": ("noise_ceiling",),
+    "cues.mixture": ("explain",),
+    "comparison.compare": ("compare",),
+    "cues.thresholds": (
         "ThresholdSurface",
         "threshold_surface",
     ),
-    "synthetic": ("synthetic_scenes",),
+    "synthetic.scenes": ("synthetic_scenes",),
 }
 _HOME_OF = {name: f"spotball_core.{module}" for module, names in _HOMES.items() for name in names}
 
@@ -267,7 +267,7 @@ __all__ = sorted(_HOME_OF)
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("spotball-core")
+        return importlib.import_module("spotball_core.version").version()
     if name not in _HOME_OF:
         raise AttributeError(f"module 'spotball_core' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME_OF[name]), name)

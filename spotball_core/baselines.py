@@ -8,8 +8,6 @@ ball (controls) are answered like the others.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray, Grid, IntArray
+from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import ratio
+from spotball_core.random import base_seed, generator_for
 from spotball_core.schema.scene import Scene
+from spotball_core.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import polars as pl
@@ -144,28 +144,6 @@ def baseline_responses(
     return rows.with_columns(
         kind=pl.lit("baseline"), prompt=pl.lit(PROMPT), participant=nothing, reasoning=nothing
     ).select(COLUMNS)
-
-
-def base_seed(seed: int | np.random.Generator) -> int:
-    """The seed as it is, or one drawn from the generator; OptionError for a negative one."""
-    if isinstance(seed, np.random.Generator):
-        return int(seed.integers(2**63))
-    if seed < 0:
-        raise OptionError(f"seed is {seed}, expected at least 0")
-    return seed
-
-
-def generator_for(seed: int, *identity: str) -> np.random.Generator:
-    """A generator of its own for whatever the names identify, the same on every machine.
-
-    Examples:
-        >>> first, again, other = (generator_for(0, "uniform", sport, "1").random() for sport in ("a", "a", "b"))
-        >>> first == again, first == other
-        (True, False)
-    """
-    # As JSON: ("a", "bc") and ("ab", "c") must not read alike.
-    digest = hashlib.sha256(json.dumps(identity).encode()).digest()
-    return np.random.default_rng([seed, int.from_bytes(digest, "big")])
 
 
 def _draws(name: str, scenes: Sequence[Scene], samples: int, seed: int) -> IntArray:

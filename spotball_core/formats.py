@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from spotball_core.comparison.record import Comparison
 from spotball_core.gaze.analysis import GazeReport
-from spotball_core.page_numbers.records import PageReport
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.replication.record import Replication
+from spotball_core.report.numbers.records import PageReport
 from spotball_core.schema import PredictionDistribution, Response, Scene, ScoreReport
 from spotball_core.schema.published import FileFormat
-from spotball_core.stats.comparison import Comparison
 
 SCENE = FileFormat("A line of scenes.jsonl.", Scene)
 RESPONSE = FileFormat(

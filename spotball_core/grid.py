@@ -16,15 +16,12 @@ from functools import cached_property
 from typing import SupportsIndex
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from spotball_core.errors import GridError
 from spotball_core.masked import without_mask
-from spotball_core.memory import check_memory
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
+from spotball_core.service.memory import check_memory
+from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 MOST_DENSE = 4096
 """Cells up to which a grid keeps the distances between all of them (134 MB); for more, they are computed as needed."""

@@ -8,11 +8,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from spotball_core.schema.published import FileFormat
-from spotball_gen.config import DEFAULT_KINDS, RunSettings, SourceSettings
-from spotball_gen.quotas import Targets
-from spotball_gen.registry import GROUP
-from spotball_gen.sports import Sport
-from spotball_gen.stage import ORDER
+from spotball_gen.items.sports import Sport
+from spotball_gen.items.stage import ORDER
+from spotball_gen.pipeline.config import DEFAULT_KINDS, RunSettings, SourceSettings
+from spotball_gen.pipeline.quotas import Targets
+from spotball_gen.pipeline.registry import GROUP
 
 
 def _stage(stage: str) -> Any:

@@ -13,23 +13,23 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from spotball_core.engines import EngineName, check_engine
-from spotball_core.engines.ray_cluster import require
-from spotball_core.io.json_file import parse_json
-from spotball_core.io.sqlite_file import StoreError
-from spotball_gen.config import Plan, read_config
+from spotball_core.counting.engines import EngineName, check_engine
+from spotball_core.counting.engines.ray_cluster import require
+from spotball_core.service.json_file import parse_json
+from spotball_core.service.sqlite_file import StoreError
+from spotball_gen.dataset.finish import CARD
+from spotball_gen.dataset.output import Written, write_dataset
 from spotball_gen.demo.config import write_demo_config
-from spotball_gen.engines.local import LocalEngine
-from spotball_gen.engines.ray_data import RayEngine
-from spotball_gen.finish import CARD
-from spotball_gen.ledger import Ledger
-from spotball_gen.output import Written, write_dataset
-from spotball_gen.progress import watch
+from spotball_gen.items.stage import Failure, said
+from spotball_gen.pipeline.config import Plan, read_config
+from spotball_gen.pipeline.engines.local import LocalEngine
+from spotball_gen.pipeline.engines.ray_data import RayEngine
+from spotball_gen.pipeline.ledger import Ledger
+from spotball_gen.pipeline.progress import watch
 from spotball_gen.review.apply import apply_review
 from spotball_gen.review.repaint import put_back, send_back
 from spotball_gen.review.store import Key
-from spotball_gen.sources import Found, settle_videos
-from spotball_gen.stage import Failure, said
+from spotball_gen.video.sources import Found, settle_videos
 
 DEMO = "demo"
 """The folder, in the work folder, that the synthetic match is written to."""

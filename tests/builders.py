@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 from hypothesis import strategies as st
 
-from spotball_core.counts import Counts, answers
+from spotball_core.counting.counts import Counts, answers
 from spotball_core.schema import Scene
 
 Row = Mapping[str, Any]

@@ -17,12 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from spotball_core.baselines import BASELINES, NEAR_SCALE, baseline_distributions, baseline_responses, generator_for
+from spotball_core.baselines import BASELINES, NEAR_SCALE, baseline_distributions, baseline_responses
+from spotball_core.counting.responses import read_counts
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.io.frames import COLUMNS
-from spotball_core.io.responses import read_counts
 from spotball_core.io.scenes import write_scenes
+from spotball_core.random import generator_for
 from spotball_core.schema import Scene
 from tests.cli import process
 

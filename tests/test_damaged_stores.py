@@ -11,14 +11,14 @@ import pytest
 
 from spotball_adapters.embedders.cache import CACHE, Cache
 from spotball_adapters.embedders.cache import peek as peek_cache
-from spotball_adapters.store import STORE
-from spotball_adapters.store import Store as RunStore
-from spotball_adapters.store import peek as peek_run
+from spotball_adapters.runs.store import STORE
+from spotball_adapters.runs.store import Store as RunStore
+from spotball_adapters.runs.store import peek as peek_run
 from spotball_adapters.study.store import IDENTITIES, STUDY, reading
 from spotball_adapters.study.store import Store as StudyStore
-from spotball_core.io.sqlite_file import DamagedStoreError
-from spotball_gen.folder import LEDGER, WORK, read_only
-from spotball_gen.ledger import Ledger
+from spotball_core.service.sqlite_file import DamagedStoreError
+from spotball_gen.pipeline.folder import LEDGER, WORK, read_only
+from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.review.store import REVIEW, ReviewStore
 from tests.adapters.embedding import Tiny
 from tests.damage import DAMAGES

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,6 @@ import pytest
 from scripts import architecture, docs_types
 from scripts.docs_check import Page, check_site, malformed
 from tests.conftest import ROOT
-from tests.test_imports import FILES, imported, package_of
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -179,61 +180,40 @@ class TestNotebooks:
 
 
 class TestArchitecture:
-    def test_every_module_has_its_part(self) -> None:
-        names = [".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for file in FILES]
-        without = {name for name in names if architecture.box_of(name) is None}
-        packages = {name for name in names if "." not in name}
-        assert len(packages) == 3
-        assert without == packages, "say in scripts/architecture.py which part the others are in"
-
-    def test_every_part_has_modules(self) -> None:
-        gone = {
-            (name, module)
-            for name, box in architecture.BOXES.items()
-            for module in box.modules
-            if not (path := ROOT / f"spotball_{box.package}" / module.replace(".", "/")).is_dir()
-            and not path.with_suffix(".py").is_file()
-        }
-        assert gone == set()
-
-    def test_arrows_are_imports(self) -> None:
-        """By the walker of the tests of imports, which shares no code with the picture's."""
-        named: set[tuple[str | None, str | None]] = set()
-        for file in FILES:
-            source = file.read_text(encoding="utf-8")
-            running = re.sub(r"^if TYPE_CHECKING:\n(?:    .*\n|\n)+", "", source, flags=re.MULTILINE)
-            of = architecture.box_of(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
-            for name in imported(ast.parse(running), package_of(file)):
-                other = architecture.box_of(name) if name.startswith("spotball_") else None
-                named |= {(of, other)} if of and other and of != other else set()
-        assert set(architecture.arrows()) <= named <= architecture.edges()
-
-    def test_nothing_that_is_imported_is_out_of_reach(self) -> None:
-        """Whoever follows the arrows gets wherever an import leads."""
-        after = {name: {b for a, b in architecture.arrows() if a == name} for name in architecture.BOXES}
-
-        def reached(name: str) -> set[str]:
-            return after[name].union(*(reached(b) for b in after[name]))
-
-        assert {(a, b) for a, b in architecture.edges() if b not in reached(a)} == set()
-
-    def test_arrows_lead_down_and_boxes_do_not_overlap(self) -> None:
-        boxes = architecture.BOXES
-        assert [(a, b) for a, b in architecture.arrows() if boxes[a].at[1] >= boxes[b].at[1]] == []
-        places = [box.at for box in boxes.values()]
-        assert not [
-            (one, other)
-            for one in places
-            for other in places
-            if one < other and one[1] == other[1] and other[0] < one[0] + 1
+    def test_the_picture_has_every_layer_of_the_contracts(self) -> None:
+        drawn = re.findall(r'<span title="([^"]+)">(\w+)</span>', architecture.picture())
+        names = [
+            name for package in architecture.PACKAGES for layer in architecture.layers()[package] for name in layer
         ]
+        assert [name for _, name in drawn] == names
+        assert len(names) > 40
+        assert all(title for title, _ in drawn)
 
-    def test_a_circle_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(architecture, "edges", lambda: {("files", "metrics"), ("metrics", "files")})
-        with pytest.raises(ValueError, match=r"each other: (files -> metrics -> files|metrics -> files -> metrics)"):
-            architecture.arrows()
+    def test_every_module_is_in_a_layer(self) -> None:
+        """import-linter checks this, too; here it fails without running it."""
+        for package in architecture.PACKAGES:
+            there = {path.stem for path in (ROOT / package).iterdir() if (path / "__init__.py").is_file()}
+            there |= {path.stem for path in (ROOT / package).glob("*.py")} - {"__init__"}
+            assert there == {name for layer in architecture.layers()[package] for name in layer}
 
-    def test_the_picture_has_them_all(self) -> None:
-        svg = architecture.picture()
-        assert svg.count("data-from=") == len(architecture.arrows())
-        assert svg.count("<g>") == len(architecture.BOXES)
+    def test_a_newcomer_finds_every_module(self) -> None:
+        text = architecture.find_your_way()
+        modules = [file for package in architecture.PACKAGES for file in architecture.modules(package)]
+        assert len(modules) > 400
+        assert text.count("\n| `") == sum(file.name != "__init__.py" for file in modules)
+        assert all(architecture.first_line(file).endswith((".", "?", ".)")) for file in modules)
+
+    def test_a_broken_contract_is_seen(self, tmp_path: Path) -> None:
+        """A lower layer that imports a higher one fails `make lint`."""
+        shutil.copytree(ROOT / "spotball_gen", tmp_path / "spotball_gen", ignore=shutil.ignore_patterns("__pycache__"))
+        for package in ("spotball_core", "spotball_adapters"):
+            (tmp_path / package).symlink_to(ROOT / package)
+        shutil.copy(ROOT / "pyproject.toml", tmp_path)
+        check = ["-c", "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"]
+        item = tmp_path / "spotball_gen/items/item.py"
+        done = subprocess.run([sys.executable, *check], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+        item.write_text(item.read_text(encoding="utf-8") + "\nimport spotball_gen.review.store\n", encoding="utf-8")
+        done = subprocess.run([sys.executable, *check], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "spotball_gen.items is not allowed to import spotball_gen.review" in done.stdout

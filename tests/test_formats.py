@@ -17,19 +17,19 @@ from jsonschema import Draft202012Validator
 from scripts.write_schemas import FOLDER, texts
 from spotball_core.baselines import baseline_responses
 from spotball_core.cli.demo import REFERENCE
+from spotball_core.comparison.compare import compare
 from spotball_core.gaze.analysis import GazeOptions
 from spotball_core.gaze.analysis import analyze as analyze_gaze
-from spotball_core.gaze.observers import Observer, factorial_design, simulate
-from spotball_core.groups import Scoring
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
-from spotball_core.page_numbers.analyze import analyze
 from spotball_core.replication.check import replicate
+from spotball_core.report.numbers.analyze import analyze
 from spotball_core.schema import PlayerBox, PredictionDistribution, Response, Scene, ScorePolicy
 from spotball_core.schema.published import formats, json_schema
-from spotball_core.scoring import load_counts, score
-from spotball_core.stats.paired import compare
-from spotball_core.synthetic import synthetic_scenes
+from spotball_core.scoring.groups import Scoring
+from spotball_core.scoring.score import load_counts, score
+from spotball_core.synthetic.scenes import synthetic_scenes
 from tests.adapters.runs import dataset as pictured
 from tests.adapters.runs import here
 from tests.adapters.study import made

@@ -33,18 +33,18 @@ CACHES = {
     "spotball_adapters/gaze/judge.py:judge_prompt": "a file of the package",
     "spotball_adapters/gaze/mentions.py:_known_names": "a function of strings",
     "spotball_adapters/gaze/prompts.py:built_in": "a file of the package",
-    "spotball_gen/engines/ray_work.py:_reader": "a worker process's reader, a function of the packed job",
-    "spotball_gen/engines/ray_work.py:stretch": "a worker process's stages, a function of the packed job",
-    "spotball_gen/sports.py:known_sports": "a file of the package",
+    "spotball_gen/pipeline/engines/ray_work.py:_reader": "a worker process's reader, a function of the packed job",
+    "spotball_gen/pipeline/engines/ray_work.py:stretch": "a worker process's stages, a function of the packed job",
+    "spotball_gen/items/sports.py:known_sports": "a file of the package",
 }
 """Functions that keep their results for later calls, and why that changes no result."""
 
 ENVIRONMENT = {
     "spotball_core/cli/app.py": "POT loads no other array libraries; results are the same",
     "spotball_core/cli/memory.py": "threads and allocation under a memory limit; results are the same",
-    "spotball_core/engines/pieces.py": "threads of a worker process",
-    "spotball_core/engines/ray_cluster.py": "Ray sends no usage statistics",
-    "spotball_core/gaze/parallel.py": "threads of worker processes; restored",
+    "spotball_core/counting/engines/pieces.py": "threads of a worker process",
+    "spotball_core/counting/engines/ray_cluster.py": "Ray sends no usage statistics",
+    "spotball_core/service/parallel.py": "threads of worker processes; restored",
     "spotball_gen/stages/frames_opencv.py": "what FFmpeg prints",
 }
 """Modules whose functions set environment variables, and why that changes no result."""

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from spotball_adapters.study.init import init_study
+from spotball_adapters.study.setup.init import init_study
 from tests.adapters.gaze import made as gaze
 from tests.adapters.runs import here, said
 from tests.builders import write_jsonl

@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 from markdown_it import MarkdownIt
 
-from spotball_core.gaze.stimuli import read_stimuli, write_stimuli
-from spotball_core.gaze.trials import Trial, make_trials, read_trials, write_trials
+from spotball_core.counting.responses import read_counts
+from spotball_core.gaze.data.stimuli import read_stimuli, write_stimuli
+from spotball_core.gaze.data.trials import Trial, make_trials, read_trials, write_trials
 from spotball_core.io.frames import write_responses
-from spotball_core.io.release_tables import read_table
-from spotball_core.io.responses import read_counts
 from spotball_core.io.scenes import write_scenes
 from spotball_core.reasoning.rationales import read_rationales
+from spotball_core.release.tables import read_table
 from tests.adapters.gaze.made import stimulus
 from tests.adapters.runs import here, said
 from tests.builders import scene

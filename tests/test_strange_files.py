@@ -13,11 +13,11 @@ from spotball_adapters.batch.take import _received
 from spotball_adapters.gaze.training.experiment import read_run
 from spotball_core.errors import InputError
 from spotball_core.io.scenes import write_scenes
-from spotball_core.io.toml_file import read_toml
 from spotball_core.reasoning.records import read_reasoning
+from spotball_core.service.toml_file import read_toml
 from spotball_gen.box_files.mot import read_mot
 from spotball_gen.box_files.yolo import read_yolo
-from spotball_gen.exports.rows import read_rows
+from spotball_gen.dataset.exports.rows import read_rows
 from tests.builders import scenes
 
 IMAGES = ["soccer/1", "soccer/2"]

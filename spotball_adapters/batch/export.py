@@ -22,16 +22,16 @@ from spotball_adapters.batch.folder import (
     read_asked,
 )
 from spotball_adapters.batch.forms import AT_ONCE, Parts, line
-from spotball_adapters.launch import check_pictures
-from spotball_adapters.picture_files import kept
-from spotball_adapters.plan import Ask, Plan
-from spotball_adapters.prompts import Prompt
+from spotball_adapters.prompts.picture_files import kept
+from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Message, Picture, Request, Settings
-from spotball_adapters.store import SCENES, Store
+from spotball_adapters.runs.launch import check_pictures
+from spotball_adapters.runs.plan import Ask, Plan
+from spotball_adapters.runs.store import SCENES, Store
 from spotball_core.errors import OptionError
-from spotball_core.io.files import replacing_folder
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.scene import Scene
+from spotball_core.service.files import replacing_folder
 
 Progress = Callable[[Iterable[Scene]], Iterable[Scene]]
 Turn = tuple[Ask[Scene], tuple[Message, ...]]
@@ -88,7 +88,7 @@ def export(
             settings or to other pictures, or another process has it.
         InputError: if an image cannot be used.
     """
-    from spotball_core import __version__
+    from spotball_core.version import version
 
     if form == "openai" and not job.model:
         raise OptionError("--format openai needs the --model, which its requests name")
@@ -104,7 +104,7 @@ def export(
         due, waiting = _due(plan, store, at_once)
         again = _unanswered(out, plan)
         manifest = Manifest(
-            spotball_core=str(__version__),
+            spotball_core=version(),
             identity=mine,
             format=form,
             model=job.model,

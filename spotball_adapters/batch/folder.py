@@ -1,6 +1,6 @@
 """What a folder holds that is asked in batches: the store of a run, pictures, and a folder for each batch.
 
-RUN/run.sqlite            every reply that was imported; see spotball_adapters.store
+RUN/run.sqlite            every reply that was imported; see spotball_adapters.runs.store
 RUN/scenes.jsonl          the scenes that are asked about
 RUN/pictures/             the images with their grids, each by the SHA-256 of its file
 RUN/batch-1/              requests*.jsonl, what to send; asked.jsonl, what each request is about; manifest.json
@@ -18,14 +18,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
 
-from spotball_adapters.plan import Ask, Plan
-from spotball_adapters.prompts import Prompt
+from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Settings
-from spotball_adapters.store_schema import PROMPT
+from spotball_adapters.runs.plan import Ask, Plan
+from spotball_adapters.runs.store_schema import PROMPT
 from spotball_core.errors import InputError, OptionError, Problem
-from spotball_core.io.json_file import parse_json
 from spotball_core.schema.record import Identifier, Name, Record
 from spotball_core.schema.scene import Scene
+from spotball_core.service.json_file import parse_json
 
 PICTURES, REQUESTS, ASKED, MANIFEST = "pictures", "requests.jsonl", "asked.jsonl", "manifest.json"
 
@@ -149,8 +149,8 @@ def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
     The digits at the end tell apart requests of one number in different folders.
 
     Examples:
-        >>> from spotball_adapters.prompts import load_prompt
-        >>> from spotball_core.synthetic import synthetic_scenes
+        >>> from spotball_adapters.prompts.prompt import load_prompt
+        >>> from spotball_core.synthetic.scenes import synthetic_scenes
         >>> custom_id(1, 7, Ask(synthetic_scenes(1)[0], load_prompt("base"), 0, (1, 2)))
         'b1-7-...'
     """

@@ -14,8 +14,8 @@ from spotball_adapters.providers.chat_completions import HostFailedError, Malfor
 from spotball_adapters.providers.protocol import Answer, Finish, Reply
 from spotball_adapters.providers.said import error_of, shortened, writable
 from spotball_core.errors import InputError, Problem
-from spotball_core.io.json_file import RepeatedKeyError, parse_json
 from spotball_core.schema.record import Name, Record
+from spotball_core.service.json_file import RepeatedKeyError, parse_json
 
 
 class Said(Record):

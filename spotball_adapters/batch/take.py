@@ -9,16 +9,16 @@ from pathlib import Path
 
 from spotball_adapters.batch.folder import Asked, Manifest, batches, read_asked, read_manifest
 from spotball_adapters.batch.replies import Received, read_received
-from spotball_adapters.parsing import ParsePolicy
-from spotball_adapters.plan import Ask
-from spotball_adapters.prompts import Prompt
-from spotball_adapters.responses import Reading, read_replies, write_reading
-from spotball_adapters.store import SCENES, Store
-from spotball_adapters.writer import Record, Writer, storable
+from spotball_adapters.prompts.prompt import Prompt
+from spotball_adapters.replies import ParsePolicy
+from spotball_adapters.runs.plan import Ask
+from spotball_adapters.runs.responses import Reading, read_replies, write_reading
+from spotball_adapters.runs.store import SCENES, Store
+from spotball_adapters.runs.writer import Record, Writer, storable
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.io.scenes import read_scenes
-from spotball_core.io.sqlite_file import now
 from spotball_core.schema.scene import Scene
+from spotball_core.service.sqlite_file import now
 
 _MOST_PROBLEMS = 10_000
 """Further lines are not read: a file with so many broken lines is another kind of file."""

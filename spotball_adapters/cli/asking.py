@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from spotball_core.cli.console import progress, teller
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from spotball_adapters.job import Job
-    from spotball_adapters.launch import Ended
-    from spotball_adapters.plan import ItemT
-    from spotball_adapters.runner import Options
-    from spotball_adapters.store import Question, Store
+    from spotball_adapters.runs.job import Job
+    from spotball_adapters.runs.launch import Ended
+    from spotball_adapters.runs.plan import ItemT
+    from spotball_adapters.runs.runner import Options
+    from spotball_adapters.runs.store import Question, Store
 
 T = TypeVar("T")
 
@@ -93,8 +93,8 @@ def ask_all(
         make: what is made of all replies.
         counted: what the progress of the pictures counts.
     """
-    from spotball_adapters.dry_run import describe
-    from spotball_adapters.launch import launch, plan_of
+    from spotball_adapters.runs.dry_run import describe
+    from spotball_adapters.runs.launch import launch, plan_of
 
     if dry_run:
         show(describe(job, plan_of(job, out, options)), end="")
@@ -113,8 +113,8 @@ def finish(ended: Ended[Any], said: str | None, *, quiet: bool) -> None:
     Args:
         said: what was made of the replies.
     """
-    from spotball_adapters.launch import INTERRUPTED
-    from spotball_adapters.runner import StormError
+    from spotball_adapters.runs.launch import INTERRUPTED
+    from spotball_adapters.runs.runner import StormError
 
     tell, tally = teller(quiet), ended.tally
     tokens = f"{tally.input_tokens:,} tokens in, {tally.output_tokens:,} out"

@@ -69,9 +69,9 @@ def export_command(
     """
     from spotball_adapters.batch.export import Job, export
     from spotball_adapters.cli.run import prompts_of
-    from spotball_adapters.plan import limited
     from spotball_adapters.providers.protocol import Settings
     from spotball_adapters.providers.ranges import check_ranges
+    from spotball_adapters.runs.plan import limited
     from spotball_core.io.dataset import SCENES
     from spotball_core.io.scenes import read_scenes
 

@@ -96,11 +96,11 @@ def ask(
     from spotball_adapters.gaze.matching import write_matches
     from spotball_adapters.gaze.photos import Photo
     from spotball_adapters.gaze.prompts import load_prompts
-    from spotball_adapters.plan import limited
     from spotball_adapters.providers.find import find
     from spotball_adapters.providers.protocol import Access, Settings
-    from spotball_adapters.runner import Options
-    from spotball_core.gaze.stimuli import read_stimuli
+    from spotball_adapters.runs.plan import limited
+    from spotball_adapters.runs.runner import Options
+    from spotball_core.gaze.data.stimuli import read_stimuli
 
     if provider is None or model is None:
         raise OptionError("name a --provider and a --model")

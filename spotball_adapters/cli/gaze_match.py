@@ -15,8 +15,8 @@ from spotball_core.errors import OptionError
 
 if TYPE_CHECKING:
     from spotball_adapters.gaze.matching import Matched
-    from spotball_adapters.launch import Ended
-    from spotball_adapters.store import Store
+    from spotball_adapters.runs.launch import Ended
+    from spotball_adapters.runs.store import Store
 
 
 def match(
@@ -46,7 +46,7 @@ def match(
     Example: `spotball gaze match run-gpt-4o --judge-provider openai --judge-model gpt-4.1-mini`
     """
     from spotball_adapters.gaze.matching import write_matches
-    from spotball_adapters.store import STORE, Store
+    from spotball_adapters.runs.store import STORE, Store
 
     if not (run / STORE).is_file():
         raise OptionError(f"{run} holds no run: there is no {STORE}")
@@ -71,10 +71,10 @@ def _judge(
     from spotball_adapters.gaze.judge import JUDGE, judge_job
     from spotball_adapters.gaze.matching import unresolved
     from spotball_adapters.gaze.replies import read_replies
-    from spotball_adapters.launch import launch
     from spotball_adapters.providers.find import find
     from spotball_adapters.providers.protocol import Access, Settings
-    from spotball_adapters.runner import Options
+    from spotball_adapters.runs.launch import launch
+    from spotball_adapters.runs.runner import Options
 
     provider, model, base_url, temperature = who
     concurrency, attempts = how

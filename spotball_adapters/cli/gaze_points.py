@@ -37,8 +37,8 @@ def points(
     Example: `spotball gaze points stimuli.csv moondream.csv --out moondream-trials.csv`
     """
     from spotball_adapters.gaze.points import point_trials, read_points
-    from spotball_core.gaze.stimuli import read_stimuli
-    from spotball_core.gaze.trials import make_trials, write_trials
+    from spotball_core.gaze.data.stimuli import read_stimuli
+    from spotball_core.gaze.data.trials import make_trials, write_trials
 
     known = read_stimuli(stimuli)
     trials = point_trials(read_points(predicted), known, respondent or predicted.stem)
@@ -75,7 +75,7 @@ def predict(
     from spotball_adapters.gaze.points import read_faces, write_points
     from spotball_adapters.gaze.predict import predict as predicted
     from spotball_adapters.providers.local_model import picked_device
-    from spotball_core.gaze.stimuli import read_stimuli
+    from spotball_core.gaze.data.stimuli import read_stimuli
 
     known = read_stimuli(stimuli)
     boxes = read_faces(faces) if faces else {}

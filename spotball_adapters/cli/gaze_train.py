@@ -13,7 +13,7 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet, Seed
 from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
     from spotball_adapters.gaze.training.experiment import Source
@@ -69,8 +69,8 @@ def train(
         raise MissingExtraError("drawing the curves", "report")
     from spotball_adapters.gaze.training import experiment, results
     from spotball_adapters.providers.local_model import picked_device
-    from spotball_core.gaze.trials import write_trials
-    from spotball_core.io.files import replacing
+    from spotball_core.gaze.data.trials import write_trials
+    from spotball_core.service.files import replacing
 
     wanted = _settings(seeds, epochs, pictures, size, batch, rate, last_rate, seed)
     settings, source = _asked(checkpoint, backbone, stimuli, images, faces, wanted)
@@ -125,7 +125,7 @@ def _asked(
     """The settings with what is to be trained and on what, and where that is."""
     from spotball_adapters.gaze.points import read_faces
     from spotball_adapters.gaze.training.experiment import Source
-    from spotball_core.gaze.stimuli import read_stimuli
+    from spotball_core.gaze.data.stimuli import read_stimuli
 
     if (checkpoint is None) != (backbone is None):
         raise OptionError("GazeLLE needs both --checkpoint, its decoder, and --backbone, its encoder")

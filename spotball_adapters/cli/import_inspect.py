@@ -36,8 +36,8 @@ def import_inspect(
     Example: `spotball import-inspect logs/*.eval --out responses-mine.jsonl`
     """
     from spotball_adapters.inspect.logs import import_logs
+    from spotball_core.counting.parse_record import write_parse_policy
     from spotball_core.io.frames import write_responses
-    from spotball_core.io.parse_record import write_parse_policy
 
     imported = import_logs(logs, respondent=respondent, policy=parse_policy)
     tell = teller(quiet)

@@ -12,7 +12,7 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.options import Bootstrap, Debug, Paths, Quiet, ScenesFile, Seed
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 from spotball_core.errors import OptionError
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
     from spotball_adapters.embedders.reasoning import ReasoningJob
@@ -77,10 +77,10 @@ def reasoning(
     from spotball_adapters.embedders.protocol import EmbedderAccess
     from spotball_adapters.embedders.reasoning import ReasoningJob
     from spotball_core.io.dataset import read_dataset
-    from spotball_core.io.paths import confined
+    from spotball_core.plots.saving import FORMATS
     from spotball_core.reasoning.rationales import read_rationales
     from spotball_core.reasoning.templates import load_templates
-    from spotball_core.report.saving import FORMATS
+    from spotball_core.service.paths import confined
 
     tell, format = teller(quiet), format_for(format, out)
     if figure and figure.suffix not in FORMATS:

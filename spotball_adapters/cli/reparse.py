@@ -10,10 +10,10 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
-    from spotball_adapters.responses import Reading
+    from spotball_adapters.runs.responses import Reading
 
 SHOWN = 20
 """Changes that are shown one by one."""
@@ -43,8 +43,8 @@ def reparse(
 
     Example: `spotball reparse run-gpt`
     """
-    from spotball_adapters.responses import export
-    from spotball_adapters.store import SCENES, STORE, Store
+    from spotball_adapters.runs.responses import export
+    from spotball_adapters.runs.store import SCENES, STORE, Store
     from spotball_core.io.scenes import read_scenes
 
     if not (run / STORE).is_file():
@@ -64,7 +64,7 @@ def summary(reading: Reading) -> str:
 
     Examples:
         >>> import polars as pl
-        >>> from spotball_adapters.responses import Reading
+        >>> from spotball_adapters.runs.responses import Reading
         >>> summary(Reading(pl.DataFrame({"cell": ["D5", None, None]}), {"empty": 1, "refused": 1}, (), 3, "strict"))
         '3 samples: 1 with a cell, 2 unparsed (empty 1, refused 1)'
     """

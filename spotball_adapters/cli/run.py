@@ -36,7 +36,7 @@ from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 
 if TYPE_CHECKING:
-    from spotball_adapters.prompts import Prompt
+    from spotball_adapters.prompts.prompt import Prompt
     from spotball_adapters.providers.protocol import Settings
 
 DEFAULT_PROMPTS = "base,cue,cot"
@@ -100,12 +100,12 @@ def run(
 
     Example: `spotball run data --provider openai --model gpt-4.1 --limit 3 --dry-run`
     """
-    from spotball_adapters.plan import limited
     from spotball_adapters.providers.find import find
     from spotball_adapters.providers.protocol import Access, Settings
-    from spotball_adapters.responses import export
-    from spotball_adapters.runner import Options
-    from spotball_adapters.scene_job import SceneJob
+    from spotball_adapters.runs.plan import limited
+    from spotball_adapters.runs.responses import export
+    from spotball_adapters.runs.runner import Options
+    from spotball_adapters.runs.scene_job import SceneJob
     from spotball_core.io.dataset import SCENES
     from spotball_core.io.scenes import read_scenes
 
@@ -194,7 +194,7 @@ def prompts_of(named: str, samples: str | None) -> tuple[tuple[Prompt, int], ...
         OptionError: for samples that are no numbers, or not as many as prompts.
         InputError: for a prompt that cannot be used.
     """
-    from spotball_adapters.prompts import load_prompt
+    from spotball_adapters.prompts.prompt import load_prompt
 
     prompts = [load_prompt(part.strip()) for part in named.split(",") if part.strip()]
     if samples is None:

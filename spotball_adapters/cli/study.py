@@ -62,8 +62,8 @@ def init_command(
 
     Example: `spotball study init data --sport soccer --images 50 --out study`
     """
-    from spotball_adapters.study.config import CONFIG
-    from spotball_adapters.study.init import init_study
+    from spotball_adapters.study.setup.config import CONFIG
+    from spotball_adapters.study.setup.init import init_study
 
     config = init_study(dataset, out, sports=sport or (), images=images, seed=seed, task=task)
     tell = teller(quiet)
@@ -93,7 +93,7 @@ def serve_command(
 
     Example: `spotball study serve --demo`
     """
-    from spotball_adapters.study.serve import serve
+    from spotball_adapters.study.server.serve import serve
 
     tell = teller(quiet)
     if demo == (folder is not None):
@@ -101,7 +101,7 @@ def serve_command(
     if folder is not None:
         serve(folder, host=host, port=port, tell=tell)
         return
-    from spotball_adapters.study.demo import demo_choices, demo_study
+    from spotball_adapters.study.setup.demo import demo_choices, demo_study
 
     make = demo_study if task == "clicks" else demo_choices
     with tempfile.TemporaryDirectory(prefix="spotball-study-") as name:

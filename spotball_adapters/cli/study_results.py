@@ -12,12 +12,12 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
-    from spotball_adapters.study.design import Design
-    from spotball_adapters.study.exclusion import Exclusion
-    from spotball_adapters.study.participations import Participation
+    from spotball_adapters.study.results.exclusion import Exclusion
+    from spotball_adapters.study.results.participations import Participation
+    from spotball_adapters.study.setup.design import Design
 
 Study = Annotated[Path, typer.Argument(metavar="STUDY", help="The study's folder, with study.toml.")]
 Exclude = Annotated[
@@ -76,9 +76,9 @@ def export(
 
     Example: `spotball study export my-study --out our-people --respondent our-people`
     """
-    from spotball_adapters.study import export as exports
-    from spotball_adapters.study.exclusion import exclusion_of
-    from spotball_adapters.study.release_layout import write_release
+    from spotball_adapters.study.results import export as exports
+    from spotball_adapters.study.results.exclusion import exclusion_of
+    from spotball_adapters.study.results.release_layout import write_release
 
     respondent = respondent.strip()
     if not respondent:
@@ -127,12 +127,12 @@ def status(
 
     Example: `spotball study status my-study`
     """
-    from spotball_adapters.study import attrition_text
-    from spotball_adapters.study.agreement import disagreements
-    from spotball_adapters.study.attrition import attrition
-    from spotball_adapters.study.design import load
-    from spotball_adapters.study.exclusion import exclusion_of
-    from spotball_adapters.study.participations import participations
+    from spotball_adapters.study.results import attrition_text
+    from spotball_adapters.study.results.attrition import attrition
+    from spotball_adapters.study.results.exclusion import exclusion_of
+    from spotball_adapters.study.results.participations import participations
+    from spotball_adapters.study.server.agreement import disagreements
+    from spotball_adapters.study.setup.design import load
     from spotball_adapters.study.store import reading
 
     design = load(study)
@@ -166,8 +166,8 @@ def bonus(
 
     Example: `spotball study bonus my-study --out bonus.csv`
     """
-    from spotball_adapters.study.bonus import bonuses, write_bonuses
-    from spotball_adapters.study.exclusion import exclusion_of
+    from spotball_adapters.study.results.bonus import bonuses, write_bonuses
+    from spotball_adapters.study.results.exclusion import exclusion_of
     from spotball_adapters.study.store import reading
 
     design, everybody = _read(study)
@@ -201,7 +201,7 @@ def delete(
 
     Example: `spotball study delete my-study --prolific 5f2e0c1a9b7d4e3f8a6c5b4d`
     """
-    from spotball_adapters.study import deletion
+    from spotball_adapters.study.results import deletion
 
     if (participant is None) == (prolific is None):
         raise OptionError("say who, by --participant or by --prolific")
@@ -213,8 +213,8 @@ def delete(
 
 
 def _read(study: Path) -> tuple[Design, list[Participation]]:
-    from spotball_adapters.study.design import load
-    from spotball_adapters.study.participations import participations
+    from spotball_adapters.study.results.participations import participations
+    from spotball_adapters.study.setup.design import load
     from spotball_adapters.study.store import reading
 
     design = load(study)

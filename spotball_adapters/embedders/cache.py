@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spotball_adapters.embedders.protocol import Batch, Embedder, Vectors
-from spotball_core.grid import BoolArray
-from spotball_core.io.sqlite_file import DamagedStoreError, Schema, StoreError, faults_told, open_store, read_only
+from spotball_core.service.sqlite_file import DamagedStoreError, Schema, StoreError, faults_told, open_store, read_only
+from spotball_core.typing import BoolArray
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,10 +13,10 @@ import numpy as np
 from spotball_adapters.embedders.cache import Cache, peek
 from spotball_adapters.embedders.protocol import Batch, Embedder, Vectors
 from spotball_adapters.embedders.texts import LONGEST, Sent, as_sent
-from spotball_adapters.limits import RateLimiter, Waits
 from spotball_adapters.providers.protocol import TransientError
-from spotball_adapters.retry_policy import RetryPolicy
-from spotball_core.grid import BoolArray
+from spotball_adapters.runs.limits import RateLimiter, Waits
+from spotball_adapters.runs.retry_policy import RetryPolicy
+from spotball_core.typing import BoolArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from spotball_adapters.embedders.embed import Told
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 _EVERY = 30.0
 """Seconds between lines where there is no terminal."""

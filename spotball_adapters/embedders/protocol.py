@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spotball_adapters.providers.protocol import Access
-from spotball_core.grid import BoolArray
+from spotball_core.typing import BoolArray
 
 ENTRY_POINTS = "spotball.embedders"
 """The entry point group in which embedders are found: a name, and an `EmbedderFactory`."""

@@ -13,12 +13,12 @@ import numpy as np
 from spotball_adapters.embedders.cache import Cache
 from spotball_adapters.embedders.embed import Embedded, EmbedOptions, Outlook, Told, embed_texts, outlook
 from spotball_adapters.embedders.protocol import Embedder
-from spotball_core.grid import IntArray
 from spotball_core.reasoning.analysis import analyze
 from spotball_core.reasoning.rationales import Rationales
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.reasoning.templates import Templates
 from spotball_core.schema.scene import Scene
+from spotball_core.typing import IntArray
 
 
 @dataclass(frozen=True)

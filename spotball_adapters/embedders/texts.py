@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from spotball_adapters.writer import storable
+from spotball_adapters.runs.writer import storable
 
 LONGEST = 8000
 """Bytes of a text that are sent unless said otherwise: some 1,300 English words.

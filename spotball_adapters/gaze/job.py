@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 from spotball_adapters.gaze.options import ORDER_VERSION
 from spotball_adapters.gaze.photos import SIZE, Photo, Photos
-from spotball_adapters.job import Job
+from spotball_adapters.runs.job import Job
 from spotball_core.errors import OptionError
-from spotball_core.gaze.stimuli import Stimulus, write_stimuli
+from spotball_core.gaze.data.stimuli import Stimulus, write_stimuli
 
 STIMULI = "stimuli.csv"
 """The file of a run with all of its stimuli."""

@@ -19,9 +19,9 @@ from spotball_adapters.gaze.options import letters, lines
 from spotball_adapters.gaze.prompts import Wording
 from spotball_adapters.gaze.replies import Asked, GazeReply
 from spotball_adapters.gaze.templates import match
-from spotball_adapters.job import Job
 from spotball_adapters.providers.protocol import Message, Provider, Settings
-from spotball_adapters.store import STORE, Store
+from spotball_adapters.runs.job import Job
+from spotball_adapters.runs.store import STORE, Store
 from spotball_core.errors import OptionError
 
 JUDGE = "judge"

@@ -13,10 +13,10 @@ from spotball_adapters.gaze.options import letters
 from spotball_adapters.gaze.replies import Asked, GazeReply
 from spotball_adapters.gaze.templates import Match
 from spotball_core.errors import InputError, Problem
-from spotball_core.gaze.rows import Rows
+from spotball_core.gaze.data.rows import Rows
 from spotball_core.io.csv_records import record_lines
-from spotball_core.io.files import replacing
-from spotball_core.safe_text import csv_cells
+from spotball_core.service.files import replacing
+from spotball_core.service.safe_text import csv_cells
 
 MANUAL = "manual.csv"
 """The file in the run's folder."""

@@ -11,9 +11,9 @@ from spotball_adapters.gaze.judge import read_judged
 from spotball_adapters.gaze.manual import MANUAL, Decisions, read_decisions, write_queue
 from spotball_adapters.gaze.replies import REPLIES, Asked, GazeReply, read_replies, write_replies
 from spotball_adapters.gaze.templates import Match, match
-from spotball_adapters.store import Store
-from spotball_core.gaze.stimuli import Stimulus
-from spotball_core.gaze.trials import Trial, make_trials, write_trials
+from spotball_adapters.runs.store import Store
+from spotball_core.gaze.data.stimuli import Stimulus
+from spotball_core.gaze.data.trials import Trial, make_trials, write_trials
 
 TRIALS = "trials.csv"
 """The file of a run with its trials."""

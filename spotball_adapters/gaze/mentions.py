@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Literal
 
 from spotball_adapters.gaze.options import letters
-from spotball_adapters.parsing.plain_text import plain
+from spotball_adapters.replies.plain_text import plain
 
 
 @dataclass(frozen=True, slots=True)

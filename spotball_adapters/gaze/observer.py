@@ -1,6 +1,6 @@
 """`observer`: made-up observers, asked like a model. Its models are eye, head, compromise, coin, shift, guess.
 
-They are those of `spotball_core.gaze.observers`, with their weights and noise as they are there. No photo is looked at.
+They are those of `spotball_core.gaze.power.observers`, with the same weights and noise. They do not look at photos.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from spotball_adapters.providers.drawn import DrawingProvider
 from spotball_adapters.providers.protocol import Access, Answer, PermanentError, Provider, Reply, Request
 from spotball_core.errors import OptionError
-from spotball_core.gaze.observers import CUES, Observer, simulate
+from spotball_core.gaze.power.observers import CUES, Observer, simulate
 
 DRAWS = 256
 """Choices that are drawn for each photo; which of them a trial gets depends on what it asks."""

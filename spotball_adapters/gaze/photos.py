@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spotball_adapters.picture import MEDIA_TYPE, Drawings, as_png, content_of, read_image, unusable
+from spotball_adapters.prompts.picture import MEDIA_TYPE, Drawings, as_png, content_of, read_image, unusable
 from spotball_adapters.providers.protocol import Picture
 from spotball_core.errors import MissingExtraError
-from spotball_core.gaze.stimuli import Stimulus
-from spotball_core.io.images import open_image
-from spotball_core.io.paths import data_file
+from spotball_core.gaze.data.stimuli import Stimulus
+from spotball_core.service.images import open_image
+from spotball_core.service.paths import data_file
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spotball_core.errors import InputError, OptionError, Problem
-from spotball_core.gaze.rows import Rows
-from spotball_core.gaze.stimuli import Point, Stimulus
-from spotball_core.gaze.trials import Trial
+from spotball_core.gaze.data.rows import Rows
+from spotball_core.gaze.data.stimuli import Point, Stimulus
+from spotball_core.gaze.data.trials import Trial
 from spotball_core.io.csv_records import record_lines
-from spotball_core.io.files import replacing
-from spotball_core.io.json_file import parse_json
-from spotball_core.safe_text import csv_cells
+from spotball_core.service.files import replacing
+from spotball_core.service.json_file import parse_json
+from spotball_core.service.safe_text import csv_cells
 
 PROMPT = "point"
 """What trials of these methods call their prompt, since nobody is asked anything."""

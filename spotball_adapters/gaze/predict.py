@@ -12,8 +12,8 @@ import torch
 from spotball_adapters.gaze.gazelle import Box, GazeLLE, peak, prepared
 from spotball_adapters.gaze.photos import SIZE, Photo, Photos
 from spotball_adapters.gaze.points import Predicted
-from spotball_adapters.picture import content_of, read_image
-from spotball_core.gaze.stimuli import Stimulus
+from spotball_adapters.prompts.picture import content_of, read_image
+from spotball_core.gaze.data.stimuli import Stimulus
 
 if TYPE_CHECKING:
     from torch import Tensor

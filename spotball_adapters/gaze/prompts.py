@@ -19,7 +19,7 @@ from spotball_adapters.gaze.options import letters, lines, shuffled
 from spotball_adapters.gaze.photos import Photo
 from spotball_adapters.providers.protocol import Message
 from spotball_core.errors import InputError, OptionError, Problem
-from spotball_core.io.toml_file import read_toml
+from spotball_core.service.toml_file import read_toml
 
 SETS = ("main", "pilot", "pre-pilot")
 """Names of the sets that are built in. A prompt of a set is named by it and its number: `pilot-3`."""
@@ -91,7 +91,7 @@ class GazePrompt(Wording):
         """The one message: the photo, then the text with this trial's options.
 
         Examples:
-            >>> from spotball_core.gaze.stimuli import Stimulus
+            >>> from spotball_core.gaze.data.stimuli import Stimulus
             >>> photo = Photo(Stimulus(stimulus_id="7", objects=("keys", "bottle"), view="front", proximity=1,
             ...     gaze_target="keys"))
             >>> prompt = GazePrompt("mine", "1", "Look!\\n{options}\\nSay {letters}. ({in_order})")

@@ -12,11 +12,11 @@ from spotball_adapters.gaze.options import ORDER_VERSION, shuffled
 from spotball_adapters.gaze.photos import TASK
 from spotball_adapters.gaze.templates import Match
 from spotball_adapters.providers.protocol import Finish
-from spotball_adapters.store import Store
-from spotball_adapters.store_schema import PROMPT
+from spotball_adapters.runs.store import Store
+from spotball_adapters.runs.store_schema import PROMPT
 from spotball_core.errors import OptionError
-from spotball_core.gaze.stimuli import Stimulus, read_stimuli
-from spotball_core.io.files import replacing
+from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
+from spotball_core.service.files import replacing
 
 REPLIES = "replies.jsonl"
 """The file of a run with its replies as they were matched."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from spotball_adapters.gaze.mentions import mentions
-from spotball_adapters.parsing.plain_text import plain, without_thinking
 from spotball_adapters.providers.protocol import Finish
+from spotball_adapters.replies.plain_text import plain, without_thinking
 
 How = Literal["letter", "name", "judge", "manual"]
 """How a reply was matched: by the letter that it gives, by the name, by another model, by a person."""

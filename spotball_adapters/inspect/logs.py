@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from spotball_adapters.inspect.samples import FINISH, About
-from spotball_adapters.parsing import DEFAULT_POLICY, ParsePolicy, parse_reply
 from spotball_adapters.providers.said import shortened, writable
-from spotball_adapters.responses import Reading
+from spotball_adapters.replies import DEFAULT_POLICY, ParsePolicy, parse_reply
+from spotball_adapters.runs.responses import Reading
 from spotball_core.errors import InputError, MissingExtraError, Problem
 from spotball_core.io.frames import COLUMNS
-from spotball_core.io.unpacked_size import check_zip_size
+from spotball_core.service.unpacked_size import check_zip_size
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample

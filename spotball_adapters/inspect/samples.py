@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from spotball_adapters.prompts import Prompt
+from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Finish
 from spotball_core.schema.record import Name, Record
 from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
-    from spotball_core.counts import Counts
+    from spotball_core.counting.counts import Counts
 
 FINISH: Mapping[str, Finish] = {
     "stop": "stop",
@@ -71,7 +71,7 @@ def counted(answers: Iterable[tuple[About, str | None]], respondent: str) -> Cou
     """
     import polars as pl
 
-    from spotball_core.counts import Counts
+    from spotball_core.counting.counts import Counts
 
     rows: list[tuple[Any, ...]] = []
     known: dict[tuple[str, str], About] = {}

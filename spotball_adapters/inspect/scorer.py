@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from spotball_adapters.inspect.names import named
 from spotball_adapters.inspect.samples import FINISH, About, counted
-from spotball_adapters.parsing import DEFAULT_POLICY, ParsePolicy, parse_reply
+from spotball_adapters.replies import DEFAULT_POLICY, ParsePolicy, parse_reply
 from spotball_core.errors import MissingExtraError
-from spotball_core.scoring import score
+from spotball_core.scoring.score import score
 
 try:
     from inspect_ai.scorer import (

@@ -8,14 +8,14 @@ from pathlib import Path
 from spotball_adapters.inspect.names import named
 from spotball_adapters.inspect.samples import About, Reference, references
 from spotball_adapters.inspect.scorer import spot_the_ball_scorer
-from spotball_adapters.parsing import DEFAULT_POLICY, ParsePolicy
-from spotball_adapters.picture_files import kept
-from spotball_adapters.plan import limited
-from spotball_adapters.prompts import Prompt, load_prompt
+from spotball_adapters.prompts.picture_files import kept
+from spotball_adapters.prompts.prompt import Prompt, load_prompt
 from spotball_adapters.providers.presets import SETTINGS
+from spotball_adapters.replies import DEFAULT_POLICY, ParsePolicy
+from spotball_adapters.runs.plan import limited
+from spotball_core.counting.responses import common_grid, read_counts
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.io.dataset import SCENES, response_files
-from spotball_core.io.responses import common_grid, read_counts
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spotball_adapters.providers.protocol import ENTRY_POINTS, Access, Provider
-from spotball_core.registered import make_registered, registered_names
+from spotball_core.service.plugins import make_registered, registered_names
 
 
 def names() -> tuple[str, ...]:

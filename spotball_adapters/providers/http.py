@@ -14,7 +14,7 @@ from spotball_adapters.providers.keys import hidden
 from spotball_adapters.providers.protocol import Access, PermanentError, RefusedError, TransientError
 from spotball_adapters.providers.said import about_one_request, error_of, retry_after, said_by, shortened
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_core.io.json_file import parse_json
+from spotball_core.service.json_file import parse_json
 
 try:
     import httpx

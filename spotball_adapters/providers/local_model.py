@@ -12,7 +12,7 @@ from typing import Any
 
 from spotball_adapters.providers.local_sampling import is_no_memory
 from spotball_adapters.providers.protocol import Message, PermanentError, Picture
-from spotball_core.io.images import open_image
+from spotball_core.service.images import open_image
 
 
 def picked_device() -> str:

@@ -14,7 +14,7 @@ from spotball_core.errors import SpotballError
 from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
-    from spotball_core.gaze.stimuli import Stimulus
+    from spotball_core.gaze.data.stimuli import Stimulus
 
 ENTRY_POINTS = "spotball.providers"
 """The entry point group in which providers are found: a name, and a `ProviderFactory`."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from spotball_adapters.study.events import Event, Trial
-from spotball_core.gaze.stimuli import Stimulus
+from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.schema.scene import Scene
 
 Key = tuple[str, str]

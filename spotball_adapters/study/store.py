@@ -18,8 +18,8 @@ from typing import Any
 
 from spotball_adapters.study.events import Event, Trial, trials_from_json, trials_to_json
 from spotball_core.errors import OptionError
-from spotball_core.io.folder_lock import locked
-from spotball_core.io.sqlite_file import Schema, faults_told, open_store, read_only
+from spotball_core.service.folder_lock import locked
+from spotball_core.service.sqlite_file import Schema, faults_told, open_store, read_only
 
 STUDY, IDENTITIES, LOCK = "study.sqlite", "identities.sqlite", ".lock"
 

@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 
 from spotball_core.cli.memory import NO_MEMORY, is_no_memory, memory_limit, run_within_limit
 from spotball_core.errors import MissingExtraError, OptionError, SpotballError
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 COMMANDS = "spotball.commands"
 
@@ -99,9 +99,9 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from spotball_core import __version__
+        from spotball_core.version import version
 
-        show(f"spotball {__version__}")
+        show(f"spotball {version()}")
         raise typer.Exit
 
 

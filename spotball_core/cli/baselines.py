@@ -40,8 +40,8 @@ def baselines(
     """
     from spotball_core.baselines import baseline_responses
     from spotball_core.io.frames import write_responses
-    from spotball_core.io.paths import confined
     from spotball_core.io.scenes import read_scenes
+    from spotball_core.service.paths import confined
 
     scenes = read_scenes(dataset / "scenes.jsonl")
     names = None if name is None else [part.strip() for part in name.split(",") if part.strip()]

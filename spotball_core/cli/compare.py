@@ -46,12 +46,12 @@ def compare(
 
     Example: `spotball compare data --a human --b gemini/cot --reference human`
     """
-    from spotball_core.groups import Scoring
-    from spotball_core.report import comparisons
+    from spotball_core.comparison import compare as paired
+    from spotball_core.comparison import tables as comparisons
     from spotball_core.schema.policy import ScorePolicy
-    from spotball_core.scoring import load_counts
-    from spotball_core.stats import paired
-    from spotball_core.stats.sides import only
+    from spotball_core.scoring.groups import Scoring
+    from spotball_core.scoring.score import load_counts
+    from spotball_core.scoring.sides import only
 
     tell = teller(quiet)
     counts, known = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)

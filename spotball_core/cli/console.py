@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 T = TypeVar("T")
 

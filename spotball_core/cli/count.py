@@ -35,8 +35,8 @@ def count(
 
     Example: `spotball count shard-7.parquet --scenes scenes.jsonl --out shard-7.counts`
     """
-    from spotball_core.io.counts_file import write_counts
-    from spotball_core.scoring import load_counts
+    from spotball_core.counting.counts_file import write_counts
+    from spotball_core.scoring.score import load_counts
 
     counting = engine_for(engine, ray_address, quiet=quiet, debug=debug)
     counts, _ = load_counts(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from spotball_core.cli.console import progress
-from spotball_core.engines import Engine, EngineName
+from spotball_core.counting.engines import Engine, EngineName
 
 
 def engine_for(name: EngineName, ray_address: str | None, *, quiet: bool, debug: bool) -> Engine:
     """The engine that `--engine` and `--ray-address` name."""
-    from spotball_core.engines import engine_named
+    from spotball_core.counting.engines import engine_named
 
     return engine_named(
         name,

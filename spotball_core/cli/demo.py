@@ -11,7 +11,7 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
     from spotball_core.schema.report import ScoreReport
@@ -49,9 +49,9 @@ def demo(
     from spotball_core.baselines import BASELINES, baseline_responses
     from spotball_core.io.frames import write_responses
     from spotball_core.io.scenes import write_scenes
-    from spotball_core.report.tables import to_text
-    from spotball_core.scoring import score
-    from spotball_core.synthetic import synthetic_scenes
+    from spotball_core.scoring.score import score
+    from spotball_core.scoring.tables import to_text
+    from spotball_core.synthetic.scenes import synthetic_scenes
 
     tell = teller(quiet)
     _claim(out)
@@ -92,7 +92,7 @@ def _claim(out: Path) -> None:
 
 
 def _write(text: str, path: Path) -> None:
-    from spotball_core.io.files import replacing
+    from spotball_core.service.files import replacing
 
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")
@@ -100,10 +100,10 @@ def _write(text: str, path: Path) -> None:
 
 def _draw(report: ScoreReport, scenes: tuple[Scene, ...], out: Path) -> tuple[Path, ...]:
     from spotball_core.baselines import BASELINES
-    from spotball_core.io.responses import read_counts
-    from spotball_core.report.accuracy_chart import accuracy_chart
-    from spotball_core.report.guess_maps import guess_maps, guesses_by_respondent, truth_by_sport
-    from spotball_core.report.saving import save_figure
+    from spotball_core.counting.responses import read_counts
+    from spotball_core.plots.accuracy_chart import accuracy_chart
+    from spotball_core.plots.guess_maps import guess_maps, guesses_by_respondent, truth_by_sport
+    from spotball_core.plots.saving import save_figure
 
     pictures = out / "guess-maps.png", out / "accuracy.png"
     for picture in pictures:

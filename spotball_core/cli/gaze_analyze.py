@@ -11,7 +11,7 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Bootstrap, Debug, Quiet, Seed
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 Form = Literal["json", "table", "markdown"]
 
@@ -71,15 +71,15 @@ def analyze(
     from spotball_core.errors import OptionError
     from spotball_core.gaze.analysis import GazeOptions, analyze
     from spotball_core.gaze.battery.run import TestPolicy
+    from spotball_core.gaze.data.stimuli import read_stimuli
+    from spotball_core.gaze.data.trials import read_trials, together
     from spotball_core.gaze.fleet import read_models
-    from spotball_core.gaze.stimuli import read_stimuli
-    from spotball_core.gaze.trials import read_trials, together
 
     tell = teller(quiet)
     if images is not None and (stimuli is None or out is None):
         raise OptionError("--images is for the report of --out, and needs --stimuli, which say which photo is which")
     if out is not None:
-        from spotball_core.gaze.page import check_report
+        from spotball_core.gaze.page.write import check_report
 
         # Before minutes are spent on the tests.
         check_report(out)
@@ -111,8 +111,8 @@ def analyze(
         text = to_markdown(report) if format == "markdown" else to_text(report, to_terminal=True)
     show(text, end="", styled=format == "table")
     if out is not None:
-        from spotball_core.gaze.page import write_gaze_report
-        from spotball_core.gaze.photos import PhotoSource
+        from spotball_core.gaze.page.photos import PhotoSource
+        from spotball_core.gaze.page.write import write_gaze_report
 
         source = PhotoSource(answers, photos, images or stimuli.parent) if stimuli else None
         write_gaze_report(report, out, photos=source)

@@ -10,7 +10,7 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet, Seed
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 
 def power(
@@ -56,10 +56,10 @@ def power(
 
     from spotball_core.errors import OptionError
     from spotball_core.gaze.battery.run import TestPolicy
-    from spotball_core.gaze.observers import CUES, Observer, factorial_design
-    from spotball_core.gaze.power import power as simulated
-    from spotball_core.gaze.power_tables import to_json, to_markdown, to_text
-    from spotball_core.gaze.stimuli import read_stimuli
+    from spotball_core.gaze.data.stimuli import read_stimuli
+    from spotball_core.gaze.power.observers import CUES, Observer, factorial_design
+    from spotball_core.gaze.power.simulate import power as simulated
+    from spotball_core.gaze.power.tables import to_json, to_markdown, to_text
 
     if observer not in CUES:
         raise OptionError(f"there is no observer {observer}; there are {', '.join(CUES)}")

@@ -13,7 +13,7 @@ from spotball_core.cli.options import Debug, Quiet
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from spotball_core.io.release import Release
+    from spotball_core.release.convert import Release
 
 
 def import_release(
@@ -30,7 +30,7 @@ def import_release(
 
     Example: `spotball import-release spot-the-ball-release --out dataset`
     """
-    from spotball_core.io import release as releases
+    from spotball_core.release import convert as releases
 
     tell = teller(quiet)
     release = releases.import_release(folder)

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 NO_MEMORY = "not enough memory. Raise the memory limit, close other programs, or split the input into smaller files."
 

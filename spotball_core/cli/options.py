@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from spotball_core.engines import EngineName
+from spotball_core.counting.engines import EngineName
 
 Paths = Annotated[
     list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (then --scenes).")

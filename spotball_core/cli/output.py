@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from spotball_core.errors import OptionError
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 
 class Format(StrEnum):
@@ -45,7 +45,7 @@ def deliver(text: str, out: Path | None, tell: Callable[[str], None], *, styled:
     if out is None:
         show(text, end="", styled=styled)
         return
-    from spotball_core.io.files import replacing
+    from spotball_core.service.files import replacing
 
     with replacing(out) as beside:
         beside.write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@ import typer
 
 from spotball_core.cli.console import progress
 from spotball_core.cli.options import Debug, Quiet
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -59,12 +59,12 @@ def report(
 
     Example: `spotball report data --reference human --out report`
     """
-    from spotball_core.groups import Scoring
+    from spotball_core.pages.folder import PAGE
     from spotball_core.reasoning.records import read_reasoning
     from spotball_core.report.build import write_report
-    from spotball_core.report.write import PAGE
     from spotball_core.schema.policy import ScorePolicy
-    from spotball_core.scoring import load_counts
+    from spotball_core.scoring.groups import Scoring
+    from spotball_core.scoring.score import load_counts
 
     tell = teller(quiet)
     said = read_reasoning(reasoning) if reasoning else None

@@ -63,8 +63,8 @@ def score(
 
     Example: `spotball score predictions.csv --scenes data/scenes.jsonl`
     """
-    from spotball_core.report import tables
-    from spotball_core.scoring import score as score_responses
+    from spotball_core.scoring import tables
+    from spotball_core.scoring.score import score as score_responses
 
     tell = teller(quiet)
     report = score_responses(
@@ -99,7 +99,7 @@ def score(
 
 
 def _parts(by: str) -> tuple[Literal["sport", "respondent", "prompt"], ...]:
-    from spotball_core.groups import PARTS
+    from spotball_core.scoring.groups import PARTS
 
     named = [part.strip() for part in by.split(",") if part.strip()]
     if unknown := [part for part in named if part not in PARTS]:

@@ -11,6 +11,7 @@ from spotball_core.gaze import checks as one_respondent
 from spotball_core.gaze.battery.findings import Finding, Key
 from spotball_core.gaze.battery.run import TestPolicy, run_battery
 from spotball_core.gaze.battery.types import Type
+from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.fleet import (
     FleetAgainstChance,
     ModelFacts,
@@ -21,10 +22,9 @@ from spotball_core.gaze.fleet import (
     trends,
 )
 from spotball_core.gaze.measures import Share, accuracy_by_objects, share, with_measures
-from spotball_core.gaze.parallel import in_processes
-from spotball_core.gaze.trials import Trials
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval
+from spotball_core.service.parallel import in_processes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -218,7 +218,7 @@ def analyze(
     Raises:
         OptionError: for names of people, prompts or respondents that the trials do not have, or no trials.
     """
-    from spotball_core import __version__
+    from spotball_core.version import version
 
     options = options or GazeOptions()
     names = trials.respondents
@@ -236,7 +236,7 @@ def analyze(
         told(result.respondent)
         results.append(result)
     provenance = GazeSignature(
-        version=str(__version__),
+        version=version(),
         data=trials.digest(),
         people=people,
         policy=options.policy,

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spotball_core.errors import OptionError
+from spotball_core.gaze.data.rows import Rows, quoted
 from spotball_core.gaze.plain_tests import exact_p, proportion_z, two_proportions
-from spotball_core.gaze.rows import Rows, quoted
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval
 from spotball_core.stats.permutation import holm

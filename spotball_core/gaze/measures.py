@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray, IntArray
 from spotball_core.stats.bootstrap import CONFIDENCE, percentile_interval, weight_blocks
+from spotball_core.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray
 from spotball_core.stats.permutation import holm
+from spotball_core.typing import FloatArray
 
 if TYPE_CHECKING:
     from spotball_core.schema.report import Interval

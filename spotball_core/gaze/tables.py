@@ -8,10 +8,10 @@ from spotball_core.gaze.analysis import GazeReport, RespondentResult
 from spotball_core.gaze.battery.findings import QUESTIONS, Finding
 from spotball_core.gaze.battery.performance import PUBLISHED
 from spotball_core.gaze.checks import Effect
-from spotball_core.report.numbers import interval, number
-from spotball_core.report.tables import Titled, tables_as_markdown, tables_as_text
 from spotball_core.schema.report import Interval
-from spotball_core.stats.wording import say_p
+from spotball_core.text.numbers import interval, number
+from spotball_core.text.p_values import say_p
+from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
 MARKS = {True: "+", False: "-", None: "?"}
 PUBLISHED_NAME = "people (published)"

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from spotball_core.errors import SHOWN_LINES, SHOWN_VALUES, Problem, merged
-from spotball_core.grid import IntArray
+from spotball_core.typing import IntArray
 
 _BLOCK = 1 << 22
 _CHUNK = 1 << 18

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spotball_core.errors import InputError, OptionError, Problem
-from spotball_core.io.counts_file import ENDING as COUNTS
 from spotball_core.io.scenes import read_scenes
-from spotball_core.io.sources import ENDINGS
+from spotball_core.io.sources import COUNTS_ENDING, ENDINGS
 from spotball_core.schema.scene import Scene
 
 SCENES = "scenes.jsonl"
@@ -68,7 +67,7 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
     for path in _listed(paths):
         found = [path]
         if path.is_dir():
-            endings = (*ENDINGS, COUNTS)
+            endings = (*ENDINGS, COUNTS_ENDING)
             found = sorted(file for file in path.glob("responses*") if file.suffix in endings)
             if not found:
                 problems.append(Problem(str(path), None, "folder", "no responses*", f"one of {', '.join(endings)}"))

@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spotball_core.errors import OptionError
-from spotball_core.io.files import replacing
-from spotball_core.safe_text import csv_frame
+from spotball_core.service.files import replacing
+from spotball_core.service.safe_text import csv_frame
 
 if TYPE_CHECKING:
     import polars as pl
 
 COLUMNS = ("sport", "image", "respondent", "kind", "prompt", "sample", "participant", "cell", "reasoning")
 """The columns of responses, in the order they are written. All text, but `sample`, a whole number from 1."""
+
+KEYS = ("sport", "image", "respondent", "kind", "prompt")
+"""The columns that say what a count is of. `participant` follows where counts are kept for each person."""
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 

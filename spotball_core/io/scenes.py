@@ -10,9 +10,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from spotball_core.errors import InputError, Problem
-from spotball_core.io.files import replacing
-from spotball_core.io.json_file import RepeatedKeyError, parse_json
 from spotball_core.schema.scene import Scene
+from spotball_core.service.files import replacing
+from spotball_core.service.json_file import RepeatedKeyError, parse_json
 
 _MOST_PROBLEMS = 10_000
 """With more, a file is probably not scenes, and finding them all would take minutes."""

@@ -11,7 +11,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from spotball_core.counts import KEYS
 from spotball_core.errors import (
     SHOWN_LINES,
     SHOWN_VALUES,
@@ -23,13 +22,14 @@ from spotball_core.errors import (
 )
 from spotball_core.interchange import ArrowFrame, frame_of, is_foreign
 from spotball_core.io.csv_records import read_layout, record_lines
-from spotball_core.io.frames import COLUMNS
-from spotball_core.io.json_file import parse_json
-from spotball_core.io.json_keys import read_keys
-from spotball_core.io.unpacked_size import check_parquet_size
-from spotball_core.safe_text import csv_restored
-from spotball_core.schema.record import CONTROLS, MOST_SIGNS
+from spotball_core.io.frames import COLUMNS, KEYS
+from spotball_core.schema.record import MOST_SIGNS
 from spotball_core.schema.response import PredictionDistribution, Response
+from spotball_core.service.json_file import parse_json
+from spotball_core.service.json_keys import read_keys
+from spotball_core.service.paths import CONTROLS
+from spotball_core.service.safe_text import csv_restored
+from spotball_core.service.unpacked_size import check_parquet_size
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,6 +50,9 @@ _NAMES = ("sport", "image", "respondent", "prompt", "participant")
 """Columns of text that `safe_text.csv_cells` may have marked."""
 
 JSON_LINES = (".jsonl", ".ndjson")
+COUNTS_ENDING = ".counts"
+"""Of a file of counts."""
+
 ENDINGS = (*JSON_LINES, ".csv", ".parquet")
 
 MAX_COLUMNS = 2000

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import MOST_DENSE, BoolArray, FloatArray, Grid, IntArray
+from spotball_core.grid import MOST_DENSE, Grid
 from spotball_core.metrics.inputs import Guesses, check_cells, grid_for, mass_of, ratio, unwrap
 from spotball_core.metrics.transport import (
     MOST_WHOLE,
@@ -24,6 +24,7 @@ from spotball_core.metrics.transport import (
     transport_of_few,
     transport_on_a_line,
 )
+from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 Unit = Literal["px", "cell", "diagonal"]
 

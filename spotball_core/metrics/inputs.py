@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spotball_core.errors import DistributionError, GridError
-from spotball_core.grid import BoolArray, FloatArray, Grid
+from spotball_core.grid import Grid
 from spotball_core.interchange import ArrowFrame, array_of_tensor, boxes_of_frame, is_foreign, values_of
 from spotball_core.masked import without_mask
+from spotball_core.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from spotball_core.schema.response import PredictionDistribution

@@ -13,11 +13,12 @@ from __future__ import annotations
 import numpy as np
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import BoolArray, FloatArray, Grid
+from spotball_core.grid import Grid
 from spotball_core.metrics import sampling, scoring_rules, strategy, task
 from spotball_core.metrics.alignment import Unit, wasserstein, wasserstein_1d
 from spotball_core.metrics.inputs import Guesses, Truth, grid_for, grid_given, mass_of, ratio, truth_of, unwrap
 from spotball_core.metrics.metric import Additive
+from spotball_core.typing import BoolArray, FloatArray
 
 
 def wasserstein_matched(

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from spotball_core.grid import BoolArray, FloatArray, Grid, IntArray
+from spotball_core.grid import Grid
 from spotball_core.metrics.alignment import Unit
 from spotball_core.metrics.inputs import ratio
 from spotball_core.metrics.sampling import DRAWS
+from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from spotball_core.schema.policy import Window

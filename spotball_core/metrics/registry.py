@@ -7,7 +7,6 @@ from functools import cache
 from types import MappingProxyType
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray
 from spotball_core.metrics import alignment, matched, sampling, scoring_rules, strategy, task
 from spotball_core.metrics.inputs import share, where_known
 from spotball_core.metrics.metric import (
@@ -19,7 +18,8 @@ from spotball_core.metrics.metric import (
     Pooled,
     Sums,
 )
-from spotball_core.registered import load_registered, registered_names
+from spotball_core.service.plugins import load_registered, registered_names
+from spotball_core.typing import FloatArray
 
 GROUP = "spotball.metrics"
 """The entry point group. An entry names a `Metric`."""

@@ -22,8 +22,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spotball_core.grid import BoolArray, FloatArray, IntArray
 from spotball_core.metrics.inputs import check_cells, ratio
+from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 DRAWS = 8
 """Random splits into halves. With 50 images, the noise of so few splits is a fifth of the responses' own."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import BoolArray, FloatArray, Grid
+from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import (
     Guesses,
     Truth,
@@ -23,6 +23,7 @@ from spotball_core.metrics.inputs import (
     unwrap,
     where_known,
 )
+from spotball_core.typing import BoolArray, FloatArray
 
 
 def log_score(guesses: Guesses, truth: Truth, *, smoothing: float = 0.01, grid: Grid | None = None) -> FloatArray:

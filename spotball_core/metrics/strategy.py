@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import BoolArray, FloatArray, Grid
+from spotball_core.grid import Grid
 from spotball_core.interchange import values_of
 from spotball_core.metrics.inputs import (
     Guesses,
@@ -28,6 +28,7 @@ from spotball_core.metrics.inputs import (
     unwrap,
     where_known,
 )
+from spotball_core.typing import BoolArray, FloatArray
 
 Window = tuple[tuple[int, int], tuple[int, int]]
 

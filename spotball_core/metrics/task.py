@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import BoolArray, FloatArray, Grid
+from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import (
     Guesses,
     Truth,
@@ -25,6 +25,7 @@ from spotball_core.metrics.inputs import (
     truth_of,
     where_known,
 )
+from spotball_core.typing import BoolArray, FloatArray
 
 
 def accuracy(guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = 0.0, grid: Grid | None = None) -> FloatArray:

@@ -24,9 +24,9 @@ from typing import Protocol
 import numpy as np
 
 from spotball_core.errors import DistributionError
-from spotball_core.grid import FloatArray, IntArray
-from spotball_core.memory import available_memory, check_memory
 from spotball_core.metrics.transport_whole import least_costs
+from spotball_core.service.memory import available_memory, check_memory
+from spotball_core.typing import FloatArray, IntArray
 
 _MAX_PIVOTS = 10_000_000
 _LARGE = 600

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from spotball_core.grid import IntArray
+from spotball_core.typing import IntArray
 
 _FAR = 2**62
 """Farther than any path."""

@@ -12,7 +12,7 @@ from operator import sub
 
 import numpy as np
 
-from spotball_core.grid import IntArray
+from spotball_core.typing import IntArray
 
 
 def least_costs(rows: IntArray, costs: IntArray) -> IntArray:

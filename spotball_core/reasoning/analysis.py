@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import BoolArray
-from spotball_core.groups import reading_order
 from spotball_core.reasoning.categories import Categories
 from spotball_core.reasoning.grouped import GroupedRationales
 from spotball_core.reasoning.keywords import keyword_categories
@@ -22,6 +20,8 @@ from spotball_core.reasoning.templates import Templates
 from spotball_core.reasoning.texts import seem_not_english, without_letters, word_counts
 from spotball_core.schema.response import Kind
 from spotball_core.schema.scene import Scene
+from spotball_core.scoring.groups import reading_order
+from spotball_core.typing import BoolArray
 
 
 def analyze(
@@ -70,10 +70,10 @@ def analyze(
     known: BoolArray = np.isfinite(similar.sum(axis=1))
     said = GroupedRationales.of(rationales.rows, scenes, known)
     found = Categories(said, similar, neutral, by_words, templates, bootstrap=bootstrap, labelings=labelings, seed=seed)
-    from spotball_core import __version__
+    from spotball_core.version import version
 
     signature = ReasoningSignature(
-        version=str(__version__),
+        version=version(),
         data=_data(rationales, scenes),
         embedder=embedder,
         model=model,

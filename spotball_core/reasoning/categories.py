@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from spotball_core.grid import FloatArray, IntArray
 from spotball_core.reasoning.classify import TIE, closest, weighted_mean
 from spotball_core.reasoning.grouped import GroupedRationales, Name
 from spotball_core.reasoning.intervals import drawn_images, ratios_of_sums
@@ -24,6 +23,7 @@ from spotball_core.reasoning.records import (
 from spotball_core.reasoning.relabel import LabelTest, kept_without, relabel
 from spotball_core.reasoning.similarity import mean_over, set_numbers
 from spotball_core.reasoning.templates import Templates
+from spotball_core.typing import FloatArray, IntArray
 
 STATISTICS: tuple[Statistic, ...] = ("published", "centered")
 QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray, IntArray
 from spotball_core.reasoning.similarity import ROUNDING, cosines, mean_over, set_numbers
+from spotball_core.typing import FloatArray, IntArray
 
 TIE: Final = -1
 """In place of a category: two or more are closest, by exactly as much."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from spotball_core.errors import OptionError
+from spotball_core.pages.parts import Picture
+from spotball_core.plots.canvas import Frame, plain_style
+from spotball_core.plots.dots import Dot, DotChart, Panel, Rule
+from spotball_core.plots.saving import save_figure
+from spotball_core.plots.theme import INK, THEME
 from spotball_core.reasoning.records import Panel as Groups
 from spotball_core.reasoning.records import ReasoningGroup, ReasoningReport
-from spotball_core.report.canvas import Frame, plain_style
-from spotball_core.report.charts_dots import Dot, DotChart, Panel, Rule
-from spotball_core.report.numbers import plural, quantity, shortened, told
-from spotball_core.report.page_parts import Picture
-from spotball_core.report.saving import save_figure
-from spotball_core.report.theme import INK, THEME
+from spotball_core.text.numbers import plural, quantity, shortened, told
 
 NAME = "reasoning"
 

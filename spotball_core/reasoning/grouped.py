@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import BoolArray, FloatArray, IntArray
-from spotball_core.groups import reading_order
 from spotball_core.schema.response import Kind
 from spotball_core.schema.scene import Scene
+from spotball_core.scoring.groups import reading_order
+from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import polars as pl

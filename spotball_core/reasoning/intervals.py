@@ -12,9 +12,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from spotball_core.grid import BoolArray, FloatArray, IntArray
 from spotball_core.schema.report import Interval, MetricValue
 from spotball_core.stats.bootstrap import percentile_interval, resample_weights
+from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 Weights = Callable[[int], FloatArray]
 """How often each of n images is drawn, shape (resamples, n)."""

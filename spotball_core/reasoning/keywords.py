@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from spotball_core.grid import FloatArray, IntArray
 from spotball_core.reasoning.classify import EMPTY, TIE
+from spotball_core.typing import FloatArray, IntArray
 
 
 def keyword_categories(texts: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> IntArray:

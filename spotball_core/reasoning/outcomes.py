@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spotball_core.grid import BoolArray, FloatArray
 from spotball_core.metrics.task import truth_distances
 from spotball_core.reasoning.categories import STATISTICS, Categories
 from spotball_core.reasoning.grouped import GroupedRationales
@@ -15,6 +14,7 @@ from spotball_core.reasoning.intervals import stratified_difference
 from spotball_core.reasoning.records import CategoryContrast, Outcome, Statistic
 from spotball_core.schema.response import Kind
 from spotball_core.schema.scene import Scene
+from spotball_core.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import polars as pl

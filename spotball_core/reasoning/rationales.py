@@ -63,15 +63,14 @@ def read_rationales(
     """
     import polars as pl
 
+    from spotball_core.counting.one_pass import is_point
+    from spotball_core.counting.responses import Reader
     from spotball_core.io.cells import cell_at, located
-    from spotball_core.io.counts_file import ENDING
-    from spotball_core.io.one_pass import is_point
-    from spotball_core.io.responses import Reader
-    from spotball_core.io.sources import sources_of
+    from spotball_core.io.sources import COUNTS_ENDING, sources_of
 
     paths = [responses] if isinstance(responses, (str, Path)) else responses
     if not isinstance(paths, pl.DataFrame):
-        counted = [path for path in paths if isinstance(path, (str, Path)) and Path(path).suffix == ENDING]
+        counted = [path for path in paths if isinstance(path, (str, Path)) and Path(path).suffix == COUNTS_ENDING]
         if counted:
             wanted = f"responses with their words in a column {COLUMN}"
             raise InputError(

@@ -8,10 +8,10 @@ from typing import Final, Literal
 from pydantic import ValidationError
 
 from spotball_core.errors import InputError, Problem
-from spotball_core.io.json_file import parse_json
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval, MetricValue
 from spotball_core.schema.response import Kind
+from spotball_core.service.json_file import parse_json
 
 SCHEMA_VERSION: Final = 1
 

@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from spotball_core.baselines import generator_for
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray, IntArray
+from spotball_core.random import generator_for
 from spotball_core.reasoning.classify import closest
 from spotball_core.reasoning.similarity import ROUNDING, mean_over, set_numbers
+from spotball_core.typing import FloatArray, IntArray
 
 _LABELINGS = 256
 """Labelings at a time."""

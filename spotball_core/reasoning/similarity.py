@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray
+from spotball_core.typing import FloatArray
 
 _BLOCK = 2_000_000
 """Numbers in memory at once."""

@@ -16,10 +16,10 @@ from spotball_core.reasoning.records import (
     Relabeling,
     TextCounts,
 )
-from spotball_core.report.numbers import interval, number, plural
-from spotball_core.report.tables import Titled, tables_as_markdown, tables_as_text
-from spotball_core.safe_text import csv_cells
 from spotball_core.schema.report import Interval, MetricValue
+from spotball_core.service.safe_text import csv_cells
+from spotball_core.text.numbers import interval, number, plural
+from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
 UNITS = {"accuracy": "share", "euclidean_error": "px", "distance_to_people": "px"}
 OUTCOMES = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spotball_core.errors import InputError, OptionError, Problem
-from spotball_core.io.toml_file import read_toml
+from spotball_core.service.toml_file import read_toml
 
 BUILT_IN = ("pose-gaze",)
 """Names of the project's own templates."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spotball_core.grid import BoolArray, IntArray
+from spotball_core.typing import BoolArray, IntArray
 
 _COMMON = ("the", "and", "of", "this", "that", "with", "from", "are", "his", "her", "their", "they", "which", "because")
 """English words that few texts are without, and that other languages do not have."""

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from spotball_core.grid import FloatArray
-from spotball_core.io.release_tables import GRID
 from spotball_core.metrics.alignment import wasserstein, wasserstein_1d
+from spotball_core.release.tables import GRID
 from spotball_core.replication import causes
 from spotball_core.replication.material import WAYS, Material, Way, mean
 from spotball_core.replication.published import PAPER_PROMPTS, PAPER_SPORTS, PEOPLE, Condition, Published
 from spotball_core.replication.record import Item, judge
+from spotball_core.typing import FloatArray
 
 UNIFORM = "uniform"
 

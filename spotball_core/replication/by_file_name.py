@@ -16,13 +16,13 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
-from spotball_core.grid import FloatArray
-from spotball_core.io.release import Release
-from spotball_core.io.release_reader import PROMPTS
-from spotball_core.io.release_tables import GRID, SPORTS, read_table
 from spotball_core.metrics.strategy import player_distances, player_shares
+from spotball_core.release.convert import Release
+from spotball_core.release.reader import PROMPTS
+from spotball_core.release.tables import GRID, SPORTS, read_table
 from spotball_core.replication.published import PEOPLE, Condition
 from spotball_core.schema.policy import ScorePolicy
+from spotball_core.typing import FloatArray
 
 BOXES = "analysis/player_proximity/filtered_people_boxes_long.csv"
 

@@ -9,14 +9,14 @@ from decimal import ROUND_HALF_UP, Decimal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spotball_core.grid import FloatArray
-from spotball_core.io.release_tables import GRID
 from spotball_core.metrics.strategy import window_mask
+from spotball_core.release.tables import GRID
 from spotball_core.replication import causes
 from spotball_core.replication.material import Ball, Material
 from spotball_core.replication.published import PAPER_SPORTS, Published
 from spotball_core.replication.record import Item, judge
 from spotball_core.schema.scene import Scene
+from spotball_core.typing import FloatArray
 
 PRIOR = "truth in the center window"
 """The quantity's name in the release's center-bias files."""

@@ -11,15 +11,13 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from spotball_core.counts import KEYS, Counts
-from spotball_core.estimates import Estimator
-from spotball_core.grid import FloatArray
-from spotball_core.groups import Scoring
-from spotball_core.io.release import Release, data_folder, import_release
-from spotball_core.io.release_reader import Key
-from spotball_core.io.release_tables import GRID
-from spotball_core.io.responses import read_counts
+from spotball_core.counting.counts import Counts
+from spotball_core.counting.responses import read_counts
+from spotball_core.io.frames import KEYS
 from spotball_core.metrics.registry import METRICS
+from spotball_core.release.convert import Release, data_folder, import_release
+from spotball_core.release.reader import Key
+from spotball_core.release.tables import GRID
 from spotball_core.replication.by_file_name import FileNameJoin, Joined
 from spotball_core.replication.published import (
     PAPER_PROMPTS,
@@ -34,6 +32,9 @@ from spotball_core.replication.release_files import read_release_figures
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import MetricValue
 from spotball_core.schema.scene import Scene
+from spotball_core.scoring.estimates import Estimator
+from spotball_core.scoring.groups import Scoring
+from spotball_core.typing import FloatArray
 
 Way = Literal["paper", "standard"]
 
@@ -42,7 +43,7 @@ WAYS: Final[tuple[Way, Way]] = ("paper", "standard")
 
 
 class Ball(NamedTuple):
-    """What the ground truth says of a ball, unconverted: see `spotball_core.io.release_ball`."""
+    """What the ground truth says of a ball, unconverted: see `spotball_core.release.ball`."""
 
     x: float
     y: float

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from spotball_core.grid import FloatArray
-from spotball_core.io.release_tables import GRID
+from spotball_core.release.tables import GRID
 from spotball_core.replication import causes
 from spotball_core.replication.images import ball_centers
 from spotball_core.replication.material import Material, absent
@@ -15,6 +14,7 @@ from spotball_core.replication.published import PAPER_SPORTS, PEOPLE, Published
 from spotball_core.replication.record import Item, judge
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.scene import Scene
+from spotball_core.typing import FloatArray
 
 _POLICY = ScorePolicy.paper()
 _KEYS = {"near-player rate": "near_player_rate", "overlap rate": "overlap_rate"}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from spotball_core.errors import InputError, Problem
-from spotball_core.io.release_reader import PROMPTS
-from spotball_core.io.release_tables import SPORTS
+from spotball_core.release.reader import PROMPTS
+from spotball_core.release.tables import SPORTS
 from spotball_core.replication.published import Catalog, Published, ReleaseFile
 
 _PEOPLE = ("", "human", "humans")

@@ -10,7 +10,7 @@ from itertools import groupby
 from spotball_core.errors import SHOWN_PROBLEMS
 from spotball_core.replication.published import parts, published
 from spotball_core.replication.record import Item, Replication
-from spotball_core.safe_text import markdown_row, markdown_text, rich_text
+from spotball_core.service.safe_text import markdown_row, markdown_text, rich_text
 
 HEADS = ("published", "reproduced", "standard", "status")
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from spotball_core.grid import FloatArray
-from spotball_core.groups import Scoring
-from spotball_core.io.release_tables import GRID
+from spotball_core.cues.thresholds import threshold_surface
 from spotball_core.metrics.inputs import ratio
+from spotball_core.release.tables import GRID
 from spotball_core.replication import causes
 from spotball_core.replication.material import Material
 from spotball_core.replication.published import PEOPLE, Published
 from spotball_core.replication.record import Item, judge
 from spotball_core.schema.policy import ScorePolicy
-from spotball_core.stats.thresholds import threshold_surface
+from spotball_core.scoring.groups import Scoring
+from spotball_core.typing import FloatArray
 
 _POLICY = ScorePolicy.paper()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from spotball_core.groups import Scoring
-from spotball_core.page_numbers.analyze import analyze
-from spotball_core.page_numbers.records import PageReport
 from spotball_core.reasoning.records import ReasoningReport
-from spotball_core.report.write import check_installed, check_replaceable, write_page
+from spotball_core.report.numbers.analyze import analyze
+from spotball_core.report.numbers.records import PageReport
+from spotball_core.report.write import check_report, write_page
+from spotball_core.scoring.groups import Scoring
 
 
 def write_report(
@@ -37,8 +37,7 @@ def write_report(
             way; or if nothing is left to score.
         MissingExtraError: without matplotlib or Jinja2.
     """
-    check_installed()
-    check_replaceable(Path(out).resolve())
+    check_report(out)
     report = analyze(scoring, reasoning=reasoning, tell=tell)
     write_page(report, out, image_folders=image_folders, tell=tell)
     return report

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from spotball_core.grid import BoolArray, FloatArray, Grid
-from spotball_core.io.paths import find_file
-from spotball_core.page_numbers.records import Album, CaseNumbers, FailureMode, GalleryNumbers, ShownImage
-from spotball_core.report.maps import Tile, tiles, top_cells
-from spotball_core.report.numbers import number, plural, quantity
-from spotball_core.report.pictures import as_data
+from spotball_core.grid import Grid
+from spotball_core.pages.cards import Card, Circle, FailedImages, Gallery, Line, RespondentCards
+from spotball_core.pages.maps import Tile
+from spotball_core.pages.pictures import as_data
+from spotball_core.report.maps import tiles, top_cells
+from spotball_core.report.numbers.records import Album, CaseNumbers, FailureMode, GalleryNumbers, ShownImage
 from spotball_core.report.view import PageView
 from spotball_core.schema.scene import Scene
+from spotball_core.service.paths import find_file
+from spotball_core.text.numbers import number, plural, quantity
+from spotball_core.typing import BoolArray, FloatArray
 
 _DENSEST = 0.75
 """Opacity of the cell that the reference named most."""
@@ -24,103 +26,7 @@ _DENSEST = 0.75
 _COUNTED = 11.0
 """Smallest radius of a circle that has room for its count, in pixels of the image."""
 
-Line = tuple[float, float, float, float]
 Key = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Circle:
-    """A respondent's guesses of one cell: area by their share, with their number where there is room for it."""
-
-    x: float
-    y: float
-    radius: float
-    count: str
-    size: float
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """One image with the truth, the reference's guesses and a respondent's.
-
-    Attributes:
-        name: unique on the page.
-        title: the image and the prompt.
-        picture: id of the image on the page, with its grid; None where there is none.
-        grid: over the image, drawn where there is no picture.
-        ball: outline of the ball's cells.
-        players: their boxes, drawn where there is no picture.
-        people: the reference's guesses.
-        circles: the respondent's.
-        color: of the respondent, as #rrggbb; on a photo it is the same whatever the page's colors.
-        facts: distance and accuracy, in words.
-        failures: keys of the modes it fails in.
-        badges: their titles.
-        alt: what it shows.
-    """
-
-    name: str
-    title: str
-    picture: str | None
-    grid: Grid
-    ball: tuple[Line, ...]
-    players: tuple[Tile, ...]
-    people: tuple[Tile, ...]
-    circles: tuple[Circle, ...]
-    color: str
-    facts: str
-    failures: tuple[str, ...]
-    badges: tuple[str, ...]
-    alt: str
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The images on which a respondent fails in one way, under one prompt.
-
-    Attributes:
-        mode: the way.
-        prompt: where the respondent was asked with several; else empty.
-        n: how many there are.
-        of: of how many.
-        images: the farthest of them, each with the name of its card where it has one.
-    """
-
-    mode: FailureMode
-    prompt: str
-    n: int
-    of: int
-    images: tuple[tuple[str, str | None], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """The cards of one respondent in one sport, farthest from the reference first."""
-
-    name: str
-    title: str
-    n_images: int
-    cards: tuple[Card, ...]
-    found: tuple[Found, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Gallery:
-    """All albums.
-
-    Attributes:
-        modes: the ways to fail, with their rules.
-        albums: one for each respondent and sport.
-        pictures: the images' data by their id on the page.
-        without: how many of the images shown have no picture.
-        left_out: what is not shown, in words; else empty.
-    """
-
-    modes: tuple[FailureMode, ...]
-    albums: tuple[Drawn, ...]
-    pictures: dict[str, str]
-    without: int
-    left_out: str
 
 
 def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path]) -> Gallery:
@@ -163,7 +69,9 @@ def _left_out(view: PageView, shown: GalleryNumbers) -> str:
     return "; ".join(said) + ("." if said else "")
 
 
-def _album(name: str, album: Album, view: PageView, shown: GalleryNumbers, pictures: Mapping[Key, str]) -> Drawn:
+def _album(
+    name: str, album: Album, view: PageView, shown: GalleryNumbers, pictures: Mapping[Key, str]
+) -> RespondentCards:
     images = {one.scene.key: one for one in shown.images}
     cards = tuple(
         _card(f"{name}-{i}", one, images[str(one.sport), one.image], view, shown.modes, pictures)
@@ -176,9 +84,9 @@ def _album(name: str, album: Album, view: PageView, shown: GalleryNumbers, pictu
         for group in groups:
             failed = group.failed[mode.key]
             named = tuple((image, links.get((group.prompt, image))) for image in failed.images)
-            finds.append(Found(mode, view.prompt(group), failed.n, group.n_images, named))
+            finds.append(FailedImages(mode, view.prompt(group), failed.n, group.n_images, named))
     title = f"{album.respondent or ''}, {album.sport or ''}"
-    return Drawn(name, title, album.n_images, cards, tuple(finds))
+    return RespondentCards(name, title, album.n_images, cards, tuple(finds))
 
 
 def _card(

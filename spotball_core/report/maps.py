@@ -1,59 +1,20 @@
-"""Heat maps on the grid, as the page draws them: rectangles of one color, the denser the more guesses."""
+"""The heat maps of a report: where the ball and the guesses are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from spotball_core.grid import FloatArray, Grid
-from spotball_core.page_numbers.records import CellMap
-from spotball_core.report.numbers import listed, plural, quantity
+from spotball_core.grid import Grid
+from spotball_core.pages.maps import HeatMap, MapRow, Tile
+from spotball_core.report.numbers.records import CellMap
 from spotball_core.schema.policy import Window
+from spotball_core.text.numbers import listed, plural, quantity
+from spotball_core.typing import FloatArray
 
 N_TOLD = 3
 """How many cells a map's words name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """A cell that holds something: its rectangle in pixels of the image, and how dense it is, from 0 to 1."""
-
-    x: float
-    y: float
-    wide: float
-    high: float
-    density: float
-
-
-@dataclass(frozen=True, slots=True)
-class HeatMap:
-    """One map: whose, of how many, its tiles, and what it shows in words."""
-
-    name: str
-    under: str
-    tiles: tuple[Tile, ...]
-    alt: str
-
-
-@dataclass(frozen=True, slots=True)
-class MapRow:
-    """A sport's maps, on one grid and one scale.
-
-    Attributes:
-        title: the sport.
-        grid: their grid.
-        window: outline of the center window, None where the grid has none.
-        maps: the truth's first.
-        top: the share that the densest color stands for.
-    """
-
-    title: str
-    grid: Grid
-    window: Tile | None
-    maps: tuple[HeatMap, ...]
-    top: str
 
 
 def map_row(

@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Protocol
 
 from spotball_core.grid import Grid
-from spotball_core.page_numbers.records import GroupAnswers, PageNumbers, PageReport, SportNumbers, compared
-from spotball_core.report.numbers import shortened
-from spotball_core.report.theme import Look, looks, markers
+from spotball_core.plots.theme import Look, looks, markers
+from spotball_core.report.numbers.records import GroupAnswers, PageNumbers, PageReport, SportNumbers, compared
 from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Ceiling, GroupScore
+from spotball_core.text.numbers import shortened
 
 NAME_ROOM, PROMPT_ROOM = 22, 12
 """Characters of a respondent's name and of a prompt in a figure, at most."""

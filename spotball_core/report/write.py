@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 
-from spotball_core.errors import MissingExtraError, OptionError
-from spotball_core.io.files import replacing_folder
-from spotball_core.page_numbers.records import CellMap, PageReport
-from spotball_core.report import (
-    sections_gallery,
-    sections_people,
-    sections_players,
-    sections_reasoning,
-    sections_scores,
-    sections_tables,
-)
-from spotball_core.report.canvas import Frame, plain_style
-from spotball_core.report.inline import Inline, inline_svg
-from spotball_core.report.map_figure import MapPanel, draw_maps
-from spotball_core.report.numbers import plural
-from spotball_core.report.page import GENERATOR, render
-from spotball_core.report.page_parts import Picture, Section
-from spotball_core.report.saving import save_figure
+from spotball_core.pages.folder import check_installed, check_replaceable, write_folder
+from spotball_core.pages.page import Page
+from spotball_core.pages.parts import Section
+from spotball_core.plots.canvas import plain_style
+from spotball_core.plots.map_figure import MapPanel, draw_maps
+from spotball_core.plots.saving import save_figure
+from spotball_core.report.numbers.records import CellMap, PageReport
+from spotball_core.report.sections import gallery as sections_gallery
+from spotball_core.report.sections import people as sections_people
+from spotball_core.report.sections import players as sections_players
+from spotball_core.report.sections import reasoning as sections_reasoning
+from spotball_core.report.sections import scores as sections_scores
+from spotball_core.report.sections import tables as sections_tables
 from spotball_core.report.view import PageView
+from spotball_core.text.numbers import listed, plural
 
-PAGE, NUMBERS, FIGURES = "report.html", "report.json", "figures"
+TITLE = "Spot the Ball: report"
+GENERATOR = "spotball report"
+"""What the page's `generator` starts with; by it a folder is known for a report's."""
+
 MAPS = "guess-maps"
 
 
@@ -52,26 +50,43 @@ def write_page(
         OptionError: if `out` holds anything but an earlier report, or cannot be written.
         MissingExtraError: without matplotlib or Jinja2.
     """
-    check_installed()
-    out = Path(out).resolve()
-    check_replaceable(out)
+    check_report(out)
     view = PageView(report)
     with plain_style():
         sections = all_sections(view, [Path(folder) for folder in image_folders])
-        try:
-            with replacing_folder(out) as beside:
-                _fill(beside, view, sections, tell)
-        except OSError as error:
-            raise OptionError(f"{out}: the report cannot be written: {error}") from error
+
+    def draw_maps_of_guesses(folder: Path) -> None:
+        tell(f"drawing {MAPS}")
+        figure = draw_maps(_maps(view), view.grid, view.page.window, view.report.signature)
+        for ending in (".png", ".svg"):
+            save_figure(figure, folder / f"{MAPS}{ending}")
+
+    write_folder(Path(out).resolve(), page_of(view), sections, view.report, draw_maps_of_guesses, tell)
 
 
-def check_installed() -> None:
-    """Raise MissingExtraError if the report cannot be made for want of packages."""
-    try:
-        for name in ("matplotlib", "jinja2", "PIL"):
-            import_module(name)
-    except ImportError as error:
-        raise MissingExtraError("The report", "report") from error
+def check_report(out: str | Path) -> None:
+    """Raise before the work is done if the report could not be written.
+
+    Raises:
+        OptionError: if `out` holds anything but an earlier report.
+        MissingExtraError: without matplotlib or Jinja2.
+    """
+    check_installed()
+    check_replaceable(Path(out).resolve(), GENERATOR)
+
+
+def page_of(view: PageView) -> Page:
+    """Return what stands around the sections."""
+    report = view.report
+    return Page(
+        TITLE,
+        GENERATOR,
+        _intro(view),
+        report.signature,
+        report.warnings,
+        report.provenance.dropped,
+        view.reference,
+    )
 
 
 def all_sections(view: PageView, image_folders: Sequence[Path] = ()) -> tuple[Section, ...]:
@@ -94,66 +109,28 @@ def all_sections(view: PageView, image_folders: Sequence[Path] = ()) -> tuple[Se
     )
 
 
-def check_replaceable(out: Path, generator: str = GENERATOR) -> None:
-    """Raise OptionError if the folder holds anything but an earlier report of a command."""
-    if out.exists() and not out.is_dir():
-        raise OptionError(f"{out} is a file, expected a folder for the report")
-    if not out.exists() or not any(out.iterdir()):
-        return
-    held = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
-    page = out / PAGE
-    is_ours = page.is_file() and f'content="{generator} ' in page.read_text(encoding="utf-8", errors="replace")[:2000]
-    others = sorted(name for name in held if not _is_ours(name))
-    if not is_ours or others:
-        found = f"; it holds {', '.join(others[:5])}" if others else ""
-        raise OptionError(f"{out} is neither empty nor an earlier report{found}: give another folder, or empty it")
-
-
-def _is_ours(name: str) -> bool:
-    folder, _, file = name.rpartition("/")
-    if folder:
-        return folder == FIGURES and file.endswith((".png", ".svg"))
-    return name in (PAGE, NUMBERS)
-
-
-def _fill(folder: Path, view: PageView, sections: Sequence[Section], tell: Callable[[str], None]) -> None:
-    figures, signature = folder / FIGURES, view.report.signature
-    svgs = draw_figures(figures, sections, signature, tell)
-    tell(f"drawing {MAPS}")
-    maps = {
+def _maps(view: PageView) -> dict[str, list[MapPanel]]:
+    return {
         sport: [
             _map("the ball", one.ball, "cell"),
             *(_map(view.name(g), g.cells, "guess") for g in view.answers_of(sport)),
         ]
         for sport, one in view.by_sport.items()
     }
-    drawn = draw_maps(maps, view.grid, view.page.window, signature)
-    for ending in (".png", ".svg"):
-        save_figure(drawn, figures / f"{MAPS}{ending}")
-    tell("writing the page")
-    (folder / PAGE).write_text(render(view, sections, svgs), encoding="utf-8")
-    (folder / NUMBERS).write_text(view.report.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def _map(name: str, cells: CellMap, what: str) -> MapPanel:
     return MapPanel(name, f"{plural(cells.n, what)}, {plural(cells.n_images, 'image')}", cells.shares)
 
 
-def draw_figures(
-    folder: Path, sections: Sequence[Section], signature: str, tell: Callable[[str], None]
-) -> dict[str, list[Inline]]:
-    """Draw every picture into a new folder, and its panels for the page, by the picture's name."""
-    folder.mkdir()
-    svgs = {}
-    for own, picture in ((section.signature, one) for section in sections for one in section.pictures):
-        tell(f"drawing {picture.name}")
-        svgs[picture.name] = _panels(picture)
-        figure = picture.chart.draw(range(picture.chart.n), Frame(picture.title, (picture.caption, own or signature)))
-        for ending in (".png", ".svg"):
-            save_figure(figure, folder / f"{picture.name}{ending}")
-    return svgs
-
-
-def _panels(picture: Picture) -> list[Inline]:
-    chart, name = picture.chart, picture.name
-    return [inline_svg(chart.draw([place]), f"{name}-{place}", alt) for place, alt in enumerate(picture.alts)]
+def _intro(view: PageView) -> list[str]:
+    """Who answered, how much, and to what."""
+    kinds: dict[str, set[str]] = {"human": set(), "model": set(), "baseline": set()}
+    for group in view.scored:
+        if group.kind:
+            kinds[group.kind].add(group.respondent or "")
+    words = [", ".join(sorted(kinds["human"]))] if kinds["human"] else []
+    words += [plural(len(kinds[kind]), kind) for kind in ("model", "baseline") if kinds[kind]]
+    n, images = view.page.n_responses, plural(view.page.n_images, "image")
+    compared = f" Others are compared with {view.reference}." if view.reference else ""
+    return [f"{listed(words)}: {plural(n, 'response')} to {images} of {listed(view.sports)}.{compared}"]

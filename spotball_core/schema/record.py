@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import PureWindowsPath
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+from spotball_core.service.paths import CONTROLS, MOST_SIGNS_OF_PATH, PATH_RULE, is_relative
 
 
 class Record(BaseModel):
@@ -21,21 +22,8 @@ class Record(BaseModel):
 MOST_SIGNS: Final = 255
 """Length of a name, at most."""
 
-MOST_SIGNS_OF_PATH: Final = 1024
-"""Length of a path, at most."""
-
-CONTROLS: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
-"""Signs that no name has, as a part of a regular expression's class: they change how a terminal or an editor shows
-what stands around them. These are control characters, line separators, and what turns the direction of text."""
-
 NAME_RULE: Final = f"a name of at most {MOST_SIGNS} characters, without control characters and line breaks"
 """What a name has to be, as errors say it."""
-
-PATH_RULE: Final = (
-    "a path relative to the dataset's folder: / between folders, no .., no drive letter, no control characters, "
-    f"at most {MOST_SIGNS_OF_PATH} characters"
-)
-"""What a path in a dataset has to be, as errors say it."""
 
 _RELATIVE = rf"^(?![A-Za-z]:)(?!(.*/)?\.\.(/|$))[^/\\{CONTROLS}][^\\{CONTROLS}]*$"
 _CONTROL = re.compile(f"[{CONTROLS}]")
@@ -58,18 +46,6 @@ def _identifier(text: str) -> str:
     if "/" in text or "\\" in text or text in (".", ".."):
         raise ValueError("a name without / and \\, other than . and ..")
     return text
-
-
-def is_relative(text: str) -> bool:
-    """Return whether a text is a path of `RelativePath`.
-
-    Examples:
-        >>> [is_relative(text) for text in ("images/163.jpg", "../163.jpg", "/163.jpg", "C:163.jpg", "a\\\\163.jpg")]
-        [True, False, False, False, False]
-    """
-    # Windows' rules hold everywhere, so that a dataset means the same on each system. They cover those of POSIX.
-    leads_out = "\\" in text or PureWindowsPath(text).anchor != "" or ".." in text.split("/")
-    return 0 < len(text) <= MOST_SIGNS_OF_PATH and not leads_out and not _CONTROL.search(text)
 
 
 def _relative(text: str) -> str:
@@ -104,4 +80,4 @@ RelativePath = Annotated[
     Field(json_schema_extra={"minLength": 1, "maxLength": MOST_SIGNS_OF_PATH, "pattern": _RELATIVE}),
 ]
 """A file in a folder, named from that folder on, with / between folders. It cannot lead out of the folder by its text;
-`spotball_core.io.paths` sees to links."""
+`spotball_core.service.paths` sees to links."""

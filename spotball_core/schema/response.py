@@ -9,8 +9,9 @@ import numpy as np
 from pydantic import Field, PositiveInt, field_validator, model_validator
 
 from spotball_core.errors import DistributionError
-from spotball_core.grid import FloatArray, Grid, parse_label, row_name
+from spotball_core.grid import Grid, parse_label, row_name
 from spotball_core.schema.record import Identifier, Name, Record
+from spotball_core.typing import FloatArray
 
 Kind = Literal["human", "model", "baseline"]
 

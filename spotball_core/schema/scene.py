@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field, PositiveInt, field_validator, model_serializer, model_validator
 
-from spotball_core.grid import BoolArray, FloatArray, Grid
+from spotball_core.grid import Grid
 from spotball_core.schema.record import Identifier, Record, RelativePath
+from spotball_core.typing import BoolArray, FloatArray
 
 
 class GridShape(Record):

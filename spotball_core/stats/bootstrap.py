@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray
+from spotball_core.typing import FloatArray
 
 CONFIDENCE = 0.95
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spotball_core.baselines import generator_for
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray
+from spotball_core.random import generator_for
+from spotball_core.typing import FloatArray
 
 _BLOCK = 2_000_000
 """Numbers in memory at once."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spotball_core.errors import InputError, Problem
-from spotball_gen.items import Box, Label
+from spotball_gen.items.item import Box, Label
 
 MOST_PROBLEMS = 10_000
 """A file with more is probably not of boxes, and is not read to its end."""

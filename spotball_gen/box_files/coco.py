@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveInt, ValidationError
 
 from spotball_core.errors import InputError, Problem
-from spotball_core.io.json_file import read_json
+from spotball_core.service.json_file import read_json
 from spotball_gen.box_files.boxes import FileBox
 
 M = TypeVar("M", bound=BaseModel)

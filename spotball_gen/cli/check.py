@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from spotball_core.cli.options import Debug, Seed
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 
 def check(

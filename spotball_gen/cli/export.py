@@ -25,7 +25,7 @@ def export(
 
     Example: `spotball gen export dataset --format parquet --out dataset-parquet`
     """
-    from spotball_gen.exports import export as write
+    from spotball_gen.dataset.exports import export as write
 
     count = write(dataset, format, out)
     teller(quiet)(f"{out}: {count:,} images")

@@ -10,7 +10,7 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 DatasetFolder = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset.")]
 

@@ -10,13 +10,13 @@ import typer
 
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.options import Debug, Quiet, RayAddress
-from spotball_core.engines import EngineName
+from spotball_core.counting.engines import EngineName
 from spotball_core.errors import OptionError
-from spotball_core.safe_text import show
+from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
     from spotball_gen.run import Ended
-    from spotball_gen.sources import Found
+    from spotball_gen.video.sources import Found
 
 SHOWN_FAILURES = 10
 
@@ -90,7 +90,7 @@ def run(
 
 def _finish(ended: Ended, out: Path, *, quiet: bool) -> None:
     """Say how it ended, and end the command accordingly."""
-    from spotball_gen.funnel import lines
+    from spotball_gen.pipeline.funnel import lines
 
     tell, written = teller(quiet), ended.written
     for line in lines(written.steps):

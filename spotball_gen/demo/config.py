@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spotball_core.io.files import replacing
+from spotball_core.service.files import replacing
 from spotball_gen.demo.video import write_demo
 
 _HEAD = """\

@@ -9,8 +9,8 @@ import numpy as np
 
 from spotball_gen.demo.look import CROWD, HAIR, LINE, SEATS, SKIN, Color, Look
 from spotball_gen.demo.match import GROUND, Ball, Moment, Player, Point
-from spotball_gen.items import Image
-from spotball_gen.pictures import opencv
+from spotball_gen.items.item import Image
+from spotball_gen.items.pictures import opencv
 
 _FINE = 4
 """Bits of a pixel that positions are drawn to."""

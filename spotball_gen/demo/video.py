@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from spotball_core.errors import SpotballError
-from spotball_core.io.files import replacing
+from spotball_core.service.files import replacing
 from spotball_gen.demo.draw import Painter, Truth
 from spotball_gen.demo.look import LOOKS
 from spotball_gen.demo.match import Play, Shot, shots
-from spotball_gen.items import Image
-from spotball_gen.pictures import opencv
+from spotball_gen.items.item import Image
+from spotball_gen.items.pictures import opencv
 
 WIDTH, HEIGHT, RATE = 960, 540, 10
 """Pixels, pixels, and frames a second."""

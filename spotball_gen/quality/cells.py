@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spotball_core.grid import Grid
-from spotball_gen.items import Image
-from spotball_gen.pictures import opencv
+from spotball_gen.items.item import Image
+from spotball_gen.items.pictures import opencv
 
 MEASURES = ("noise", "edges", "strong edges", "blur", "structure")
 """What is measured of each small block of a cell."""

@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.io.dataset import SCENES
-from spotball_core.io.paths import data_file, find_file
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
-from spotball_gen.folder import with_ball
-from spotball_gen.pictures import decoded
+from spotball_core.service.paths import data_file, find_file
+from spotball_gen.items.pictures import decoded
+from spotball_gen.pipeline.folder import with_ball
 from spotball_gen.quality.cells import FEATURES, cell_features
 from spotball_gen.quality.classifier import Discriminant, areas
 from spotball_gen.quality.decoys import DECOYS, ball_cell, beside, decoys
-from spotball_gen.splits import video_of
+from spotball_gen.quality.splits import video_of
 
 FOLDS = 5
 RESAMPLES = 1000

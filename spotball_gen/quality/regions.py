@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spotball_gen.items import Box, Image
-from spotball_gen.pictures import opencv
+from spotball_gen.items.item import Box, Image
+from spotball_gen.items.pictures import opencv
 
 FEATURES = ("noise", "texture", "seam", "color")
 """What is measured of a region: logarithms of inside over around, but for color, the logarithm of a distance."""

@@ -16,11 +16,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from spotball_core.io.json_file import parse_json
-from spotball_core.io.sqlite_file import StoreError
-from spotball_core.safe_text import show
 from spotball_core.schema.record import Record
-from spotball_core.web import RefusedError, SafeHeaders, check_origin, read_body
+from spotball_core.service.json_file import parse_json
+from spotball_core.service.safe_text import show
+from spotball_core.service.sqlite_file import StoreError
+from spotball_core.service.web import RefusedError, SafeHeaders, check_origin, read_body
 from spotball_gen.review.material import MEDIA, Piece
 from spotball_gen.review.store import REASONS, Corners, Decision, Key, ReviewStore, StaleError, Verdict
 

@@ -11,15 +11,15 @@ from tempfile import TemporaryDirectory
 
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.io.dataset import SCENES
-from spotball_core.io.files import replacing
-from spotball_core.io.json_file import parse_json
-from spotball_core.io.paths import confined
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.schema.scene import Scene
-from spotball_gen.finish import CARD, finish
-from spotball_gen.folder import IMAGES, LEDGER, WITH_BALL, WORK
-from spotball_gen.ledger import Ledger
-from spotball_gen.output import FACTS, FUNNEL, put
+from spotball_core.service.files import replacing
+from spotball_core.service.json_file import parse_json
+from spotball_core.service.paths import confined
+from spotball_gen.dataset.finish import CARD, finish
+from spotball_gen.dataset.output import FACTS, FUNNEL, put
+from spotball_gen.pipeline.folder import IMAGES, LEDGER, WITH_BALL, WORK
+from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.review.material import ORIGINAL, digest, original_file
 from spotball_gen.review.store import REVIEW, Decision, Key, ReviewStore
 

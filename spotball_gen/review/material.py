@@ -10,10 +10,10 @@ from pathlib import Path
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.io.dataset import SCENES
-from spotball_core.io.paths import find_file
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
-from spotball_gen.folder import LEDGER, WORK, read_only, with_ball
+from spotball_core.service.paths import find_file
+from spotball_gen.pipeline.folder import LEDGER, WORK, read_only, with_ball
 from spotball_gen.review.store import ReviewStore
 
 ORIGINAL = "scenes.before-review.jsonl"

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from spotball_core.errors import OptionError
-from spotball_core.io.paths import confined
-from spotball_gen.items import Item
-from spotball_gen.ledger import Ledger
+from spotball_core.service.paths import confined
+from spotball_gen.items.item import Item
+from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.review.store import REVIEW, Corners, Decision, Key, ReviewStore
 from spotball_gen.stages.check_artifacts import SCORES
 

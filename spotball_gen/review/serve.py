@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from spotball_core.errors import MissingExtraError
-from spotball_core.web import BACKLOG, listening, serve_until_ended, shown
+from spotball_core.service.web import BACKLOG, listening, serve_until_ended, shown
 from spotball_gen.review.material import pieces
 from spotball_gen.review.store import ReviewStore
 

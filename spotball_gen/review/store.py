@@ -12,8 +12,8 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Literal
 from uuid import uuid4
 
-from spotball_core.io.paths import confined
-from spotball_core.io.sqlite_file import Column, Schema, Table, faults_told, now, open_store
+from spotball_core.service.paths import confined
+from spotball_core.service.sqlite_file import Column, Schema, Table, faults_told, now, open_store
 
 REVIEW = "review.sqlite"
 SCHEMA_VERSION = 1

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from spotball_gen.items import Box, Item
+from spotball_gen.items.item import Box, Item
+from spotball_gen.items.stage import Context, Device, Failure, Outcome, StageSettings, one_by_one
 from spotball_gen.quality.regions import changed_outside, judge
-from spotball_gen.stage import Context, Device, Failure, Outcome, StageSettings, one_by_one
 
 SCORES = ("artifact", "artifact_distance", "changed_outside", "ball_again")
 """What it measures."""

@@ -9,12 +9,12 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from spotball_core.errors import OptionError
-from spotball_gen.color.ball import find_balls
-from spotball_gen.color.players import Team, find_players
 from spotball_gen.demo.look import HAIR, LOOKS, SKIN
-from spotball_gen.items import Item
-from spotball_gen.pictures import opencv
-from spotball_gen.stage import Context, Device, Outcome, StageSettings, one_by_one
+from spotball_gen.imaging.color.ball import find_balls
+from spotball_gen.imaging.color.players import Team, find_players
+from spotball_gen.items.item import Item
+from spotball_gen.items.pictures import opencv
+from spotball_gen.items.stage import Context, Device, Outcome, StageSettings, one_by_one
 
 _Part = Annotated[int, Field(ge=0, le=255)]
 Rgb = tuple[_Part, _Part, _Part]
@@ -78,8 +78,8 @@ class Color:
         >>> from spotball_core.grid import Grid
         >>> from spotball_gen.demo.draw import Painter
         >>> from spotball_gen.demo.match import Play, Shot
-        >>> from spotball_gen.items import Source
-        >>> from spotball_gen.pictures import Picture
+        >>> from spotball_gen.items.item import Source
+        >>> from spotball_gen.items.pictures import Picture
         >>> look = LOOKS["synthetic-soccer"]
         >>> moment = Play(Shot("play", 8, seed=2), look, 640, 360).at(1.0)
         >>> image, truth = Painter(look, 640, 360, seed=2).draw(moment, 0)

@@ -15,9 +15,9 @@ from spotball_gen.box_files.boxes import FileBox, View
 from spotball_gen.box_files.coco import read_coco
 from spotball_gen.box_files.mot import read_mot
 from spotball_gen.box_files.yolo import read_yolo
-from spotball_gen.items import Item, Label
-from spotball_gen.sports import Sport
-from spotball_gen.stage import Context, Device, Outcome, StageSettings, one_by_one
+from spotball_gen.items.item import Item, Label
+from spotball_gen.items.sports import Sport
+from spotball_gen.items.stage import Context, Device, Outcome, StageSettings, one_by_one
 
 _EXAMPLE = {"video": "v", "source": "s", "id": "i", "frame": 1, "ms": 0}
 
@@ -77,8 +77,8 @@ class FromFile:
     Examples:
         >>> import tempfile
         >>> from spotball_core.grid import Grid
-        >>> from spotball_gen.items import Source
-        >>> from spotball_gen.pictures import Picture
+        >>> from spotball_gen.items.item import Source
+        >>> from spotball_gen.items.pictures import Picture
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "match_26.txt").write_text("32 0.5 0.5 0.05 0.1 0.9")
         >>> source = Source("match-1a2b3c4d", "videos/match.mp4", "soccer", "CC0", "match.mp4", "")

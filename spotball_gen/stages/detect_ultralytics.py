@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from spotball_core.errors import OptionError
-from spotball_gen.items import Box, Item
-from spotball_gen.pictures import opencv
-from spotball_gen.sports import Sport
-from spotball_gen.stage import Context, Device, Outcome, StageSettings
-from spotball_gen.torch_models import picked_device
-from spotball_gen.yolo.settings import YoloSettings, by_size, file_name, wanted_classes
+from spotball_gen.items.item import Box, Item
+from spotball_gen.items.pictures import opencv
+from spotball_gen.items.sports import Sport
+from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
+from spotball_gen.models.torch_models import picked_device
+from spotball_gen.models.yolo.settings import YoloSettings, by_size, file_name, wanted_classes
 
 
 class Ultralytics:

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_gen.items import Box, Item
-from spotball_gen.sports import Sport
-from spotball_gen.stage import Context, Device, Outcome, StageSettings
-from spotball_gen.yolo.letterbox import Letterbox, smallest_canvas
-from spotball_gen.yolo.output import read_boxes
-from spotball_gen.yolo.settings import YoloSettings, by_size, file_name, wanted_classes
+from spotball_gen.items.item import Box, Item
+from spotball_gen.items.sports import Sport
+from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
+from spotball_gen.models.yolo.letterbox import Letterbox, smallest_canvas
+from spotball_gen.models.yolo.output import read_boxes
+from spotball_gen.models.yolo.settings import YoloSettings, by_size, file_name, wanted_classes
 
 SIZE = 640
 """The longer side of the input where neither the model's file nor the settings say."""

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from spotball_core.errors import OptionError
-from spotball_gen.items import Image, Item
-from spotball_gen.sports import Sport
-from spotball_gen.stage import Context, Device, Outcome, Reject, StageSettings
-from spotball_gen.torch_models import TorchSettings, loaded, picked_device, require, source_of, weights_name
+from spotball_gen.items.item import Image, Item
+from spotball_gen.items.sports import Sport
+from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSettings
+from spotball_gen.models.torch_models import TorchSettings, loaded, picked_device, require, source_of, weights_name
 
 _DIGITS = 4
 """Of a score: on a GPU, what is behind them hangs on how many images there were together."""

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from spotball_gen.items import Item
-from spotball_gen.pictures import opencv
-from spotball_gen.sharpness import contrast, motion, sharpness
-from spotball_gen.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
+from spotball_gen.imaging.sharpness import contrast, motion, sharpness
+from spotball_gen.items.item import Item
+from spotball_gen.items.pictures import opencv
+from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
 
 _DIGITS = 4
 
@@ -40,8 +40,8 @@ class Sharpness:
         >>> from pathlib import Path
         >>> import numpy as np
         >>> from spotball_core.grid import Grid
-        >>> from spotball_gen.items import Source
-        >>> from spotball_gen.pictures import Picture
+        >>> from spotball_gen.items.item import Source
+        >>> from spotball_gen.items.pictures import Picture
         >>> source = Source("match", "match.avi", "soccer", "CC0", "match.avi", "")
         >>> black = Picture(Path("frame.png"), np.zeros((360, 640, 3), dtype=np.uint8))
         >>> stage = Sharpness(SharpnessSettings(), Context(Path(tempfile.gettempdir()), Grid.standard()))

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from spotball_gen.frames import Frame, Mark, VideoError
-from spotball_gen.items import Image, Source
-from spotball_gen.pictures import opencv
-from spotball_gen.stage import Context, StageSettings
+from spotball_gen.items.frames import Frame, Mark, VideoError
+from spotball_gen.items.item import Image, Source
+from spotball_gen.items.pictures import opencv
+from spotball_gen.items.stage import Context, StageSettings
 
 _MISSING = 2.0
 """A video that ends more seconds before its length ends early: containers round, and some estimate."""

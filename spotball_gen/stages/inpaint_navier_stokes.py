@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spotball_gen.painting import OpenCVInpainting
-from spotball_gen.pictures import opencv
+from spotball_gen.imaging.painting import OpenCVInpainting
+from spotball_gen.items.pictures import opencv
 
 
 class NavierStokes(OpenCVInpainting):

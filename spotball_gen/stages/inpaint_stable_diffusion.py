@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from spotball_core.errors import OptionError
-from spotball_gen.items import Image, Item
-from spotball_gen.masks import MaskSettings, ball_mask, composite
-from spotball_gen.stage import Context, Device, Outcome, StageSettings
-from spotball_gen.torch_models import TorchSettings, loaded, picked_device, require, source_of, weights_name
-from spotball_gen.views import View
+from spotball_gen.imaging.masks import MaskSettings, ball_mask, composite
+from spotball_gen.imaging.views import View
+from spotball_gen.items.item import Image, Item
+from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
+from spotball_gen.models.torch_models import TorchSettings, loaded, picked_device, require, source_of, weights_name
 
 MODEL = "stable-diffusion-v1-5/stable-diffusion-inpainting"
 

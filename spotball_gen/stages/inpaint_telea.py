@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spotball_gen.painting import OpenCVInpainting
-from spotball_gen.pictures import opencv
+from spotball_gen.imaging.painting import OpenCVInpainting
+from spotball_gen.items.pictures import opencv
 
 
 class Telea(OpenCVInpainting):
@@ -17,10 +17,10 @@ class Telea(OpenCVInpainting):
         >>> from pathlib import Path
         >>> import numpy as np
         >>> from spotball_core.grid import Grid
-        >>> from spotball_gen.items import Box, Item, Source
-        >>> from spotball_gen.painting import PaintingSettings
-        >>> from spotball_gen.pictures import Picture
-        >>> from spotball_gen.stage import Context
+        >>> from spotball_gen.items.item import Box, Item, Source
+        >>> from spotball_gen.imaging.painting import PaintingSettings
+        >>> from spotball_gen.items.pictures import Picture
+        >>> from spotball_gen.items.stage import Context
         >>> work = Path(tempfile.mkdtemp())
         >>> pixels = np.full((360, 640, 3), 90, dtype=np.uint8)
         >>> pixels[100:120, 200:220] = 255

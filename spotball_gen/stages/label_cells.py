@@ -10,8 +10,8 @@ from pydantic import Field
 
 from spotball_core.grid import Grid
 from spotball_core.overlay import gridded, layout
-from spotball_gen.items import Box, Item
-from spotball_gen.stage import Context, Device, Outcome, StageSettings, one_by_one
+from spotball_gen.items.item import Box, Item
+from spotball_gen.items.stage import Context, Device, Outcome, StageSettings, one_by_one
 
 
 class CellsSettings(StageSettings):
@@ -38,8 +38,8 @@ class Cells:
     Examples:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from spotball_gen.items import Source
-        >>> from spotball_gen.pictures import Picture
+        >>> from spotball_gen.items.item import Source
+        >>> from spotball_gen.items.pictures import Picture
         >>> source = Source("match", "match.avi", "soccer", "CC0", "match.avi", "")
         >>> frame = Picture(Path("frame.png"))
         >>> item = Item("match-000001000", source, 1.0, 0, frame, ball=Box(118, 50, 138, 70))

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from spotball_gen.items import Box, Item
-from spotball_gen.spectators import SpectatorSettings, told_apart
-from spotball_gen.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
+from spotball_gen.imaging.spectators import SpectatorSettings, told_apart
+from spotball_gen.items.item import Box, Item
+from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
 
 _DIGITS = 4
 
@@ -66,8 +66,8 @@ class Rules:
         >>> import tempfile
         >>> from pathlib import Path
         >>> from spotball_core.grid import Grid
-        >>> from spotball_gen.items import Source
-        >>> from spotball_gen.pictures import Picture
+        >>> from spotball_gen.items.item import Source
+        >>> from spotball_gen.items.pictures import Picture
         >>> source = Source("match", "match.avi", "soccer", "CC0", "match.avi", "")
         >>> players = Box(100, 100, 150, 250, 0.9, "player"), Box(300, 100, 350, 250, 0.9, "player")
         >>> balls = Box(200, 150, 224, 174, 0.8), Box(400, 40, 424, 64, 0.5)

@@ -13,7 +13,7 @@ from typing import Any
 
 from PIL import Image
 
-from spotball_adapters.store import STORE
+from spotball_adapters.runs.store import STORE
 from spotball_core.io.scenes import write_scenes
 from tests.builders import scene
 from tests.cli.process import spotball

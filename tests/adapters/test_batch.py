@@ -17,10 +17,10 @@ import pytest
 from PIL import Image
 
 from spotball_adapters.batch.forms import Parts
-from spotball_adapters.picture import encoded
-from spotball_adapters.prompts import load_prompt
+from spotball_adapters.prompts.picture import encoded
+from spotball_adapters.prompts.prompt import load_prompt
 from spotball_core.io.scenes import read_scenes, write_scenes
-from spotball_core.scoring import score
+from spotball_core.scoring.score import score
 from tests.adapters.runs import Done, dataset, here, query, replies, rows, said
 from tests.builders import scene, write_jsonl
 

@@ -18,8 +18,8 @@ from hypothesis.extra.numpy import arrays
 from spotball_adapters.embedders.cache import CACHE, Cache, peek
 from spotball_adapters.embedders.protocol import Batch
 from spotball_adapters.embedders.texts import as_sent
-from spotball_adapters.store import Store
-from spotball_core.io.sqlite_file import DamagedStoreError, StoreError
+from spotball_adapters.runs.store import Store
+from spotball_core.service.sqlite_file import DamagedStoreError, StoreError
 from tests.adapters.embedding import Tiny, embed
 from tests.conftest import ROOT
 

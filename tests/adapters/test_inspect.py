@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from spotball_adapters.picture import encoded
-from spotball_adapters.prompts import load_prompt
+from spotball_adapters.prompts.picture import encoded
+from spotball_adapters.prompts.prompt import load_prompt
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.metrics.registry import METRICS
 from tests.adapters.runs import Done, here, said

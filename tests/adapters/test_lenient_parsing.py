@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import spotball_adapters
-from spotball_adapters.parsing import DEFAULT_POLICY, POLICIES, PROBLEMS, parse_reply
+from spotball_adapters.replies import DEFAULT_POLICY, POLICIES, PROBLEMS, parse_reply
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from tests.adapters.test_parsing import ANY_TEXT, FINISHES, GRIDS, SPELLINGS

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotball_adapters.limits import RateLimiter, Waits
+from spotball_adapters.runs.limits import RateLimiter, Waits
 
 
 class Clockwork(asyncio.SelectorEventLoop):

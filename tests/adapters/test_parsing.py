@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spotball_adapters.parsing import PROBLEMS, Parsed
-from spotball_adapters.parsing.plain_text import plain
-from spotball_adapters.parsing.strict import CELL_WORDS
-from spotball_adapters.parsing.strict import parse_strictly as parse
-from spotball_adapters.prompts import BUILT_IN, load_prompt
+from spotball_adapters.prompts.prompt import BUILT_IN, load_prompt
+from spotball_adapters.replies import PROBLEMS, Parsed
+from spotball_adapters.replies.plain_text import plain
+from spotball_adapters.replies.strict import CELL_WORDS
+from spotball_adapters.replies.strict import parse_strictly as parse
 from spotball_core.grid import Grid
 from tests.conftest import ROOT
 

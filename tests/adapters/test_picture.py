@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotball_adapters.picture import Pictures, encoded
+from spotball_adapters.prompts.picture import Pictures, encoded
 from spotball_core.errors import GridError, InputError
 from spotball_core.grid import Grid
 from spotball_core.overlay import LARGEST, gridded, layout

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotball_adapters.plan import Plan, limited
+from spotball_adapters.runs.plan import Plan, limited
 from spotball_core.errors import OptionError
 from spotball_core.schema.scene import Scene
 from tests.adapters.tiny import BASE, CHAIN

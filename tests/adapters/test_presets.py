@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 
 import pytest
 
-from spotball_adapters.prompts import BUILT_IN
+from spotball_adapters.prompts.prompt import BUILT_IN
 from spotball_adapters.providers.presets import PRESETS
 from spotball_adapters.providers.protocol import ENTRY_POINTS, Settings
 from spotball_core.replication.published import published

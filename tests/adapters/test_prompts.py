@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotball_adapters.prompts import BUILT_IN, Prompt, load_prompt
+from spotball_adapters.prompts.prompt import BUILT_IN, Prompt, load_prompt
 from spotball_adapters.providers.protocol import Message
 from spotball_core.errors import InputError, OptionError
 

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotball_adapters.picture import encoded
-from spotball_adapters.plan import Plan
-from spotball_adapters.prompts import Prompt
+from spotball_adapters.prompts.picture import encoded
+from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import RefusedError, Request, Settings
-from spotball_adapters.runner import STORM, Options, Runner, StormError
-from spotball_adapters.store import STORE, Store
+from spotball_adapters.runs.plan import Plan
+from spotball_adapters.runs.runner import STORM, Options, Runner, StormError
+from spotball_adapters.runs.store import STORE, Store
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from tests.adapters.runs import KEY, dataset, expected, query, replies, rows, run, said

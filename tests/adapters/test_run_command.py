@@ -15,10 +15,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from spotball_adapters import limits
 from spotball_adapters.cli import run as command_module
-from spotball_adapters.prompts import load_prompt
-from spotball_adapters.store import STORE
+from spotball_adapters.prompts.prompt import load_prompt
+from spotball_adapters.runs import limits
+from spotball_adapters.runs.store import STORE
 from tests.adapters.faults import BROKEN_JSON, DROP, ENDLESS, OVERLOADED, RESET, TRUNCATED, body, reply, status
 from tests.adapters.runs import (
     ENV,

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spotball_adapters import runner as runner_module
-from spotball_adapters.picture import Pictures, encoded
-from spotball_adapters.plan import Plan
-from spotball_adapters.prompts import Prompt
+from spotball_adapters.prompts.picture import Pictures, encoded
+from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Answer, PermanentError, Request, Settings, TransientError
-from spotball_adapters.runner import STORM, Options, Runner, StormError
-from spotball_adapters.store import STORE, Store
-from spotball_adapters.writer import Writer
+from spotball_adapters.runs import runner as runner_module
+from spotball_adapters.runs.plan import Plan
+from spotball_adapters.runs.runner import STORM, Options, Runner, StormError
+from spotball_adapters.runs.store import STORE, Store
+from spotball_adapters.runs.writer import Writer
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from tests.adapters.runs import dataset

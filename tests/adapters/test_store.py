@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from spotball_adapters.plan import Ask
 from spotball_adapters.providers.protocol import Answer, Reply
-from spotball_adapters.store import STORE, Store, peek
-from spotball_adapters.store_schema import TABLES
-from spotball_adapters.writer import Record, Writer
+from spotball_adapters.runs.plan import Ask
+from spotball_adapters.runs.store import STORE, Store, peek
+from spotball_adapters.runs.store_schema import TABLES
+from spotball_adapters.runs.writer import Record, Writer
 from spotball_core.errors import OptionError
-from spotball_core.io.sqlite_file import StoreError
+from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.tiny import BASE, CHAIN
 from tests.builders import scene
 
@@ -97,7 +97,7 @@ class TestIdentity:
 class TestOneAtATime:
     def test_another_process_hears_who_has_it(self, tmp_path: Path) -> None:
         code = (
-            "import sys; from pathlib import Path; from spotball_adapters.store import Store\n"
+            "import sys; from pathlib import Path; from spotball_adapters.runs.store import Store\n"
             "with Store(Path(sys.argv[1])) as store:\n"
             "    store.start_session({}, {}); print('open', flush=True); sys.stdin.read()"
         )

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from spotball_adapters.plan import Plan
-from spotball_adapters.prompts import Prompt
+from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Answer, Reply, Request, Settings
-from spotball_adapters.runner import Options, Runner
-from spotball_adapters.store import Store
+from spotball_adapters.runs.plan import Plan
+from spotball_adapters.runs.runner import Options, Runner
+from spotball_adapters.runs.store import Store
 from spotball_core.schema.scene import Scene
 
 BASE = Prompt("base", "1", "Where is the ball in this {sport} image?")

@@ -121,7 +121,7 @@ class TestErrors:
 
     def test_what_nobody_expected_is_status_1(self, data: Path) -> None:
         code = (
-            "import sys, spotball_core.scoring as scoring\n"
+            "import sys, spotball_core.scoring.score as scoring\n"
             "def fail(*args, **kwargs): raise RuntimeError('out of luck')\n"
             "scoring.score = fail\n"
             "from spotball_core.cli.app import main\n"

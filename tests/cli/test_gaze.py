@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from spotball_core.gaze.observers import Observer, factorial_design, simulate
-from spotball_core.gaze.stimuli import write_stimuli
-from spotball_core.gaze.trials import together, write_trials
+from spotball_core.gaze.data.stimuli import write_stimuli
+from spotball_core.gaze.data.trials import together, write_trials
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from tests.cli.process import spotball
 
 DESIGN = [one for one in factorial_design() if one.view == "front" and one.proximity < 3]

@@ -18,29 +18,29 @@ from spotball_adapters.batch.replies import read_received
 from spotball_adapters.gaze.points import read_faces, read_points
 from spotball_adapters.gaze.prompts import load_prompts
 from spotball_adapters.gaze.training.experiment import read_run
-from spotball_adapters.parsing import POLICIES, parse_reply
-from spotball_adapters.prompts import load_prompt
-from spotball_adapters.study.config import read_config as read_study
-from spotball_adapters.study.init import init_study
-from spotball_adapters.study.wire import MalformedError, parsed, read_event, read_events, read_start
+from spotball_adapters.prompts.prompt import load_prompt
+from spotball_adapters.replies import POLICIES, parse_reply
+from spotball_adapters.study.server.wire import MalformedError, parsed, read_event, read_events, read_start
+from spotball_adapters.study.setup.config import read_config as read_study
+from spotball_adapters.study.setup.init import init_study
+from spotball_core.counting.counts_file import read_counts_file
+from spotball_core.counting.responses import read_counts
 from spotball_core.errors import SpotballError
+from spotball_core.gaze.data.stimuli import read_stimuli
+from spotball_core.gaze.data.trials import read_trials
 from spotball_core.gaze.fleet import read_models
-from spotball_core.gaze.stimuli import read_stimuli
-from spotball_core.gaze.trials import read_trials
 from spotball_core.grid import Grid
-from spotball_core.io.counts_file import read_counts_file
-from spotball_core.io.release import import_release
-from spotball_core.io.responses import read_counts
 from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.pages.pictures import as_data
 from spotball_core.reasoning.rationales import read_rationales
 from spotball_core.reasoning.records import read_reasoning
 from spotball_core.reasoning.templates import load_templates
-from spotball_core.report.pictures import as_data
+from spotball_core.release.convert import import_release
 from spotball_gen.box_files.coco import read_coco
 from spotball_gen.box_files.mot import read_mot
 from spotball_gen.box_files.yolo import read_yolo
-from spotball_gen.config import read_config as read_plan
-from spotball_gen.exports.rows import read_rows
+from spotball_gen.dataset.exports.rows import read_rows
+from spotball_gen.pipeline.config import read_config as read_plan
 from tests import release_layout
 from tests.builders import csv_text, frame, scene, scenes
 

@@ -10,7 +10,7 @@ from scipy import stats
 from spotball_core.errors import OptionError
 from spotball_core.gaze.checks import hint_effect, response_time_effect, site_effect
 from spotball_core.gaze.measures import with_measures
-from spotball_core.gaze.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from tests.gaze.photos import photo, table
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 from spotball_core.errors import InputError, OptionError
 from spotball_core.gaze.fleet import ModelFacts, against_chance, compare_two, read_models, trend, trends
 from spotball_core.gaze.measures import with_measures
-from spotball_core.gaze.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from tests.gaze.photos import photo, table
 
 

@@ -17,7 +17,7 @@ from spotball_core.gaze.measures import (
     with_measures,
     wrongness,
 )
-from spotball_core.gaze.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 
 
 @st.composite

@@ -6,7 +6,7 @@ import pytest
 
 from spotball_core.errors import OptionError
 from spotball_core.gaze.measures import with_measures
-from spotball_core.gaze.observers import Cue, Observer, factorial_design, simulate
+from spotball_core.gaze.power.observers import Cue, Observer, factorial_design, simulate
 
 DESIGN = factorial_design()
 

@@ -9,10 +9,10 @@ import pytest
 
 from spotball_core.errors import OptionError
 from spotball_core.gaze.analysis import GazeOptions, GazeReport, analyze
-from spotball_core.gaze.observers import Observer, factorial_design, simulate
-from spotball_core.gaze.page import write_gaze_report
-from spotball_core.gaze.sections import all_sections
-from spotball_core.gaze.trials import Trials, together
+from spotball_core.gaze.data.trials import Trials, together
+from spotball_core.gaze.page.sections import all_sections
+from spotball_core.gaze.page.write import write_gaze_report
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from tests.report.markup import parsed
 
 DESIGN = [one for one in factorial_design() if one.view != "right" and one.proximity != 2]

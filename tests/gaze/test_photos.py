@@ -8,11 +8,11 @@ import pytest
 from PIL import Image
 
 from spotball_core.gaze.analysis import GazeOptions, analyze
-from spotball_core.gaze.observers import Observer, factorial_design, simulate
-from spotball_core.gaze.page import write_gaze_report
-from spotball_core.gaze.photos import PhotoSource, photo_sheet
-from spotball_core.gaze.stimuli import Stimulus
-from spotball_core.gaze.trials import Trial, make_trials
+from spotball_core.gaze.data.stimuli import Stimulus
+from spotball_core.gaze.data.trials import Trial, make_trials
+from spotball_core.gaze.page.photos import PhotoSource, photo_sheet
+from spotball_core.gaze.page.write import write_gaze_report
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from tests.report.markup import parsed
 
 COLORS = {"a": "#111111", "b": "#222222", "c <i>": "#333333"}

@@ -9,9 +9,9 @@ import pytest
 from spotball_core.errors import OptionError
 from spotball_core.gaze.battery.run import TestPolicy
 from spotball_core.gaze.battery.types import TYPES
-from spotball_core.gaze.observers import Observer, factorial_design
-from spotball_core.gaze.power import POPULATIONS, Population, Power, power
-from spotball_core.gaze.stimuli import read_stimuli
+from spotball_core.gaze.data.stimuli import read_stimuli
+from spotball_core.gaze.power.observers import Observer, factorial_design
+from spotball_core.gaze.power.simulate import POPULATIONS, Population, Power, power
 from tests.conftest import ROOT
 
 DESIGN = factorial_design()

@@ -8,10 +8,10 @@ import polars as pl
 
 from spotball_core.gaze.analysis import GazeOptions, GazeReport, analyze
 from spotball_core.gaze.checks import Effect
-from spotball_core.gaze.observers import Observer, factorial_design, simulate
-from spotball_core.gaze.page import write_gaze_report
-from spotball_core.gaze.sections_times import said_of, times
-from spotball_core.gaze.trials import Trials, together
+from spotball_core.gaze.data.trials import Trials, together
+from spotball_core.gaze.page.times import said_of, times
+from spotball_core.gaze.page.write import write_gaze_report
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 
 DESIGN = [one for one in factorial_design() if one.view == "front" and one.proximity == 1 and one.head_target is None]
 

@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from spotball_core.errors import InputError
-from spotball_core.gaze.observers import factorial_design
-from spotball_core.gaze.stimuli import Stimulus, read_stimuli, stimuli_frame, write_stimuli
+from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli, stimuli_frame, write_stimuli
+from spotball_core.gaze.power.observers import factorial_design
 
 HEADER = "stimulus_id,view,proximity,objects,gaze_target,head_target,points,condition\n"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from spotball_core.errors import InputError, OptionError
-from spotball_core.gaze.observers import Observer, factorial_design, simulate
-from spotball_core.gaze.stimuli import Stimulus
-from spotball_core.gaze.trials import Trial, make_trials, read_trials, write_trials
+from spotball_core.gaze.data.stimuli import Stimulus
+from spotball_core.gaze.data.trials import Trial, make_trials, read_trials, write_trials
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 
 HEADER = "respondent,stimulus_id,prompt_id,condition,view,proximity,objects,gaze_target,head_target,choice"
 PHOTOS = (

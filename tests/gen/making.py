@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spotball_core.grid import Grid
-from spotball_gen.items import Item, Source
-from spotball_gen.pictures import Picture
-from spotball_gen.stage import Context
+from spotball_gen.items.item import Item, Source
+from spotball_gen.items.pictures import Picture
+from spotball_gen.items.stage import Context
 
 
 def item_of(

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spotball_core.errors import SpotballError
-from spotball_gen.items import Box, Item
-from spotball_gen.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
+from spotball_gen.items.item import Box, Item
+from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
 
 
 class Settings(StageSettings):

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import spotball_gen.run
-from spotball_gen.engines.ray_data import RayEngine
-from tests.engines.workers import ACTORS, TASKS, first_at_work
+from spotball_gen.pipeline.engines.ray_data import RayEngine
+from tests.counting.engines.workers import ACTORS, TASKS, first_at_work
 
 
 class Killing(RayEngine):

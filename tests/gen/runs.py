@@ -13,7 +13,7 @@ from typing import Any
 
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.folder import LEDGER, WORK
+from spotball_gen.pipeline.folder import LEDGER, WORK
 from tests.conftest import ROOT
 
 ENTRIES = """[spotball.stages]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotball_gen.items import Box
-from spotball_gen.spectators import SpectatorSettings, told_apart
+from spotball_gen.imaging.spectators import SpectatorSettings, told_apart
+from spotball_gen.items.item import Box
 
 HEIGHT = 360.0
 PLAYERS = [Box(100, 150, 160, 300), Box(300, 140, 360, 290), Box(500, 160, 550, 310)]

@@ -23,14 +23,14 @@ from spotball_core.errors import InputError, OptionError
 from spotball_core.grid import Grid
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.schema.scene import Scene
-from spotball_gen import positions
-from spotball_gen.card import markdown
-from spotball_gen.exports import FORMATS, export
-from spotball_gen.pictures import decoded
+from spotball_gen.dataset import positions
+from spotball_gen.dataset.card import markdown
+from spotball_gen.dataset.exports import FORMATS, export
+from spotball_gen.dataset.statistics import ball_map, difficulty, player_map, table_1
+from spotball_gen.items.pictures import decoded
 from spotball_gen.quality.leak import leak_test
+from spotball_gen.quality.splits import split, video_of
 from spotball_gen.run import generate
-from spotball_gen.splits import split, video_of
-from spotball_gen.statistics import ball_map, difficulty, player_map, table_1
 from tests.gen.runs import install, write_config, write_videos
 
 GRID = Grid.standard()

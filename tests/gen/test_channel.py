@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotball_gen.engines.channel import Channel, Stopped
+from spotball_gen.pipeline.engines.channel import Channel, Stopped
 
 
 @given(st.integers(1, 50), st.integers(1, 8), st.integers(1, 8))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spotball_core.errors import InputError
-from spotball_gen.config import read_config
+from spotball_gen.pipeline.config import read_config
 from tests.gen.runs import write_config
 
 pytestmark = pytest.mark.usefixtures("plugins")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from spotball_core.grid import Grid
 from spotball_core.metrics.strategy import window_mask
-from spotball_gen.difficulty import MEASURES, UPRIGHT, covered, hidden, in_center, measures
+from spotball_gen.pipeline.difficulty import MEASURES, UPRIGHT, covered, hidden, in_center, measures
 
 GRID = Grid.standard()
 BALL = (310.0, 170.0, 330.0, 180.0)

@@ -18,10 +18,10 @@ from PIL import Image
 from spotball_core.grid import Grid
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.frames import Frame, Mark, Seen, VideoError, digest
-from spotball_gen.pictures import Picture, decoded, save_all
-from spotball_gen.png import quick_png
-from spotball_gen.stage import Context
+from spotball_gen.items.frames import Frame, Mark, Seen, VideoError, digest
+from spotball_gen.items.pictures import Picture, decoded, save_all
+from spotball_gen.items.png import quick_png
+from spotball_gen.items.stage import Context
 from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
 from tests.gen.videos import number_of, numbered, source_of, textured, write_video
 

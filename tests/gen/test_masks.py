@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from spotball_gen.items import Box, Item
-from spotball_gen.masks import MaskSettings, ball_mask, composite
-from spotball_gen.shadows import shadow_of
+from spotball_gen.imaging.masks import MaskSettings, ball_mask, composite
+from spotball_gen.imaging.shadows import shadow_of
+from spotball_gen.items.item import Box, Item
 from tests.gen.making import item_of
 
 HEIGHT, WIDTH = 120, 160

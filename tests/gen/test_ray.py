@@ -20,7 +20,7 @@ from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.run import generate
 from tests.conftest import ROOT
-from tests.engines.workers import processes
+from tests.counting.engines.workers import processes
 from tests.gen.runs import command, environment, files, query, write_config, write_videos
 
 pytestmark = pytest.mark.usefixtures("plugins")

@@ -20,8 +20,8 @@ from spotball_core.errors import InputError, OptionError, SpotballError
 from spotball_core.io.scenes import read_scenes
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.ledger import Ledger
-from spotball_gen.pictures import decoded
+from spotball_gen.items.pictures import decoded
+from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.run import Ended, generate
 from tests.gen.runs import SIZE, files, query, write_config, write_videos
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from spotball_core.errors import OptionError, SpotballError
-from spotball_gen.downloads import fetch
 from spotball_gen.run import generate
+from spotball_gen.video.downloads import fetch
 from tests.gen.runs import query, write_config, write_videos
 
 PROGRAM = """#!/usr/bin/env python3

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from spotball_core.grid import Grid
-from spotball_gen.items import Box, Item, Source
-from spotball_gen.pictures import Picture
-from spotball_gen.quotas import OUTSIDE, SURPLUS, Choice, Targets, choose
+from spotball_gen.items.item import Box, Item, Source
+from spotball_gen.items.pictures import Picture
+from spotball_gen.pipeline.quotas import OUTSIDE, SURPLUS, Choice, Targets, choose
 
 GRID = Grid.standard()
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from spotball_gen.masks import composite
-from spotball_gen.views import CELL, LEAST, View
+from spotball_gen.imaging.masks import composite
+from spotball_gen.imaging.views import CELL, LEAST, View
 
 
 @st.composite

@@ -10,7 +10,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from spotball_gen.items import Source
+from spotball_gen.items.item import Source
 
 
 def write_video(

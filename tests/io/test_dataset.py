@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from spotball_core.counting.responses import read_counts
 from spotball_core.errors import InputError, OptionError
 from spotball_core.io.dataset import read_dataset, response_files
-from spotball_core.io.responses import read_counts
 from tests.builders import dataset, scene, scenes, write_csv, write_jsonl
 
 ROW = {"image": "1", "cell": "D5"}

@@ -17,10 +17,10 @@ from scipy.optimize import linear_sum_assignment
 
 from spotball_core import energy_score, euclidean_error, expected_error, wasserstein
 from spotball_core import grid as grid_module
-from spotball_core import memory as memory_module
 from spotball_core.errors import NotEnoughMemoryError
 from spotball_core.grid import MOST_DENSE, Grid
 from spotball_core.metrics import alignment as alignment_module
+from spotball_core.service import memory as memory_module
 from tests.conftest import examples
 
 from .strategies import grids, items, masses
@@ -162,7 +162,7 @@ import resource, sys
 import numpy as np
 from spotball_core.errors import NotEnoughMemoryError
 from spotball_core.grid import Grid
-from spotball_core.memory import available_memory
+from spotball_core.service.memory import available_memory
 
 limit = 3 * 2**30
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

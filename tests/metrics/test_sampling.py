@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotball_core.grid import FloatArray
 from spotball_core.metrics import sampling
 from spotball_core.metrics.inputs import ratio
+from spotball_core.typing import FloatArray
 
 
 def counts(draw: st.DrawFn) -> FloatArray:

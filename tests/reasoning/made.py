@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from spotball_core.grid import FloatArray, Grid
+from spotball_core.grid import Grid
 from spotball_core.reasoning.templates import Templates
 from spotball_core.schema import Scene
+from spotball_core.typing import FloatArray
 
 GRID = Grid.standard()
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray
 from spotball_core.reasoning.analysis import analyze
 from spotball_core.reasoning.rationales import Rationales, read_rationales
 from spotball_core.reasoning.records import CategoryContrast, ReasoningGroup, ReasoningReport
 from spotball_core.reasoning.templates import Templates
+from spotball_core.typing import FloatArray
 from tests.reasoning.made import ROWS, SCENES, TWO, TWO_VECTORS, Row, frame, vectors
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray
 from spotball_core.reasoning.classify import EMPTY, TIE, classify
 from spotball_core.reasoning.similarity import cosines, unit
 from spotball_core.reasoning.templates import load_templates
+from spotball_core.typing import FloatArray
 
 SETS = {"pose": [[1.0, 0.0]], "gaze": [[0.0, 1.0]]}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spotball_core.page_numbers.records import PageReport
 from spotball_core.report.build import write_report
+from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.write import write_page
 from tests.cli.process import spotball
 from tests.reasoning.test_analysis import analyzed

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray
 from spotball_core.reasoning import relabel as module
 from spotball_core.reasoning.classify import closest
 from spotball_core.reasoning.relabel import Relabeled, kept_without, relabel
 from spotball_core.reasoning.similarity import mean_over, set_numbers
+from spotball_core.typing import FloatArray
 from tests.conftest import examples
 
 

@@ -10,12 +10,12 @@ import pytest
 from PIL import Image
 
 from spotball_core.errors import InputError, OptionError
+from spotball_core.plots.dots import DotChart
 from spotball_core.reasoning import tables
 from spotball_core.reasoning.figure import draw, picture
 from spotball_core.reasoning.records import ReasoningReport, read_reasoning
 from spotball_core.reasoning.templates import Templates
-from spotball_core.report.charts_dots import DotChart
-from spotball_core.report.sections_reasoning import words
+from spotball_core.report.sections.reasoning import words
 from tests.reasoning.made import ROWS
 from tests.reasoning.test_analysis import analyzed
 from tests.report.test_charts import touching

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from spotball_core import ScorePolicy, import_release, noise_ceiling, replicate, threshold_surface
-from spotball_core.groups import Scoring
-from spotball_core.io.responses import read_counts
+from spotball_core.counting.responses import read_counts
+from spotball_core.scoring.groups import Scoring
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.real

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from spotball_core.errors import InputError
-from spotball_core.io.release import import_release
+from spotball_core.release.convert import import_release
 from spotball_core.replication import Item, Replication, published, replicate
-from spotball_core.scoring import score
+from spotball_core.scoring.score import score
 from tests.release_layout import BOXES, TRUTHS, write_release
 from tests.replication.small import (
     item,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core.page_numbers.analyze import analyze
-from spotball_core.page_numbers.records import PageReport
 from spotball_core.report.build import write_report
+from spotball_core.report.numbers.analyze import analyze
+from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.view import PageView
 from tests.report.study import scoring_of, write_study
 

@@ -12,11 +12,11 @@ import polars as pl
 from PIL import Image
 
 from spotball_core.grid import Grid
-from spotball_core.groups import Scoring
 from spotball_core.io.frames import COLUMNS, write_responses
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema import Scene, ScorePolicy
-from spotball_core.scoring import load_counts
+from spotball_core.scoring.groups import Scoring
+from spotball_core.scoring.score import load_counts
 
 GRID = Grid.standard()
 CORNER = [[0, 0, 60, 55]]

@@ -14,16 +14,16 @@ from PIL import Image
 
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
-from spotball_core.groups import Scoring
-from spotball_core.io.paths import find_file
 from spotball_core.overlay import gridded, layout
-from spotball_core.page_numbers.records import PageReport
-from spotball_core.report import write
+from spotball_core.pages import folder
+from spotball_core.pages.pictures import WIDTH, as_data
 from spotball_core.report.build import write_report
-from spotball_core.report.pictures import WIDTH, as_data
-from spotball_core.report.write import check_replaceable, write_page
+from spotball_core.report.numbers.records import PageReport
+from spotball_core.report.write import check_report, write_page
 from spotball_core.schema import ScorePolicy, ScoreReport
-from spotball_core.scoring import load_counts
+from spotball_core.scoring.groups import Scoring
+from spotball_core.scoring.score import load_counts
+from spotball_core.service.paths import find_file
 from tests.report.conftest import Written
 from tests.report.study import GRID, responses, scenes, scoring_of
 
@@ -92,12 +92,12 @@ def test_a_folder_that_is_no_report_is_refused(tmp_path: Path, study: Path, name
 def test_a_report_with_something_of_the_users_is_refused(written: Written, tmp_path: Path) -> None:
     out = tmp_path / "out"
     shutil.copytree(written.out, out)
-    check_replaceable(out)
+    check_report(out)
     (out / "figures/notes.txt").write_text("mine")
     with pytest.raises(OptionError, match=r"it holds figures/notes\.txt"):
-        check_replaceable(out)
+        check_report(out)
     with pytest.raises(OptionError, match="is a file"):
-        check_replaceable(out / "report.html")
+        check_report(out / "report.html")
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
@@ -112,7 +112,7 @@ def test_interrupted_it_leaves_what_was_there(
         path.write_bytes(b"half a report")
         drawn.append(path)
 
-    monkeypatch.setattr(write, "save_figure", broken)
+    monkeypatch.setattr(folder, "save_figure", broken)
     scoring = scoring_of(written.study, reference=None, bootstrap=0)
     out = tmp_path / "out"
     with pytest.raises(error):

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotball_core.groups import Group, Scoring
-from spotball_core.page_numbers.cases import Case, cases, chosen, modes, ranked
-from spotball_core.page_numbers.records import compared
+from spotball_core.report.numbers.cases import Case, cases, chosen, modes, ranked
+from spotball_core.report.numbers.records import compared
+from spotball_core.scoring.groups import Group, Scoring
 from tests.report.study import ALPHA_BASE, ALPHA_COT, BETA, GRID, PEOPLE, SCENES, scoring_of
 
 FAILURES = {

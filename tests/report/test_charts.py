@@ -15,13 +15,13 @@ from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from spotball_core.page_numbers.records import ThresholdFit
-from spotball_core.report.canvas import Frame, stacked
-from spotball_core.report.charts_density import Strip, StripChart
-from spotball_core.report.charts_dots import Dot, DotChart, Panel, Rule
-from spotball_core.report.charts_mixture import Mix, MixPanel, MixtureChart
-from spotball_core.report.charts_proximity import Point, ProximityChart, ProximityPanel
-from spotball_core.report.charts_thresholds import SurfaceChart
+from spotball_core.plots.canvas import Frame, stacked
+from spotball_core.plots.dots import Dot, DotChart, Panel, Rule
+from spotball_core.report.charts.density import Strip, StripChart
+from spotball_core.report.charts.mixture import Mix, MixPanel, MixtureChart
+from spotball_core.report.charts.proximity import Point, ProximityChart, ProximityPanel
+from spotball_core.report.charts.thresholds import SurfaceChart
+from spotball_core.report.numbers.records import ThresholdFit
 
 FRAME = Frame("A title", ("A note " * 40, "spotball|v:0|" + "x" * 90))
 PROMPTS = {"base": "o", "cue": "^", "cot": "s"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core.page_numbers.records import PageReport
+from spotball_core.report.numbers.records import PageReport
 from tests.cli.process import spotball, spotball_process
 from tests.report.conftest import Written
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotball_core.grid import Grid
-from spotball_core.page_numbers.crowds import coverage, crowd
+from spotball_core.report.numbers.crowds import coverage, crowd
 from tests.report.study import scenes
 
 boxes = st.lists(

@@ -10,16 +10,16 @@ import polars as pl
 import pytest
 
 from spotball_core.grid import Grid
-from spotball_core.groups import Scoring
 from spotball_core.metrics.registry import METRICS
-from spotball_core.page_numbers.analyze import analyze
-from spotball_core.page_numbers.records import MEAN_OVER_PROMPTS
+from spotball_core.pages.page import render_page
 from spotball_core.report.build import write_report
-from spotball_core.report.page import render
+from spotball_core.report.numbers.analyze import analyze
+from spotball_core.report.numbers.records import MEAN_OVER_PROMPTS
 from spotball_core.report.view import PageView
-from spotball_core.report.write import all_sections
+from spotball_core.report.write import all_sections, page_of
 from spotball_core.schema import MetricValue, Scene, ScorePolicy
-from spotball_core.scoring import load_counts
+from spotball_core.scoring.groups import Scoring
+from spotball_core.scoring.score import load_counts
 from tests.report.conftest import Written
 from tests.report.markup import Element, parsed
 from tests.report.study import responses, scenes, scoring_of
@@ -363,7 +363,9 @@ def test_names_from_the_data_are_text_and_nothing_else(tmp_path: Path) -> None:
     )
     scoring = Scoring(counts, known_, ScorePolicy.standard(reference="human", bootstrap=0))
     view = PageView(analyze(scoring))
-    page = parsed(render(view, all_sections(view), {p.name: [] for s in all_sections(view) for p in s.pictures}))
+    page = parsed(
+        render_page(page_of(view), all_sections(view), {p.name: [] for s in all_sections(view) for p in s.pictures})
+    )
     assert not page.all("script")
     assert not page.all("b")
     assert bad in [row[1] for row in rows(page, "headline")]

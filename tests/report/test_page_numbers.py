@@ -10,27 +10,29 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core.page_numbers.records import PageReport
-from spotball_core.report.page import render
+from spotball_core.pages.page import render_page
+from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.view import PageView
-from spotball_core.report.write import all_sections
+from spotball_core.report.write import all_sections, page_of
 from tests.conftest import ROOT
 from tests.report.conftest import Written
 from tests.test_imports import imported, package_of
 
-NOT_PAGES = {
-    "build.py": "computes the record, then writes its page",
-    "guess_maps.py": "a figure of arrays that the user gives; the page's figure is drawn by map_figure",
-    "__init__.py": "empty",
-}
-PAGES = [path for path in sorted((ROOT / "spotball_core/report").glob("*.py")) if path.name not in NOT_PAGES]
-PAGES.append(ROOT / "spotball_core/reasoning/figure.py")
+NOT_PAGES = {"build.py", "guess_maps.py", "__init__.py"}
+"""`build` computes the record, then writes its page. `guess_maps` is a figure of arrays that the user gives."""
 
-MAY_COMPUTE = (
-    *("metrics", "stats", "estimates", "groups", "counts", "scoring", "accumulator", "array_scores", "baselines"),
-    "page_numbers",
-)
-RECORDS = {"metrics.metric", "metrics.registry", "stats.comparison", "stats.wording", "page_numbers.records"}
+PAGES = [
+    *(
+        path
+        for folder in ("report", "report/sections", "report/charts", "pages", "plots", "gaze/page")
+        for path in sorted((ROOT / "spotball_core" / folder).glob("*.py"))
+        if path.name not in NOT_PAGES
+    ),
+    ROOT / "spotball_core/reasoning/figure.py",
+]
+
+MAY_COMPUTE = ("metrics", "stats", "scoring", "counting", "baselines", "comparison", "cues", "report.numbers")
+RECORDS = {"metrics.metric", "metrics.registry", "report.numbers.records", "scoring.tables"}
 """Modules of packages that compute, but which are records, descriptions of metrics, or words."""
 
 STATISTICS = {"mean", "std", "var", "median", "quantile", "percentile", "average", "nanmean", "default_rng", "cumsum"}
@@ -39,34 +41,32 @@ STATISTICS = {"mean", "std", "var", "median", "quantile", "percentile", "average
 def computing(path: Path) -> list[str]:
     """Imports of modules that compute, and calls of statistics."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    names = (name.removeprefix("spotball_core.") for name in imported(tree, package_of(path)))
-    found = [name for name in names if name.split(".")[0] in MAY_COMPUTE and name not in RECORDS]
+    names = [name.removeprefix("spotball_core.") for name in imported(tree, package_of(path))]
+    found = [name for name in names if f"{name}.".startswith(tuple(f"{one}." for one in MAY_COMPUTE))]
+    found = [name for name in found if name not in RECORDS]
     called = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
     return found + [func.attr for func in called if isinstance(func, ast.Attribute) and func.attr in STATISTICS]
 
 
-GAZE_PAGES = [ROOT / f"spotball_core/gaze/{name}.py" for name in ("page", "sections", "sections_times", "charts")]
-
-
-@pytest.mark.parametrize("path", [*PAGES, *GAZE_PAGES], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT / "spotball_core").as_posix())
 def test_modules_that_render_pages_compute_nothing(path: Path) -> None:
     assert computing(path) == []
 
 
 def test_the_check_sees_what_computes() -> None:
-    assert len(PAGES) > 20
-    assert set(computing(ROOT / "spotball_core/report/guess_maps.py")) >= {"metrics.inputs", "counts"}
-    assert "mean" in computing(ROOT / "spotball_core/page_numbers/analyze.py")
+    assert len(PAGES) > 30
+    assert set(computing(ROOT / "spotball_core/plots/guess_maps.py")) >= {"metrics.inputs", "metrics.strategy"}
+    assert "mean" in computing(ROOT / "spotball_core/report/numbers/analyze.py")
 
 
 def test_a_page_needs_nothing_that_scores(written: Written, tmp_path: Path) -> None:
     code = (
         "import sys\n"
-        "from spotball_core.page_numbers.records import PageReport\n"
+        "from spotball_core.report.numbers.records import PageReport\n"
         "from spotball_core.report.write import write_page\n"
         "report = PageReport.model_validate_json(open(sys.argv[1]).read())\n"
         "write_page(report, sys.argv[2], image_folders=sys.argv[3:])\n"
-        "computing = ('estimates', 'groups', 'counts', 'stats.bootstrap', 'stats.ceiling', 'page_numbers.analyze')\n"
+        "computing = ('scoring.estimates', 'scoring.groups', 'counting.counts', 'stats.bootstrap', 'cues.em')\n"
         "print([name for name in computing if f'spotball_core.{name}' in sys.modules])\n"
     )
     arguments = [str(written.out / "report.json"), str(tmp_path / "page"), str(written.study)]
@@ -98,20 +98,20 @@ def test_a_page_needs_nothing_that_scores(written: Written, tmp_path: Path) -> N
 )
 def test_each_number_on_the_page_is_the_records(written: Written, path: str, value: float, shown: str) -> None:
     record = json.loads((written.out / "report.json").read_text(encoding="utf-8"))
-    assert shown not in page_of(record)
+    assert shown not in rendered(record)
     *parents, last = path.split(".")
     inside = record
     for key in parents:
         inside = inside[int(key)] if isinstance(inside, list) else inside[key]
     assert last in inside
     inside[last] = value
-    assert shown in page_of(record)
+    assert shown in rendered(record)
 
 
-def page_of(record: object) -> str:
+def rendered(record: object) -> str:
     view = PageView(PageReport.model_validate_json(json.dumps(record)))
     sections = all_sections(view)
     words = (text for section in sections for picture in section.pictures for text in picture.alts)
     panels = (panel.under for s in sections for p in s.pictures for panel in getattr(p.chart, "panels", ()))
     svgs = {picture.name: [] for section in sections for picture in section.pictures}
-    return "\n".join([render(view, sections, svgs), *words, *panels])
+    return "\n".join([render_page(page_of(view), sections, svgs), *words, *panels])

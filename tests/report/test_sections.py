@@ -6,19 +6,20 @@ import numpy as np
 import polars as pl
 import pytest
 
-from spotball_core.groups import Scoring
-from spotball_core.page_numbers.analyze import analyze
-from spotball_core.page_numbers.records import CellMap
-from spotball_core.report import sections_people, sections_players
-from spotball_core.report.charts_density import StripChart
-from spotball_core.report.charts_dots import DotChart
-from spotball_core.report.charts_mixture import MixtureChart
-from spotball_core.report.charts_proximity import ProximityChart
+from spotball_core.plots.dots import DotChart
+from spotball_core.report.charts.density import StripChart
+from spotball_core.report.charts.mixture import MixtureChart
+from spotball_core.report.charts.proximity import ProximityChart
 from spotball_core.report.maps import map_row
+from spotball_core.report.numbers.analyze import analyze
+from spotball_core.report.numbers.records import CellMap
+from spotball_core.report.sections import people as sections_people
+from spotball_core.report.sections import players as sections_players
 from spotball_core.report.view import PageView
 from spotball_core.report.write import all_sections
 from spotball_core.schema import ScorePolicy
-from spotball_core.scoring import load_counts
+from spotball_core.scoring.groups import Scoring
+from spotball_core.scoring.score import load_counts
 from tests.report.study import GRID, responses, scenes
 
 

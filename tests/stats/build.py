@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from spotball_core.counts import Counts
-from spotball_core.grid import FloatArray, Grid
-from spotball_core.groups import Scoring
+from spotball_core.counting.counts import Counts
+from spotball_core.grid import Grid
 from spotball_core.schema import Scene, ScorePolicy
+from spotball_core.scoring.groups import Scoring
+from spotball_core.typing import FloatArray
 
 GRID = Grid.standard()
 

@@ -25,9 +25,9 @@ from spotball_adapters.gaze.training.geometry import (
     object_at,
 )
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_core.gaze.observers import TURN
-from spotball_core.gaze.stimuli import Point, Stimulus
-from spotball_core.grid import FloatArray
+from spotball_core.gaze.data.stimuli import Point, Stimulus
+from spotball_core.gaze.power.observers import TURN
+from spotball_core.typing import FloatArray
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -33,11 +33,11 @@ from spotball_adapters.gaze.training.pictures import (
 )
 from spotball_adapters.gaze.training.settings import Run, Settings
 from spotball_core.errors import InputError, OptionError, Problem
-from spotball_core.gaze.parallel import in_processes
-from spotball_core.gaze.stimuli import Stimulus
-from spotball_core.gaze.trials import Trials, make_trials, read_trials, together, write_trials
-from spotball_core.io.files import replacing, replacing_folder
-from spotball_core.io.json_file import parse_json
+from spotball_core.gaze.data.stimuli import Stimulus
+from spotball_core.gaze.data.trials import Trials, make_trials, read_trials, together, write_trials
+from spotball_core.service.files import replacing, replacing_folder
+from spotball_core.service.json_file import parse_json
+from spotball_core.service.parallel import in_processes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spotball_core.errors import OptionError
-from spotball_core.gaze.stimuli import View
-from spotball_core.grid import FloatArray
+from spotball_core.gaze.data.stimuli import View
+from spotball_core.typing import FloatArray
 
 TABLE: Final = 0.5
 """How far the table is below the eyes."""

@@ -23,8 +23,8 @@ from spotball_adapters.gaze.points import Predicted, point_trials, points_of
 from spotball_adapters.gaze.predict import loaded
 from spotball_adapters.gaze.training.pictures import PictureSet, conditions_of
 from spotball_adapters.gaze.training.settings import Epoch, Schedule
-from spotball_core.gaze.stimuli import Stimulus
-from spotball_core.gaze.trials import Trial
+from spotball_core.gaze.data.stimuli import Stimulus
+from spotball_core.gaze.data.trials import Trial
 
 SPREAD: Final = 3 / 64
 """Standard deviation of the blot around a target, in shares of the picture's side."""

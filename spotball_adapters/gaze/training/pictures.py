@@ -15,11 +15,11 @@ import numpy as np
 
 from spotball_adapters.gaze.points import points_of, read_faces, write_faces
 from spotball_adapters.gaze.training.drawing import THINGS, Box, draw, drawn_look
-from spotball_core.baselines import generator_for
 from spotball_core.errors import OptionError
-from spotball_core.gaze.observers import factorial_design
-from spotball_core.gaze.parallel import in_processes
-from spotball_core.gaze.stimuli import CONDITIONS, Condition, Stimulus, read_stimuli, write_stimuli
+from spotball_core.gaze.data.stimuli import CONDITIONS, Condition, Stimulus, read_stimuli, write_stimuli
+from spotball_core.gaze.power.observers import factorial_design
+from spotball_core.random import generator_for
+from spotball_core.service.parallel import in_processes
 
 AGREE: Final = "agree"
 DISAGREE: Final = "disagree"

@@ -11,17 +11,17 @@ import numpy as np
 from spotball_adapters.gaze.training.experiment import BEFORE
 from spotball_adapters.gaze.training.pictures import AGREE, DISAGREE
 from spotball_adapters.gaze.training.settings import Run, Settings
-from spotball_core.gaze.charts import Line, Point, TrendChart, TrendPanel
+from spotball_core.gaze.data.stimuli import Condition
+from spotball_core.gaze.data.trials import Trials
+from spotball_core.gaze.page.charts import Line, Point, TrendChart, TrendPanel
 from spotball_core.gaze.plain_tests import one_sample
-from spotball_core.gaze.stimuli import Condition
-from spotball_core.gaze.trials import Trials
-from spotball_core.report.canvas import Frame, plain_style
-from spotball_core.report.numbers import interval, number
-from spotball_core.report.saving import FORMATS, save_figure
-from spotball_core.report.tables import Titled, tables_as_markdown, tables_as_text
-from spotball_core.report.theme import FAINT, THEME
+from spotball_core.plots.canvas import Frame, plain_style
+from spotball_core.plots.saving import FORMATS, save_figure
+from spotball_core.plots.theme import FAINT, THEME
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval
+from spotball_core.text.numbers import interval, number
+from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
 ORDER: Final[tuple[Condition, ...]] = ("congruent", "incongruent", "natural")
 """Of the columns of the paper's Table 3."""

@@ -22,7 +22,7 @@ from spotball_core.gaze.battery.findings import (
 )
 from spotball_core.gaze.mixed import Chosen, Fit, bimodal, choose, design, fit, likelihood_ratio
 from spotball_core.gaze.plain_tests import Mean
-from spotball_core.grid import FloatArray
+from spotball_core.typing import FloatArray
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spotball_core.gaze.battery.findings import Finding, no_answer, tested
-from spotball_core.grid import FloatArray
+from spotball_core.typing import FloatArray
 
 if TYPE_CHECKING:
     import polars as pl

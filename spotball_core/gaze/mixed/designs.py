@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from spotball_core.errors import OptionError
-from spotball_core.grid import FloatArray
+from spotball_core.typing import FloatArray
 
 Level = str | bool | float
 INTERCEPT = "intercept"

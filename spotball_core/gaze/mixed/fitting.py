@@ -14,7 +14,7 @@ from spotball_core.gaze.mixed.designs import Design
 from spotball_core.gaze.mixed.laplace import Data, Likelihood, NoModeError
 from spotball_core.gaze.mixed.logistic import logistic
 from spotball_core.gaze.mixed.search import SINGULAR, Search
-from spotball_core.grid import FloatArray, IntArray
+from spotball_core.typing import FloatArray, IntArray
 
 UNBOUNDED = 30.0
 """Logits that nobody can tell from infinity: of a standard error a standard deviation of its column, and of an sd."""

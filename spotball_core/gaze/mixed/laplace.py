@@ -22,7 +22,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaln
 
 from spotball_core.gaze.mixed.products import across, along, dot
-from spotball_core.grid import FloatArray, IntArray
+from spotball_core.typing import FloatArray, IntArray
 
 SMALL_DECREMENT = 1e-7
 """A Newton step that gains less than this has converged: the next would gain about its square."""

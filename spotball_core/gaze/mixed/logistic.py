@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from spotball_core.gaze.mixed.laplace import Data
 from spotball_core.gaze.mixed.products import across, dot
-from spotball_core.grid import FloatArray
+from spotball_core.typing import FloatArray
 
 MAX_STEPS = 50
 

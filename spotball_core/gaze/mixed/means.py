@@ -19,8 +19,8 @@ from scipy.stats import norm, studentized_range
 from spotball_core.errors import OptionError
 from spotball_core.gaze.mixed.designs import Level
 from spotball_core.gaze.mixed.fitting import Fit
-from spotball_core.grid import FloatArray
 from spotball_core.stats.permutation import holm
+from spotball_core.typing import FloatArray
 
 Adjustment = Literal["holm", "tukey", "none"]
 MANY = 12

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spotball_core.gaze.mixed.fitting import Fit
-from spotball_core.grid import FloatArray
+from spotball_core.typing import FloatArray
 
 NODES = np.linspace(-10, 10, 101)
 """Random intercepts, in logits, at which likelihoods are taken: beyond them all answers are the same anyway."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spotball_core.grid import FloatArray
+from spotball_core.typing import FloatArray
 
 PIECE = 200_000
 """Multiplications in one call of BLAS: OpenBLAS starts threads from 262,144."""

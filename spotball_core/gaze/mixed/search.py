@@ -7,7 +7,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from spotball_core.gaze.mixed.laplace import Likelihood
-from spotball_core.grid import FloatArray
+from spotball_core.typing import FloatArray
 
 SINGULAR = 1e-4
 """A standard deviation below this, in logits, is none: lme4's tolerance."""

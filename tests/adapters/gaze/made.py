@@ -12,7 +12,7 @@ from typing import Any
 
 from PIL import Image
 
-from spotball_core.gaze.stimuli import Stimulus, write_stimuli
+from spotball_core.gaze.data.stimuli import Stimulus, write_stimuli
 from tests.adapters.runs import Done, here
 from tests.adapters.speech import Asked
 

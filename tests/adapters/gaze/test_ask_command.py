@@ -17,8 +17,8 @@ from PIL import Image
 
 from spotball_adapters.gaze.photos import Photo
 from spotball_adapters.gaze.prompts import built_in, load_prompts
-from spotball_core.gaze.stimuli import read_stimuli
-from spotball_core.gaze.trials import read_trials
+from spotball_core.gaze.data.stimuli import read_stimuli
+from spotball_core.gaze.data.trials import read_trials
 from tests.adapters.faults import BROKEN_JSON, DROP, reply, status
 from tests.adapters.gaze.made import ask, choosing, command, first_letter, made, replies, rows
 from tests.adapters.runs import ENV, KEY, here, query, said

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from spotball_adapters.gaze.points import Predicted, nearest, point_trials, read_faces, read_points, write_points
 from spotball_core.errors import InputError, OptionError
-from spotball_core.gaze.stimuli import write_stimuli
-from spotball_core.gaze.trials import read_trials
+from spotball_core.gaze.data.stimuli import write_stimuli
+from spotball_core.gaze.data.trials import read_trials
 from tests.adapters.gaze.made import rows, stimulus
 from tests.adapters.runs import here, said
 

@@ -14,10 +14,10 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import BrowserContext, Locator, expect
 
-from spotball_adapters.study.design import load
 from spotball_adapters.study.events import Event
-from spotball_adapters.study.init import init_study
 from spotball_adapters.study.progress import Progress, replay
+from spotball_adapters.study.setup.design import load
+from spotball_adapters.study.setup.init import init_study
 from spotball_adapters.study.store import Participant, reading
 from tests.adapters.study.made import address_of, change, study
 

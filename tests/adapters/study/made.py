@@ -19,12 +19,12 @@ import httpx
 import uvicorn
 from PIL import Image
 
-from spotball_adapters.study.config import CONFIG
 from spotball_adapters.study.events import Event, Trial
-from spotball_adapters.study.init import init_study
-from spotball_adapters.study.serve import configuration, opened
+from spotball_adapters.study.server.serve import configuration, opened
+from spotball_adapters.study.setup.config import CONFIG
+from spotball_adapters.study.setup.init import init_study
 from spotball_core.io.scenes import write_scenes
-from spotball_core.web import listening
+from spotball_core.service.web import listening
 from tests.builders import scene
 
 VIEWPORT = [1280, 720, 2]

@@ -12,8 +12,8 @@ from typing import Any
 from typer.testing import CliRunner
 
 from spotball_adapters.cli.study import study as app
-from spotball_adapters.study.participations import Given, Participation
 from spotball_adapters.study.progress import Stage
+from spotball_adapters.study.results.participations import Given, Participation
 
 BALL = ("C2", "C3")
 

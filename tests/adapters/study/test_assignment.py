@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from spotball_adapters.study.assignment import choose_list, draw_trials, seed_of
-from spotball_adapters.study.config import ListConfig
+from spotball_adapters.study.setup.assignment import choose_list, draw_trials, seed_of
+from spotball_adapters.study.setup.config import ListConfig
 
 
 def listed(images: int, checks: int, practice: int = 1) -> ListConfig:

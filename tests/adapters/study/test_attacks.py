@@ -13,12 +13,12 @@ from typing import Any
 import httpx
 import pytest
 
-from spotball_adapters.study.design import load
-from spotball_adapters.study.images import Images
+from spotball_adapters.study.server.images import Images
+from spotball_adapters.study.server.wire import MAX_BODY
+from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.store import Store, reading
-from spotball_adapters.study.wire import MAX_BODY
-from spotball_core import web
-from spotball_core.web import HEADERS
+from spotball_core.service import web
+from spotball_core.service.web import HEADERS
 from tests.adapters.study.made import VIEWPORT, Json, Person, body, change, middle, running, sent, study
 
 PASSWORD = "a password of the test"

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from spotball_adapters.study.attrition import ALL, attrition
-from spotball_adapters.study.attrition_text import AGREES, to_json, to_markdown, to_text
-from spotball_adapters.study.exclusion import Exclusion
+from spotball_adapters.study.results.attrition import ALL, attrition
+from spotball_adapters.study.results.attrition_text import AGREES, to_json, to_markdown, to_text
+from spotball_adapters.study.results.exclusion import Exclusion
 from tests.adapters.study.people import given, person
 
 GOOD, BAD = given("C2", "C3", "C2", check=True), given("C2", "C3", "D5", check=True)

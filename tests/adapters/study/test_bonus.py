@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given as over
 from hypothesis import strategies as st
 
-from spotball_adapters.study.bonus import amount, bonuses, write_bonuses
+from spotball_adapters.study.results.bonus import amount, bonuses, write_bonuses
 from tests.adapters.study.people import given, person
 
 

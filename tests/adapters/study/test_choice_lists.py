@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotball_adapters.study.choice_lists import dealt, lists_of_stimuli
-from spotball_core.gaze.observers import factorial_design
-from spotball_core.gaze.stimuli import Stimulus, read_stimuli
+from spotball_adapters.study.setup.choice_lists import dealt, lists_of_stimuli
+from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
+from spotball_core.gaze.power.observers import factorial_design
 
 DESIGN = factorial_design()
 

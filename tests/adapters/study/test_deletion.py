@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from scripts.simulate_study import Population, simulate
-from spotball_adapters.study import deletion
+from spotball_adapters.study.results import deletion
 from spotball_adapters.study.store import IDENTITIES, STUDY, Store, insert_identity, reading
 from spotball_core.errors import OptionError
-from spotball_core.io.sqlite_file import StoreError
+from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study import made
 from tests.adapters.study.people import command
 from tests.cli.process import spotball

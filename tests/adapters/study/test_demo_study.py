@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spotball_adapters.study.demo import demo_choices, demo_study
-from spotball_adapters.study.design import load
-from spotball_adapters.study.init import TO_FILL_IN
-from spotball_core.synthetic_pictures import draw_scene
+from spotball_adapters.study.setup.demo import demo_choices, demo_study
+from spotball_adapters.study.setup.design import load
+from spotball_adapters.study.setup.init import TO_FILL_IN
+from spotball_core.synthetic.pictures import draw_scene
 
 Image = pytest.importorskip("PIL.Image", reason="pictures need the study extra")
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given as over
 from hypothesis import strategies as st
 
-from spotball_adapters.study.config import ExclusionConfig
-from spotball_adapters.study.exclusion import RULES, Exclusion, exclusion_of
-from spotball_adapters.study.participations import Given
+from spotball_adapters.study.results.exclusion import RULES, Exclusion, exclusion_of
+from spotball_adapters.study.results.participations import Given
+from spotball_adapters.study.setup.config import ExclusionConfig
 from spotball_core.errors import OptionError
 from tests.adapters.study.people import given, person
 

@@ -18,18 +18,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from scripts.simulate_study import Clock, Population, simulate, store_participant
-from spotball_adapters.study.design import Design, load
 from spotball_adapters.study.events import Event
-from spotball_adapters.study.exclusion import Exclusion
-from spotball_adapters.study.export import FORMS, RESPONDENT, Form, write_file, write_folder
-from spotball_adapters.study.participations import Participation, participations
+from spotball_adapters.study.results.exclusion import Exclusion
+from spotball_adapters.study.results.export import FORMS, RESPONDENT, Form, write_file, write_folder
+from spotball_adapters.study.results.participations import Participation, participations
+from spotball_adapters.study.setup.design import Design, load
 from spotball_adapters.study.store import Store, reading
-from spotball_core.baselines import generator_for
+from spotball_core.counting.responses import read_counts
 from spotball_core.errors import OptionError
 from spotball_core.io.frames import COLUMNS
-from spotball_core.io.responses import read_counts
 from spotball_core.io.scenes import read_scenes, write_scenes
-from spotball_core.io.sqlite_file import StoreError
+from spotball_core.random import generator_for
+from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study import made
 from tests.adapters.study.people import command, confirmed, label
 from tests.cli.process import spotball

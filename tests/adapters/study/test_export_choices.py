@@ -10,14 +10,14 @@ import pytest
 from PIL import Image
 
 from scripts.simulate_study import Clock, store_participant
-from spotball_adapters.study.columns import TRIALS
-from spotball_adapters.study.design import load
-from spotball_adapters.study.init import init_study
+from spotball_adapters.study.results.columns import TRIALS
+from spotball_adapters.study.setup.design import load
+from spotball_adapters.study.setup.init import init_study
 from spotball_adapters.study.store import Store
-from spotball_core.baselines import generator_for
 from spotball_core.errors import OptionError
-from spotball_core.gaze.stimuli import read_stimuli
-from spotball_core.gaze.trials import COLUMNS, read_trials
+from spotball_core.gaze.data.stimuli import read_stimuli
+from spotball_core.gaze.data.trials import COLUMNS, read_trials
+from spotball_core.random import generator_for
 from tests.adapters.study import made
 from tests.adapters.study.people import command
 

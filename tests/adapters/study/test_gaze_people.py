@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 
 from spotball_adapters.study.store import reading
-from spotball_core.gaze.observers import Observer, factorial_design, simulate
-from spotball_core.gaze.stimuli import Stimulus, write_stimuli
+from spotball_core.gaze.data.stimuli import Stimulus, write_stimuli
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from tests.adapters.study.made import Person, change, running, sent
 from tests.adapters.study.people import command
 from tests.cli.process import spotball

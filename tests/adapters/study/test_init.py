@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from spotball_adapters.study.config import CONFIG, read_config
-from spotball_adapters.study.design import load
-from spotball_adapters.study.init import init_study
+from spotball_adapters.study.setup.config import CONFIG, read_config
+from spotball_adapters.study.setup.design import load
+from spotball_adapters.study.setup.init import init_study
 from spotball_core.errors import InputError, OptionError
 from tests.adapters.study.made import change, choices, dataset, study
 

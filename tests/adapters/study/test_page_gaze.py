@@ -11,9 +11,9 @@ pytest.importorskip("playwright", reason="needs Playwright, of the dev extra")
 
 from playwright.sync_api import expect
 
-from spotball_adapters.study.demo import demo_choices
-from spotball_adapters.study.design import load
-from spotball_core.gaze.trials import read_trials
+from spotball_adapters.study.setup.demo import demo_choices
+from spotball_adapters.study.setup.design import load
+from spotball_core.gaze.data.trials import read_trials
 from tests.adapters.study.browsing import Visitor, stored
 from tests.adapters.study.people import command
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spotball_adapters.study.events import Event, Trial
 from spotball_adapters.study.items import Choice, Clicks, ItemType, NotAllowedError
 from spotball_adapters.study.progress import Progress, replay
-from spotball_core.gaze.stimuli import Stimulus
+from spotball_core.gaze.data.stimuli import Stimulus
 from tests.adapters.study.made import middle, stored
 from tests.builders import scene
 

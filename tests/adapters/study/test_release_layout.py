@@ -11,16 +11,16 @@ import polars as pl
 import pytest
 
 from scripts.simulate_study import Clock, Population, simulate, store_participant
-from spotball_adapters.study.design import Design, load
 from spotball_adapters.study.events import Event, Trial
-from spotball_adapters.study.init import init_study
+from spotball_adapters.study.setup.design import Design, load
+from spotball_adapters.study.setup.init import init_study
 from spotball_adapters.study.store import Store
 from spotball_core import import_release
-from spotball_core.baselines import generator_for
+from spotball_core.counting.responses import read_counts
 from spotball_core.errors import OptionError
 from spotball_core.io.frames import COLUMNS
-from spotball_core.io.responses import read_counts
 from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.random import generator_for
 from spotball_core.replication import replicate
 from spotball_core.schema.scene import Scene
 from tests.adapters.study import made

@@ -16,10 +16,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from spotball_adapters.study.design import load
 from spotball_adapters.study.progress import replay
+from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.store import reading
-from spotball_core.web import listening
+from spotball_core.service.web import listening
 from tests.adapters.study.made import Person, address_of, choices, middle, sent, serving, study
 
 

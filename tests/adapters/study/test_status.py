@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from scripts.simulate_study import Population, simulate
 from spotball_adapters.cli.study import study as app
-from spotball_adapters.study.design import load
+from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.store import Store
 from spotball_core.errors import InputError, OptionError
 from tests.adapters.study import made

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from spotball_adapters.study.events import Trial
+from spotball_adapters.study.server.writer import AT_ONCE, Writer
 from spotball_adapters.study.store import (
     IDENTITIES,
     STUDY,
@@ -25,9 +26,8 @@ from spotball_adapters.study.store import (
     insert_participant,
     reading,
 )
-from spotball_adapters.study.writer import AT_ONCE, Writer
 from spotball_core.errors import OptionError
-from spotball_core.io.sqlite_file import StoreError
+from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study.made import stored
 
 AT = "2030-01-01T00:00:00.000+00:00"

@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
-from spotball_adapters.study import sessions
-from spotball_adapters.study.config import read_config
-from spotball_adapters.study.design import load
 from spotball_adapters.study.progress import replay
+from spotball_adapters.study.server import sessions
+from spotball_adapters.study.setup.config import read_config
+from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.store import Store, reading
 from spotball_core.errors import OptionError
 from tests.adapters.study.made import Json, Person, change, choices, middle, new_id, running, sent, study

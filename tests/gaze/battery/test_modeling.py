@@ -6,7 +6,7 @@ import pytest
 from spotball_core.gaze.battery.modeling import by_stimulus, indicators, model
 from spotball_core.gaze.battery.run import Battery
 from spotball_core.gaze.measures import with_measures
-from spotball_core.gaze.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from tests.gaze.photos import photo, table
 
 DESIGN = [one for one in factorial_design() if one.view == "front"]

@@ -16,7 +16,7 @@ from spotball_core.grid import Grid
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.scene import Scene
 from spotball_gen.cli.gen import gen
-from spotball_gen.pictures import Picture
+from spotball_gen.items.pictures import Picture
 from spotball_gen.quality.cells import FEATURES, cell_features
 from spotball_gen.quality.classifier import Discriminant, areas
 from spotball_gen.quality.leak import leak_test, lines

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from spotball_gen.items import Box
+from spotball_gen.items.item import Box
 from spotball_gen.quality.regions import FEATURES, changed_outside, judge
 from tests.gen.quality.pictures import Pixels, disk, filled, textured
 

@@ -14,8 +14,8 @@ import httpx
 
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.scene import Scene
-from spotball_core.synthetic import synthetic_scenes
-from spotball_core.synthetic_pictures import draw_scene
+from spotball_core.synthetic.pictures import draw_scene
+from spotball_core.synthetic.scenes import synthetic_scenes
 
 
 def dataset(folder: Path, *, images: int = 4) -> Path:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spotball_core.synthetic import synthetic_scenes
+from spotball_core.synthetic.scenes import synthetic_scenes
 from spotball_gen.review.agreement import agreements, cohens_kappa
 from spotball_gen.review.material import Piece
 from spotball_gen.review.status import lines

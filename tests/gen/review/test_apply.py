@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spotball_core.io.scenes import read_scenes, write_scenes
-from spotball_core.synthetic import synthetic_scenes
+from spotball_core.synthetic.scenes import synthetic_scenes
 from spotball_gen.review.apply import apply_review, with_decisions
 from spotball_gen.review.material import ORIGINAL, pieces
 from spotball_gen.review.store import Decision, Key, ReviewStore, Verdict

@@ -12,9 +12,9 @@ import pytest
 
 from spotball_core.errors import OptionError
 from spotball_core.io.scenes import read_scenes
-from spotball_gen.finish import CHECKSUMS
-from spotball_gen.folder import LEDGER, WORK
-from spotball_gen.ledger import Ledger
+from spotball_gen.dataset.finish import CHECKSUMS
+from spotball_gen.pipeline.folder import LEDGER, WORK
+from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.review.apply import apply_review
 from spotball_gen.review.material import pieces
 from spotball_gen.review.store import Decision, ReviewStore

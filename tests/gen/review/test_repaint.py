@@ -10,10 +10,10 @@ import pytest
 
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
-from spotball_gen.finish import CHECKSUMS
-from spotball_gen.items import Image
-from spotball_gen.ledger import Ledger
-from spotball_gen.pictures import decoded
+from spotball_gen.dataset.finish import CHECKSUMS
+from spotball_gen.items.item import Image
+from spotball_gen.items.pictures import decoded
+from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.review.apply import apply_review
 from spotball_gen.review.material import pieces
 from spotball_gen.review.store import Corners, Decision, ReviewStore

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from spotball_core.io.scenes import read_scenes
-from spotball_core.web import HEADERS
+from spotball_core.service.web import HEADERS
 from spotball_gen.review.store import ReviewStore
 from tests.cli.process import spotball
 from tests.gen.review.made import by_id, client, plain_dataset, reviewing, sent

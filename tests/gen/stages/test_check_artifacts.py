@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spotball_gen.items import Box, Item
-from spotball_gen.stage import Context, Device, Failure, Outcome, Reject, StageSettings
+from spotball_gen.items.item import Box, Item
+from spotball_gen.items.stage import Context, Device, Failure, Outcome, Reject, StageSettings
 from spotball_gen.stages.check_artifacts import Artifacts, ArtifactSettings
 from tests.gen.making import context_of, item_of
 from tests.gen.quality.pictures import disk, filled, textured

@@ -15,7 +15,7 @@ from spotball_core.errors import OptionError
 from spotball_gen.demo.look import LOOKS
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.items import Box, Item, Source
+from spotball_gen.items.item import Box, Item, Source
 from spotball_gen.stages.detect_color import Color, ColorSettings, SportColors
 from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
 from tests.gen.making import context_of, item_of

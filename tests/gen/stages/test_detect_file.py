@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from spotball_core.errors import InputError, OptionError
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.items import Item, Source
-from spotball_gen.pictures import Picture
-from spotball_gen.sports import Sport
+from spotball_gen.items.item import Item, Source
+from spotball_gen.items.pictures import Picture
+from spotball_gen.items.sports import Sport
 from spotball_gen.stages.detect_file import FileSettings, FromFile
 from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
 from tests.gen.making import context_of, item_of

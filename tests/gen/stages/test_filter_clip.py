@@ -16,10 +16,10 @@ import pytest
 from pydantic import ValidationError
 
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_gen.items import Item
-from spotball_gen.registry import find
-from spotball_gen.sports import Sport
-from spotball_gen.stage import Outcome
+from spotball_gen.items.item import Item
+from spotball_gen.items.sports import Sport
+from spotball_gen.items.stage import Outcome
+from spotball_gen.pipeline.registry import find
 from spotball_gen.stages.filter_clip import Clip
 from tests.gen.making import context_of, item_of
 from tests.gen.tiny_models import save_clip
@@ -184,7 +184,7 @@ def test_a_model_on_the_hub_without_a_network(tmp_path: Path) -> None:
     """In a process of its own: the library reads its settings once."""
     code = (
         "import sys, numpy; from pathlib import Path; from tests.gen.making import *\n"
-        "from spotball_gen.sports import known_sports; from spotball_gen.stages.filter_clip import Clip\n"
+        "from spotball_gen.items.sports import known_sports; from spotball_gen.stages.filter_clip import Clip\n"
         "work = Path(sys.argv[1]); context = context_of(work, sports=known_sports())\n"
         "clip = Clip(Clip.Settings.model_validate({'threshold': 0.2}), context)\n"
         "try: clip.process([item_of(numpy.zeros((9, 16, 3), numpy.uint8), work)])\n"

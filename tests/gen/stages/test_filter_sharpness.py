@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.items import Item, Source
-from spotball_gen.sharpness import contrast, motion, sharpness
+from spotball_gen.imaging.sharpness import contrast, motion, sharpness
+from spotball_gen.items.item import Item, Source
 from spotball_gen.stages.filter_sharpness import Sharpness, SharpnessSettings
 from tests.gen.making import context_of, item_of
 

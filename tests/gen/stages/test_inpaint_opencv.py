@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from spotball_gen.demo.draw import Painter
 from spotball_gen.demo.look import LOOKS
 from spotball_gen.demo.match import Play, Shot
-from spotball_gen.items import Box, Item
-from spotball_gen.masks import ball_mask
-from spotball_gen.painting import OpenCVInpainting, PaintingSettings, with_grain
+from spotball_gen.imaging.masks import ball_mask
+from spotball_gen.imaging.painting import OpenCVInpainting, PaintingSettings, with_grain
+from spotball_gen.items.item import Box, Item
 from spotball_gen.stages.inpaint_navier_stokes import NavierStokes
 from spotball_gen.stages.inpaint_telea import Telea
 from spotball_gen.stages.plausibility_rules import measured

@@ -15,9 +15,9 @@ import pytest
 from numpy.typing import NDArray
 
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_gen.items import Box, Item
-from spotball_gen.masks import ball_mask
-from spotball_gen.registry import find
+from spotball_gen.imaging.masks import ball_mask
+from spotball_gen.items.item import Box, Item
+from spotball_gen.pipeline.registry import find
 from spotball_gen.stages.inpaint_stable_diffusion import StableDiffusion
 from tests.gen.making import context_of, item_of
 from tests.gen.tiny_models import save_inpainting

@@ -16,7 +16,7 @@ from spotball_core.errors import GridError
 from spotball_core.grid import Grid
 from spotball_core.overlay import gridded
 from spotball_core.schema.scene import GroundTruth, Scene
-from spotball_gen.items import Box
+from spotball_gen.items.item import Box
 from spotball_gen.stages.label_cells import Cells, CellsSettings, ball_cells
 from tests.gen.making import context_of, item_of
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from shapely.geometry import box as rectangle
 
-from spotball_gen.items import Box, Item, Source
-from spotball_gen.pictures import Picture
-from spotball_gen.sports import Sport
-from spotball_gen.stage import Outcome, Reject
+from spotball_gen.items.item import Box, Item, Source
+from spotball_gen.items.pictures import Picture
+from spotball_gen.items.sports import Sport
+from spotball_gen.items.stage import Outcome, Reject
 from spotball_gen.stages.plausibility_rules import Rules, RulesSettings, measured
 from tests.gen.making import context_of
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spotball_gen.yolo.letterbox import GRAY, Letterbox, smallest_canvas
+from spotball_gen.models.yolo.letterbox import GRAY, Letterbox, smallest_canvas
 from tests.gen.yolo import plain
 
 sides = st.integers(1, 2000)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from spotball_core.errors import OptionError
-from spotball_gen.items import Box, Label
-from spotball_gen.sports import Sport
-from spotball_gen.yolo.letterbox import Letterbox
-from spotball_gen.yolo.output import places_left, read_boxes
-from spotball_gen.yolo.settings import wanted_classes
+from spotball_gen.items.item import Box, Label
+from spotball_gen.items.sports import Sport
+from spotball_gen.models.yolo.letterbox import Letterbox
+from spotball_gen.models.yolo.output import places_left, read_boxes
+from spotball_gen.models.yolo.settings import wanted_classes
 from tests.gen.yolo import plain
 
 WANTED: dict[int, Label] = {2: "ball", 0: "player"}

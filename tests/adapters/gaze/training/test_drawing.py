@@ -15,9 +15,9 @@ from spotball_adapters.gaze.training.drawing import Look, draw, drawn_look, gaze
 from spotball_adapters.gaze.training.geometry import AWAY, meets_table, object_at
 from spotball_adapters.gaze.training.pictures import design_plans
 from spotball_core.errors import OptionError
-from spotball_core.gaze.observers import TURN
-from spotball_core.gaze.stimuli import Stimulus
-from spotball_core.grid import FloatArray
+from spotball_core.gaze.data.stimuli import Stimulus
+from spotball_core.gaze.power.observers import TURN
+from spotball_core.typing import FloatArray
 
 DESIGN = [plan.stimulus for plan in design_plans()]
 FOUR = ("red ball", "blue box", "green bottle", "purple cup")

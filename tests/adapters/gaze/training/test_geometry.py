@@ -24,7 +24,7 @@ from spotball_adapters.gaze.training.geometry import (
     object_at,
 )
 from spotball_core.errors import OptionError
-from spotball_core.gaze.stimuli import VIEWS
+from spotball_core.gaze.data.stimuli import VIEWS
 
 yaws = st.floats(-1.2, 1.2)
 pitches = st.floats(0.1, 1.4)

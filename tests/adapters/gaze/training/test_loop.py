@@ -32,7 +32,7 @@ from spotball_adapters.gaze.training.pictures import (  # noqa: E402
     validation_plans,
 )
 from spotball_adapters.gaze.training.settings import Schedule  # noqa: E402
-from spotball_core.gaze.trials import Trial  # noqa: E402
+from spotball_core.gaze.data.trials import Trial  # noqa: E402
 from tests.adapters.gaze.made import stimulus  # noqa: E402
 
 pytestmark = pytest.mark.slow

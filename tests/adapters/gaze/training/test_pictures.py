@@ -24,8 +24,8 @@ from spotball_adapters.gaze.training.pictures import (
     validation_plans,
 )
 from spotball_core.errors import OptionError
-from spotball_core.gaze.observers import factorial_design
-from spotball_core.gaze.stimuli import CONDITIONS, Stimulus, read_stimuli
+from spotball_core.gaze.data.stimuli import CONDITIONS, Stimulus, read_stimuli
+from spotball_core.gaze.power.observers import factorial_design
 from tests.adapters.gaze.made import stimulus
 
 

@@ -20,10 +20,10 @@ from spotball_adapters.gaze.training.results import (
     write_figure,
 )
 from spotball_adapters.gaze.training.settings import Epoch, Run, Schedule, Settings
-from spotball_core.gaze.stimuli import Stimulus
-from spotball_core.gaze.trials import Trial, make_trials
-from spotball_core.report.canvas import Frame
-from tests.test_figures import overlapping, texts
+from spotball_core.gaze.data.stimuli import Stimulus
+from spotball_core.gaze.data.trials import Trial, make_trials
+from spotball_core.plots.canvas import Frame
+from tests.plots.test_figures import overlapping, texts
 
 STIMULI = [plan.stimulus for plan in design_plans()][:120]
 VERSIONS = {"spotball-core": "0.1.0", "torch": "2.13.0", "numpy": "2.0.0", "pillow": "12.0.0", "device": "cpu"}

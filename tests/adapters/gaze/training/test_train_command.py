@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from spotball_adapters.gaze.training.pictures import draw_set, validation_plans
-from spotball_core.gaze.stimuli import read_stimuli, write_stimuli
+from spotball_core.gaze.data.stimuli import read_stimuli, write_stimuli
 from tests.adapters.gaze.made import rows
 from tests.adapters.runs import Done, here, said
 

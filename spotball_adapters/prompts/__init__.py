@@ -1,0 +1,1 @@
+"""Prompts, and the pictures that go with them."""

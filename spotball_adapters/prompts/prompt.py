@@ -1,0 +1,177 @@
+"""What models are asked: the paper's three prompts, and anybody's own as a file.
+
+A prompt is kept as text with a version; a run records the version and the text's hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from spotball_adapters.providers.protocol import Message
+from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.schema.scene import Scene
+from spotball_core.service.toml_file import read_toml
+
+BUILT_IN = ("base", "cue", "cot")
+"""Names of the paper's prompts (Spot the Ball, supplementary material, section 7)."""
+
+_PLACEHOLDER = re.compile(r"\{(sport|context)\}")
+# A single word in braces, however many braces and blanks: meant as a placeholder. Other braces are text.
+_WORD_IN_BRACES = re.compile(r"\{++\s*+\w++\s*+\}++")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is asked about an image.
+
+    Attributes:
+        name: as a run and its responses call it.
+        version: of the text.
+        text: the last message. `{sport}` stands for the sport, `{context}` for the answers to the questions.
+        questions: asked one by one with the image first, each in its own conversation.
+
+    Raises:
+        OptionError: for an empty name, version, text or question; a word in braces that is no placeholder; any in a
+            question; `{context}` without questions, and questions without `{context}`.
+
+    Examples:
+        >>> prompt = Prompt("mine", "1", "Where is the ball in this {sport} image? Answer like {\\"cell\\": \\"D4\\"}.")
+        >>> prompt.final("soccer")[0].text
+        'Where is the ball in this soccer image? Answer like {"cell": "D4"}.'
+    """
+
+    name: str
+    version: str
+    text: str
+    questions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if faults := list(_faults(self.name, self.version, self.text, self.questions)):
+            said = (f"{field}: found {found}, expected {wanted}" for field, found, wanted in faults)
+            raise OptionError(f"prompt {self.name!r}: {'; '.join(said)}")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the text and the questions, as hexadecimal digits, whatever name and version they go by."""
+        content = json.dumps({"questions": self.questions, "text": self.text}, sort_keys=True)
+        return hashlib.sha256(content.encode("ascii")).hexdigest()
+
+    def question(self, index: int) -> tuple[Message, ...]:
+        """The conversation that asks question `index`, counted from 0."""
+        return (Message("user", self.questions[index], picture=True),)
+
+    def final(self, sport: str, answers: Sequence[str] = ()) -> tuple[Message, ...]:
+        """The conversation that asks for the cell.
+
+        Args:
+            sport: put in place of `{sport}`.
+            answers: to the questions, in their order. `{context}` becomes a line for each: the question, a blank and
+                the answer, as the published analysis did. Braces in an answer stay as they are.
+
+        Raises:
+            OptionError: if there are not as many answers as questions.
+
+        Examples:
+            >>> prompt = Prompt("mine", "1", "In this {sport} image: {context} Where is it?", ("Who plays?",))
+            >>> prompt.final("soccer", ["Two teams."])[0].text
+            'In this soccer image: Who plays? Two teams. Where is it?'
+        """
+        if len(answers) != len(self.questions):
+            raise OptionError(f"{len(answers)} answers to the {len(self.questions)} questions of prompt {self.name!r}")
+        pairs = zip(self.questions, answers, strict=True)
+        filled = {"sport": sport, "context": "\n".join(f"{question} {answer}" for question, answer in pairs)}
+        text = _PLACEHOLDER.sub(lambda match: filled[match[1]], self.text)
+        return (Message("user", text, picture=True),)
+
+    def last(self, item: Scene, sample: int, answers: Sequence[str] = ()) -> tuple[Message, ...]:
+        """The conversation that asks for a scene's cell, the same for each sample but for its answers."""
+        return self.final(item.sport, answers)
+
+
+def load_prompt(name_or_path: str) -> Prompt:
+    """One of the paper's prompts by its name, or one's own from a TOML file.
+
+    A file has `name`, `version`, `text` and, if it has any, `questions`. Its name is not one of the paper's, so that
+    no result can be taken for one of theirs.
+
+    Raises:
+        OptionError: if it is neither a name nor a file.
+        InputError: for a file that is no prompt, with everything that is wrong with it.
+
+    Examples:
+        >>> load_prompt("cot").questions[0]
+        'Where are the players located?'
+    """
+    if name_or_path in BUILT_IN:
+        text = files("spotball_adapters.prompts").joinpath("texts", f"{name_or_path}.toml").read_text(encoding="utf-8")
+        return _prompt(tomllib.loads(text))
+    path = Path(name_or_path)
+    if not path.exists():
+        raise OptionError(
+            f"prompt {name_or_path!r} is neither one of the paper's ({', '.join(BUILT_IN)}) nor a file that is there"
+        )
+    fields = read_toml(path, "a prompt")
+    if problems := list(_problems(fields)):
+        raise InputError([Problem(str(path), None, field, found, wanted) for field, found, wanted in problems])
+    return _prompt(fields)
+
+
+def _prompt(fields: dict[str, Any]) -> Prompt:
+    return Prompt(fields["name"], fields["version"], fields["text"], tuple(fields.get("questions", ())))
+
+
+Fault = tuple[str, str, str]
+"""A field, what was found there and what was expected."""
+
+
+def _problems(fields: dict[str, Any]) -> list[Fault]:
+    """What is wrong with a file's fields."""
+    known = ("name", "version", "text", "questions")
+    faults = [(field, "a field of this name", f"none but {', '.join(known)}") for field in fields if field not in known]
+    for field in ("name", "version", "text"):
+        if field not in fields:
+            faults.append((field, "nothing", "a text in quotes"))
+        elif not isinstance(fields[field], str):
+            faults.append((field, repr(fields[field]), "a text in quotes"))
+    questions = fields.get("questions", [])
+    if not isinstance(questions, list) or not all(isinstance(question, str) for question in questions):
+        faults.append(("questions", repr(questions), "a list of texts in quotes"))
+    if faults:
+        return faults
+    if fields["name"] in BUILT_IN:
+        faults.append(("name", repr(fields["name"]), "another name than the paper's prompts have"))
+    return faults + _faults(fields["name"], fields["version"], fields["text"], questions)
+
+
+def _faults(name: str, version: str, text: str, questions: Sequence[str]) -> list[Fault]:
+    """What is wrong with a prompt."""
+    faults = [
+        (field, repr(value), "a word without blanks around it")
+        for field, value in (("name", name), ("version", version))
+        if not value or value != value.strip()
+    ]
+    if not text.strip():
+        faults.append(("text", "nothing", "what to ask"))
+    faults += [
+        ("text", found, "no word in braces but {sport} and {context}")
+        for found in dict.fromkeys(_WORD_IN_BRACES.findall(text))
+        if not _PLACEHOLDER.fullmatch(found)
+    ]
+    for i, question in enumerate(questions, start=1):
+        if not question.strip():
+            faults.append((f"questions, no. {i}", "nothing", "what to ask"))
+        if word := _WORD_IN_BRACES.search(question):
+            faults.append((f"questions, no. {i}", word[0], "no word in braces: questions are sent as they are"))
+    if questions and "{context}" not in text:
+        faults.append(("text", "no {context}", "the place for the answers to the questions"))
+    if not questions and "{context}" in text:
+        faults.append(("text", "{context}", "questions whose answers it stands for"))
+    return faults

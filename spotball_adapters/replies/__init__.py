@@ -1,0 +1,50 @@
+"""Read the cell that a reply answers with.
+
+`strict` reads only the format that the prompts ask for; `lenient` reads a reply as a careful person would. Neither
+guesses: a reply that can be understood in two ways is unparsed, with the reason.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from spotball_adapters.providers.protocol import Finish
+from spotball_adapters.replies.lenient import parse_leniently
+from spotball_adapters.replies.result import PROBLEMS, Parsed, Problem
+from spotball_adapters.replies.strict import parse_strictly
+from spotball_core.errors import OptionError
+from spotball_core.grid import Grid
+
+__all__ = ["DEFAULT_POLICY", "POLICIES", "PROBLEMS", "ParsePolicy", "Parsed", "Problem", "parse_reply"]
+
+ParsePolicy = Literal["strict", "lenient"]
+
+POLICIES: tuple[ParsePolicy, ...] = get_args(ParsePolicy)
+
+DEFAULT_POLICY: ParsePolicy = "strict"
+
+
+def parse_reply(text: str, grid: Grid, *, policy: ParsePolicy = DEFAULT_POLICY, finish: Finish = "stop") -> Parsed:
+    """Read the cell that a reply answers with, in time proportional to the reply's length.
+
+    Args:
+        text: the reply, unchanged.
+        grid: the grid whose cells are the possible answers.
+        policy: "strict" reads only the format that the prompts ask for; "lenient" also reads answers in free text.
+        finish: why the reply ended: stop, length, filtered, refused or other.
+
+    Raises:
+        OptionError: for an unknown policy.
+
+    Examples:
+        >>> parse_reply("Reasoning: They look left.\\nCell: **d-4**", Grid.standard())
+        Parsed(cell='D4', reasoning='They look left.', problem=None)
+        >>> parse_reply("The ball is most likely in D4.", Grid.standard(), policy="strict").problem
+        'no answer'
+        >>> parse_reply("The ball is most likely in D4.", Grid.standard(), policy="lenient").cell
+        'D4'
+    """
+    if policy not in POLICIES:
+        raise OptionError(f"parse policy {policy!r} does not exist. Use one of {', '.join(POLICIES)}.")
+    parse = parse_leniently if policy == "lenient" else parse_strictly
+    return parse(text, grid, finish=finish)

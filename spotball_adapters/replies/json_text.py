@@ -1,0 +1,92 @@
+"""Answers in replies that are, or hold, a JSON object with a cell."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from spotball_adapters.replies.cell_text import Said
+
+Read = Callable[[str], Said | None]
+"""Reads the text of a field that holds the answer; None if it says nothing about a cell."""
+
+_ROWS, _COLUMNS = ("row",), ("col", "column")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonAnswer:
+    """What an object says: where it stands in the text, its answer, and its `reasoning` if it has one."""
+
+    start: int
+    end: int
+    said: Said
+    reasoning: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    """A JSON object with all of its fields, those that are there twice too."""
+
+    fields: list[tuple[str, Any]]
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=JsonObject)
+"""Decodes objects as `JsonObject`."""
+
+_START = re.compile(r'\{\s{0,99}"|\[\s{0,99}\{\s{0,99}"')
+
+
+def json_answers(text: str, is_label: Callable[[str], bool], read: Read) -> list[JsonAnswer]:
+    """The answers of the objects in a text, in their order; none at all where one of them is broken off.
+
+    An object's answer is its field for the cell, or its row and column; else that of an object in it. Objects in a list
+    answer only if there is but one.
+
+    Args:
+        text: of a reply.
+        is_label: whether a field's name, in small letters and with blanks for underscores, is one for the cell.
+        read: what a field's text says.
+    """
+    answers, place = [], 0
+    while start := _START.search(text, place):
+        try:
+            found, place = DECODER.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            return []
+        if isinstance(found, list) and len(found) == 1:
+            found = found[0]
+        if isinstance(found, JsonObject) and (said := _answer(found, is_label, read)):
+            reasoning = [value for key, value in found.fields if key.lower() == "reasoning" and isinstance(value, str)]
+            answers.append(JsonAnswer(start.start(), place, said, "\n".join(reasoning).strip() or None))
+    return answers
+
+
+def _answer(found: JsonObject, is_label: Callable[[str], bool], read: Read) -> Said | None:
+    level = [found]
+    while level:
+        fields = [(key.lower().replace("_", " ").strip(), value) for each in level for key, value in each.fields]
+        said = {_said(value, read) for key, value in fields if is_label(key)} | {_row_and_column(level, read)}
+        said.discard(None)
+        if said:
+            return said.pop() if len(said) == 1 else Said(None, "several answers")
+        level = [value for _, value in fields if isinstance(value, JsonObject)]
+    return None
+
+
+def _said(value: Any, read: Read) -> Said | None:
+    if isinstance(value, str):
+        return read(value)
+    if isinstance(value, list):
+        return read(", ".join(each for each in value if isinstance(each, str)))
+    return _row_and_column([value], read) if isinstance(value, JsonObject) else None
+
+
+def _row_and_column(level: list[JsonObject], read: Read) -> Said | None:
+    """What an object says that stands alone on its level and has one row and one column."""
+    fields = [(key.lower(), value) for each in level for key, value in each.fields]
+    rows = [value for key, value in fields if key in _ROWS and isinstance(value, str)]
+    columns = [value for key, value in fields if key in _COLUMNS and isinstance(value, str | int)]
+    return read(f"row {rows[0]}, column {columns[0]}") if len(rows) == len(columns) == 1 else None

@@ -1,0 +1,167 @@
+"""Read lists and tables of candidates: the first of a ranking, or the candidate with the highest score."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from spotball_adapters.replies.tokens import Tokens
+
+_ITEM = re.compile(r"[-*>|(]*(?:D?#[).:|]*|[z&o_][).:]+)?[-*|(]*(?:_?k:)?$")
+_RULE = re.compile(r"[-|:.*]*")
+_PREFERRED_AFTER = re.compile(r"[*)]*[(:,-]*[zw]*[mfa]|[*)]*[(:,-]*z?b[*)(.]*$")
+_REJECTED_AFTER = re.compile(r"[*)]*[(:,-]*[zkq]*[nrul]")
+# "D5 is occupied by the keeper" is a sentence; in "D5: the keeper", the cell is of a player.
+_SENTENCE_AFTER, _PERSON_AFTER = re.compile("z{1,3}[^#%z]"), re.compile(r"[*)(:,-]{0,3}z{0,2}[pv]")
+_SCORE = re.compile(r"(?<![\w.])([0-9]{1,4}(?:[.,][0-9]{1,9})?|[.][0-9]{1,9})(?:\s?(%)|\s?(/)\s?[0-9])?")
+SCORE_NAME = re.compile(
+    r"prob|likel|conf|score|total|%|weight|chance|rating|points|certain|wahrschein|概率|確率|확률|вероятн|احتمال", re.I
+)
+"""A column or a key that holds a score."""
+
+_RANK_NAME = re.compile(r"\brank|^\s*#\s*$|\border\b|priority|\bno\.", re.I)
+
+
+_LEVELS = ("very low", "low", "medium", "high", "very high")
+_LEVEL = re.compile(rf"\b(?:{'|'.join(sorted(_LEVELS, key=len, reverse=True))})\b", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a reply: the numbers of its first token and after its last, and its offsets in the text."""
+
+    first: int
+    last: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A list or table of candidates.
+
+    Attributes:
+        first: number of its first token.
+        last: number after its last token.
+        cell: the token of the candidate that it prefers; None if it prefers none.
+    """
+
+    first: int
+    last: int
+    cell: int | None
+
+
+def lines_of(text: str, tokens: Tokens) -> list[Line]:
+    """Return the lines that hold any token."""
+    edges = [-1, *(number for number, role in enumerate(tokens.roles) if role == "\n"), len(tokens.roles)]
+    starts = [*tokens.starts, len(text)]
+    return [Line(a + 1, b, starts[a + 1], starts[b]) for a, b in pairwise(edges) if b > a + 1]
+
+
+def rankings(text: str, tokens: Tokens, lines: Sequence[Line]) -> list[Ranking]:
+    """Return the lists and tables of candidates in a text: lines that begin with a cell, of which two differ."""
+    found: list[Ranking] = []
+    items: list[tuple[Line, int]] = []
+    header = previous = None
+    for line in [*lines, None]:
+        if line and items and (_RULE.fullmatch(tokens.roles, line.first, line.last) or _is_note(text, tokens, line)):
+            continue
+        number = _candidate(text, tokens, line) if line else None
+        if number is None or (items and _mark(tokens, line, number) != _mark(tokens, *items[0])):
+            if len({tokens.cells[each].cell for _, each in items}) > 1:
+                preferred = _preferred(text, tokens, items, header)
+                found.append(Ranking(items[0][0].first, items[-1][0].last, preferred))
+            items = []
+        if line and number is not None:
+            header = header if items else previous
+            items.append((line, number))
+        if line and not _RULE.fullmatch(tokens.roles, line.first, line.last):
+            previous = line
+    return found
+
+
+def rows_of_cues(tokens: Tokens, lines: Sequence[Line]) -> set[Line]:
+    """Return the rows of tables with several cells that do not name an answer, such as "| Gaze | D4 |"."""
+    rows: set[Line] = set()
+    table: list[tuple[Line, str]] = []
+    for line in [*lines, None]:
+        roles = tokens.roles[line.first : line.last] if line else ""
+        if line and roles.startswith("|"):
+            table += [(line, roles)] if "C" in roles else []
+            continue
+        if len(table) > 1:
+            rows.update(row for row, roles in table if not re.search("[abfmg]", roles))
+        table = []
+    return rows
+
+
+def _is_note(text: str, tokens: Tokens, line: Line) -> bool:
+    """Return whether an indented line explains the item before it."""
+    indented = text[line.start - 3 : line.start].isspace() and "\n" not in text[line.start - 3 : line.start]
+    bullet = tokens.roles[line.first] == "-"
+    return (indented or bullet) and not any(number in tokens.cells for number in range(line.first, line.last))
+
+
+def _candidate(text: str, tokens: Tokens, line: Line) -> int | None:
+    """Return the token of the cell that a line begins with."""
+    number = next((n for n in range(line.first, line.last) if n in tokens.cells), None)
+    if number is None or not _ITEM.match(tokens.roles, line.first, number):
+        return None
+    if number == line.first and _SENTENCE_AFTER.match(tokens.roles, number + 1, line.last):
+        return None
+    named = ":" in tokens.roles[line.first : number] and "k" in tokens.roles[line.first : number]
+    # "cell: D5" is an answer line; with a score, it is a candidate.
+    return None if named and not _SCORE.search(text, tokens.cells[number].end, line.end) else number
+
+
+def _mark(tokens: Tokens, line: Line | None, number: int) -> str:
+    """Return what stands before a candidate, such as a bullet, a number with its sign, or the bar of a table."""
+    return re.sub("[z&o_#]+", "#", tokens.roles[line.first : number]) if line else ""
+
+
+def _preferred(text: str, tokens: Tokens, items: Sequence[tuple[Line, int]], header: Line | None) -> int | None:
+    above = text[header.start : header.end] if header else ""
+    said = tokens.roles[header.first : header.last] if header else ""
+    after = [tokens.roles[number + 1 : number + 7] for _, number in items]
+    possible = [item for item, roles in zip(items, after, strict=True) if not _REJECTED_AFTER.match(roles)]
+    if len(possible) == 1:
+        number = possible[0][1]
+        return None if _PERSON_AFTER.match(tokens.roles, number + 1) else number
+    scores = [_score(text, tokens, line, number, above) for line, number in items]
+    known = [score for score in scores if score is not None]
+    if not known and "p" in said and not re.search("[bamgLDU]", said):
+        return None
+    if len(known) == len(items):
+        return items[scores.index(max(known))][1] if scores.count(max(known)) == 1 else None
+    marked = [number for (_, number), roles in zip(items, after, strict=True) if _PREFERRED_AFTER.match(roles)]
+    if len(marked) == 1:
+        return marked[0]
+    if "U" in said:
+        return items[-1][1]
+    mark = text[items[0][0].start : tokens.cells[items[0][1]].start].strip(" \t|*-(#")
+    return items[0][1] if "D" in said or mark.startswith("🥇") or re.match(r"\D{0,9}1(?![0-9])", mark) else None
+
+
+def _score(text: str, tokens: Tokens, line: Line, number: int, header: str) -> float | None:
+    """Return the score on a line: in the column that a table's header names, else the first share after the cell."""
+    names = header.split("|")
+    columns = text[line.start : line.end].split("|")
+    named = [place for place, name in enumerate(names) if SCORE_NAME.search(name) and place < len(columns)]
+    if named and len(names) > 1:
+        match = _SCORE.search(columns[named[-1]])
+        return _value(match) if match else None
+    ranked = [place for place, name in enumerate(names) if _RANK_NAME.search(name) and place < len(columns)]
+    if ranked and len(names) > 1:
+        match = _SCORE.search(columns[ranked[0]])
+        return -_value(match) if match else None
+    for match in _SCORE.finditer(text, tokens.cells[number].end, line.end):
+        if match[2] or match[3] or "." in match[1]:
+            return _value(match)
+    level = _LEVEL.search(text, tokens.cells[number].end, line.end)
+    return _LEVELS.index(level[0].lower()) if level else None
+
+
+def _value(match: re.Match[str]) -> float:
+    return float(match[1].replace(",", "."))

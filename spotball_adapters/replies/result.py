@@ -1,0 +1,66 @@
+"""What reading a reply gives, and the reasons for which a reply has no answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from spotball_adapters.providers.protocol import Finish
+from spotball_adapters.replies.cell_text import Said
+
+Problem = Literal[
+    "empty",
+    "no answer",
+    "several answers",
+    "a range",
+    "outside the grid",
+    "cut off",
+    "refused",
+    "filtered",
+]
+
+PROBLEMS: dict[Problem, str] = {
+    "empty": "the reply has no text",
+    "no answer": "the reply states no answer that the parse policy can read",
+    "several answers": "the answer names more than one cell",
+    "a range": "the answer names a range of cells",
+    "outside the grid": "the answer names a cell outside the grid",
+    "cut off": "the reply reached its length limit before or within its answer",
+    "refused": "the model declined to answer",
+    "filtered": "a filter withheld the reply or its answer",
+}
+"""The reasons for which a reply is unparsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The result of parsing a reply.
+
+    Attributes:
+        cell: the label of the answer; None if the reply is unparsed.
+        reasoning: the text after `Reasoning:` up to the answer, or the text before the answer if the word is missing.
+            None without such text.
+        problem: why the reply is unparsed, a key of `PROBLEMS`; None if it is parsed.
+    """
+
+    cell: str | None
+    reasoning: str | None
+    problem: Problem | None
+
+
+def parsed(said: Said, reasoning: str | None, text: str, finish: Finish) -> Parsed:
+    """Return the result for what a reply says; if it says nothing, take the reason from how the reply ended.
+
+    Args:
+        said: the answer that was read, or why none was.
+        reasoning: see `Parsed.reasoning`.
+        text: the whole reply.
+        finish: why the reply ended.
+    """
+    problem: Problem | None = said.problem
+    if problem == "no answer":
+        problem = _FINISHED_EARLY.get(finish, "no answer" if text.strip() else "empty")
+    return Parsed(said.cell, reasoning, problem)
+
+
+_FINISHED_EARLY: dict[Finish, Problem] = {"length": "cut off", "filtered": "filtered", "refused": "refused"}

@@ -1,0 +1,136 @@
+"""Policy `strict`: read only replies in the format that the prompts ask for.
+
+The answer is the last line that says `Cell:` and then one cell of the grid, or the cell of a JSON object; else a reply
+that consists of a cell. Everything else is unparsed.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spotball_adapters.providers.protocol import Finish
+from spotball_adapters.replies.cell_text import Said, read_alone, read_value
+from spotball_adapters.replies.json_text import json_answers
+from spotball_adapters.replies.plain_text import plain, reasoning_around, without_thinking
+from spotball_adapters.replies.result import Parsed, parsed
+from spotball_core.grid import Grid
+
+CELL_WORDS = {
+    "English": ("cell", "cells"),
+    "Spanish": ("celda", "casilla"),
+    "French": ("cellule", "case"),
+    "German": ("zelle", "feld"),
+    "Italian": ("cella", "casella"),
+    "Portuguese": ("célula",),
+    "Dutch": ("cel", "vak"),
+    "Polish": ("komórka",),
+    "Turkish": ("hücre",),
+    "Russian": ("ячейка", "клетка"),
+    "Arabic": ("خلية",),
+    "Chinese": ("单元格", "單元格", "格子"),
+    "Japanese": ("セル",),
+    "Korean": ("셀",),
+}
+"""Words for a cell that a line may have in the place of `Cell`."""
+
+_OTHER_WORDS = ("the", "my", "final", "grid", "best", "chosen", "predicted", "likely", "guess", "answer", "label")
+
+# Repetitions are bounded or possessive, so that reading takes time in proportion to the text.
+_CELL = "|".join(word for words in CELL_WORDS.values() for word in words)
+_LABEL = (
+    rf"(?:(?:{'|'.join(_OTHER_WORDS)})[ \t_\-]{{1,3}}){{0,4}}(?:{_CELL})(?!\w)(?:\(s\))?"
+    rf"(?:[ \t_\-]{{1,3}}(?:{'|'.join(_OTHER_WORDS)}|{_CELL})(?!\w)){{0,3}}"
+)
+_SIGN = r"[ \t*_`~)\]]{0,6}[:=|\t]"
+_WORD = re.compile(_CELL, re.I)
+_LABEL_ONLY = re.compile(_LABEL, re.I)
+_AT_START = re.compile(rf"[\W_]{{0,20}}(?:[0-9]{{1,2}}[.)][\W_]{{0,6}})?{_LABEL}{_SIGN}", re.I)
+# After the end of a sentence, in a table, or after a line's end that was written out.
+_WITHIN = re.compile(rf"(?:(?<=[.!?。:;|\t])|(?<=\\n))[\W_]{{0,9}}{_LABEL}{_SIGN}", re.I)
+_HEADING = re.compile(rf"[\W_]{{0,20}}{_LABEL}[\W_]{{0,20}}", re.I)
+_LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]++")
+_AFTER = re.compile(r"\b(?:reasoning|explanation|rationale|justification)[ \t*_]{0,6}:", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """One of the places where a reply answers."""
+
+    start: int
+    end: int
+    said: Said
+    reasoning: str | None = None
+
+
+def parse_strictly(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed:
+    """Read a reply under the policy `strict`, in time proportional to its length.
+
+    Examples:
+        >>> parse_strictly("Reasoning: They look left.\\nCell: **d-4**", Grid.standard())
+        Parsed(cell='D4', reasoning='They look left.', problem=None)
+        >>> parse_strictly("The ball is near the player in D4.", Grid.standard()).problem
+        'no answer'
+    """
+    given, text = text, without_thinking(text)
+    same = plain(text)
+    unfinished = finish in ("length", "filtered")
+    objects = _objects(text, grid)
+    answers = [*objects, *_lines(same, grid, objects, unfinished=unfinished)]
+    if answers:
+        answer = max(answers, key=lambda each: each.start)
+        return parsed(
+            answer.said, answer.reasoning or reasoning_around(text, same, answer.start, answer.end), given, finish
+        )
+    if alone := read_alone(same.replace("```", "   "), grid, unfinished=unfinished):
+        return parsed(alone, None, given, finish)
+    nowhere = _Answer(len(text), len(text), Said(None, "no answer"))
+    return parsed(nowhere.said, reasoning_around(text, same, nowhere.start, nowhere.end), given, finish)
+
+
+def _is_label(name: str) -> bool:
+    return bool(_LABEL_ONLY.fullmatch(name))
+
+
+def _objects(text: str, grid: Grid) -> list[_Answer]:
+    """What JSON objects in the reply answer; they contradict each other where they differ."""
+    found = json_answers(text, _is_label, lambda value: read_value(plain(value), grid))
+    said = found[0].said if len({each.said for each in found}) == 1 else Said(None, "several answers")
+    return [_Answer(each.start, each.end, said, each.reasoning) for each in found]
+
+
+def _lines(same: str, grid: Grid, objects: list[_Answer], *, unfinished: bool) -> Iterator[_Answer]:
+    """What the lines outside of objects answer that say `Cell:`, or that follow one that says no more than that."""
+    awaited: int | None = None
+    for line in _LINE.finditer(same):
+        start, end = line.span()
+        if not line[0].strip():
+            continue
+        open_end = unfinished and end == len(same)
+        label = None
+        if _WORD.search(same, start, end):
+            label = _AT_START.match(same, start, end) or _WITHIN.search(same, start, end)
+        if label is None:
+            if awaited is not None and (said := read_alone(line[0], grid, unfinished=open_end)):
+                yield _Answer(awaited, end, said)
+            awaited = start if _HEADING.fullmatch(same, start, end) else None
+            continue
+        awaited = None
+        if _inside(objects, label.start()):
+            continue
+        where = label.end()
+        while again := _AT_START.match(same, where, end):
+            where = again.end()
+        stop = after.start() if (after := _AFTER.search(same, where, end)) else end
+        value = same[where:stop]
+        if said := read_value(value, grid, unfinished=open_end and stop == end):
+            yield _Answer(label.start(), stop, said)
+        elif not re.search(r"[^\W_]", value):
+            awaited = label.start()
+
+
+def _inside(objects: list[_Answer], place: int) -> bool:
+    before = bisect_right(objects, place, key=lambda each: each.start)
+    return before > 0 and place < objects[before - 1].end

@@ -1,0 +1,1 @@
+"""Ask models: the plan, the runner, limits, and the store of replies."""

@@ -1,0 +1,98 @@
+"""What a run would send, and what that would cost, without sending anything."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+
+from spotball_adapters.providers.protocol import Message, Picture
+from spotball_adapters.runs.job import Job, without_secrets
+from spotball_adapters.runs.plan import ItemT, Plan, PromptOf
+
+
+def describe(job: Job[ItemT], plan: Plan[ItemT]) -> str:
+    """The settings, what is left to ask and its cost by prompt, and one conversation of each prompt word for word.
+
+    Requests are counted as if none failed and each was answered in full.
+    """
+    return "\n".join([*_who(job), "", *_cost(job, plan), *_conversations(job)]) + "\n"
+
+
+def _who(job: Job[ItemT]) -> Iterator[str]:
+    sports = Counter(item.key[0] for item in job.asked)
+    images = ", ".join(f"{n} of {sport}" for sport, n in sports.items())
+    settings = ", ".join(f"{name} {value}" for name, value in job.settings.given().items())
+    where = f" at {without_secrets(job.base_url)}" if job.base_url else ""
+    yield f"provider    {job.provider.name}{where}, up to {job.provider.max_samples} samples a request"
+    yield f"model       {job.provider.model}, written as the {job.kind} {job.respondent}"
+    yield f"settings    {settings or 'none are sent: the provider uses its own'}"
+    yield f"images      {len(job.asked)}: {images}"
+
+
+@dataclass
+class _Cost:
+    samples: int
+    left: int = 0
+    requests: int = 0
+    pictures: int = 0
+    tokens: float = 0
+    """Of the pictures; NaN where the provider has no rule."""
+
+    def cells(self) -> tuple[str, ...]:
+        tokens = "not known" if math.isnan(self.tokens) else f"{self.tokens:,.0f}"
+        return (*(f"{number:,}" for number in (self.samples, self.left, self.requests, self.pictures)), tokens)
+
+
+def _cost(job: Job[ItemT], plan: Plan[ItemT]) -> Iterator[str]:
+    """A line for each prompt, and one for all."""
+    costs = {prompt.name: _Cost(samples * len(plan.scenes)) for prompt, samples in plan.prompts}
+    for ask in plan.asks(job.provider.max_samples):
+        cost, n = costs[ask.prompt.name], len(ask.prompt.questions)
+        last = ask.step == n
+        messages = ask.prompt.last(ask.item, ask.samples[0], [""] * n) if last else ask.prompt.question(ask.step)
+        cost.left += len(ask.samples) if last else 0
+        cost.requests += 1
+        if shown := sum(message.picture for message in messages) if job.looks else 0:
+            tokens = job.image_tokens(ask.item)
+            cost.pictures += shown
+            cost.tokens += math.nan if tokens is None else shown * tokens
+    rows: list[tuple[str, ...]] = [("prompt", "samples", "left", "requests", "pictures", "image tokens")]
+    rows += [(f"{prompt.name} {prompt.version}", *costs[prompt.name].cells()) for prompt, _ in plan.prompts]
+    if len(costs) > 1:
+        rows.append(("all", *_Cost(*map(sum, zip(*map(astuple, costs.values()), strict=True))).cells()))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *cells in rows:
+        yield name.ljust(widths[0]) + "".join(
+            cell.rjust(width + 2) for cell, width in zip(cells, widths[1:], strict=True)
+        )
+
+
+def _conversations(job: Job[ItemT]) -> Iterator[str]:
+    item = job.asked[0]
+    pictures = job.pictures(None)
+    picture = pictures.of(item) if pictures else None
+    for prompt, _ in job.prompts:
+        for title, messages in _steps(prompt, item):
+            yield ""
+            yield f"{title}, for {'/'.join(item.key)}:"
+            for message in messages:
+                yield from _message(message, picture)
+
+
+def _steps(prompt: PromptOf[ItemT], item: ItemT) -> Iterator[tuple[str, tuple[Message, ...]]]:
+    n = len(prompt.questions)
+    for index in range(n):
+        yield f"prompt {prompt.name}, question {index + 1} of {n}", prompt.question(index)
+    answers = [f"[the answer to question {index + 1}]" for index in range(n)]
+    yield f"prompt {prompt.name}" + (", last" if n else ""), prompt.last(item, 1, answers)
+
+
+def _message(message: Message, picture: Picture | None) -> Iterator[str]:
+    yield f"  {message.role}:"
+    if message.picture and picture:
+        size = f"{picture.width} x {picture.height} pixels, {len(picture.data):,} bytes"
+        yield f"    [{picture.media_type}, {size}]"
+    yield textwrap.indent(message.text, "    ")

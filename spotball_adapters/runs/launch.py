@@ -1,0 +1,195 @@
+"""A run from its settings to what is made of its replies."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, Generic, TypeVar
+
+from spotball_adapters.providers.protocol import Provider, Ready
+from spotball_adapters.runs.job import Job
+from spotball_adapters.runs.plan import ItemT, Plan
+from spotball_adapters.runs.progress import watch
+from spotball_adapters.runs.runner import Options, Runner, Tally
+from spotball_adapters.runs.store import Question, Store, peek
+from spotball_core.errors import OptionError, SpotballError
+from spotball_core.service.safe_text import show
+from spotball_core.service.sqlite_file import StoreError
+
+T = TypeVar("T")
+
+PICTURES = "pictures"
+"""The folder of a run that keeps the pictures as they were shown."""
+
+INTERRUPTED = "interrupted"
+"""Why a run ended that was told to."""
+
+NO_MEMORY = "not enough memory to go on"
+"""Why a run ended that had none left."""
+
+
+@dataclass(frozen=True)
+class Ended(Generic[T]):
+    """How a start of a run ended.
+
+    Attributes:
+        why: it stopped before the end; None if it did not.
+        error: what stopped it, if an error did.
+        left: replies that are left to ask.
+        excluded: replies that are missing because the provider refuses the images, and are not left to ask.
+        refused: the provider's message for each image that it refuses to process with a prompt, of all starts.
+        made: of all replies that are stored.
+    """
+
+    tally: Tally
+    why: str | None
+    error: BaseException | None
+    left: int
+    excluded: int
+    refused: Mapping[Question, str]
+    made: T
+
+
+def launch(
+    job: Job[ItemT],
+    out: Path,
+    options: Options,
+    make: Callable[[Store], T],
+    *,
+    progress: Callable[[Iterable[ItemT]], Iterable[ItemT]] = iter,
+    quiet: bool = False,
+) -> Ended[T]:
+    """Ask what is missing, and make something of all that is stored.
+
+    The first interrupt (Ctrl-C, or a request to terminate) lets what is under way be answered, the second does not.
+
+    Args:
+        out: the run's folder.
+        make: what is done with the replies once no more come.
+        progress: wraps the items while their pictures are drawn.
+
+    Raises:
+        OptionError: if the folder holds something else or answers given under other settings, or another process has
+            it.
+        PermanentError: if the provider is not ready to be asked what is left; nothing is written then.
+        InputError: if an image cannot be used.
+        StoreError: if the store cannot be read or written.
+    """
+    if isinstance(job.provider, Ready) and any(plan_of(job, out, options).chains(1)):
+        job.provider.ready()
+    with Store(out) as store:
+        store.claim(job.identity())
+        done = store.done()
+        if not done or not (out / job.kept).exists():
+            job.keep(out)
+        pictures = job.pictures(out / PICTURES)
+        digests = {}
+        if pictures:
+            # All of them before the first request: what cannot be drawn should cost nothing.
+            digests = {item.key: hashlib.sha256(pictures.of(item).data).hexdigest() for item in progress(job.asked)}
+            check_pictures(out, store.pictures(), digests)
+        session = store.start_session(_options_of(job, options), _packages(job.provider))
+        plan = job.plan(done, store.refused() if options.skip_refused else ())
+        asked = (job.provider, plan, pictures, digests, store, session, job.settings, options)
+        runner = Runner(*asked, tell=lambda line: None if quiet else show(line, err=True))
+        asyncio.run(_asking(runner, job.provider, quiet=quiet))
+        if isinstance(runner.error, StoreError):
+            raise runner.error
+        store.end_session(session, runner.why or "finished")
+        return _ended(job, store, runner, options, make(store))
+
+
+def plan_of(job: Job[ItemT], out: Path, options: Options) -> Plan[ItemT]:
+    """Return what a run has left to ask, without taking the run."""
+    done, refused = peek(out)
+    return job.plan(done, refused if options.skip_refused else ())
+
+
+def _ended(job: Job[ItemT], store: Store, runner: Runner[ItemT], options: Options, made: T) -> Ended[T]:
+    refused, tally = store.refused(), runner.tally
+    missing: Counter[Question] = Counter()
+    for ask in job.plan(store.done()).asks(1) if refused else ():
+        sport, image = ask.item.key
+        missing[sport, image, ask.prompt.name] += len(ask.samples)
+    refused = {question: message for question, message in refused.items() if missing[question]}
+    left, excluded = tally.total - tally.done, 0
+    if options.skip_refused:
+        # Those of earlier starts are not among this one's replies.
+        left -= sum(missing[question] for question in refused if question in tally.refused)
+        excluded = sum(missing[question] for question in refused)
+    return Ended(tally, runner.why, runner.error, left, excluded, refused, made)
+
+
+async def _asking(runner: Runner[ItemT], provider: Provider, *, quiet: bool) -> None:
+    def failed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if not isinstance(context.get("exception"), MemoryError):
+            loop.default_exception_handler(context)
+            return
+        # In a callback, such as one that reads from a connection: nothing that waits for it would hear of it.
+        runner.stop(NO_MEMORY, SpotballError(f"{NO_MEMORY}. Lower --concurrency or --max-response-mb"))
+        runner.stop(NO_MEMORY)
+
+    asyncio.get_running_loop().set_exception_handler(failed)
+    watching = asyncio.create_task(watch(runner.tally, quiet=quiet))
+    try:
+        with _interrupts(runner):
+            await runner.run()
+    finally:
+        watching.cancel()
+        await asyncio.wait([watching])
+        await provider.close()
+
+
+@contextlib.contextmanager
+def _interrupts(runner: Runner[ItemT]) -> Iterator[None]:
+    """Ctrl-C and requests to terminate stop the runner."""
+    loop = asyncio.get_running_loop()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(runner.stop, INTERRUPTED)
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, stop) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def check_pictures(out: Path, shown: Mapping[tuple[str, str], set[str]], now: Mapping[tuple[str, str], str]) -> None:
+    """See that the pictures are those that a run's answers were given to.
+
+    Args:
+        out: the run's folder.
+        shown: digests of the pictures that were shown, by image.
+        now: digest of the picture that is to be shown, by image.
+
+    Raises:
+        OptionError: naming images with another one.
+    """
+    other = ["/".join(key) for key, digest in now.items() if shown.get(key, {digest}) != {digest}]
+    if other:
+        listed = ", ".join(other[:5]) + (f" and {len(other) - 5} more" if len(other) > 5 else "")
+        raise OptionError(
+            f"{out} holds answers to other pictures of {listed}: the images have changed since, or the way they are "
+            "drawn. Take another folder with --out."
+        )
+
+
+def _options_of(job: Job[ItemT], options: Options) -> dict[str, Any]:
+    samples = {prompt.name: samples for prompt, samples in job.prompts}
+    return {"images": len(job.asked), "samples": samples, **asdict(options)}
+
+
+def _packages(provider: Provider) -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {"spotball-core": version("spotball-core"), **provider.versions()}

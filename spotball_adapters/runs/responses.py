@@ -1,0 +1,126 @@
+"""From stored replies to responses: read each reply again, and write the file that `spotball score` reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spotball_adapters.replies import DEFAULT_POLICY, POLICIES, ParsePolicy, parse_reply
+from spotball_adapters.runs.store import Store
+from spotball_adapters.runs.store_schema import PROMPT
+from spotball_core.counting.parse_record import read_parse_policies, write_parse_policy
+from spotball_core.errors import OptionError
+from spotball_core.io.frames import COLUMNS, write_responses
+from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS = ("jsonl", "parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A reply that is read otherwise than before: each time its cell, or why it has none."""
+
+    sport: str
+    image: str
+    prompt: str
+    sample: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the replies of a run say.
+
+    Attributes:
+        rows: with the columns of responses.
+        problems: how many are unparsed for each reason, the most frequent first.
+        changes: what is read otherwise than last time.
+        new: how many were never read before.
+        policy: the policy that they were parsed under.
+    """
+
+    rows: pl.DataFrame
+    problems: Mapping[str, int]
+    changes: tuple[Change, ...]
+    new: int
+    policy: ParsePolicy
+
+
+def read_replies(store: Store, scenes: Sequence[Scene], policy: ParsePolicy | None = None) -> Reading:
+    """Read every sample's last reply, and keep what was read in the store.
+
+    Args:
+        scenes: of the run's dataset.
+        policy: how replies are parsed; None for the policy that the run's responses were last read under, or for the
+            default if there are none.
+    """
+    import polars as pl
+
+    policy = policy or _policy_before(store.folder)
+    identity = store.identity()
+    grids = {scene.key: scene.layout for scene in scenes}
+    before = store.parsed()
+    found: dict[tuple[str, str, str, int], tuple[str | None, str | None]] = {}
+    columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
+    changes: list[Change] = []
+    for name, prompt in identity.items():
+        if not name.startswith(PROMPT):
+            continue
+        for sport, image, sample, text, finish in store.finals(name.removeprefix(PROMPT), prompt["questions"]):
+            read = parse_reply(text, grids[sport, image], policy=policy, finish=finish)
+            key = (sport, image, name.removeprefix(PROMPT), sample)
+            found[key] = now = (read.cell, read.problem)
+            if before.get(key, now) != now:
+                changes.append(Change(*key, _said(before[key]), _said(now)))
+            values = (*key[:2], identity["respondent"], identity["kind"], *key[2:], None, read.cell, read.reasoning)
+            for column, value in zip(COLUMNS, values, strict=True):
+                columns[column].append(value)
+    store.keep_parsed({key: now for key, now in found.items() if before.get(key) != now})
+    rows = pl.DataFrame(columns, schema={c: pl.Int64 if c == "sample" else pl.String for c in COLUMNS})
+    problems = Counter(problem for _, problem in found.values() if problem)
+    return Reading(rows, dict(problems.most_common()), tuple(changes), len(found.keys() - before.keys()), policy)
+
+
+def export(
+    store: Store, scenes: Sequence[Scene], out: Path, format: str, policy: ParsePolicy | None = None
+) -> tuple[Reading, Path | None]:
+    """Read all stored replies, and write the responses if there are any. See `read_replies` for the policy."""
+    reading = read_replies(store, scenes, policy)
+    return reading, write_reading(reading, out, format) if len(reading.rows) else None
+
+
+def write_reading(reading: Reading, folder: Path, format: str) -> Path:
+    """Write `responses.FORMAT` and the record of its parse policy into the run's folder.
+
+    It replaces the responses in another format.
+
+    Raises:
+        OptionError: for a format that is none of `FORMATS`.
+    """
+    if format not in FORMATS:
+        raise OptionError(f"--format: {format} is none of {', '.join(FORMATS)}")
+    path = folder / f"responses.{format}"
+    write_responses(reading.rows, path)
+    write_parse_policy(path, reading.policy)
+    for other in FORMATS:
+        if other != format:
+            # Read together, they would give every sample twice.
+            (folder / f"responses.{other}").unlink(missing_ok=True)
+    return path
+
+
+def _policy_before(folder: Path) -> ParsePolicy:
+    named = read_parse_policies(folder / f"responses.{format}" for format in FORMATS)
+    return next((policy for policy in POLICIES if policy in named), DEFAULT_POLICY)
+
+
+def _said(read: tuple[str | None, str | None]) -> str:
+    cell, problem = read
+    return cell or f"unparsed ({problem})"

@@ -1,0 +1,418 @@
+"""Asking: so many requests at a time, again where that may help, and every reply handed to the store as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol
+
+from spotball_adapters.providers.protocol import (
+    Answer,
+    Message,
+    Picture,
+    Provider,
+    RefusedError,
+    Reply,
+    Request,
+    Settings,
+    TransientError,
+)
+from spotball_adapters.runs.limits import RateLimiter, Waits
+from spotball_adapters.runs.plan import Ask, Chain, ItemT, ItemT_contra, Plan, PromptOf
+from spotball_adapters.runs.retry_policy import RetryPolicy
+from spotball_adapters.runs.store import Question, Store
+from spotball_adapters.runs.work_queue import Due, Final, WorkQueue
+from spotball_adapters.runs.writer import Record, Writer, storable
+from spotball_core.errors import SpotballError
+from spotball_core.service.sqlite_file import now
+
+STORM = 10
+"""So many requests in a row that failed on every attempt, or images in a row that were refused, end a run."""
+
+HELD = 64 * 2**20
+"""Bytes of pictures that are held in memory. All of the benchmark's are; of more, the first ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(RetryPolicy):
+    """How to ask, and how patiently; nothing here changes an answer.
+
+    Attributes:
+        concurrency: requests at a time.
+        requests_per_minute: at most; None for as many as come.
+        tokens_per_minute: at most, input and output together; None for as many as come.
+        max_requests: requests after which to stop, failed ones among them.
+        max_tokens: tokens after which to stop; what is under way is finished.
+        grace: seconds that requests under way are given when a run is to stop.
+        skip_refused: exclude images that the provider refuses, those of earlier starts too, which are not sent again.
+    """
+
+    attempts: int = 12
+    concurrency: int = 8
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    grace: float = 30.0
+    skip_refused: bool = False
+
+
+@dataclass(slots=True)
+class Tally:
+    """How far a run is. Replies count once they are stored.
+
+    Attributes:
+        total: replies that were missing when it started.
+        done: of these, stored since.
+        lost: that came, and could not be stored.
+        requests: sent, failed ones among them.
+        faults: of these, failed.
+        input_tokens: as the provider counts them.
+        output_tokens: as the provider counts them.
+        last_fault: what the last one said.
+        given_up: the last fault of each image of which a request failed on every attempt.
+        refused: the provider's message for each image that it refused to process with a prompt, twice.
+    """
+
+    total: int
+    done: int = 0
+    lost: int = 0
+    requests: int = 0
+    faults: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    last_fault: str = ""
+    given_up: dict[str, str] = field(default_factory=dict)
+    refused: dict[Question, str] = field(default_factory=dict)
+
+    @property
+    def tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
+
+
+class StormError(SpotballError):
+    """Nothing that was asked was answered for too long."""
+
+
+class _HaltedError(Exception):
+    """The run is to stop, and a request was not sent."""
+
+
+class PicturesOf(Protocol[ItemT_contra]):
+    """Where the pictures of items are found."""
+
+    def of(self, item: ItemT_contra, /) -> Picture:
+        """An item's picture, as it is shown."""
+        ...
+
+
+class Runner(Generic[ItemT]):
+    """One start of a run, from what is missing to the end.
+
+    Args:
+        pictures: of the images; None for providers that look at none.
+        digests: of each picture's bytes, by image; to be kept with what was said about it.
+        session: the number under which the store knows this start.
+        tell: is called with a line about each long wait.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        plan: Plan[ItemT],
+        pictures: PicturesOf[ItemT] | None,
+        digests: Mapping[tuple[str, str], str],
+        store: Store,
+        session: int,
+        settings: Settings,
+        options: Options,
+        tell: Callable[[str], object] = lambda line: None,
+    ) -> None:
+        self._provider, self._plan, self._pictures, self._digests = provider, plan, pictures, digests
+        self._store, self._session = store, session
+        self._settings, self._options = settings, options
+        self.tally = Tally(total=sum(len(ask.samples) for ask in plan.asks(provider.max_samples)))
+        self.why: str | None = None
+        """Why it stopped before the end, in a few words."""
+        self.error: BaseException | None = None
+        """The error that stopped it, if one did."""
+        self._failed_in_row = self._refused_in_row = self._replies_counted = self._held_bytes = 0
+        self._answered = bool(plan.done)
+        self._postponed = {} if options.skip_refused else store.refused()
+        # Answers to questions of chains that were refused, since the store may not have them yet.
+        self._texts: dict[Question, dict[tuple[int, int], str]] = {}
+        self._held: dict[tuple[str, str], Picture] = {}
+        self._waits = Waits(tell)
+        self._limiter = RateLimiter(
+            requests_per_minute=options.requests_per_minute,
+            tokens_per_minute=options.tokens_per_minute,
+            waits=self._waits,
+        )
+        self._queue: WorkQueue[ItemT] = WorkQueue(plan.chains(provider.max_samples))
+        # A disk that is slower than the answers come must not fill the memory with them.
+        self._unstored = asyncio.Semaphore(4 * options.concurrency)
+        self._asking: set[asyncio.Task[None]] = set()
+        self._workers: list[asyncio.Task[None]] = []
+
+    async def run(self) -> Tally:
+        """Ask all that is missing, or until something stops it; returns once all that came is stored."""
+        loop = asyncio.get_running_loop()
+
+        def stored(records: Sequence[Record], failure: BaseException | None) -> None:
+            loop.call_soon_threadsafe(self._after_storing, records, failure)
+
+        all_stored = asyncio.Event()
+        self._writer = Writer(
+            self._store.path, self._session, stored, lambda: loop.call_soon_threadsafe(all_stored.set)
+        )
+        try:
+            if self.why is None:
+                self._workers = [asyncio.create_task(self._work()) for _ in range(self._options.concurrency)]
+                await asyncio.wait(self._workers)
+        finally:
+            for worker in self._workers:
+                worker.cancel()
+            # Not in a thread of its own: without memory, none can be started.
+            self._writer.finish()
+            await all_stored.wait()
+        if self.tally.refused:
+            # After all answers, each of which removes what is noted of its image.
+            self._store.refuse(self.tally.refused, self._session)
+        return self.tally
+
+    def stop(self, why: str, error: BaseException | None = None) -> None:
+        """Send nothing more; requests under way have the options' grace to be answered. A second stop ends these."""
+        first = self.why is None
+        if first:
+            self.why, self.error = why, error
+            asyncio.get_running_loop().call_later(self._options.grace, self._cancel, self._workers)
+        if first or error is None:
+            self._cancel([worker for worker in self._workers if not first or worker not in self._asking])
+
+    def _cancel(self, workers: Sequence[asyncio.Task[None]]) -> None:
+        for worker in workers:
+            worker.cancel()
+
+    async def _work(self) -> None:
+        while self.why is None and (item := await self._queue.take()) is not None:
+            try:
+                await self._do(item)
+            except _HaltedError:
+                return
+            except Exception as error:
+                # Permanent faults, and whatever else: going on would only repeat it.
+                self.stop("a fault that every further request would meet", error)
+                return
+            finally:
+                self._queue.finish()
+
+    async def _do(self, item: Due[ItemT]) -> None:
+        question = _question(item)
+        if question in self.tally.refused:
+            return
+        if question in self._postponed and not self._queue.retrying:
+            self._queue.postpone(item)
+            return
+        if isinstance(item, Final):
+            ask = item.ask
+            try:
+                await self._ask(ask, ask.prompt.last(ask.item, ask.samples[0], item.answers))
+            except RefusedError as error:
+                self._refuse(item, error)
+            return
+        scene, prompt = item.item, item.prompt
+        at_once = self._provider.max_samples
+        samples, rest = item.samples[:at_once], item.samples[at_once:]
+        if rest:
+            # The provider can do fewer at once than it seemed when the plan was made.
+            self._queue.put_last(Chain(scene, prompt, rest))
+        try:
+            await self._do_chain(scene, prompt, samples)
+        except RefusedError as error:
+            self._refuse(Chain(scene, prompt, samples), error)
+
+    async def _do_chain(self, scene: ItemT, prompt: PromptOf[ItemT], samples: tuple[int, ...]) -> None:
+        if prompt.questions:
+            answers = await self._answers(scene, prompt, samples)
+            for sample, given in answers.items():
+                self._queue.put_first(Final(Ask(scene, prompt, len(prompt.questions), (sample,)), given))
+            return
+        replies = await self._ask(Ask(scene, prompt, 0, samples), prompt.last(scene, samples[0]))
+        if 0 < len(replies) < len(samples):
+            self._queue.put_last(Chain(scene, prompt, samples[len(replies) :]))
+
+    async def _answers(
+        self, scene: ItemT, prompt: PromptOf[ItemT], samples: Sequence[int]
+    ) -> dict[int, tuple[str, ...]]:
+        """The answers to a prompt's questions, stored ones and new ones, for the samples that have all."""
+        steps = range(len(prompt.questions))
+        texts = dict(self._texts.get((*scene.key, prompt.name), {}))
+        if any(self._plan.done.get((*scene.key, prompt.name, step)) for step in steps):
+            texts |= self._store.texts(*scene.key, prompt.name, samples)
+        for step in steps:
+            missing = tuple(sample for sample in samples if (step, sample) not in texts)
+            while missing:
+                asked = missing[: self._provider.max_samples]
+                try:
+                    replies = await self._ask(Ask(scene, prompt, step, asked), prompt.question(step))
+                except RefusedError:
+                    self._texts.setdefault((*scene.key, prompt.name), {}).update(texts)
+                    raise
+                if not replies:
+                    # Given up: the next start asks what is missing here.
+                    return {}
+                for sample, reply in zip(asked, replies, strict=False):
+                    texts[step, sample] = storable(reply.text)
+                missing = missing[len(replies) :]
+        return {sample: tuple(texts[step, sample] for step in steps) for sample in samples}
+
+    async def _ask(self, ask: Ask[ItemT], messages: tuple[Message, ...]) -> tuple[Reply, ...]:
+        """The replies, which are then on their way to the store; none if every attempt failed."""
+        request = Request(ask.item, self._picture(ask.item), messages, self._settings, ask.samples)
+        shown = self._digests.get(ask.item.key) if any(message.picture for message in messages) else None
+        await self._unstored.acquire()
+        try:
+            async for attempt in self._options.tries(self._may_pass):
+                with attempt:
+                    answer, latency = await self._send(request, attempt.num)
+        except BaseException as error:
+            self._unstored.release()
+            if isinstance(error, TransientError):
+                self._give_up(ask, error)
+                return ()
+            raise
+        self._failed_in_row = self._refused_in_row = 0
+        self._answered = True
+        self._writer.put(Record(ask, answer, now(), latency, attempt.num, shown))
+        self._count_tokens(answer)
+        return answer.replies
+
+    async def _send(self, request: Request, attempt: int) -> tuple[Answer, float]:
+        """One attempt: the answer and the seconds it took."""
+        expected = self._expected_tokens(request)
+        await self._limiter.enter(expected)
+        if self.why is None and self.tally.requests == self._options.max_requests:
+            self.stop(f"{self.tally.requests:,} requests were made, as --max-requests says")
+        if self.why is not None:
+            raise _HaltedError
+        self.tally.requests += 1
+        worker = asyncio.current_task()
+        assert worker is not None
+        self._asking.add(worker)
+        start = time.perf_counter()
+        answer = None
+        try:
+            answer = await self._provider.ask(request)
+        except MemoryError:
+            # Its traceback holds what took the memory, so no other error may refer to it.
+            pass
+        except TransientError as error:
+            self.tally.faults += 1
+            self.tally.last_fault = str(error)
+            self._heed(error, attempt)
+            # Without what led to it, which holds the whole response for as long as the error is held.
+            error.__context__ = None
+            raise error.with_traceback(None) from None
+        finally:
+            self._asking.discard(worker)
+        if answer is None:
+            gc.collect()
+            raise RefusedError("not enough memory to read the response. Lower --concurrency or --max-response-mb")
+        if answer.input_tokens is not None:
+            self._limiter.correct(answer.input_tokens + (answer.output_tokens or 0) - expected)
+        return answer, time.perf_counter() - start
+
+    def _may_pass(self, error: Exception) -> bool:
+        return isinstance(error, TransientError) and self.why is None
+
+    def _heed(self, error: TransientError, attempt: int) -> None:
+        if attempt < self._options.attempts and self.why is None:
+            why = f"before attempt {attempt + 1} of {self._options.attempts}, after: {error}"
+            self._waits.announce(self._options.wait_after(attempt), why)
+        if error.retry_after is None:
+            return
+        if error.retry_after > self._options.longest_pause:
+            self.stop(f"the server asks to wait {error.retry_after:,.0f} s: {error}")
+        else:
+            self._limiter.pause(error.retry_after, f"the server asks for it: {error}")
+
+    def _refuse(self, item: Due[ItemT], error: RefusedError) -> None:
+        """Postpone what the provider refused; where all else is done with, give it up."""
+        question = _question(item)
+        named = RefusedError(f"{'/'.join(question[:2])}: {error}")
+        if self._queue.retrying:
+            if not self._answered:
+                # As likely as not, the fault is not in the images.
+                self.stop("the provider refused every image", named)
+            elif self.why is None:
+                self.tally.refused[question] = str(error)
+            return
+        self._queue.postpone(item)
+        if question in self._postponed:
+            return
+        self._postponed[question] = str(error)
+        self._refused_in_row += 1
+        if self._refused_in_row == STORM and self.why is None:
+            said = f"{STORM} images in a row were refused, the last was {named}"
+            self.stop("too many refusals", StormError(said) if self._answered else named)
+
+    def _give_up(self, ask: Ask[ItemT], error: TransientError) -> None:
+        if self.why is not None:
+            return
+        self.tally.given_up["/".join(ask.item.key)] = str(error)
+        self._failed_in_row += 1
+        if self._failed_in_row == STORM:
+            said = f"{STORM} requests in a row failed on every attempt, the last with: {error}"
+            self.stop("too many faults", StormError(said))
+
+    def _expected_tokens(self, request: Request) -> float:
+        """From what replies took so far; before any came, from the request."""
+        if self._options.tokens_per_minute is None:
+            return 0
+        if self.tally.tokens:
+            return self.tally.tokens / self._replies_counted * len(request.samples)
+        image = self._provider.image_tokens(request.picture.width, request.picture.height) or 0
+        return sum((image if message.picture else 0) + len(message.text) / 4 for message in request.messages)
+
+    def _count_tokens(self, answer: Answer) -> None:
+        tally, most = self.tally, self._options.max_tokens
+        if answer.input_tokens is not None:
+            self._replies_counted += len(answer.replies)
+        tally.input_tokens += answer.input_tokens or 0
+        tally.output_tokens += answer.output_tokens or 0
+        if most is not None and tally.tokens >= most and self.why is None:
+            self.stop(f"{tally.tokens:,} tokens were used, --max-tokens is {most:,}")
+
+    def _picture(self, scene: ItemT) -> Picture:
+        if self._pictures is None:
+            return Picture(b"", "", 0, 0)
+        if (held := self._held.get(scene.key)) is not None:
+            return held
+        picture = self._pictures.of(scene)
+        # Images come round in turn: to let go of the oldest for the newest would be to find none of them again.
+        if self._held_bytes + len(picture.data) <= HELD:
+            self._held[scene.key] = picture
+            self._held_bytes += len(picture.data)
+        return picture
+
+    def _after_storing(self, records: Sequence[Record], failure: BaseException | None) -> None:
+        replies = 0
+        for record in records:
+            self._unstored.release()
+            replies += len(record.answer.replies)
+        if failure is None:
+            self.tally.done += replies
+        else:
+            self.tally.lost += replies
+            self.stop("replies cannot be stored", failure)
+            self._cancel(self._workers)
+
+
+def _question(item: Due[ItemT]) -> Question:
+    about = item.ask if isinstance(item, Final) else item
+    sport, image = about.item.key
+    return sport, image, about.prompt.name

@@ -1,0 +1,49 @@
+"""What `spotball run` asks: a dataset's scenes, as images with their grids."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from spotball_adapters.prompts.picture import Pictures
+from spotball_adapters.runs.job import Job
+from spotball_adapters.runs.store import SCENES
+from spotball_core.io.scenes import write_scenes
+from spotball_core.overlay import layout
+from spotball_core.schema.scene import Scene
+
+
+@dataclass(frozen=True)
+class SceneJob(Job[Scene]):
+    """Who is asked about which scenes.
+
+    Attributes:
+        dataset: the folder.
+        scenes: all of the dataset's.
+    """
+
+    dataset: Path = field(kw_only=True)
+    scenes: tuple[Scene, ...] = field(kw_only=True)
+
+    kept: ClassVar[str] = SCENES
+    without_pictures: ClassVar[tuple[str, ...]] = ("baseline",)
+
+    def pictures(self, cache: Path | None) -> Pictures | None:
+        """The images with their grids; None where nobody looks at them."""
+        return Pictures(self.dataset, cache) if self.looks else None
+
+    def size(self, item: Scene) -> tuple[int, int]:
+        """Width and height of a scene's picture, in pixels."""
+        return layout(item.layout).size
+
+    def about(self) -> Mapping[str, Any]:
+        """The scenes' digest."""
+        scenes = sorted(scene.model_dump_json() for scene in self.scenes)
+        return {"scenes": hashlib.sha256("\n".join(scenes).encode()).hexdigest()}
+
+    def keep(self, out: Path) -> None:
+        """Write the scenes, so that the run is a dataset."""
+        write_scenes(self.scenes, out / SCENES)

@@ -1,0 +1,1 @@
+"""Export what participants did, who is excluded, and what participants are paid."""

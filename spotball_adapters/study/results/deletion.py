@@ -1,0 +1,90 @@
+"""Removing one person from a study for good: the rows, and the bytes that they were."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from spotball_adapters.study.store import IDENTITIES, STUDY, Store
+from spotball_core.errors import OptionError
+from spotball_core.service.sqlite_file import StoreError, faults_told
+
+PATIENCE = 10.0
+"""Seconds that other programs get to close a file that is to be written anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What went.
+
+    Attributes:
+        participant: the label that exports made earlier still have.
+        events: how many were stored.
+        identities: how many platform IDs were: one, or none.
+    """
+
+    participant: str
+    events: int
+    identities: int
+
+
+def delete(folder: Path, *, participant: str | None = None, prolific: str | None = None) -> Deleted:
+    """Remove one person from both files of a study.
+
+    What is deleted is overwritten (secure_delete), the files are written anew without it (VACUUM), and the write-ahead
+    logs are emptied: the bytes are in none of the study's files then. Copies made elsewhere, and blocks that a disk has
+    put aside, are out of reach.
+
+    Args:
+        folder: the study's.
+        participant: their label; or
+        prolific: their Prolific ID.
+
+    Raises:
+        OptionError: if there is nobody of that name, nothing stored at all, or a server has the study.
+        StoreError: if another program keeps the files from being written anew.
+    """
+    if not (folder / STUDY).is_file():
+        raise OptionError(f"{folder}: nothing is stored there")
+    with Store(folder) as store:
+        identities = store.identities()
+        if prolific is not None:
+            named = [one.participant for one in identities if (one.platform, one.person) == ("prolific", prolific)]
+        else:
+            known = [one.participant for one in identities] + [one.participant for one in store.participants()]
+            named = [label for label in known if label == participant][:1]
+        files = ((folder / IDENTITIES, store.identities_file), (store.path, store.study))
+        gone = None
+        if named:
+            row = store.by_label(named[0])
+            events = len(store.events(row.id)) if row else 0
+            # The answers first: were this to end between the two, the ID still finds what is left.
+            for path, connection, table in (
+                (store.path, store.study, "participants"),
+                (folder / IDENTITIES, store.identities_file, "identities"),
+            ):
+                with faults_told(path):
+                    connection.execute("PRAGMA secure_delete = ON")
+                    with connection:
+                        connection.execute(f"DELETE FROM {table} WHERE participant = ?", named)
+            gone = Deleted(named[0], events, sum(one.participant == named[0] for one in identities))
+        # Also where there is nobody: an earlier deletion may have ended before this.
+        for path, connection in files:
+            _scrub(path, connection)
+        if gone is None:
+            raise OptionError(f"{folder}: there is no participant {participant or prolific}")
+        return gone
+
+
+def _scrub(path: Path, connection: sqlite3.Connection) -> None:
+    """Write a file anew with nothing but what is in it, and empty its log."""
+    with faults_told(path):
+        connection.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
+        connection.execute("VACUUM")
+        busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        raise StoreError(
+            f"{path}: another program reads it, so that traces of what was deleted stay in {path.name}-wal. "
+            "Close it, and run the same again"
+        )

@@ -1,0 +1,115 @@
+"""Who is left out of an analysis, and why: decided from what is stored, each time, and never by deleting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from types import MappingProxyType
+
+from spotball_adapters.study.results.participations import Participation
+from spotball_adapters.study.setup.config import ExclusionConfig
+from spotball_core.errors import OptionError
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One reason to leave a participant out.
+
+    Attributes:
+        description: who is left out, in words.
+        broken: whether a participant is, given the fewest seconds an image is to take.
+    """
+
+    description: str
+    broken: Callable[[Participation, float], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """The rules that hold.
+
+    Attributes:
+        rules: names of `RULES`.
+        min_seconds: for the rule `fast`.
+
+    Raises:
+        OptionError: for a rule that there is not, or `fast` without a number of seconds.
+    """
+
+    rules: tuple[str, ...] = ("checks",)
+    min_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if unknown := [name for name in self.rules if name not in RULES]:
+            raise OptionError(f"there is no rule {', '.join(unknown)} to exclude by; there are {', '.join(RULES)}")
+        if "fast" in self.rules and self.min_seconds <= 0:
+            raise OptionError(
+                "to exclude by the rule fast, say how many seconds an image takes at least (--min-seconds)"
+            )
+
+    def reasons(self, person: Participation) -> tuple[str, ...]:
+        """The rules by which a participant is left out, in the order of `RULES`; empty for who is kept."""
+        return tuple(
+            name for name, rule in RULES.items() if name in self.rules and rule.broken(person, self.min_seconds)
+        )
+
+
+def exclusion_of(config: ExclusionConfig, *, rules: str | None = None, min_seconds: float | None = None) -> Exclusion:
+    """The rules that study.toml names, or others.
+
+    Args:
+        config: what study.toml says.
+        rules: names of `RULES` by commas, instead of study.toml's.
+        min_seconds: for the rule `fast`, instead of study.toml's; more than 0 adds the rule to study.toml's.
+
+    Raises:
+        OptionError: as `Exclusion`, and for seconds that no rule asks for.
+
+    Examples:
+        >>> exclusion_of(ExclusionConfig(checks="all"), min_seconds=2.5).rules
+        ('checks-all', 'fast')
+    """
+    seconds = config.min_seconds_per_image if min_seconds is None else min_seconds
+    if rules is not None:
+        named = tuple(name.strip() for name in rules.split(",") if name.strip())
+        if min_seconds is not None and "fast" not in named:
+            raise OptionError("--min-seconds is for the rule fast, which --exclude does not name")
+        return Exclusion(named, seconds)
+    checks = {"any": ("checks",), "all": ("checks-all",), "none": ()}[config.checks]
+    return Exclusion((*checks, *["fast"] * (seconds > 0), *["same-cell"] * config.same_cell), seconds)
+
+
+def _missed_a_check(person: Participation, _: float) -> bool:
+    return any(not all(answer.hits) for answer in person.answers if answer.check)
+
+
+def _missed_a_check_with_every_click(person: Participation, _: float) -> bool:
+    return any(not any(answer.hits) for answer in person.answers if answer.check)
+
+
+def _fast(person: Participation, min_seconds: float) -> bool:
+    seconds = [answer.seconds for answer in person.answers]
+    return bool(seconds) and median(seconds) < min_seconds
+
+
+def _same_cell(person: Participation, _: float) -> bool:
+    answers = [answer for answer in person.answers if not answer.check]
+    return len(answers) > 1 and len({said for answer in answers for said in answer.said}) == 1
+
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "checks": Rule(
+            "who clicked outside the ball's cells on an attention check, or chose wrong on one, be it once",
+            _missed_a_check,
+        ),
+        "checks-all": Rule(
+            "who clicked outside the ball's cells with every click on an attention check, or chose wrong on one",
+            _missed_a_check_with_every_click,
+        ),
+        "fast": Rule("who took less than `--min-seconds` on the median image", _fast),
+        "same-cell": Rule("who gave one and the same answer to all test images", _same_cell),
+    }
+)
+"""Every rule by its name. `checks` is the paper's (section 4.4)."""

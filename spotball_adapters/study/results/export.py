@@ -1,0 +1,187 @@
+"""What participants did, as files that others read: responses, a whole dataset, or the published release's layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Literal
+
+from spotball_adapters.study.results import columns
+from spotball_adapters.study.results.columns import frame
+from spotball_adapters.study.results.exclusion import Exclusion
+from spotball_adapters.study.results.participations import Given, Participation
+from spotball_adapters.study.setup.design import Design
+from spotball_core.errors import OptionError
+from spotball_core.gaze.data.stimuli import SEPARATOR
+from spotball_core.gaze.data.trials import PROMPT
+from spotball_core.io.dataset import SCENES
+from spotball_core.io.frames import COLUMNS, write_responses
+from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.service.files import replacing
+from spotball_core.service.safe_text import csv_frame
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RESPONDENT = "human"
+
+Form = Literal["jsonl", "csv", "parquet"]
+FORMS: tuple[Form, ...] = ("jsonl", "csv", "parquet")
+
+RESPONSES, PARTICIPANTS, CLICKS, TRIALS = f"responses-{RESPONDENT}", "participants.csv", "clicks.csv", "trials"
+
+
+def responses(people: Iterable[Participation], design: Design, respondent: str = RESPONDENT) -> pl.DataFrame:
+    """Clicks as responses: one row a click, an explanation as the reasoning of its answer's first.
+
+    Checks on which the ball is not visible (no controls in the dataset) are left out, since scoring would count them.
+
+    Args:
+        people: who is exported.
+        design: the study's; task `clicks`.
+        respondent: what to call them.
+
+    Returns:
+        The columns `spotball_core.io.frames.COLUMNS`, by participant, order and click.
+    """
+    import polars as pl
+
+    rows = [
+        (
+            *(*answer.key, respondent, "human", "base", number, person.participant, cell),
+            answer.explanation if number == 1 else None,
+        )
+        for person in people
+        for answer in person.answers
+        if _scored_as_shown(answer, design)
+        for number, cell in enumerate(answer.said, start=1)
+    ]
+    schema = {column: pl.Int64 if column == "sample" else pl.String for column in COLUMNS}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def trials(people: Iterable[Participation], design: Design, respondent: str = RESPONDENT) -> pl.DataFrame:
+    """Choices as trials of the second task, one row a photo, checks included and marked.
+
+    Args:
+        people: who is exported.
+        design: the study's; task `choice`.
+        respondent: what to call them.
+    """
+    rows = [
+        (
+            *(respondent, answer.image, PROMPT, shown.condition, shown.view, shown.proximity),
+            *(SEPARATOR.join(shown.objects), shown.gaze_target, shown.head_target, answer.said[0]),
+            *(person.participant, answer.seconds, shown.actor, shown.scene, answer.check),
+            *(answer.order, answer.explanation),
+        )
+        for person in people
+        for answer in person.answers
+        for shown in [design.stimuli[answer.key]]
+    ]
+    return frame(columns.TRIALS, rows)
+
+
+def clicks(people: Iterable[Participation]) -> pl.DataFrame:
+    """Every click with its place and time, checks included: what responses have no columns for."""
+    rows = [
+        (
+            *(person.participant, answer.order, *answer.key, answer.check, number),
+            *(click.row, click.col, click.x, click.y, click.by, click.elapsed_ms / 1000, answer.seconds),
+        )
+        for person in people
+        for answer in person.answers
+        for number, click in enumerate(answer.clicks, start=1)
+    ]
+    return frame(columns.CLICKS, rows)
+
+
+def participants(people: Iterable[Participation], exclusion: Exclusion) -> pl.DataFrame:
+    """Everybody who took part: how far they came, how they did, and by which rules they are excluded.
+
+    There are no times of day in it, nor anything else by which a platform could tell who somebody is.
+    """
+    rows = [
+        (
+            *(person.participant, person.list, person.finished, person.minutes, len(person.answers)),
+            median(answer.seconds for answer in person.answers) if person.answers else None,
+            sum(person.test_hits) / len(person.test_hits) if person.test_hits else None,
+            sum(not hit for answer in person.answers if answer.check for hit in answer.hits),
+            (" ".join(exclusion.reasons(person)) or None) if person.finished else "unfinished",
+        )
+        for person in people
+    ]
+    return frame(columns.PARTICIPANTS, rows)
+
+
+def write_file(people: Sequence[Participation], design: Design, path: Path, respondent: str = RESPONDENT) -> None:
+    """Write responses (or trials) to a file, by its ending; OptionError for another than of `FORMS`."""
+    if path.suffix.removeprefix(".") not in FORMS:
+        raise OptionError(f"{path}: a file's ending is one of {', '.join(f'.{form}' for form in FORMS)}")
+    if design.config.task == "clicks":
+        write_responses(responses(people, design, respondent), path)
+    else:
+        _write(trials(people, design, respondent), path)
+
+
+def write_folder(
+    everybody: Sequence[Participation],
+    people: Sequence[Participation],
+    design: Design,
+    exclusion: Exclusion,
+    folder: Path,
+    form: Form,
+    respondent: str = RESPONDENT,
+) -> None:
+    """Write a folder: responses, clicks with their times, who took part, and the scenes, so that it is a dataset.
+
+    Of a study of choices: trials, and who took part.
+
+    Args:
+        everybody: for the table of participants.
+        people: who is exported.
+        exclusion: the rules that the table tells of.
+        folder: may hold an earlier export of the same scenes, which is replaced.
+        form: of the responses or trials.
+        respondent: what to call the people.
+
+    Raises:
+        OptionError: if the folder is the dataset of other scenes.
+    """
+    if design.config.task == "choice":
+        _write(trials(people, design, respondent), folder / f"{TRIALS}.{form}")
+    else:
+        keys = {(one.sport, image) for one in design.config.lists for image in (*one.images, *one.checks)}
+        scenes = tuple(scene for key, scene in design.scenes.items() if key in keys)
+        if (folder / SCENES).exists() and read_scenes(folder / SCENES) != scenes:
+            raise OptionError(f"{folder} is a dataset of other scenes; name another folder with --out")
+        write_scenes(scenes, folder / SCENES)
+        for other in FORMS:
+            if other != form:
+                # Read together, they would give every click twice.
+                (folder / f"{RESPONSES}.{other}").unlink(missing_ok=True)
+        write_responses(responses(people, design, respondent), folder / f"{RESPONSES}.{form}")
+        _write(clicks(people), folder / CLICKS)
+    _write(participants(everybody, exclusion), folder / PARTICIPANTS)
+
+
+def left_out_checks(people: Iterable[Participation], design: Design) -> int:
+    """How many answers to checks responses leave out, as scoring would count them; trials leave out none."""
+    if design.config.task == "choice":
+        return 0
+    return sum(not _scored_as_shown(answer, design) for person in people for answer in person.answers)
+
+
+def _scored_as_shown(answer: Given, design: Design) -> bool:
+    return not answer.check or design.scenes[answer.key].control
+
+
+def _write(table: pl.DataFrame, path: Path) -> None:
+    writers: dict[str, Callable[[Path], object]] = {
+        ".jsonl": table.write_ndjson,
+        ".csv": csv_frame(table).write_csv,
+        ".parquet": table.write_parquet,
+    }
+    with replacing(path) as beside:
+        writers[path.suffix](beside)

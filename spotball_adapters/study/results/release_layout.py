@@ -1,0 +1,101 @@
+"""A study's answers in the layout of the published release, which `spotball import-release` and `replicate` read."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from spotball_adapters.study.results.participations import Participation
+from spotball_adapters.study.setup.design import Design
+from spotball_core.errors import OptionError
+from spotball_core.release.ball import ball_columns
+from spotball_core.release.tables import GRID, SPORTS
+from spotball_core.schema.scene import Scene
+from spotball_core.service.files import replacing
+from spotball_core.service.safe_text import csv_cells
+
+CLICK_HEADS = ("id", "order", "image", "click", "row", "col")
+EXPLANATION_HEADS = ("id", "order", "image", "response")
+TRUTH_HEADS = ("image", "x", "y", "width", "height", "gt_x", "gt_y", "cell")
+
+
+def write_release(people: Sequence[Participation], design: Design, folder: Path) -> list[str]:
+    """Write clicks, explanations and ground truth of each sport, as far as there are any, below FOLDER/data.
+
+    As in the release, clicks on checks are left out and `order` counts them; `id` is the participant's label. Controls
+    are called `NUMBER_wball.jpg` in the ground truth, by which the reader knows them. gt_x and gt_y are the ball's
+    center in every sport, which in the published files they are in soccer alone.
+
+    Returns:
+        What could not be written, in words.
+
+    Raises:
+        OptionError: for choices, for sports, images or grids that the layout does not have, or if a folder below
+            FOLDER/data holds files that are not written here.
+    """
+    scenes = list(design.scenes.values())
+    _check(design, scenes)
+    sports = dict.fromkeys(one.sport for one in design.config.lists)
+    said: list[str] = []
+    files: dict[str, tuple[tuple[str, ...], list[tuple[object, ...]]]] = {}
+    for sport in sports:
+        truth = [scene for scene in scenes if scene.sport == sport and scene.ball_cells]
+        if lacking := [scene.image for scene in truth if scene.ball_box is None]:
+            said.append(f"{sport}: no ground truth of {len(lacking)} images whose ball has no bounding box")
+        files[f"images/{sport}/{sport}_gt.csv"] = (TRUTH_HEADS, list(_truth_rows(truth)))
+        files[f"responses/humans/{sport}_clicks.csv"] = (CLICK_HEADS, list(_click_rows(people, sport)))
+        files[f"responses/humans/{sport}_explanations.csv"] = (EXPLANATION_HEADS, list(_explanations(people, sport)))
+    # The reader takes a file without rows for one that lost them.
+    files = {name: (heads, rows) for name, (heads, rows) in files.items() if rows}
+    data = folder / "data"
+    if others := sorted(str(p) for p in data.rglob("*") if p.is_file() and p.relative_to(data).as_posix() not in files):
+        raise OptionError(
+            f"{folder} holds other files of a release, such as {others[0]}; name another folder with --out"
+        )
+    for name, (heads, rows) in files.items():
+        with replacing(data / name) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(heads)
+            writer.writerows(map(csv_cells, rows))
+    return said
+
+
+def _check(design: Design, scenes: Iterable[Scene]) -> None:
+    if design.config.task != "clicks":
+        raise OptionError("--format release: the published release has clicks, and this study asks for choices")
+    for scene in scenes:
+        if scene.sport not in SPORTS.values():
+            known = ", ".join(dict.fromkeys(SPORTS.values()))
+            raise OptionError(f"--format release: {scene.sport} is no sport of the release, which has {known}")
+        if scene.layout != GRID:
+            raise OptionError(
+                f"--format release: {scene.sport}/{scene.image} is not {GRID}, as the release's images are"
+            )
+        if not (scene.image.isascii() and scene.image.isdigit()):
+            raise OptionError(f"--format release: the image {scene.image!r} is no number, as the release's images are")
+
+
+def _click_rows(people: Iterable[Participation], sport: str) -> Iterator[tuple[object, ...]]:
+    for person in people:
+        for answer in person.answers:
+            if answer.sport == sport and not answer.check:
+                for number, click in enumerate(answer.clicks, start=1):
+                    yield person.participant, answer.order, answer.image, number, click.row, click.col
+
+
+def _explanations(people: Iterable[Participation], sport: str) -> Iterator[tuple[object, ...]]:
+    for person in people:
+        for answer in person.answers:
+            if answer.sport == sport and answer.explanation is not None:
+                yield person.participant, answer.order, answer.image, answer.explanation
+
+
+def _truth_rows(scenes: Iterable[Scene]) -> Iterator[tuple[object, ...]]:
+    for scene in scenes:
+        if scene.ball_box is None:
+            continue
+        x1, y1, x2, y2 = scene.ball_box
+        columns = ball_columns(scene.sport, scene.ball_box)
+        name = f"{scene.image}_wball.jpg" if scene.control else scene.image
+        yield name, *columns, (x1 + x2) / 2, (y1 + y2) / 2, ";".join(scene.ball_cells or ())

@@ -1,0 +1,1 @@
+"""Serve a study to participants."""

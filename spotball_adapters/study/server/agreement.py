@@ -1,0 +1,29 @@
+"""Whether what is stored agrees with the plan: with study.toml and its dataset as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spotball_adapters.study.setup.design import Design
+from spotball_adapters.study.store import Reader
+
+
+def disagreements(reader: Reader, design: Design) -> Iterator[str]:
+    """What does not agree, in words; nothing where all does.
+
+    The study's unchangeable parts are those that were when the first participant began, every participant saw a list of
+    the study, and the images they saw, their order and what was to be explained are drawn from their recorded seed.
+    """
+    if changed := reader.changed(design.parts):
+        yield f"changed since somebody took part: {', '.join(changed)}"
+    names = {one.name for one in design.config.lists}
+    strangers, others = 0, 0
+    for person in reader.participants():
+        if person.list not in names:
+            strangers += 1
+        elif person.trials != design.trials(person.list, person.seed):
+            others += 1
+    if strangers:
+        yield f"{strangers} participants saw a list that study.toml no longer has"
+    if others:
+        yield f"{others} participants saw other images, or another order, than their seed gives"

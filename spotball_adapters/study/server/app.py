@@ -1,0 +1,363 @@
+"""The study's server: what `page/` calls. Handlers here speak HTTP; what happens is decided in `sessions`."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import mimetypes
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from spotball_adapters.study.events import Trial
+from spotball_adapters.study.progress import Progress
+from spotball_adapters.study.server.admin import admin_page
+from spotball_adapters.study.server.images import Images
+from spotball_adapters.study.server.security import Limit, address, is_admin
+from spotball_adapters.study.server.sessions import ConflictError, Session, Sessions, TakenPartError
+from spotball_adapters.study.server.wire import MAX_BODY, MalformedError, parsed, read_events, read_start
+from spotball_adapters.study.setup.design import Design, Picture
+from spotball_adapters.study.setup.texts import to_html
+from spotball_adapters.study.store import Reader, Store
+from spotball_core.service.safe_text import show
+from spotball_core.service.sqlite_file import StoreError
+from spotball_core.service.web import RefusedError, SafeHeaders, check_origin, read_body
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+SECONDS_PER_IMAGE = 20
+"""What people took for the paper: 17.3 minutes for 52 images (section 4.4)."""
+
+STATIC = (".css", ".js", ".svg")
+"""Endings of what is served of the page's folder, beside index.html."""
+
+NOBODY = "nobody takes part with this cookie"
+
+ADMIN_STYLE = "admin.css"
+COOKIE_DAYS = 30
+IMAGE_SECONDS = 24 * 60 * 60
+ADMIN_SECONDS = 5.0
+"""How old the admin page may be: all that everybody did is read for it, which participants must not notice."""
+
+WRONG_PASSWORDS = 10
+"""A minute, of one address."""
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class StudyServer:
+    """A study's app with what must be closed at the end.
+
+    Attributes:
+        app: to be served by one process.
+    """
+
+    app: ASGIApp
+    design: Design
+    sessions: Sessions
+
+    def close(self) -> None:
+        """Store what waits."""
+        self.sessions.close()
+
+
+def study_server(design: Design, store: Store, reader: Reader, *, password: str | None = None) -> StudyServer:
+    """The app of a study.
+
+    Args:
+        store: the study's, held by this process.
+        reader: another view of it, to read from while the store is written to.
+        password: of the admin page; None or empty for no admin page.
+    """
+    sessions = Sessions(design, store, reader)
+    handlers = _Handlers(design, sessions, reader, store.secret(), password)
+    routes = [
+        Route("/", handlers.index),
+        Route("/static/{name}", handlers.static),
+        Route("/images/{name}", handlers.image),
+        Route("/api/study", handlers.study),
+        Route("/api/start", handlers.start, methods=["POST"]),
+        Route("/api/state", handlers.state),
+        Route("/api/events", handlers.events, methods=["POST"]),
+        Route("/admin", handlers.admin),
+        Route("/admin.css", handlers.admin_style),
+    ]
+    faults: dict[Any, Any] = {
+        RefusedError: handlers.refused,
+        MalformedError: handlers.malformed,
+        HTTPException: handlers.http_fault,
+        StoreError: handlers.not_stored,
+        sqlite3.Error: handlers.not_stored,
+        OSError: handlers.unreadable,
+        Exception: handlers.fault,
+    }
+    app = SafeHeaders(Starlette(routes=routes, exception_handlers=faults))
+    return StudyServer(app, design, sessions)
+
+
+class _Handlers:
+    """What is answered to each request."""
+
+    def __init__(self, design: Design, sessions: Sessions, reader: Reader, secret: bytes, password: str | None) -> None:
+        self._design, self._sessions, self._reader, self._password = design, sessions, reader, password
+        self._images = Images(design.pictures, design.example or (), secret)
+        # Cookies know no ports: two studies on one machine must not take each other's.
+        self._cookie = "spotball_" + hashlib.sha256(b"cookie" + secret).hexdigest()[:8]
+        self._files = _static_files()
+        serve = design.config.serve
+        self._by_address = Limit(serve.requests_per_minute_address)
+        self._by_participant = Limit(serve.requests_per_minute)
+        self._starts = Limit(serve.starts_per_minute_address)
+        self._passwords = Limit(WRONG_PASSWORDS)
+        self._study = self._public()
+        self._debriefing = to_html(design.config.texts.debriefing)
+        self.failures: Counter[str] = Counter()
+        self._looking, self._looked_at, self._page = asyncio.Lock(), float("-inf"), ""
+
+    # Pages and files -----------------------------------------------------------------------------------------
+
+    async def index(self, request: Request) -> Response:
+        """The page, the same for all."""
+        return self._file(request, "index.html")
+
+    async def static(self, request: Request) -> Response:
+        """What belongs to the page."""
+        name = request.path_params["name"]
+        if not name.endswith(STATIC) or name == ADMIN_STYLE:
+            raise HTTPException(404)
+        return self._file(request, name)
+
+    def _file(self, request: Request, name: str) -> Response:
+        self._by_address.check(address(request))
+        if name not in self._files:
+            raise HTTPException(404)
+        content, media_type, tag = self._files[name]
+        headers = {"cache-control": "no-cache", "etag": tag}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(content, media_type=media_type, headers=headers)
+
+    async def image(self, request: Request) -> Response:
+        """An image."""
+        self._by_address.check(address(request))
+        picture = self._images.find(request.path_params["name"])
+        if picture is None:
+            raise HTTPException(404)
+        content = self._images.in_memory(picture)
+        if content is None:
+            content = await asyncio.to_thread(self._images.content, picture)
+        headers = {"cache-control": f"private, max-age={IMAGE_SECONDS}, immutable"}
+        return Response(content, media_type=picture.media_type, headers=headers)
+
+    # The study -----------------------------------------------------------------------------------------------
+
+    async def study(self, request: Request) -> Response:
+        """What everybody may know."""
+        self._by_address.check(address(request))
+        return JSONResponse(self._study)
+
+    async def start(self, request: Request) -> Response:
+        """Begin, or go on."""
+        check_origin(request.headers)
+        self._by_address.check(address(request))
+        self._starts.check(address(request))
+        start = read_start(parsed(await read_body(request, MAX_BODY)))
+        if start.prolific is None and self._design.config.serve.only_prolific:
+            raise RefusedError(403, "this study is for those who come by Prolific's link")
+        try:
+            token = await self._sessions.start(self._token(request), start.prolific, start.viewport)
+        except TakenPartError:
+            raise RefusedError(409, "taken part") from None
+        response = await self._state(token)
+        response.set_cookie(
+            self._cookie,
+            token,
+            max_age=COOKIE_DAYS * 24 * 60 * 60,
+            httponly=True,
+            samesite="lax",
+            secure=request.url.scheme == "https",
+        )
+        return response
+
+    async def state(self, request: Request) -> Response:
+        """Where the participant is."""
+        self._by_address.check(address(request))
+        return await self._state(self._token(request))
+
+    async def _state(self, token: str | None) -> Response:
+        async with self._sessions.held(token) as session:
+            return JSONResponse(self._state_of(self._limited(session)))
+
+    async def events(self, request: Request) -> Response:
+        """Store what the participant did."""
+        check_origin(request.headers)
+        self._by_address.check(address(request))
+        token = self._token(request)
+        if not self._sessions.knows(token):
+            raise RefusedError(401, NOBODY)
+        sent = read_events(parsed(await read_body(request, MAX_BODY)))
+        async with self._sessions.held(token) as session:
+            done = await self._sessions.append(self._limited(session), sent)
+            stage = session.progress.stage if session else None
+        if done.refused is not None:
+            status = 409 if isinstance(done.refused, ConflictError) else 422
+            return self._failed(status, str(done.refused), seq=done.seq)
+        told = {"seq": done.seq, "stage": stage}
+        return JSONResponse(told if done.feedback is None else {**told, "feedback": done.feedback})
+
+    def _token(self, request: Request) -> str | None:
+        return request.cookies.get(self._cookie)
+
+    def _limited(self, session: Session | None) -> Session:
+        if session is None:
+            raise RefusedError(401, NOBODY)
+        self._by_participant.check(session.participant.id)
+        return session
+
+    # What is told --------------------------------------------------------------------------------------------
+
+    def _public(self) -> dict[str, Any]:
+        config = self._design.config
+        n_images = max(len(one.images) + len(one.checks) for one in config.lists)
+        example = None
+        if self._design.example:
+            shown = self._design.example[1]
+            example = {
+                "with_ball": self._url(("", "0"), "example"),
+                "without_ball": self._url(("", "1"), "example"),
+                "width": shown.width,
+                "height": shown.height,
+            }
+        return {
+            "title": config.title,
+            "task": config.task,
+            "texts": {
+                name: to_html(getattr(config.texts, name)) for name in ("consent", "instructions", "explanation")
+            },
+            "example": example,
+            "n_images": n_images,
+            "minutes": config.minutes or ceil(n_images * SECONDS_PER_IMAGE / 60),
+        }
+
+    def _url(self, key: tuple[str, str], role: Any) -> str:
+        return f"/images/{self._images.name(key, role)}"
+
+    def _item(self, trial: Trial, progress: Progress) -> dict[str, Any]:
+        picture: Picture = self._design.pictures[trial.key]
+        item = {
+            "trial": trial.trial,
+            "type": self._design.item_type.name,
+            "image": self._url(trial.key, "trial" if trial.trial >= 0 else "practice"),
+            "width": picture.width,
+            "height": picture.height,
+            "explain": trial.explain,
+            **self._design.item_type.public(trial),
+        }
+        feedback = self._sessions.feedback(progress, trial.trial)
+        return item if feedback is None else {**item, "feedback": feedback}
+
+    def _state_of(self, session: Session) -> dict[str, Any]:
+        progress, completion = session.progress, self._design.config.completion
+        current, answered = progress.current, progress.answers
+        clicks = progress.pending
+        if current is not None and current.trial in progress.answered:
+            clicks = progress.answered[current.trial].answer.clicks
+        items = [self._item(trial, progress) for trial in session.participant.trials]
+        finished = progress.stage == "finished"
+        return {
+            "participant": session.participant.participant,
+            "stage": progress.stage,
+            "trials": [item for item in items if item["trial"] >= 0],
+            "practice": [item for item in items if item["trial"] < 0],
+            "progress": {
+                "answered": len(answered),
+                "trial": current and current.trial,
+                "clicks": [list(click.cell) for click in clicks],
+                "explained": [one.trial.trial for one in answered if one.explanation is not None],
+            },
+            "seq": progress.seq,
+            "completion": (completion.model_dump(exclude_none=True) or None) if finished else None,
+            "debriefing": self._debriefing if finished else None,
+        }
+
+    # The admin page ------------------------------------------------------------------------------------------
+
+    async def admin(self, request: Request) -> Response:
+        """How the study goes, for who has the password."""
+        self._by_address.check(address(request))
+        if not self._password:
+            raise HTTPException(404)
+        if not is_admin(request.headers, self._password):
+            self._passwords.check(address(request))
+            self.failures["401 admin"] += 1
+            headers = {"www-authenticate": 'Basic realm="study", charset="UTF-8"'}
+            return Response("A password is needed.", 401, headers, "text/plain")
+        async with self._looking:
+            if time.monotonic() - self._looked_at > ADMIN_SECONDS:
+                self._page = await asyncio.to_thread(admin_page, self._design, dict(self.failures))
+                self._looked_at = time.monotonic()
+        return Response(self._page, media_type="text/html")
+
+    async def admin_style(self, request: Request) -> Response:
+        """How the admin page looks."""
+        if not self._password:
+            raise HTTPException(404)
+        return self._file(request, ADMIN_STYLE)
+
+    # What goes wrong -----------------------------------------------------------------------------------------
+
+    def _failed(self, status: int, why: str, *, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
+        self.failures[f"{status} {why}" if status >= 500 else str(status)] += 1
+        return JSONResponse({"error": why, **more}, status, headers)
+
+    async def refused(self, request: Request, error: RefusedError) -> Response:
+        """A request that is not answered as it was meant."""
+        headers = None if error.retry_after is None else {"retry-after": str(error.retry_after)}
+        return self._failed(error.status, str(error), headers=headers)
+
+    async def malformed(self, request: Request, error: MalformedError) -> Response:
+        """A request of the wrong shape."""
+        return self._failed(422, str(error))
+
+    async def http_fault(self, request: Request, error: HTTPException) -> Response:
+        """No such page, or not by this method."""
+        return self._failed(error.status_code, error.detail, headers=error.headers)
+
+    async def not_stored(self, request: Request, error: Exception) -> Response:
+        """A store that cannot be written to: what was sent is to be sent again."""
+        show(f"error: {error}", err=True)
+        return self._failed(503, "it could not be stored; try again", headers={"retry-after": "5"})
+
+    async def unreadable(self, request: Request, error: OSError) -> Response:
+        """An image's file that is gone."""
+        show(f"error: {error}", err=True)
+        return await self.fault(request, error)
+
+    async def fault(self, request: Request, error: Exception) -> Response:
+        """A fault of ours: its traceback is for the log, not for the browser."""
+        return self._failed(500, "something went wrong here; try again")
+
+
+def _static_files() -> dict[str, tuple[bytes, str, str]]:
+    """What the page consists of: content, media type and tag by name."""
+    found = {}
+    package = files("spotball_adapters.study.server")
+    for file in (*package.joinpath("page").iterdir(), package.joinpath(ADMIN_STYLE)):
+        if file.name == "index.html" or file.name.endswith(STATIC):
+            content = file.read_bytes()
+            media_type = mimetypes.guess_type(file.name)[0] or "text/plain"
+            found[file.name] = content, media_type, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    return found

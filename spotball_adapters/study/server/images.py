@@ -1,0 +1,68 @@
+"""A study's images under addresses that tell nothing: neither a file's name nor that an image is a check."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Literal
+
+from spotball_adapters.study.items import Key
+from spotball_adapters.study.setup.design import Picture
+
+HELD = 64 * 1024 * 1024
+"""Bytes of images that are kept in memory."""
+
+Role = Literal["trial", "practice", "example"]
+"""A check that is practice, too, has two addresses: else it could be told by its own."""
+
+
+class Images:
+    """Images by their addresses, which only the study's key can make.
+
+    Args:
+        pictures: by identity.
+        secret: the study's key.
+    """
+
+    def __init__(self, pictures: Mapping[Key, Picture], example: tuple[Picture, ...], secret: bytes) -> None:
+        self._secret = secret
+        self._known: dict[str, Picture] = {}
+        for key, picture in pictures.items():
+            self._known[self.name(key, "trial")] = self._known[self.name(key, "practice")] = picture
+        for number, picture in enumerate(example):
+            self._known[self.name(("", str(number)), "example")] = picture
+        self._held: OrderedDict[str, bytes] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def name(self, key: Key, role: Role) -> str:
+        """The last part of an image's address."""
+        return hmac.new(self._secret, json.dumps([role, *key]).encode(), hashlib.sha256).hexdigest()[:32]
+
+    def find(self, name: str) -> Picture | None:
+        """The image at an address; None if there is none."""
+        return self._known.get(name)
+
+    def content(self, picture: Picture) -> bytes:
+        """An image's file as it is. Threads may call it side by side."""
+        with self._lock:
+            if (data := self._held.get(picture.digest)) is not None:
+                self._held.move_to_end(picture.digest)
+                return data
+        data = picture.path.read_bytes()
+        with self._lock:
+            if picture.digest not in self._held:
+                self._held[picture.digest] = data
+                self._size += len(data)
+            while self._size > HELD:
+                self._size -= len(self._held.popitem(last=False)[1])
+        return data
+
+    def in_memory(self, picture: Picture) -> bytes | None:
+        """An image's file if it need not be read from disk."""
+        with self._lock:
+            return self._held.get(picture.digest)

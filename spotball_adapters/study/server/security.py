@@ -1,0 +1,68 @@
+"""Protect a study's server: limits on requests, and passwords. `spotball_core.service.web` does the rest."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from spotball_core.service.web import RefusedError
+
+if TYPE_CHECKING:
+    from starlette.datastructures import Headers
+    from starlette.requests import Request
+
+MANY = 20_000
+"""Addresses or participants whose requests are counted at a time; the longest unseen are forgotten."""
+
+
+class Limit:
+    """At most so many a minute of each, all of a minute's at once if they come so.
+
+    Examples:
+        >>> times = iter([0, 0, 0, 30.5])
+        >>> limit = Limit(2, clock=lambda: next(times))
+        >>> [limit.wait("a") for _ in range(4)]
+        [0, 0, 30, 0]
+    """
+
+    def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._clock = float(per_minute), clock
+        self._left: OrderedDict[object, tuple[float, float]] = OrderedDict()
+
+    def wait(self, who: object) -> int:
+        """Count a request; 0 if it is within the limit, else the seconds after which the next one is."""
+        at = self._clock()
+        left, since = self._left.pop(who, (self._most, at))
+        left = min(self._most, left + (at - since) * self._most / 60)
+        allowed = left >= 1
+        self._left[who] = (left - allowed, at)
+        if len(self._left) > MANY:
+            self._left.popitem(last=False)
+        return 0 if allowed else max(1, round((1 - left) * 60 / self._most))
+
+    def check(self, who: object) -> None:
+        """Count a request; RefusedError if it is over the limit."""
+        if seconds := self.wait(who):
+            raise RefusedError(429, "too many requests; wait a little", retry_after=seconds)
+
+
+def address(request: Request) -> str:
+    """Where a request comes from."""
+    return request.client.host if request.client else "unknown"
+
+
+def is_admin(headers: Headers, password: str) -> bool:
+    """Whether a request has HTTP Basic's name `admin` and this password; takes as long whatever it has."""
+    given = b""
+    scheme, _, encoded = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "basic":
+        try:
+            given = base64.b64decode(encoded, validate=True)
+        except (binascii.Error, ValueError):
+            given = b""
+    return hmac.compare_digest(given, f"admin:{password}".encode())

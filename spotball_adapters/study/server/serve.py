@@ -1,0 +1,93 @@
+"""Serving a study until somebody ends it: one process for one study's folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spotball_adapters.study.setup.config import CONFIG
+from spotball_adapters.study.setup.design import load
+from spotball_adapters.study.setup.init import TO_FILL_IN
+from spotball_adapters.study.store import Store, reading
+from spotball_core.errors import MissingExtraError
+from spotball_core.service.web import BACKLOG, listening, serve_until_ended, shown
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from spotball_adapters.study.server.app import StudyServer
+
+PASSWORD = "SPOTBALL_STUDY_PASSWORD"
+"""The environment's name for the password of the admin page."""
+
+KEEP_ALIVE = 75
+"""Seconds that a connection without requests stays open: people look at an image longer than servers commonly wait."""
+
+
+@contextmanager
+def opened(folder: Path, *, password: str | None = None) -> Iterator[StudyServer]:
+    """A study's server, not listening yet; the study is this process's meanwhile, and all is stored at the end.
+
+    Raises:
+        InputError: for a study that cannot be used.
+        OptionError: if another process has it, or it was changed since somebody took part.
+        MissingExtraError: without the extra `study`.
+    """
+    try:
+        from spotball_adapters.study.server.app import study_server
+    except ImportError as error:
+        raise MissingExtraError("the human study", "study") from error
+
+    design = load(folder)
+    with Store(folder) as store:
+        store.claim(design.parts)
+        with reading(folder) as reader:
+            server = study_server(design, store, reader, password=password)
+            try:
+                yield server
+            finally:
+                server.close()
+
+
+def configuration(server: StudyServer) -> uvicorn.Config:
+    """How a study is served: without a log of who asked for what, and without naming what serves it."""
+    import uvicorn
+
+    return uvicorn.Config(
+        server.app,
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE,
+    )
+
+
+def serve(folder: Path, *, host: str, port: int, tell: Callable[[str], None]) -> None:
+    """Serve a study until the process is told to end.
+
+    Args:
+        port: 0 for any that is free.
+        tell: told a line at a time, the address among them.
+
+    Raises:
+        SpotballError: as `opened`.
+        OptionError: if the address is taken.
+    """
+    password = os.environ.get(PASSWORD)
+    with opened(folder, password=password) as server, listening(host, port) as at:
+
+        def ready() -> None:
+            address = shown(at)
+            tell(f"{server.design.config.title}: {address}/")
+            tell(f"admin page: {address}/admin" if password else f"no admin page: {PASSWORD} is not set")
+            texts = server.design.config.texts
+            if any(TO_FILL_IN in text for text in (texts.consent, texts.instructions, texts.debriefing)):
+                tell(f"The texts in {folder / CONFIG} still say {TO_FILL_IN}: fill that in before people come.")
+
+        serve_until_ended(configuration(server), at, ready)
+    tell("ended; everything is stored")

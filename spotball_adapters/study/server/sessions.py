@@ -1,0 +1,283 @@
+"""Who is at the study now: tokens to participants, and their events to the store, in order and once."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+import sqlite3
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+from spotball_adapters.study.events import Event, Viewport
+from spotball_adapters.study.items import NotAllowedError
+from spotball_adapters.study.progress import Progress, replay
+from spotball_adapters.study.server.wire import MalformedError, Prolific, read_event
+from spotball_adapters.study.server.writer import Writer
+from spotball_adapters.study.setup.assignment import choose_list, seed_of
+from spotball_adapters.study.setup.design import Design
+from spotball_adapters.study.store import (
+    Identity,
+    Participant,
+    Reader,
+    Store,
+    insert_events,
+    insert_identity,
+    insert_participant,
+)
+from spotball_core.service.sqlite_file import now
+from spotball_core.version import version
+
+KEPT = 1000
+"""Participants who are held in memory; others are read from the store when they come back."""
+
+LABEL = "23456789abcdefghjkmnpqrstuvwxyz"
+"""What labels are made of: nothing that looks like something else."""
+
+PROLIFIC = "prolific"
+
+
+class TakenPartError(Exception):
+    """Somebody took part already, in another session."""
+
+
+class ConflictError(Exception):
+    """An event that does not follow those that are stored."""
+
+
+class Session:
+    """One participant, as far as is known in memory: what is stored, and nothing else, unless `lock` is held.
+
+    Attributes:
+        ids: of the events, in order.
+        stale: what is in memory could not be stored; whoever waited for the lock reads anew.
+    """
+
+    def __init__(self, participant: Participant, progress: Progress, ids: list[str]) -> None:
+        self.participant, self.progress, self.ids = participant, progress, ids
+        self.lock = asyncio.Lock()
+        self.stale = False
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What became of a request's events.
+
+    Attributes:
+        seq: the last that is stored.
+        feedback: of the last practice item that was answered; None if none was.
+        refused: why the rest was not taken; None if all was.
+    """
+
+    seq: int
+    feedback: dict[str, Any] | None
+    refused: Exception | None
+
+
+class Sessions:
+    """All participants of a study.
+
+    Args:
+        store: the study's, which is written to by one thread that this starts.
+        reader: another view of it, to read from.
+    """
+
+    def __init__(self, design: Design, store: Store, reader: Reader) -> None:
+        self._design, self._store, self._reader = design, store, reader
+        self._writer = Writer(store.study, store.path)
+        self._sessions: WeakValueDictionary[int, Session] = WeakValueDictionary()
+        self._recent: OrderedDict[int, Session] = OrderedDict()
+        self._tokens: dict[bytes, int] = {}
+
+    def close(self) -> None:
+        """Store what waits, and end."""
+        self._writer.close()
+
+    async def start(self, token: str | None, prolific: Prolific | None, viewport: Viewport) -> str:
+        """Begin to take part, or go on; returns the token, which is another if this one is not the participant's.
+
+        Raises:
+            TakenPartError: if the person took part in another session.
+        """
+
+        def job(connection: sqlite3.Connection) -> str:
+            return self._start(connection, token, prolific, viewport)
+
+        try:
+            return await asyncio.wrap_future(self._writer.do(job))
+        finally:
+            # A participant may have another token now.
+            self._tokens.clear()
+
+    def knows(self, token: str | None) -> bool:
+        """Whether this is somebody's token."""
+        return token is not None and self._id_of(hashed(token)) is not None
+
+    @asynccontextmanager
+    async def held(self, token: str | None) -> AsyncIterator[Session | None]:
+        """The participant whose token this is, to whom nothing else happens meanwhile; None if it is nobody's."""
+        while (session := self._of(token)) is not None:
+            async with session.lock:
+                if not session.stale:
+                    yield session
+                    return
+        yield None
+
+    def _of(self, token: str | None) -> Session | None:
+        identity = None if token is None else self._id_of(hashed(token))
+        if identity is None:
+            return None
+        session = self._sessions.get(identity)
+        if session is None or session.stale:
+            participant = self._reader.participant(identity)
+            events = self._reader.events(identity)
+            progress = replay(participant.trials, events, self._design.item_type)
+            session = self._sessions[identity] = Session(participant, progress, [event.event for event in events])
+        self._recent[identity] = session
+        self._recent.move_to_end(identity)
+        if len(self._recent) > KEPT:
+            self._recent.popitem(last=False)
+        return session
+
+    def _id_of(self, token_hash: bytes) -> int | None:
+        identity = self._tokens.get(token_hash)
+        if identity is None:
+            identity = self._reader.id_of(token_hash)
+            if identity is not None:
+                self._tokens[token_hash] = identity
+        return identity
+
+    async def append(self, session: Session, sent: Sequence[Any]) -> Appended:
+        """Store events as they were sent, up to the first that is refused; returns once they are on disk.
+
+        Args:
+            session: held.
+            sent: as `wire.read_event` reads them.
+        """
+        progress, fresh, feedback = session.progress, list[Event](), None
+        refused: Exception | None = None
+        received_at = now()
+        for content in sent:
+            try:
+                event = read_event(content, received_at)
+                if _is_new(event, session.ids):
+                    progress.take(event)
+                    session.ids.append(event.event)
+                    fresh.append(event)
+                if event.kind in ("answer", "choice"):
+                    feedback = self.feedback(progress, event.trial) or feedback
+            except (MalformedError, ConflictError, NotAllowedError) as error:
+                refused = error
+                break
+        if fresh:
+            finished_at = progress.over.get("trials") if progress.stage == "finished" else None
+            identity = session.participant.id
+
+            def job(connection: sqlite3.Connection) -> None:
+                insert_events(connection, identity, fresh)
+                connection.execute(
+                    "UPDATE participants SET seen_at = ?, finished_at = ? WHERE id = ?",
+                    (received_at, finished_at, identity),
+                )
+
+            try:
+                await asyncio.wrap_future(self._writer.do(job))
+            except BaseException:
+                # What is in memory is not what is stored: whoever comes next reads anew.
+                session.stale = True
+                raise
+        return Appended(progress.seq, feedback, refused)
+
+    def feedback(self, progress: Progress, trial: int | None) -> dict[str, Any] | None:
+        """What a practice item tells; None for one that is not answered, and for all others."""
+        known = progress.answered.get(trial) if trial is not None and trial < 0 else None
+        return self._design.item_type.feedback(known.trial, known.answer) if known else None
+
+    # In the writer's thread ----------------------------------------------------------------------------------
+
+    def _start(
+        self, connection: sqlite3.Connection, token: str | None, prolific: Prolific | None, viewport: Viewport
+    ) -> str:
+        mine = token and self._label(connection, "token_hash", hashed(token))
+        if prolific is None:
+            return token if mine and token else self._begin(connection, _new_label(connection), None, viewport)
+        known = self._store.identities_file.execute(
+            "SELECT participant, study, session FROM identities WHERE platform = ? AND person = ?",
+            (PROLIFIC, prolific.pid),
+        ).fetchone()
+        label = known[0] if known else _new_label(connection)
+        if not known or not self._label(connection, "participant", label):
+            # Who is known there and not here: the process had ended between the two files.
+            return self._begin(connection, label, prolific, viewport)
+        if known[1:] != (prolific.study, prolific.session):
+            raise TakenPartError
+        if label == mine and token:
+            return token
+        fresh = new_token()
+        connection.execute("UPDATE participants SET token_hash = ? WHERE participant = ?", (hashed(fresh), label))
+        return fresh
+
+    def _label(self, connection: sqlite3.Connection, column: str, value: object) -> str | None:
+        rows = connection.execute(f"SELECT participant FROM participants WHERE {column} = ?", (value,))
+        return next((label for (label,) in rows), None)
+
+    def _begin(self, connection: sqlite3.Connection, label: str, prolific: Prolific | None, viewport: Viewport) -> str:
+        if prolific is not None:
+            # First, in a transaction of its own: whoever is in the study is known to have taken part.
+            with self._store.identities_file as identities:
+                identity = Identity(label, PROLIFIC, prolific.pid, prolific.study, prolific.session)
+                insert_identity(identities, identity)
+        config, at, token = self._design.config, now(), new_token()
+        silent_since = datetime.now(UTC) - timedelta(minutes=config.serve.silent_minutes)
+        held = connection.execute(
+            "SELECT list, count(*) FROM participants WHERE finished_at NOT NULL OR seen_at > ? GROUP BY list",
+            (silent_since.isoformat(timespec="milliseconds"),),
+        )
+        seed = seed_of(config.seed, label)
+        chosen = choose_list({**dict.fromkeys((one.name for one in config.lists), 0), **dict(held)}, seed)
+        trials = self._design.trials(chosen, seed)
+        participant = Participant(0, label, chosen, seed, trials, at, at, None, version())
+        consent = Event(1, str(uuid4()), "stage", None, {"stage": "consent"}, 0.0, viewport, at)
+        insert_events(connection, insert_participant(connection, participant, hashed(token)), [consent])
+        return token
+
+
+def hashed(token: str) -> bytes:
+    """What is stored of a token."""
+    return hashlib.sha256(token.encode()).digest()
+
+
+def new_token() -> str:
+    """256 random bits, as text."""
+    return secrets.token_urlsafe(32)
+
+
+def _new_label(connection: sqlite3.Connection) -> str:
+    while True:
+        label = "".join(secrets.choice(LABEL) for _ in range(8))
+        if not connection.execute("SELECT 1 FROM participants WHERE participant = ?", (label,)).fetchone():
+            return label
+
+
+def _is_new(event: Event, ids: Sequence[str]) -> bool:
+    """Whether an event is the next one, and not one that is stored and was sent again.
+
+    Raises:
+        ConflictError: if it is neither.
+    """
+    last = len(ids)
+    if event.seq <= last:
+        if ids[event.seq - 1] != event.event:
+            raise ConflictError(f"another event is stored as number {event.seq}")
+        return False
+    if event.seq > last + 1:
+        raise ConflictError(f"event {event.seq} does not follow event {last}")
+    if event.event in ids:
+        raise ConflictError(f"this event is stored as number {ids.index(event.event) + 1}")
+    return True

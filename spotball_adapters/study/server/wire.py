@@ -1,0 +1,170 @@
+"""What browsers send, checked: its shape here, whether the study's rules allow it in `progress`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, ValidationError, field_validator
+
+from spotball_adapters.runs.writer import storable
+from spotball_adapters.study.events import Event, Kind
+from spotball_core.schema.record import Record
+from spotball_core.service.json_file import parse_json
+
+MAX_BODY = 512 * 1024
+"""Bytes of a request's body."""
+
+MAX_EVENTS = 50
+"""In one request."""
+
+MAX_TEXT = 2000
+"""Characters of an explanation."""
+
+Whole = Annotated[int, Field(strict=True, ge=0, le=10**6)]
+Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+Length = Annotated[float, Field(strict=True, ge=0, le=10**6)]
+Id = Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+class MalformedError(ValueError):
+    """A request that is not of the shape it must have."""
+
+
+class Prolific(Record):
+    """The IDs in Prolific's link."""
+
+    pid: Id
+    study: Id
+    session: Id
+
+
+class Start(Record):
+    """The begin of a participation."""
+
+    consent: Literal[True]
+    prolific: Prolific | None = None
+    viewport: tuple[Length, Length, Length]
+
+
+class Nothing(Record):
+    """The value of an event that says all by its kind."""
+
+
+class StageOver(Record):
+    """The value of `stage`."""
+
+    stage: Literal["instructions", "practice"]
+
+
+class Clicked(Record):
+    """The value of `click`."""
+
+    row: Whole
+    col: Whole
+    x: Share
+    y: Share
+    by: Literal["mouse", "touch", "pen", "keyboard"]
+
+
+class Confirmed(Record):
+    """The value of `answer`."""
+
+    cells: Annotated[tuple[tuple[Whole, Whole], ...], Field(max_length=100)]
+
+
+class Chosen(Record):
+    """The value of `choice`."""
+
+    option: Whole
+
+
+class Explained(Record):
+    """The value of `explanation`."""
+
+    text: Annotated[str, Field(strict=True, max_length=MAX_TEXT)]
+
+    @field_validator("text", mode="before")
+    @classmethod
+    def _storable(cls, text: object) -> object:
+        # A browser that cuts a text to its length may cut a pair of surrogates in half.
+        return storable(text) if isinstance(text, str) else text
+
+    @field_validator("text")
+    @classmethod
+    def _said(cls, text: str) -> str:
+        if not text.strip():
+            raise ValueError("nothing but blanks")
+        return text
+
+
+VALUES: Mapping[Kind, type[Record]] = MappingProxyType(
+    {
+        "stage": StageOver,
+        "shown": Nothing,
+        "click": Clicked,
+        "undo": Nothing,
+        "answer": Confirmed,
+        "choice": Chosen,
+        "explanation": Explained,
+    }
+)
+"""What the value of each kind of event holds."""
+
+
+class SentEvent(Record):
+    """An event as it is sent."""
+
+    seq: Annotated[int, Field(strict=True, ge=1, le=10**6)]
+    event: Annotated[
+        str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+    ]
+    kind: Kind
+    trial: Annotated[int, Field(strict=True, ge=-(10**6), le=10**6)] | None = None
+    value: dict[str, Any]
+    elapsed_ms: Annotated[float, Field(strict=True, ge=0, le=10**9)]
+    viewport: tuple[Length, Length, Length]
+
+
+def parsed(body: bytes) -> Any:
+    """A body's JSON.
+
+    Raises:
+        MalformedError: if it is none.
+    """
+    try:
+        return parse_json(body)
+    except ValueError as error:
+        raise MalformedError(f"no JSON: {error}") from error
+
+
+def read_start(content: Any) -> Start:
+    """The begin of a participation; MalformedError if it is not."""
+    try:
+        return Start.model_validate(content)
+    except ValidationError as error:
+        raise _malformed(error) from error
+
+
+def read_events(content: Any) -> list[Any]:
+    """What a request has for events, each to be read by `read_event`; MalformedError if it has none, or too many."""
+    events = content.get("events") if isinstance(content, dict) and set(content) == {"events"} else None
+    if not isinstance(events, list) or not events or len(events) > MAX_EVENTS:
+        raise MalformedError(f'expected {{"events": [...]}} with 1 to {MAX_EVENTS} events')
+    return events
+
+
+def read_event(content: Any, received_at: str) -> Event:
+    """An event; MalformedError if it is none."""
+    try:
+        sent = SentEvent.model_validate(content)
+        value = VALUES[sent.kind].model_validate(sent.value).model_dump(mode="json")
+    except ValidationError as error:
+        raise _malformed(error) from error
+    return Event(sent.seq, sent.event, sent.kind, sent.trial, value, sent.elapsed_ms, sent.viewport, received_at)
+
+
+def _malformed(error: ValidationError) -> MalformedError:
+    detail = error.errors(include_url=False, include_input=False)[0]
+    return MalformedError(f"{'.'.join(map(str, detail['loc'])) or 'the body'}: {detail['msg']}")

@@ -1,0 +1,1 @@
+"""Prepare a study: its configuration, lists and design."""

@@ -1,0 +1,199 @@
+"""study.toml: everything that a study is, in one file that people read."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.schema.record import Name, Record
+from spotball_core.service.toml_file import read_toml
+
+CONFIG = "study.toml"
+
+Words = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+
+
+def _from_file(value: Any, info: ValidationInfo) -> Any:
+    """A text that stands in a file of its own, `{ file = "consent.md" }`, read."""
+    if not isinstance(value, dict):
+        return value
+    if set(value) != {"file"} or not isinstance(value["file"], str):
+        raise ValueError('expected a text, or { file = "..." }')
+    path = Path((info.context or {}).get("folder", "."), value["file"])
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"expected a readable text file in UTF-8 ({error})") from error
+
+
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True), BeforeValidator(_from_file)]
+"""Markdown, inline or from a file beside study.toml."""
+
+
+class ClicksConfig(Record):
+    """The task `clicks`: how many cells are clicked on an image."""
+
+    per_image: Annotated[int, Field(ge=1, le=20)] = 3
+
+
+class ChoiceConfig(Record):
+    """The task `choice`: the file of its stimuli, what is asked, and whether practice tells what is right."""
+
+    stimuli: Words
+    question: Words = "Which object is this person looking at?"
+    feedback: bool = True
+
+
+class ListConfig(Record):
+    """What one participant sees. An image is named within the list's sport.
+
+    Attributes:
+        images: those that are scored.
+        checks: attention checks.
+        practice: shown first, with feedback; may also be among the others.
+    """
+
+    name: Name
+    sport: Name = "gaze"
+    images: Annotated[tuple[Name, ...], Field(min_length=1)]
+    checks: tuple[Name, ...] = ()
+    practice: tuple[Name, ...] = ()
+
+
+class ExampleConfig(Record):
+    """An image with its ball and without it, for the instructions: paths within the dataset."""
+
+    with_ball: Words
+    without_ball: Words
+
+
+class TextsConfig(Record):
+    """What participants read."""
+
+    consent: Text
+    instructions: Text
+    debriefing: Text
+    explanation: Text = "Why do you think so? Please say in a sentence or two what in the image made you choose."
+
+
+class PayConfig(Record):
+    """What participants get. `bonus` is what all clicks right would earn."""
+
+    base: Words = "nothing"
+    bonus: Annotated[Decimal, Field(ge=0, max_digits=12)] = Decimal(0)
+    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = "USD"
+
+
+class CompletionConfig(Record):
+    """Where participants go at the end, or the code they give back; neither is told before."""
+
+    url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$")] | None = None
+    code: Words | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> CompletionConfig:
+        if self.url is not None and self.code is not None:
+            raise ValueError("expected a url or a code, not both")
+        return self
+
+
+class ExclusionConfig(Record):
+    """Who `export` leaves out unless it is told otherwise.
+
+    Attributes:
+        checks: any: one click of a check outside the ball's cells excludes; all: only if all of them are; none.
+        min_seconds_per_image: on the median image.
+        same_cell: who named one and the same cell throughout.
+    """
+
+    checks: Literal["any", "all", "none"] = "any"
+    min_seconds_per_image: NonNegativeFloat = 0.0
+    same_cell: bool = False
+
+
+class ServeConfig(Record):
+    """How the server treats who comes.
+
+    Attributes:
+        silent_minutes: who did nothing for so long, and is not finished, holds no place in the balance of the lists.
+        requests_per_minute: of one participant.
+        requests_per_minute_address: of one network address, behind which a whole lab may be.
+        starts_per_minute_address: participations that begin, of one address.
+        only_prolific: refuse who comes without the IDs of Prolific's link.
+    """
+
+    silent_minutes: PositiveFloat = 30.0
+    requests_per_minute: PositiveInt = 600
+    requests_per_minute_address: PositiveInt = 12_000
+    starts_per_minute_address: PositiveInt = 120
+    only_prolific: bool = False
+
+
+class StudyConfig(Record):
+    """A study.
+
+    Attributes:
+        dataset: the dataset's folder, relative to the study's or absolute.
+        seed: of lists, orders, and which answers are to be explained.
+        explanations: how many random images a participant is asked to explain.
+        minutes: that taking part is said to take; None for 20 seconds an image.
+    """
+
+    title: Words = "Spot the Ball"
+    dataset: Words
+    task: Literal["clicks", "choice"] = "clicks"
+    seed: NonNegativeInt = 0
+    explanations: NonNegativeInt = 0
+    minutes: PositiveInt | None = None
+    clicks: ClicksConfig = ClicksConfig()
+    choice: ChoiceConfig | None = None
+    lists: Annotated[tuple[ListConfig, ...], Field(min_length=1)]
+    example: ExampleConfig | None = None
+    texts: TextsConfig
+    pay: PayConfig = PayConfig()
+    completion: CompletionConfig = CompletionConfig()
+    exclusion: ExclusionConfig = ExclusionConfig()
+    serve: ServeConfig = ServeConfig()
+
+
+def read_config(folder: Path) -> StudyConfig:
+    """The study.toml of a study's folder, texts in files of their own read.
+
+    Raises:
+        InputError: if there is none, or with everything that is wrong with it.
+    """
+    path = folder / CONFIG
+    fields = read_toml(path, "a study, as `spotball study init` makes it")
+    try:
+        return StudyConfig.model_validate(fields, context={"folder": folder})
+    except ValidationError as error:
+        raise InputError([_problem(path, detail) for detail in error.errors(include_url=False)]) from error
+
+
+def _problem(path: Path, detail: Any) -> Problem:
+    # Positions count from 0 in Python and from 1 for people.
+    named = [str(part + 1) if isinstance(part, int) else part for part in detail["loc"]]
+    found = "nothing" if detail["type"] == "missing" else json.dumps(detail["input"], default=str)[:80]
+    if detail["type"] == "missing":
+        wanted = "a value"
+    elif detail["type"] == "extra_forbidden":
+        wanted = "no field of this name"
+    else:
+        wanted = detail["msg"].removeprefix("Value error, ").removeprefix("expected ")
+    return Problem(str(path), None, ".".join(named), found, wanted)

@@ -1,0 +1,96 @@
+"""Studies to try: made-up scenes and people at tables, whose pictures are drawn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from spotball_adapters.study.setup.config import CONFIG
+from spotball_adapters.study.setup.init import init_study
+from spotball_core.io.dataset import SCENES
+from spotball_core.io.scenes import write_scenes
+from spotball_core.schema.scene import Scene
+from spotball_core.service.files import replacing
+from spotball_core.synthetic.pictures import draw_scene
+from spotball_core.synthetic.scenes import synthetic_scenes
+
+N_SCENES, SHOWN, EXPLAINED = 60, 8, 2
+EXAMPLE_SEED = 1
+"""Of the scene of the worked example, which is none of the study's."""
+
+PHOTOS, PHOTO_CHECKS, SIDE = 16, 3, 448
+"""Of the study of choices: photos, in two lists; checks; pixels of a side, as in the gaze study."""
+
+_TEXTS = {
+    "consent": """\
+**This is a demo of a study about how people read a scene.** All its scenes are made up and drawn: they are synthetic,
+and what is answered says nothing about people.
+
+In a study, this page says who does it and why, what is asked, what is stored, that taking part is voluntary, and whom
+to write to. What you answer here is forgotten when the server ends.""",
+    "debriefing": """\
+**This was a demo with synthetic scenes.** In a study, this page says what it was about, and how participants get their
+pay.""",
+}
+
+
+def demo_study(folder: Path) -> Path:
+    """Make a study of synthetic scenes, with their pictures, that takes a few minutes.
+
+    Args:
+        folder: empty or new; gets the dataset in `data` and the study in `study`.
+
+    Returns:
+        The study's folder.
+
+    Raises:
+        MissingExtraError: without Pillow.
+    """
+    data, study = folder / "data", folder / "study"
+    scenes = [_drawn(scene, data) for scene in synthetic_scenes(N_SCENES)]
+    write_scenes(scenes, data / SCENES)
+    example = synthetic_scenes(1, seed=EXAMPLE_SEED)[0]
+    for name, ball in (("with", True), ("without", False)):
+        draw_scene(example, ball=ball).save(data / f"images/example-{name}-ball.png")
+    config = init_study(data, study, images=SHOWN)
+    _adapt(study, {f"explanations = {config.explanations}\n": f"explanations = {EXPLAINED}\n"})
+    return study
+
+
+def demo_choices(folder: Path) -> Path:
+    """Make a study of drawn people who look at objects, that takes a few minutes; otherwise as `demo_study`."""
+    from spotball_adapters.gaze.training.pictures import design_plans, draw_set
+
+    data, study = folder / "data", folder / "study"
+    plans = design_plans()
+    easy = [plan for plan in plans if len(plan.stimulus.objects) == 2 and plan.stimulus.proximity == 1]
+    checks = [plan for plan in easy if plan.stimulus.condition == "congruent"][:PHOTO_CHECKS]
+    others = [plan for plan in plans if plan not in checks][:: len(plans) // PHOTOS][:PHOTOS]
+    marked = [replace(one, stimulus=one.stimulus.model_copy(update={"attention_check": True})) for one in checks]
+    draw_set([*others, *marked], data, size=SIDE, seed=0)
+    init_study(data, study, task="choice", images=PHOTOS // 2)
+    _adapt(study, {})
+    return study
+
+
+def _adapt(study: Path, changes: Mapping[str, str]) -> None:
+    """Change the study's file to what a demo says."""
+    text = (study / CONFIG).read_text(encoding="utf-8")
+    for before, after in changes.items():
+        text = text.replace(before, after)
+    text = re.sub(r'^title = "(.*)"$', r'title = "\1: a demo"', text, flags=re.MULTILINE)
+    text = text.replace('# code = "XXXXXXXX"', 'code = "SYNTHETIC"')
+    for name, words in _TEXTS.items():
+        text = re.sub(rf"^{name} = '''.*?'''$", f"{name} = '''\n{words}\n'''", text, flags=re.DOTALL | re.MULTILINE)
+    with replacing(study / CONFIG) as beside:
+        beside.write_text(text, encoding="utf-8")
+
+
+def _drawn(scene: Scene, data: Path) -> Scene:
+    """The scene with the path of its picture, which shows the ball if it is a control."""
+    path = Path("images", scene.sport, f"{scene.image}.png")
+    (data / path).parent.mkdir(parents=True, exist_ok=True)
+    draw_scene(scene, ball=scene.control).save(data / path)
+    return scene.model_copy(update={"path": path.as_posix()})

@@ -1,0 +1,224 @@
+"""A study as it is served: its configuration, its items with their truth, and the files of its images."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from spotball_adapters.study.events import Trial
+from spotball_adapters.study.items import Choice, Clicks, ItemType, Key
+from spotball_adapters.study.setup.assignment import draw_trials
+from spotball_adapters.study.setup.config import CONFIG, ListConfig, StudyConfig, read_config
+from spotball_core.errors import InputError, MissingExtraError, Problem
+from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
+from spotball_core.io.dataset import SCENES
+from spotball_core.io.scenes import read_scenes
+from spotball_core.schema.scene import Scene
+from spotball_core.service.images import open_image
+from spotball_core.service.paths import data_file
+
+FORMATS = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
+"""Images that every browser shows, by Pillow's name, and their media types."""
+
+ORIENTATION = 0x0112
+"""The EXIF field that says how a browser turns an image."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image's file.
+
+    Attributes:
+        path: of the file, within the dataset's folder.
+        width: as a browser shows it, in pixels.
+        height: as a browser shows it, in pixels.
+    """
+
+    path: Path
+    media_type: str
+    width: int
+    height: int
+    digest: str
+    """SHA-256 of the file."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """A study's configuration with what it refers to.
+
+    Attributes:
+        folder: the study's.
+        scenes: by identity; empty for the task `choice`.
+        stimuli: by identity; empty for the task `clicks`.
+        pictures: of all images that are shown, by identity.
+        example: with the ball and without it.
+    """
+
+    folder: Path
+    config: StudyConfig
+    scenes: Mapping[Key, Scene]
+    stimuli: Mapping[Key, Stimulus]
+    pictures: Mapping[Key, Picture]
+    example: tuple[Picture, Picture] | None
+
+    @cached_property
+    def item_type(self) -> ItemType:
+        """What is shown and asked."""
+        choice = self.config.choice
+        if choice is not None and self.config.task == "choice":
+            return Choice(self.stimuli, choice.question, feedback=choice.feedback)
+        return Clicks(self.scenes, self.config.clicks.per_image)
+
+    def list_named(self, name: str) -> ListConfig:
+        """One of the lists; KeyError if there is none of this name."""
+        return {one.name: one for one in self.config.lists}[name]
+
+    def trials(self, name: str, seed: int) -> tuple[Trial, ...]:
+        """What a participant with this seed sees of a list."""
+
+        def options(key: Key) -> tuple[str, ...]:
+            return self.stimuli[key].objects if self.stimuli else ()
+
+        return draw_trials(self.list_named(name), seed, explanations=self.config.explanations, options=options)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What may not change once somebody took part, by the name that study.toml has for it; JSON values."""
+        config = self.config
+        return {
+            "task": config.task,
+            "seed": config.seed,
+            "explanations": config.explanations,
+            "clicks": config.clicks.model_dump(mode="json"),
+            "choice": config.choice and config.choice.model_dump(mode="json", exclude={"stimuli"}),
+            "lists": [one.model_dump(mode="json") for one in config.lists],
+            "texts.instructions": config.texts.instructions,
+            "texts.explanation": config.texts.explanation,
+            "example": self.example and [picture.digest for picture in self.example],
+            "the dataset's scenes": _digest(
+                [self.scenes[key].model_dump_json(exclude={"path", "players"}) for key in sorted(self.scenes)]
+            ),
+            "the stimuli": _digest([f"{key} {self.stimuli[key].model_dump_json()}" for key in sorted(self.stimuli)]),
+            "the images": _digest([f"{key} {self.pictures[key].digest}" for key in sorted(self.pictures)]),
+        }
+
+
+def load(folder: Path) -> Design:
+    """A study's configuration with what it refers to.
+
+    Raises:
+        InputError: with everything that cannot be used.
+        MissingExtraError: without Pillow.
+    """
+    config = read_config(folder)
+    dataset = folder / config.dataset
+    if config.task == "clicks":
+        scenes, stimuli = {scene.key: scene for scene in read_scenes(dataset / SCENES)}, {}
+    else:
+        scenes, stimuli = {}, _stimuli(folder, config)
+    problems = [
+        Problem(str(folder / CONFIG), None, field, found, wanted)
+        for field, found, wanted in _faults(config, scenes, stimuli)
+    ]
+    if problems:
+        raise InputError(problems)
+    keys = list(dict.fromkeys((one.sport, image) for one in config.lists for image in _all(one)))
+    pictures: dict[Key, Picture] = {}
+    for key in keys:
+        size = (scenes[key].width, scenes[key].height) if scenes else None
+        try:
+            pictures[key] = _picture(dataset, scenes[key].path if scenes else stimuli[key].image, size)
+        except InputError as error:
+            problems.extend(error.problems)
+    example = []
+    for path in (config.example.with_ball, config.example.without_ball) if config.example else ():
+        try:
+            example.append(_picture(dataset, path, None))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    return Design(
+        folder,
+        config,
+        {key: scenes[key] for key in keys if scenes},
+        {key: stimuli[key] for key in keys if stimuli},
+        pictures,
+        (example[0], example[1]) if example else None,
+    )
+
+
+def _all(shown: ListConfig) -> tuple[str, ...]:
+    return (*shown.images, *shown.checks, *shown.practice)
+
+
+def _faults(
+    config: StudyConfig, scenes: Mapping[Key, Scene], stimuli: Mapping[Key, Stimulus]
+) -> Iterator[tuple[str, str, str]]:
+    """What lists say that cannot be: field, found, expected."""
+    if config.task == "choice" and config.choice is None:
+        yield "choice", "nothing", "a table [choice] for the task choice"
+        return
+    names = [one.name for one in config.lists]
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+        yield "lists", f"{name!r} twice", "a name for each list"
+    for number, one in enumerate(config.lists, start=1):
+        place = f"lists.{number}"
+        scored = (*one.images, *one.checks)
+        for image in dict.fromkeys(image for image in scored if scored.count(image) > 1):
+            yield place, f"{one.sport}/{image} twice", "each image once, among images and checks together"
+        if len(one.checks) > len(one.images):
+            yield f"{place}.checks", str(len(one.checks)), f"at most as many as images, {len(one.images)}"
+        if config.explanations > len(one.images):
+            yield "explanations", str(config.explanations), f"at most as many as list {number} has images"
+        for field in ("images", "checks", "practice"):
+            for image in getattr(one, field):
+                key = (one.sport, image)
+                known = key in scenes or key in stimuli
+                if not known:
+                    yield f"{place}.{field}", f"{one.sport}/{image}", "an image of the dataset"
+                elif key in stimuli and stimuli[key].image is None:
+                    yield f"{place}.{field}", f"{one.sport}/{image}, without the path of an image", "one with it"
+                elif field != "images" and key in scenes and not scenes[key].ball_cells:
+                    yield f"{place}.{field}", f"{one.sport}/{image}, whose answer is not known", "one with ball cells"
+
+
+def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
+    """The stimuli of a study of choices, by identity: under the name of each list's sport."""
+    if config.choice is None:
+        return {}
+    sports = {one.sport for one in config.lists}
+    file = data_file(folder / config.dataset, config.choice.stimuli, field="stimuli", wanted="a file of stimuli")
+    known = read_stimuli(file)
+    return {(sport, one.stimulus_id): one for one in known for sport in sports}
+
+
+def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> Picture:
+    """What is known of an image's file; InputError if it cannot be shown, or is not of this width and height."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingExtraError("the human study", "study") from error
+
+    file = data_file(dataset, path)
+    try:
+        with open_image(file, tuple(FORMATS)) as image:
+            sideways = image.getexif().get(ORIENTATION, 1) in (5, 6, 7, 8)
+            width, height = image.size[::-1] if sideways else image.size
+            media_type = FORMATS[image.format or ""]
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        wanted = f"an image ({', '.join(FORMATS)})"
+        raise InputError([Problem(str(file), None, "image", str(error), wanted)]) from error
+    if size is not None and size != (width, height):
+        found, wanted = f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as its scene says"
+        raise InputError([Problem(str(file), None, "image", found, wanted)])
+    return Picture(file, media_type, width, height, digest)
+
+
+def _digest(lines: list[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -1,0 +1,204 @@
+"""A study for a dataset, as a study.toml to read and to change."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from spotball_adapters.study.setup.choice_lists import lists_of_stimuli
+from spotball_adapters.study.setup.config import CONFIG, ListConfig, StudyConfig, read_config
+from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
+from spotball_core.io.dataset import SCENES
+from spotball_core.io.scenes import read_scenes
+from spotball_core.random import generator_for
+from spotball_core.schema.scene import Scene
+from spotball_core.service.files import replacing
+
+EXPLANATIONS = 10
+"""Images that the paper's participants were asked to explain."""
+
+TO_FILL_IN = "NAME, INSTITUTION, EMAIL"
+"""What stands in the texts for what only the researcher knows."""
+
+_EXAMPLE = ("images/example-with-ball", "images/example-without-ball")
+"""Where a dataset has its example pair, without the ending."""
+
+
+def init_study(
+    dataset: Path,
+    out: Path,
+    *,
+    sports: Sequence[str] = (),
+    images: int | None = None,
+    seed: int = 0,
+    task: Literal["clicks", "choice"] = "clicks",
+) -> StudyConfig:
+    """Write OUT/study.toml for a dataset.
+
+    For clicks, each sport is a list: its images, its controls as checks, and as practice an image that is not in the
+    list; where none is left, a check, which tells nothing new. For choices see `choice_lists.lists_of_stimuli`.
+
+    Args:
+        dataset: the folder; for choices, that with the file of stimuli, or the file itself.
+        sports: only these; all if empty. Of clicks alone.
+        images: how many of a sport, drawn at random; all if None. Of choices, how many of a list, at most.
+        seed: of what is drawn here, and of the study.
+
+    Raises:
+        OptionError: for a study that is there already, a sport that is not, or more images than there are.
+        InputError: for a dataset that cannot be used.
+    """
+    if (out / CONFIG).exists():
+        raise OptionError(f"{out / CONFIG} is there already; name another folder with --out")
+    if task == "clicks":
+        lists, words = _lists_of_scenes(dataset, sports, images, seed), _CLICKS_WORDS
+    else:
+        if sports:
+            raise OptionError("--sport is for clicks; lists of choices are made of all stimuli")
+        path, stimuli = _stimuli_of(dataset)
+        dataset, words = path.parent, {**_CHOICE_WORDS, "asked": _CHOICE.format(stimuli=json.dumps(path.name))}
+        lists = _lists_of_choices(path, stimuli, images, seed)
+    explanations = min(EXPLANATIONS, *(len(one.images) for one in lists)) if task == "clicks" else 0
+    shown = max(len(one.images) + len(one.checks) for one in lists)
+    text = files("spotball_adapters.study.setup").joinpath("study.toml.in").read_text(encoding="utf-8")
+    for name, value in {
+        "dataset": json.dumps(Path(os.path.relpath(dataset, out)).as_posix()),
+        "task": json.dumps(task),
+        "seed": str(seed),
+        "explanations": str(explanations),
+        **words,
+        "lists": "\n".join(map(_list_text, lists)),
+        "example": _example_text(dataset) if task == "clicks" else "",
+        "shown": str(shown),
+        "to_fill_in": TO_FILL_IN,
+    }.items():
+        text = text.replace(f"@{name}@", value)
+    with replacing(out / CONFIG) as beside:
+        beside.write_text(text, encoding="utf-8")
+    return read_config(out)
+
+
+def _lists_of_scenes(dataset: Path, sports: Sequence[str], images: int | None, seed: int) -> list[ListConfig]:
+    by_sport: defaultdict[str, list[Scene]] = defaultdict(list)
+    for scene in read_scenes(dataset / SCENES):
+        if scene.path is not None:
+            by_sport[scene.sport].append(scene)
+    if missing := [sport for sport in sports if sport not in by_sport]:
+        known = ", ".join(sorted(by_sport)) or "none with images"
+        raise OptionError(f"--sport: there is no {', '.join(missing)} in {dataset}; there are {known}")
+    if not by_sport:
+        wanted = "scenes with images"
+        raise InputError([Problem(str(dataset / SCENES), None, "path", "no path of an image", wanted)])
+    return [_list_of(sport, by_sport[sport], images, seed) for sport in sports or sorted(by_sport)]
+
+
+def _list_of(sport: str, scenes: Iterable[Scene], images: int | None, seed: int) -> ListConfig:
+    known = list(scenes)
+    checks = [scene.image for scene in known if scene.control and scene.ball_cells]
+    tests = [scene for scene in known if not scene.control]
+    if images is not None and not 1 <= images <= len(tests):
+        raise OptionError(f"--images: {images} of {sport}, which has {len(tests)}")
+    order = generator_for(seed, "images", sport).permutation(len(tests))
+    chosen = sorted(order[: images or len(tests)].tolist())
+    outside = [tests[i].image for i in order[len(chosen) :] if tests[i].ball_cells]
+    listed = [tests[i].image for i in chosen]
+    practice = (outside or checks)[:1]
+    if not listed:
+        raise OptionError(f"{sport} has no image whose ball is removed")
+    return ListConfig(
+        name=sport, sport=sport, images=tuple(listed), checks=tuple(checks[: len(listed)]), practice=tuple(practice)
+    )
+
+
+def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
+    """The file of a study's stimuli, given itself or by its folder, and what is in it."""
+    if dataset.is_file():
+        return dataset, read_stimuli(dataset)
+    found = sorted(dataset.glob("stimuli*.csv"))
+    if not found:
+        raise InputError(
+            [Problem(str(dataset), None, "folder", "no stimuli*.csv", "the stimuli of a study of choices")]
+        )
+    if len(found) > 1:
+        raise OptionError(
+            f"{dataset} has {', '.join(path.name for path in found)}: name the file itself, not its folder"
+        )
+    return found[0], read_stimuli(found[0])
+
+
+def _lists_of_choices(path: Path, stimuli: Sequence[Stimulus], per_list: int | None, seed: int) -> list[ListConfig]:
+    lists = lists_of_stimuli(stimuli, per_list=per_list, seed=seed)
+    if not lists:
+        raise InputError([Problem(str(path), None, "rows", "no stimulus", "at least one beside the checks")])
+    for one in lists:
+        if len(one.checks) > len(one.images):
+            few = f"{len(one.images)} photos and {len(one.checks)} checks"
+            raise OptionError(f"{one.name} has {few}; checks are never neighbors, so that there are at most as many")
+    return lists
+
+
+def _list_text(one: ListConfig) -> str:
+    fields = {"name": one.name, "sport": one.sport, "images": one.images, "checks": one.checks}
+    fields["practice"] = one.practice
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
+    return "\n".join(["[[lists]]", *lines, ""])
+
+
+def _example_text(dataset: Path) -> str:
+    found = [
+        next((path.relative_to(dataset).as_posix() for path in sorted(dataset.glob(f"{stem}.*"))), None)
+        for stem in _EXAMPLE
+    ]
+    mark = "" if all(found) else "# "
+    with_ball, without_ball = (json.dumps(path or f"{stem}.png") for path, stem in zip(found, _EXAMPLE, strict=True))
+    about = (
+        "# Shown with the instructions: an image before and after its ball was removed. Paths in the dataset's folder."
+    )
+    return f"{about}\n{mark}[example]\n{mark}with_ball = {with_ball}\n{mark}without_ball = {without_ball}\n"
+
+
+_CHOICE = """\
+[choice]
+# The file of the stimuli, in the dataset's folder.
+stimuli = {stimuli}
+question = "Which object is this person looking at?"
+# Whether practice items say what was right.
+feedback = true
+"""
+
+_CLICKS_WORDS = {
+    "title": json.dumps("Spot the Ball"),
+    "bonus": "1.00",
+    "asked": """\
+[clicks]
+# Cells that are chosen on each image.
+per_image = 3
+""",
+    "missed": "one click of a check outside the ball's cells excludes: the paper's rule",
+    "instructions": """\
+You will see @shown@ photos of a game. **The ball has been removed** from them.
+
+Each photo is divided into cells. Say where you think the ball was: **choose three cells**, those you think most likely.
+You may choose a cell more than once. *Undo* takes the last one back, until you confirm the three.
+
+Look at the players: how they stand, move and look tells where the ball is. There is no time limit. In a few photos the
+ball can still be seen; then choose cells in which it is.""",
+}
+"""What is said in a study of clicks; of choices below."""
+
+_CHOICE_WORDS = {
+    "title": json.dumps("Where does this person look?"),
+    "bonus": "0.00",
+    "missed": "one check with a wrong choice excludes",
+    "instructions": """\
+You will see @shown@ photos of a person at a table with objects on it.
+
+Say **which object the person looks at**. There is no time limit, but you cannot go back. Some are easy and some are
+hard: please do your best on all of them. The first few are practice, and tell you what was right.""",
+}

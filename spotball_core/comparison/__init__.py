@@ -1,0 +1,1 @@
+"""Compare two respondents on the same images."""

@@ -1,0 +1,200 @@
+"""Is a difference real? Two respondents on the same images, every metric.
+
+Images are what a benchmark is a sample of, so they are what intervals resample and tests permute: both respondents
+keep their answers to an image together. Where participants are told apart they are a second sample, and the interval
+resamples them as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from spotball_core.comparison.matched import Matched, matched
+from spotball_core.comparison.pairs import Pair
+from spotball_core.comparison.record import Comparison, Contrast
+from spotball_core.comparison.wording import ALPHA, Found, Narrator
+from spotball_core.errors import OptionError
+from spotball_core.metrics.metric import Metric
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema.report import MetricValue
+from spotball_core.scoring import sides
+from spotball_core.scoring.groups import Group, Scoring
+from spotball_core.stats.bootstrap import bootstrap_interval
+from spotball_core.stats.permutation import Swaps, holm
+from spotball_core.typing import FloatArray
+
+PERMUTATIONS = 10_000
+
+
+def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATIONS) -> Comparison:
+    """Compare two respondents, or two prompts of one, on the images that both are scored on.
+
+    For each metric: both values, their difference a - b, its 95% bootstrap interval, a permutation p value, and that
+    after Holm's adjustment over the metrics. An image counts where the metric has a value for both.
+
+    - The interval draws images with replacement, the same for both respondents. Where a respondent's participants are
+      told apart (`load_counts(..., participants=True)`), it draws them as well, independently of the images; an answer
+      then counts as often as its image was drawn times as often as its participant was. Two prompts of the same people
+      share the draw of people.
+    - The p value swaps the two labels within images: all ways of swapping, where there are no more than
+      `permutations`, else that many at random. Its null hypothesis is that on each image the two answer alike. When
+      swapped, answers to an image count as many as those whose place they take, so that a respondent that answered
+      more often is not thereby different. It takes the participants as they are.
+
+    Args:
+        scoring: what is scored. Its policy's resamples, seed and reference are used.
+        a: a respondent (all its prompts together), or respondent/prompt.
+        b: another.
+        permutations: at least 1.
+
+    Raises:
+        OptionError: for a name that nobody has, names that share answers, no common images, or a number of
+            permutations below 1.
+
+    Examples:
+        >>> from spotball_core import Counts, ScorePolicy, baseline_responses, read_counts, synthetic_scenes
+        >>> scenes = synthetic_scenes(12)
+        >>> counts = read_counts(baseline_responses(scenes, ["oracle", "uniform"]), scenes)
+        >>> found = compare(Scoring(counts, scenes, ScorePolicy.standard()), "oracle", "uniform")
+        >>> found.contrasts[-1].metrics["accuracy"].direction
+        'a is better'
+    """
+    groups = {name: sides.groups_named(scoring, name) for name in (a, b)}
+    if a == b or {group.number for group in groups[a]} & {group.number for group in groups[b]}:
+        raise OptionError(f"{a} and {b} share answers; compare different ones")
+    common = sorted(_scenes(scoring, groups[a]) & _scenes(scoring, groups[b]))
+    if not common:
+        raise OptionError(f"{a} and {b} have no images in common that are scored")
+    names = scoring.arrays.sports
+    split = "sport" in scoring.policy.by
+    sports = list(dict.fromkeys(names[scene] for scene in common)) if split else []
+    contrasts = [
+        _contrast(scoring, groups, sport, [scene for scene in common if names[scene] == sport], permutations)
+        for sport in sports
+    ]
+    if len(sports) != 1:
+        contrasts.append(_contrast(scoring, groups, None, common, permutations))
+    provenance = scoring.signature()
+    return Comparison(
+        signature=f"{provenance}|perm:{permutations}",
+        provenance=provenance,
+        policy=scoring.policy,
+        a=a,
+        b=b,
+        prompts_a=_prompts(groups[a]),
+        prompts_b=_prompts(groups[b]),
+        warnings=(
+            *map(str, scoring.counts.warnings),
+            *_warnings(scoring, groups, set(common)),
+            *_too_few(contrasts),
+        ),
+        contrasts=tuple(contrasts),
+    )
+
+
+def _scenes(scoring: Scoring, groups: Sequence[Group]) -> set[int]:
+    return set().union(*(scoring.images(group) for group in groups))
+
+
+def _prompts(groups: Sequence[Group]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(group.prompt for group in groups if group.prompt is not None))
+
+
+def _warnings(scoring: Scoring, groups: dict[str, list[Group]], common: set[int]) -> list[str]:
+    sports, control = scoring.arrays.sports, scoring.arrays.control
+    said = []
+    for name, mine in groups.items():
+        if len(prompts := _prompts(mine)) > 1:
+            said.append(f"{name} is its prompts {', '.join(prompts)} together; name one as {name}/{prompts[0]}")
+        answered = {scene for group in mine for scene in group.answered if not control[scene]}
+        for sport in dict.fromkeys(sports[scene] for scene in sorted(answered)):
+            here = {scene for scene in answered if sports[scene] == sport}
+            if left := len(here - common):
+                said.append(f"{left} of the {len(here)} {sport} images that {name} answered are not compared")
+    return said
+
+
+def _too_few(contrasts: Sequence[Contrast]) -> Iterator[str]:
+    for one in contrasts:
+        tests = sum(found.p is not None for found in one.metrics.values())
+        least = (2 if one.exact else 1) / (one.permutations + (not one.exact)) * tests
+        if least > ALPHA:
+            where = f"{one.sport}: " if one.sport else ""
+            cause = f"so few images ({one.n_images})" if one.exact else f"so few permutations ({one.permutations})"
+            yield f"{where}with {cause} no p corrected for {tests} tests can be below {min(least, 1):.2g}"
+
+
+def _contrast(
+    scoring: Scoring, groups: dict[str, list[Group]], sport: str | None, scenes: list[int], permutations: int
+) -> Contrast:
+    both = matched(scoring, groups, scenes)
+    one, other = both.estimators
+    alone = {key: (one.estimate(metric), other.estimate(metric)) for key, metric in METRICS.items()}
+    pairs = {
+        key: both.pair(METRICS[key])
+        for key, values in alone.items()
+        if all(value.value is not None for value in values) and not METRICS[key].by_size
+    }
+    pairs = {key: pair for key, pair in pairs.items() if np.isfinite(pair.totals).all()}
+    swaps = Swaps(len(scenes), permutations, scoring.policy.seed)
+    p_values = {key: pair.p_value(swaps) for key, pair in pairs.items()}
+    adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+    drawn = both.drawn(pairs)
+    narrator = Narrator(
+        *both.names, policy=scoring.policy, tests=len(pairs), floor=2 / len(swaps) if swaps.exact else 0.0
+    )
+    metrics = {}
+    for key, metric in METRICS.items():
+        if key in pairs:
+            found = _found(pairs[key], drawn.get(key), p_values[key], adjusted[key])
+            metrics[key] = narrator.tell(metric, found)
+        else:
+            a, b = alone[key]
+            metrics[key] = narrator.tell_nothing(metric, a.value, b.value, _why_not(both, metric, (a, b)))
+    return Contrast(
+        sport=sport,
+        n_images=len(scenes),
+        resampled="images and participants" if any(both.people) else "images",
+        exact=swaps.exact,
+        permutations=len(swaps),
+        metrics=metrics,
+    )
+
+
+def _found(pair: Pair, drawn: FloatArray | None, p: float, p_holm: float) -> Found:
+    a, b = (float(total) for total in pair.totals)
+    left_out = pair.left_out()
+    return Found(
+        a=a,
+        b=b,
+        ci95=None if drawn is None else bootstrap_interval(a - b, drawn[0] - drawn[1], left_out[0] - left_out[1]),
+        p=p,
+        p_holm=p_holm,
+        n_images=int(pair.enters.sum()),
+        effect_size=pair.effect_size,
+        reason=_to_mind(pair),
+    )
+
+
+def _why_not(both: Matched, metric: Metric, values: tuple[MetricValue, MetricValue]) -> str:
+    """Why a metric of these two has no difference."""
+    reasons = {name: value.reason for name, value in zip(both.names, values, strict=True) if value.value is None}
+    for name, reason in reasons.items():
+        if reason == "is the reference":
+            return f"{name} is the reference"
+    if not reasons and metric.by_size:
+        is_estimated = any(other.estimates == metric.key for other in METRICS.values())
+        instead = "; the matched metric is compared instead" if is_estimated else ""
+        return f"depends on the number of responses{instead}"
+    if not reasons:
+        return "no image has a value for both"
+    if len(reasons) == 2 and len(set(reasons.values())) == 1:
+        return str(reasons[both.names[0]])
+    return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+
+
+def _to_mind(pair: Pair) -> str | None:
+    left = int((~pair.enters).sum())
+    return f"{left} image{'s' if left > 1 else ''} without a value for both left out" if left else None

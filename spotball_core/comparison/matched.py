@@ -1,0 +1,140 @@
+"""Two respondents' answers to the same images: brought together, paired by metric, and resampled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spotball_core.comparison.pairs import Pair, pair_of
+from spotball_core.metrics.metric import Metric
+from spotball_core.metrics.registry import METRICS
+from spotball_core.random import generator_for
+from spotball_core.schema.policy import ScorePolicy
+from spotball_core.scoring import sides
+from spotball_core.scoring.estimates import Answers, Estimator
+from spotball_core.scoring.groups import Group, Scoring
+from spotball_core.stats.bootstrap import resample_weights
+from spotball_core.typing import FloatArray
+
+_BLOCK = 2_000_000
+"""Numbers in memory at once when participants are resampled."""
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Two respondents' answers to the same images, a first.
+
+    Attributes:
+        names: what they are called.
+        mass: shape (2, n_images, n_cells).
+        unparsed: shape (2, n_images).
+        people: participants, where they are told apart.
+        same_people: whether the participants of both are the same people under two prompts.
+        estimators: each one's metrics.
+        policy: the choices.
+    """
+
+    names: tuple[str, str]
+    mass: FloatArray
+    unparsed: FloatArray
+    people: tuple[sides.People | None, sides.People | None]
+    same_people: bool
+    estimators: tuple[Estimator, Estimator]
+    policy: ScorePolicy
+
+    def pair(self, metric: Metric) -> Pair:
+        """One metric of both."""
+        return pair_of(self.estimators[0], metric, self.mass, self.unparsed)
+
+    def drawn(self, pairs: Mapping[str, Pair]) -> dict[str, FloatArray]:
+        """Metrics in each resample of images, and of participants where they are told apart.
+
+        Args:
+            pairs: metrics by their keys, from `pair`.
+
+        Returns:
+            Shape (2, n_resamples) for each; nothing where the policy wants no resamples.
+        """
+        if not self.policy.bootstrap:
+            return {}
+        times = resample_weights(self.mass.shape[1], self.policy.bootstrap, self.policy.seed)
+        drawn = {key: pair.drawn(times) for key, pair in pairs.items()}
+        for side, weights in self._participants_drawn().items():
+            for key, values in self._two_way(side, weights, times, pairs).items():
+                # Fewer different people are drawn than there are, which alone lowers an entropy or raises a distance.
+                drawn[key][side] = values - (np.nanmean(values) - np.nanmean(drawn[key][side]))
+        return drawn
+
+    def _participants_drawn(self) -> dict[int, FloatArray]:
+        """How often participants are drawn, shape (n_resamples, n_participants), for each side that has any."""
+        ids = {side: people.ids for side, people in enumerate(self.people) if people is not None}
+        both = tuple(sorted({one for mine in ids.values() for one in mine}))
+        out = {}
+        for side, mine in ids.items():
+            # The same people under two prompts are drawn together, other people on their own.
+            everyone = both if self.same_people else mine
+            generator = generator_for(self.policy.seed, "participants", "" if self.same_people else self.names[side])
+            weights = resample_weights(len(everyone), self.policy.bootstrap, generator)
+            out[side] = weights[:, [everyone.index(one) for one in mine]]
+        return out
+
+    def _two_way(
+        self, side: int, weights: FloatArray, times: FloatArray, pairs: Mapping[str, Pair]
+    ) -> dict[str, FloatArray]:
+        """One side's metrics where participants and images enter a number of times each, shape (n_resamples,)."""
+        people, estimator = self.people[side], self.estimators[side]
+        assert people is not None
+        out = {key: np.empty(len(times)) for key in pairs}
+        block = max(1, _BLOCK // people.mass[0].size)
+        for start in range(0, len(times), block):
+            part = slice(start, start + block)
+            mass, unparsed = np.tensordot(weights[part], people.mass, axes=1), weights[part] @ people.unparsed
+            for key, pair in pairs.items():
+                statistic = estimator.statistic(METRICS[key], mass, unparsed, draws=1)
+                out[key][part] = statistic.combine(np.einsum("ri,rik->rk", times[part] * pair.enters, statistic.sums))
+        return out
+
+
+def matched(scoring: Scoring, groups: Mapping[str, Sequence[Group]], scenes: Sequence[int]) -> Matched:
+    """Two respondents' answers to some images.
+
+    Args:
+        scoring: what is scored.
+        groups: the groups of each of the two, by its name, a first.
+        scenes: positions of the images.
+    """
+    import polars as pl
+
+    policy = scoring.policy
+    reference = scoring.reference_mass(scenes)
+    compared = np.array([scene in scoring.reference for scene in scenes], dtype=bool)
+    estimators, people = [], []
+    for mine in groups.values():
+        numbers = [group.number for group in mine]
+        rows = scoring.table.filter(pl.col("_group").is_in(numbers) & pl.col("_scene").is_in(scenes))
+        mass, unparsed = sides.answers(scoring, rows, scenes)
+        answers = Answers(
+            mass=mass,
+            unparsed=unparsed,
+            reference=reference,
+            is_reference=policy.reference is not None and mine[0].respondent == policy.reference,
+            compared=compared,
+            people=None,
+        )
+        no_intervals = policy.model_copy(update={"bootstrap": 0})
+        estimators.append(Estimator(scoring.arrays, np.asarray(scenes, dtype=int), answers, no_intervals))
+        people.append(sides.people(scoring, rows, scenes))
+    mass = np.stack([estimator.answers.mass for estimator in estimators])
+    name_a, name_b = groups
+    first, second = (mine[0].respondent for mine in groups.values())
+    return Matched(
+        names=(name_a, name_b),
+        mass=mass,
+        unparsed=np.stack([estimator.answers.unparsed for estimator in estimators]),
+        people=(people[0], people[1]),
+        same_people=first == second,
+        estimators=(estimators[0], estimators[1]),
+        policy=policy,
+    )

@@ -1,0 +1,99 @@
+"""One metric of two respondents on the same images, in the form that resampling and permuting need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from spotball_core.metrics.inputs import ratio
+from spotball_core.metrics.metric import Metric
+from spotball_core.scoring.estimates import Estimator
+from spotball_core.stats.permutation import ROUNDING, Swaps
+from spotball_core.typing import BoolArray, FloatArray
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One metric of respondents a and b, as numbers that add over images.
+
+    Attributes:
+        sums: what each image adds, shape (2, n_images, k), a first; 0 for images that do not enter.
+        swapped: the same where the respondents' labels are swapped.
+        combine: from added numbers, shape (..., k), to values, shape (...).
+        enters: images that enter, for both alike, shape (n_images,).
+        values: each image's own values, shape (2, n_images); None where a metric has none.
+    """
+
+    sums: FloatArray
+    swapped: FloatArray
+    combine: Callable[[FloatArray], FloatArray]
+    enters: BoolArray
+    values: FloatArray | None
+
+    @property
+    def totals(self) -> FloatArray:
+        """The metric of a and of b, shape (2,)."""
+        return self.combine(self.sums.sum(axis=1))
+
+    def drawn(self, times: FloatArray) -> FloatArray:
+        """The metric of a and of b where each image enters a number of times.
+
+        Args:
+            times: shape (n_resamples, n_images).
+
+        Returns:
+            Shape (2, n_resamples).
+        """
+        return self.combine(times @ self.sums)
+
+    def left_out(self) -> FloatArray:
+        """The metric of a and of b without each of the images that enter, shape (2, n_images)."""
+        return self.combine(self.sums.sum(axis=1, keepdims=True) - self.sums)[:, self.enters]
+
+    def p_value(self, swaps: Swaps) -> float:
+        """Two-sided p value of the difference: how often swapped labels give one at least as large."""
+        totals, change = self.sums.sum(axis=1), self.swapped - self.sums
+        a, b = self.combine(totals)
+        least = abs(a - b) - ROUNDING * (abs(a) + abs(b))
+        as_extreme = 0
+        for ways in swaps.blocks(width=2 * change.shape[-1]):
+            a, b = self.combine(totals[:, None] + ways @ change)
+            # Where swapping leaves the metric without a value, nothing speaks against the null hypothesis.
+            as_extreme += int((~(np.abs(a - b) < least)).sum())
+        return swaps.p_value(as_extreme)
+
+    @property
+    def effect_size(self) -> float | None:
+        """Mean over standard deviation (n - 1) of the images' differences; None without values or without spread."""
+        if self.values is None or self.enters.sum() < 2:
+            return None
+        a, b = self.values[:, self.enters]
+        spread = (a - b).std(ddof=1)
+        if spread <= ROUNDING * (np.abs(a) + np.abs(b)).max():
+            return None
+        return float((a - b).mean() / spread)
+
+
+def pair_of(estimator: Estimator, metric: Metric, mass: FloatArray, unparsed: FloatArray) -> Pair:
+    """One metric of two respondents' answers.
+
+    Args:
+        estimator: knows the images, the reference and the policy.
+        metric: which one.
+        mass: shape (2, n_images, n_cells), a first.
+        unparsed: shape (2, n_images).
+    """
+    # One after the other, so that what is drawn for one does not depend on the other, nor on who comes first.
+    both = [estimator.statistic(metric, *answers) for answers in zip(mass, unparsed, strict=True)]
+    sums, combine = np.stack([statistic.sums for statistic in both]), both[0].combine
+    answered = np.stack([statistic.answered for statistic in both])
+    enters = both[0].enters & both[1].enters & (answered > 0).all(axis=0)
+    # In the other's place, answers count as many as the other's: else who answered more often, not how, would tell
+    # the two apart.
+    scale = np.where(enters, ratio(answered, answered[::-1]), 0.0)
+    swapped = np.stack([other.scaled(factor) for other, factor in zip(both[::-1], scale, strict=True)])
+    values = None if both[0].values is None else np.stack([ratio(s[..., 0], s[..., 1]) for s in sums])
+    here = enters[:, None]
+    return Pair(sums * here, swapped * here, combine, enters, values)

@@ -1,0 +1,212 @@
+"""A comparison as text: on a terminal, as CSV, as Markdown. Every form carries the signature."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from spotball_core.comparison.record import Comparison, Contrast, Difference
+from spotball_core.comparison.wording import ALPHA
+from spotball_core.metrics.metric import Metric
+from spotball_core.metrics.registry import METRICS
+from spotball_core.service.safe_text import csv_cells, markdown_row, markdown_text, rich_text
+from spotball_core.text.numbers import interval, number, unit_of
+from spotball_core.text.p_values import say_p
+from spotball_core.text.tables import columns_that_fit
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_WIDE = 160
+
+_NAME = 22
+"""Names of metrics are folded at this width where the table would not fit otherwise."""
+
+CSV_COLUMNS = (
+    *("sport", "a", "b", "metric", "unit", "n_images", "value_a", "value_b", "difference", "ci95_low", "ci95_high"),
+    *("effect_size", "p", "p_holm", "direction", "verdict", "sentence", "reason", "signature"),
+)
+
+
+def print_table(comparison: Comparison, console: Console) -> None:
+    """Print a table for each sport and for all of them, what they say in words, and the signature at the foot.
+
+    A table that is wider than the console is printed in several, so that no number is cut.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    for contrast in comparison.contrasts:
+        title, heads, rows = _section(comparison, contrast)
+        widths = _widths(heads, rows, console.width)
+        for part, columns in enumerate(columns_that_fit(widths, 1, console.width)):
+            table = Table(title=None if part else rich_text(title, "bold"), title_justify="left", header_style="")
+            table.box = SIMPLE_HEAD
+            for i in columns:
+                table.add_column(rich_text(heads[i]), justify="left" if i in _TEXT else "right", width=widths[i])
+            for row in rows:
+                table.add_row(*(rich_text(row[i]) for i in columns))
+            console.print(table)
+    console.print(rich_text(_in_words(comparison), "bold"))
+    for sentence in _sentences(comparison):
+        console.print(rich_text(f"- {sentence}"), soft_wrap=not console.is_terminal)
+    console.print()
+    for line in _foot(comparison):
+        console.print(rich_text(line), soft_wrap=True)
+
+
+def _widths(heads: list[str], rows: list[list[str]], width: int) -> list[int]:
+    """Each column's width: as it needs if all fit; else heads are broken between words, and the metrics' names."""
+    cells = [max((len(row[i]) for row in rows), default=0) for i in range(len(heads))]
+    whole = [max(len(head), needed) for head, needed in zip(heads, cells, strict=True)]
+    # Each column has a blank on both sides and one to the next; the table has one at its left.
+    if sum(whole) + 3 * len(whole) + 1 <= width:
+        return whole
+    broken = [max(*map(len, head.split()), needed) for head, needed in zip(heads, cells, strict=True)]
+    return [min(broken[0], _NAME), *broken[1:]]
+
+
+def to_text(comparison: Comparison, *, to_terminal: bool = False) -> str:
+    """The comparison as `print_table` prints it: as wide as it needs, or as the terminal that standard output is."""
+    import sys
+
+    from rich.console import Console
+
+    on_terminal = to_terminal and sys.stdout.isatty()
+    out = io.StringIO()
+    console = Console(file=out, width=Console().width if on_terminal else _WIDE, force_terminal=on_terminal or None)
+    print_table(comparison, console)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def to_markdown(comparison: Comparison) -> str:
+    """The comparison as Markdown tables, with the sentences and the signature beneath."""
+    lines: list[str] = []
+    for contrast in comparison.contrasts:
+        title, heads, rows = _section(comparison, contrast)
+        rules = ["---" if i in _TEXT else "---:" for i in range(len(heads))]
+        lines += [f"**{markdown_text(title)}**", "", *map(markdown_row, (heads, rules, *rows)), ""]
+    sentences = (f"- {markdown_text(sentence)}" for sentence in _sentences(comparison))
+    lines += [f"**{markdown_text(_in_words(comparison))}**", "", *sentences, ""]
+    return "\n".join([*lines, *(f"{markdown_text(line)}  " for line in _foot(comparison))]) + "\n"
+
+
+def to_csv(comparison: Comparison) -> str:
+    """The comparison as CSV: a line for each sport (none: all together) and metric, full precision."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for contrast in comparison.contrasts:
+        for key, found in contrast.metrics.items():
+            low, high = found.ci95 or (None, None)
+            names = (contrast.sport, comparison.a, comparison.b, key, unit_of(key, comparison.policy))
+            numbers = (found.n_images, found.a, found.b, found.difference, low, high)
+            tests = (found.effect_size, found.p, found.p_holm, found.direction, found.verdict)
+            writer.writerow(csv_cells((*names, *numbers, *tests, found.sentence, found.reason, comparison.signature)))
+    return out.getvalue()
+
+
+_TEXT = (0, 8)
+"""Columns of words; the others are of numbers."""
+
+
+def _section(comparison: Comparison, contrast: Contrast) -> tuple[str, list[str], list[list[str]]]:
+    """Title, column heads and rows of one table."""
+    images = f"the same {contrast.n_images} image{'s' if contrast.n_images > 1 else ''}"
+    title = f"{_place(comparison, contrast)}{comparison.a} against {comparison.b} on {images}"
+    numbers = ("Difference", "95% interval", "Effect size", "p", "p corrected")
+    heads = ["Metric", comparison.a, comparison.b, *numbers, "Reading"]
+    # A metric that neither has a value of is told of in the notes.
+    shown = [(METRICS[key], one) for key, one in contrast.metrics.items() if (one.a, one.b) != (None, None)]
+    return title, heads, [_cells(comparison, metric, found) for metric, found in shown]
+
+
+def _place(comparison: Comparison, contrast: Contrast) -> str:
+    if contrast.sport is not None:
+        return f"{contrast.sport}: "
+    return "all sports: " if len(comparison.contrasts) > 1 else ""
+
+
+def _cells(comparison: Comparison, metric: Metric, found: Difference) -> list[str]:
+    unit = metric.unit_under(comparison.policy)
+    title = metric.title_under(comparison.policy) + ("*" if found.reason else "")
+    head = {"share": f"{title} (%)", "none": title, "ratio": title}.get(unit, f"{title} ({unit})")
+    return [
+        head,
+        "-" if found.a is None else number(found.a, unit),
+        "-" if found.b is None else number(found.b, unit),
+        "-" if found.difference is None else _signed(number(found.difference, unit)),
+        interval(found.ci95, unit) or "-",
+        "-" if found.effect_size is None else _signed(f"{found.effect_size:.2f}"),
+        *("-" if p is None else say_p(p).removeprefix("= ") for p in (found.p, found.p_holm)),
+        _reading(comparison, found),
+    ]
+
+
+def _signed(text: str) -> str:
+    return text.lstrip("-") if float(text) == 0 else text if text.startswith("-") else f"+{text}"
+
+
+def _reading(comparison: Comparison, found: Difference) -> str:
+    if found.direction is None:
+        return "no comparison"
+    if found.direction == "equal" or found.verdict == "unclear":
+        return "no clear difference"
+    who, word = found.direction.split(" is ")
+    reading = f"{comparison.a if who == 'a' else comparison.b} {word}"
+    return reading if found.verdict == "clear" else f"{reading}?"
+
+
+def _in_words(comparison: Comparison) -> str:
+    place = _place(comparison, comparison.contrasts[-1]).removesuffix(": ")
+    return f"The paper's metrics in words{f', {place}' if place else ''}"
+
+
+def _sentences(comparison: Comparison) -> list[str]:
+    """What the last table, of all sports where there are several, says of the paper's metrics that both have."""
+    metrics = comparison.contrasts[-1].metrics
+    return [
+        one.sentence
+        for key, one in metrics.items()
+        if METRICS[METRICS[key].estimates or key].equation is not None and one.difference is not None
+    ]
+
+
+def _foot(comparison: Comparison) -> list[str]:
+    last, policy = comparison.contrasts[-1], comparison.policy
+    tests = sum(found.p is not None for found in last.metrics.values())
+    drawn = "images, and independently of them participants," if "participants" in last.resampled else "images"
+    lines = [
+        *(f"warning: {warning}" for warning in comparison.warnings),
+        *(f"* {note}" for note in _notes(comparison)),
+        f"Difference: {comparison.a} - {comparison.b}.",
+        "Effect size: mean of the images' differences over their standard deviation.",
+        f"p: the two swapped within images, in {_ways(comparison)}; corrected for {tests} metrics by Holm's method.",
+    ]
+    if policy.bootstrap:
+        lines.append(f"Interval: bootstrap that draws {drawn} with replacement.")
+    without_0 = " and the interval is without 0" if policy.bootstrap else ""
+    lines.append(f"A difference is clear where the corrected p is at most {ALPHA}{without_0}; a question mark: a hint.")
+    return [*lines, comparison.signature]
+
+
+def _ways(comparison: Comparison) -> str:
+    drawn = {f"{one.permutations:,} random ways" for one in comparison.contrasts if not one.exact}
+    few = {"all ways" for one in comparison.contrasts if one.exact}
+    return " or, of few images, ".join([*drawn, *few])
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    """What to mind, and why there is no difference: each once, with its metrics and sports."""
+    places: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for contrast in comparison.contrasts:
+        for key, found in contrast.metrics.items():
+            if found.reason:
+                titles, sports = places.setdefault(found.reason, ({}, {}))
+                titles[METRICS[key].title_under(comparison.policy)] = None
+                sports[_place(comparison, contrast).removesuffix(": ")] = None
+    for reason, (titles, sports) in places.items():
+        every = len(sports) == len(comparison.contrasts)
+        yield f"{', '.join(titles)}{'' if every else ' (' + ', '.join(sports) + ')'}: {reason}"

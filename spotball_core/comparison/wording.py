@@ -1,0 +1,152 @@
+"""Comparisons in words that claim no more than the numbers bear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spotball_core.comparison.record import Difference, Direction, Verdict
+from spotball_core.metrics.metric import Metric
+from spotball_core.schema.policy import ScorePolicy
+from spotball_core.schema.report import Interval
+from spotball_core.text.numbers import number, quantity
+from spotball_core.text.p_values import say_p
+
+ALPHA = 0.05
+"""Adjusted p values up to this count as a difference."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The numbers of one metric's comparison; see `Difference`."""
+
+    a: float
+    b: float
+    ci95: Interval | None
+    p: float
+    p_holm: float
+    n_images: int
+    effect_size: float | None
+    reason: str | None
+
+    @property
+    def difference(self) -> float:
+        """a - b."""
+        return self.a - self.b
+
+
+@dataclass(frozen=True)
+class Narrator:
+    """Puts one contrast's numbers into words.
+
+    Attributes:
+        a: the first name.
+        b: the second name.
+        policy: names units.
+        tests: how many metrics were tested.
+        floor: the smallest p value that so few images can give; 0 where that is no matter.
+    """
+
+    a: str
+    b: str
+    policy: ScorePolicy
+    tests: int
+    floor: float
+
+    def tell(self, metric: Metric, found: Found) -> Difference:
+        """A difference with its direction, verdict and sentence."""
+        unit = metric.unit_under(self.policy)
+        values = f"{self.a} {quantity(found.a, unit)}, {self.b} {quantity(found.b, unit)}"
+        said = f"{metric.title_under(self.policy)}: {values}; {self._verdict(metric, found, unit)}"
+        return Difference(
+            a=found.a,
+            b=found.b,
+            difference=found.difference,
+            ci95=found.ci95,
+            p=found.p,
+            p_holm=found.p_holm,
+            n_images=found.n_images,
+            effect_size=found.effect_size,
+            direction=direction_of(metric, found.difference),
+            verdict=verdict_of(found),
+            sentence=f"{said}; {found.reason}." if found.reason else f"{said}.",
+            reason=found.reason,
+        )
+
+    def tell_nothing(self, metric: Metric, a: float | None, b: float | None, reason: str) -> Difference:
+        """What is said where there is no difference to speak of."""
+        return Difference(
+            a=a, b=b, reason=reason, sentence=f"{metric.title_under(self.policy)}: no comparison: {reason}."
+        )
+
+    def _verdict(self, metric: Metric, found: Found, unit: str) -> str:
+        difference, verdict = found.difference, verdict_of(found)
+        if not difference:
+            return f"no difference on these images{_interval(found.ci95, unit)}"
+        interval = _interval(found.ci95, unit, flip=difference < 0)
+        lead = f"{self._who(metric, difference, ' is ')} by {_size(difference, unit)}{interval}"
+        corrected = f"p {say_p(found.p_holm)} corrected for {self.tests} tests"
+        if self.floor > ALPHA:
+            few = f"{found.n_images} image{'s are' if found.n_images > 1 else ' is'} too few to tell"
+            return f"{lead}, but {few}: no p value can be below {self.floor:.2g}"
+        if verdict == "clear":
+            return f"{lead}, {corrected}: a clear difference"
+        if verdict == "suggestive" and found.p_holm > ALPHA:
+            return f"{lead}, p {say_p(found.p)}, but {corrected}: a hint, such as chance gives among so many tests"
+        if verdict == "suggestive":
+            return f"{lead}, {corrected}, but the interval holds 0: a hint, not established"
+        return f"no clear difference, p {say_p(found.p)}{self._either(metric, found.ci95, unit)}"
+
+    def _who(self, metric: Metric, difference: float, between: str = " ") -> str:
+        who, word = direction_of(metric, difference).split(" is ")
+        return f"{self.a if who == 'a' else self.b}{between}{word}"
+
+    def _either(self, metric: Metric, ci95: Interval | None, unit: str) -> str:
+        """What an interval allows."""
+        if ci95 is None:
+            return ""
+        low, high = (f"{self._who(metric, end)} by {_size(end, unit)}" if end else "no difference" for end in ci95)
+        return f"; the data allow anything from {low} to {high} (95% interval)"
+
+
+def direction_of(metric: Metric, difference: float) -> Direction:
+    """Who is better, or higher where the metric says nothing about better.
+
+    Examples:
+        >>> from spotball_core.metrics.registry import METRICS
+        >>> direction_of(METRICS["euclidean_error"], 3.0), direction_of(METRICS["overlap_rate"], 0.1)
+        ('b is better', 'a is higher')
+    """
+    if difference == 0:
+        return "equal"
+    if metric.direction in ("higher", "lower"):
+        return "a is better" if (difference > 0) == (metric.direction == "higher") else "b is better"
+    return "a is higher" if difference > 0 else "b is higher"
+
+
+def verdict_of(found: Found) -> Verdict:
+    """How far a difference may be believed; see `Difference`.
+
+    Examples:
+        >>> from dataclasses import replace
+        >>> found = Found(2.0, 1.0, ci95=(0.5, 1.5), p=0.001, p_holm=0.01, n_images=50, effect_size=1.0, reason=None)
+        >>> verdict_of(found), verdict_of(replace(found, p_holm=0.4)), verdict_of(replace(found, ci95=(-0.5, 2.5)))
+        ('clear', 'suggestive', 'suggestive')
+        >>> verdict_of(replace(found, p=0.3, p_holm=1.0))
+        'unclear'
+    """
+    if not found.difference or found.p > ALPHA:
+        return "unclear"
+    without_0 = found.ci95 is None or found.ci95[0] > 0 or found.ci95[1] < 0
+    return "clear" if found.p_holm <= ALPHA and without_0 else "suggestive"
+
+
+def _size(value: float, unit: str) -> str:
+    """How large a difference is, whatever its sign."""
+    return f"{number(abs(value), unit)} points" if unit == "share" else quantity(abs(value), unit)
+
+
+def _interval(ci95: Interval | None, unit: str, *, flip: bool = False) -> str:
+    if ci95 is None:
+        return ""
+    low, high = (-ci95[1], -ci95[0]) if flip else ci95
+    return f" (95% interval {number(low, unit)} to {number(high, unit)})"

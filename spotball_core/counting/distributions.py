@@ -1,0 +1,112 @@
+"""Answers given as probabilities: from text or lists, all rows at once, to parts of an answer per cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spotball_core.counting.counts import PARTS
+from spotball_core.grid import Grid
+from spotball_core.io.cells import named
+from spotball_core.schema.response import SUM_TOLERANCE
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?"
+_PAIR = rf'"[^"]*"\s*:\s*(?:{_NUMBER}|null)'
+_OBJECT = rf"^\s*\{{\s*(?:{_PAIR}(?:\s*,\s*{_PAIR})*)?\s*\}}\s*$"
+_LIST = rf"^\s*\[\s*(?:{_NUMBER}(?:\s*,\s*{_NUMBER})*)?\s*\]\s*$"
+
+
+def spread(rows: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Each row's distribution as one row per cell.
+
+    Args:
+        rows: with a column `probabilities`, text as in JSON or a list of numbers, nowhere null.
+        grid: the grid over the scenes.
+
+    Returns:
+        The usable rows, repeated for each cell, with `cell` and its part `n` of the answer, a multiple of 1 / `PARTS`,
+        which sum to 1 over a row exactly; and the unusable ones, with `field`, `found` and `expected`.
+    """
+    import polars as pl
+
+    rows = rows.with_row_index("_row")
+    given = pl.col("probabilities")
+    if rows.schema["probabilities"] == pl.String:
+        is_object, is_list = given.str.contains(_OBJECT), given.str.contains(_LIST)
+        pairs = (
+            rows.filter(is_object)
+            .select("_row", pair=given.str.extract_all(_PAIR))
+            .explode("pair")
+            .select(
+                "_row",
+                label=pl.col("pair").str.extract(r'^"([^"]*)"'),
+                p=pl.col("pair").str.extract(rf"({_NUMBER})\s*$").cast(pl.Float64),
+            )
+            .filter(pl.col("p").is_not_null())
+        )
+        cells = pairs.join(named(pairs["label"].unique(), grid), on="label", how="left")
+        vectors = rows.filter(is_list).select("_row", p=given.str.extract_all(_NUMBER).cast(pl.List(pl.Float64)))
+        unreadable = rows.filter(~(is_object | is_list))["_row"]
+    else:
+        cells = pl.DataFrame(schema={"_row": pl.UInt32, "label": pl.String, "p": pl.Float64, "cell": pl.Int64})
+        vectors = rows.select("_row", p=given)
+        unreadable = rows.filter(given.list.eval(pl.element().is_null()).list.any())["_row"]
+    wrong_length = vectors.filter(pl.col("p").list.len() != grid.n_cells)
+    whole = vectors.filter(pl.col("p").list.len() == grid.n_cells)
+    whole = whole.with_columns(cell=pl.int_ranges(grid.n_cells)).explode("p", "cell")
+    whole = whole.with_columns(label=pl.lit(None, pl.String))
+    parts = pl.concat([cells.select("_row", "cell", "label", "p"), whole.select("_row", "cell", "label", "p")])
+
+    sums = parts.group_by("_row").agg(total=pl.col("p").sum())
+    sums = rows.select("_row").join(sums, on="_row", how="left").with_columns(pl.col("total").fill_null(0.0))
+    faults = [
+        _fault(unreadable.to_frame(), pl.lit("neither an object nor a list of numbers"), "cells and probabilities"),
+        _fault(wrong_length, pl.format("{} numbers", pl.col("p").list.len()), f"one for each of {grid.n_cells} cells"),
+        _fault(
+            parts.filter(pl.col("cell").is_null()),
+            pl.format("'{}'", pl.col("label")),
+            f"labels of cells, A1 to {grid.labels[-1]}",
+        ),
+        _fault(parts.filter(pl.col("p") < 0), pl.col("p").cast(pl.String), "probabilities of at least 0"),
+        _fault(
+            parts.filter(pl.col("cell").is_not_null() & pl.struct("_row", "cell").is_duplicated()),
+            pl.format("'{}' among two spellings of one cell", pl.col("label")),
+            "each cell once",
+        ),
+        _fault(
+            sums.filter(~((pl.col("total") - 1).abs() <= SUM_TOLERANCE)),
+            pl.format("a sum of {}", pl.col("total")),
+            f"1, within {SUM_TOLERANCE:g}",
+        ),
+    ]
+    fault = pl.concat(faults).unique("_row", keep="first", maintain_order=True)
+    bad = rows.join(fault, on="_row").drop("_row", "probabilities")
+    good = _divided(parts.filter(pl.col("p") > 0).join(fault, on="_row", how="anti"))
+    return rows.drop("probabilities", "cell", strict=False).join(good, on="_row").drop("_row"), bad
+
+
+def _divided(rows: pl.DataFrame) -> pl.DataFrame:
+    """Each `_row` divided into whole parts in proportion to `p`; what rounding leaves goes to its likeliest cell."""
+    import polars as pl
+
+    # Summed in whole numbers: a sum of floats has a last bit that depends on the rows beside it.
+    total = (pl.col("p") * PARTS).floor().cast(pl.Int64).sum().over("_row") / PARTS
+    rows = rows.sort("_row", "cell").with_columns(_parts=(pl.col("p") / total * PARTS).floor().cast(pl.Int64))
+    likeliest = rows.group_by("_row").agg(
+        cell=pl.col("cell").get(pl.col("p").arg_max()), _left=PARTS - pl.col("_parts").sum()
+    )
+    parts = pl.col("_parts") + pl.col("_left").fill_null(0)
+    return rows.join(likeliest, on=["_row", "cell"], how="left").select("_row", "cell", n=parts / PARTS)
+
+
+def _fault(rows: pl.DataFrame, found: pl.Expr, expected: str) -> pl.DataFrame:
+    import polars as pl
+
+    return rows.select(
+        pl.col("_row").cast(pl.UInt32),
+        field=pl.lit("probabilities"),
+        found=found.cast(pl.String),
+        expected=pl.lit(expected),
+    )

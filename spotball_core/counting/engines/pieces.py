@@ -1,0 +1,236 @@
+"""Files in pieces that can be counted apart, and what comes back of each."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spotball_core.counting import signs
+from spotball_core.counting.counts import Counts
+from spotball_core.counting.pooling import doubtful, given_by
+from spotball_core.counting.samples import GIVEN, out_of_order, summed
+from spotball_core.errors import InputError, Problem, SpotballError
+from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PIECE_ROWS = 2_000_000
+"""Row groups of Parquet files go together up to about so many rows."""
+
+MERGED_TOGETHER = 100
+"""So many counts are added at a time: few enough to hold, many enough to be worth sorting."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A file, or a part of one.
+
+    Attributes:
+        path: the file, absolute: workers have folders of their own.
+        start: its first row, from 0; None for the whole file.
+        length: how many rows.
+    """
+
+    path: str
+    start: int | None = None
+    length: int | None = None
+
+
+def pieces_of(files: Iterable[Path]) -> Iterator[Piece]:
+    """Parquet files by their row groups, other files whole; a file that cannot be read is a piece that says so."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import read_metadata
+
+    for file in files:
+        name, groups = str(file.absolute()), list[int]()
+        if file.suffix == ".parquet":
+            try:
+                metadata = read_metadata(file)
+            except (ArrowException, OSError):
+                pass  # Counting it will say what is wrong, in the words that all readers use.
+            else:
+                groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+        if sum(groups) <= PIECE_ROWS:
+            yield Piece(name)
+            continue
+        start = length = 0
+        for rows in groups:
+            if length and length + rows > PIECE_ROWS:
+                yield Piece(name, start, length)
+                start, length = start + length, 0
+            length += rows
+        yield Piece(name, start, length)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What comes back of a piece: its counts, or what is wrong with it.
+
+    Attributes:
+        path: the piece's file.
+        table: the table of its counts, as Arrow IPC; None where it could not be counted.
+        across: what `read_part` gives beside them, likewise.
+        error: why it could not be counted.
+        sums: what tells whether the file was misread, likewise.
+    """
+
+    path: str
+    table: bytes | None
+    across: bytes | None
+    error: str | None = None
+    sums: bytes | None = None
+
+
+def count_piece(piece: Piece, scenes: Sequence[Scene], *, participants: bool) -> Counted:
+    """Count a piece, on whatever machine this is."""
+    # There are as many of us on a machine as it has cores.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    from spotball_core.counting.responses import read_part
+    from spotball_core.io.sources import Source, open_source
+
+    path = Path(piece.path)
+    try:
+        rows = open_source(path)
+        if piece.start is not None:
+            rows = rows.slice(piece.start, piece.length)
+        counts, across, sums = read_part([Source(piece.path, path, rows)], scenes, participants=participants)
+    except InputError as error:
+        return Counted(piece.path, None, None, str(error))
+    return Counted(piece.path, _packed(counts.table), _packed(across), sums=_packed(sums))
+
+
+def _packed(frame: pl.DataFrame) -> bytes:
+    packed = io.BytesIO()
+    frame.write_ipc(packed, compression="zstd")
+    return packed.getvalue()
+
+
+def _unpacked(packed: bytes | None) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_ipc(io.BytesIO(packed or b""))
+
+
+class Gathered:
+    """What came back of the pieces so far, in any order."""
+
+    def __init__(self, rows: int, cols: int) -> None:
+        self.rows, self.cols = rows, cols
+        self.errors: dict[str, str] = {}
+        self._parts: list[Counts] = []
+        self._across: list[pl.DataFrame] = []
+        self._sums: list[pl.DataFrame] = []
+        self._paths: dict[str, int] = {}
+        self._files_of: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+
+    def add(self, one: Counted) -> None:
+        """Add a piece's counts to the others, or note that it has none."""
+        import polars as pl
+
+        if one.error is not None:
+            self.errors[one.path] = one.error
+            return
+        counts = Counts(self.rows, self.cols, _unpacked(one.table))
+        for respondent, kind in counts.table.select("respondent", "kind").unique().iter_rows():
+            self._files_of[respondent][kind].add(one.path)
+        self._parts.append(counts)
+        file = pl.lit(self._paths.setdefault(one.path, len(self._paths)), pl.UInt32)
+        self._sums.append(_unpacked(one.sums).with_columns(_source=file))
+        self._across.append(_unpacked(one.across).with_columns(pieces=pl.lit(1, pl.UInt32), files=pl.concat_list(file)))
+        if len(self._parts) >= MERGED_TOGETHER:
+            self._parts = [self.counts()]
+            self._across = [self._given()]
+            self._sums = [signs.added(self._sums)]
+
+    def counts(self) -> Counts:
+        """The sum of the pieces' counts."""
+        return Counts.merge(self._parts)
+
+    def settled(
+        self, files: Sequence[Path], scenes: Sequence[Scene], *, participants: bool, pool: bool = False
+    ) -> Counts:
+        """The counts of all pieces of some files; or the error that reading those with something wrong here gives.
+
+        Raises:
+            InputError: as `read_counts`.
+            SpotballError: where a worker could not read what can be read here.
+        """
+        from spotball_core.counting.responses import read_counts
+
+        if suspects := self.suspects(pool=pool):
+            some = [file for file in files if str(file.absolute()) in suspects]
+            read_counts(some, scenes, participants=participants, pool=pool)
+        for error in self.errors.values():
+            raise SpotballError(f"a worker could not read what can be read here: {error}")
+        return replace(self.counts(), warnings=self._warnings(files, scenes, participants))
+
+    def _warnings(self, files: Sequence[Path], scenes: Sequence[Scene], participants: bool) -> tuple[Problem, ...]:
+        """Signs that files were misread, as reading them here gives them: those that show any are read once more."""
+        from spotball_core.counting.misread import warnings_of
+        from spotball_core.counting.responses import Reader, common_grid
+        from spotball_core.io.sources import sources_of
+
+        place = {str(file.absolute()): number for number, file in enumerate(files)}
+        order = {index: place[path] for path, index in self._paths.items()}
+        sums = signs.added(self._sums)
+        sums = sums.with_columns(sums["_source"].replace_strict(order))
+        shown = signs.signs(sums, scenes, common_grid(scenes))
+        some = sorted({sign.source for sign in shown})
+        if not some:
+            return ()
+        reader = Reader(sources_of([files[number] for number in some]), scenes, participants)
+        reader.counts()
+        return warnings_of(reader, (sign.at(some.index(sign.source)) for sign in shown))
+
+    def suspects(self, *, pool: bool = False) -> set[str]:
+        """Files that have something wrong, or may have, with what others say: to be read once more, together.
+
+        These are files that could not be counted, that call one respondent two kinds, or that have samples of one
+        respondent for one image which are not low, low + 1, ..., high, or, without `pool`, answers of a respondent that
+        may come from independent sources.
+        """
+        import polars as pl
+
+        kinds = (files for files in self._files_of.values() if len(files) > 1)
+        found = set(self.errors).union(*(paths for files in kinds for paths in files.values()))
+        if not self._across:
+            return found
+        given = self._given()
+        # What one piece has alone, it has checked.
+        several = given.filter(pl.col("pieces") > 1)
+        keys = _keys(given)
+        unsure = several.join(out_of_order(several, keys), on=keys, how="semi", nulls_equal=True)
+        names = list(self._paths)
+        together = unsure["files"].explode()
+        if not pool:
+            files = given.group_by(GIVEN).agg(pl.col("files").explode().unique())
+            whole = given_by(given, *GIVEN).join(files, on=GIVEN)
+            together = together.append(doubtful(whole, [Path(name) for name in names])["files"].explode())
+        together = together.unique().drop_nulls()
+        return found.union(names[file] for file in together)
+
+    def _given(self) -> pl.DataFrame:
+        """Who answered what, each once, and in which files."""
+        import polars as pl
+
+        every = pl.concat(self._across, how="diagonal_relaxed")
+        if "hashes" not in every.columns:
+            every = every.with_columns(low=0.0, hashes=pl.lit(0, pl.UInt64))
+        return every.group_by(_keys(every)).agg(
+            **summed(),
+            n=pl.col("n").sum(),
+            nameless=pl.col("nameless").any(),
+            people=pl.col("people").any(),
+            pieces=pl.col("pieces").sum(),
+            files=pl.col("files").explode().unique(),
+        )
+
+
+def _keys(given: pl.DataFrame) -> list[str]:
+    return [*GIVEN, *(["participant"] if "participant" in given.columns else [])]

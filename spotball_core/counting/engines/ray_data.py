@@ -1,0 +1,70 @@
+"""Counting on Ray Data: files go out in pieces, counts come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from spotball_core.counting.counts import Counts
+from spotball_core.counting.engines.pieces import Counted, Gathered, Piece, count_piece, pieces_of
+from spotball_core.counting.engines.ray_cluster import connected, faults_told, require
+from spotball_core.schema.scene import Scene
+
+MOST_BLOCKS = 10_000
+"""Pieces beyond this many share blocks, which are what Ray hands out."""
+
+
+class RayEngine:
+    """Counts files on Ray Data, as `spotball_core.counting.engines.Engine`.
+
+    A piece whose worker dies is counted again by another. Files with anything wrong are read again here, so that the
+    error is that of the local engine; and so are files that share a respondent's samples of an image out of order, to
+    see that none is there twice.
+
+    Raises:
+        MissingExtraError: without Ray.
+    """
+
+    def __init__(self, address: str | None = None, *, watch: Any = None, debug: bool = False) -> None:
+        require("counting on Ray")
+        self.address, self.watch, self.debug = address, watch, debug
+
+    def __call__(
+        self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool, pool: bool = False
+    ) -> Counts:
+        """The counts of files.
+
+        Raises:
+            InputError: as `read_counts`.
+            OptionError: where no cluster answers at the address.
+            SpotballError: where a worker cannot read what can be read here.
+        """
+        from spotball_core.counting.responses import common_grid
+        from spotball_core.io.sources import check_each_once
+
+        check_each_once(files)
+        grid = common_grid(scenes)
+        pieces = list(pieces_of(files))
+        gathered = Gathered(grid.rows, grid.cols)
+        with connected(self.address, debug=self.debug):
+            done: Iterable[Counted] = self._counted(pieces, scenes, participants)
+            for one in self.watch(done, len(pieces)) if self.watch else done:
+                gathered.add(one)
+        return gathered.settled(files, scenes, participants=participants, pool=pool)
+
+    def _counted(self, pieces: Sequence[Piece], scenes: Sequence[Scene], participants: bool) -> Iterator[Counted]:
+        import ray
+
+        shared: Sequence[Scene] = tuple(scenes)
+        known = ray.put(shared)
+
+        def count(row: dict[str, Any]) -> dict[str, Any]:
+            return asdict(count_piece(Piece(**row), ray.get(known), participants=participants))
+
+        rows = [asdict(piece) for piece in pieces]
+        dataset = ray.data.from_items(rows, override_num_blocks=min(len(rows), MOST_BLOCKS)).map(count)
+        with faults_told("count"):
+            for row in dataset.iter_rows():
+                yield Counted(**row)

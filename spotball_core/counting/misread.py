@@ -1,0 +1,169 @@
+"""Warnings that a file was misread: the first values that show it, their lines, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spotball_core.counting.counts import Counts, answers
+from spotball_core.counting.signs import KEYS, UNIT, Sign, of_cells, shown_by_cells, signs
+from spotball_core.errors import Problem
+from spotball_core.grid import Grid
+from spotball_core.io.cells import cell_at
+from spotball_core.io.sources import line_numbers, plain
+from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from spotball_core.counting.responses import Reader
+
+SHOWN_EXAMPLES = 3
+"""So many of the values that show a sign are quoted."""
+
+SHOWN_FILES = 5
+"""So many of the other files that show a sign are named."""
+
+
+def warnings_of(reader: Reader, shown: Iterable[Sign]) -> tuple[Problem, ...]:
+    """Describe signs, each once: the first source that shows it in full, and the others by their names."""
+    by_name: dict[str, list[Sign]] = {}
+    for sign in shown:
+        by_name.setdefault(sign.name, []).append(sign)
+    return tuple(
+        _with_others(_described(reader, first), [reader.sources[sign.source].name for sign in others])
+        for first, *others in by_name.values()
+    )
+
+
+def _described(reader: Reader, sign: Sign) -> Problem:
+    examples = _examples(reader, sign)
+    source = reader.sources[sign.source]
+    lines = line_numbers(source.path, examples["_record"]) if source.path else {}
+    first = [lines.get(record, record + 1) for record in examples["_record"]]
+    field, quoted = _quoted(examples, sign.name)
+    of = examples.row(0, named=True)
+    what, expected = _texts(sign, reader.grid, image=of["image"], size=f"{of['_width']:g} x {of['_height']:g}")
+    shown = "; ".join(f"line {line}: {value}" for line, value in zip(first, quoted, strict=True))
+    return Problem(source.name, first[0], field, f"{what} ({shown})", expected)
+
+
+def warnings_of_counts(counts: Counts, scenes: Sequence[Scene], files: Sequence[Path]) -> tuple[Problem, ...]:
+    """Describe the signs that counts show, which have neither lines nor the values that were given."""
+    import polars as pl
+
+    if {(scene.grid.rows, scene.grid.cols) for scene in scenes} != {(counts.rows, counts.cols)}:
+        return ()  # They will be refused.
+    grid = Grid(counts.rows, counts.cols, counts.cols, counts.rows)
+    cell = pl.col("cell")
+    table = counts.table.select(
+        pl.lit(0, pl.UInt32).alias("_source"),
+        *KEYS[1:],
+        n=answers(counts.table),
+        renamed=0,
+        _index="cell",
+        _row=cell // grid.cols + 1,
+        _col=cell % grid.cols + 1,
+    )
+    first, *others = map(str, files)
+    problems = []
+    for sign in signs(of_cells(table, scenes, grid), scenes, grid):
+        what, expected = _texts(sign, grid)
+        problems.append(_with_others(Problem(first, None, "cell", what, expected), others))
+    return tuple(problems)
+
+
+def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[str, str]:
+    """What was found and what was expected, by sign; with the first image that shows it and its size."""
+    n, of = f"{sign.n:,}", f"{sign.of:,}"
+    unparsed = "these answers count as unparsed"
+    texts = {
+        "renamed": (f"{n} of {of} image ids with a file extension", f"ids as the scenes have them, such as '{image}'"),
+        "zero": (
+            f"a row or column of 0 in {n} of {of} answers",
+            f"rows and columns from 1: if they count from 0, add 1 to each; {unparsed}",
+        ),
+        "from 0": (
+            f"rows and columns that hit the ball in {n} of {of} answers only if they count from 0",
+            "rows and columns from 1: add 1 to each",
+        ),
+        "shares": (
+            f"all {n} points between 0 and 1",
+            f"pixels: multiply x by the width and y by the height of the image, such as {size} pixels",
+        ),
+        "swapped": (
+            f"{n} answers that agree much better with the scenes when x and y, or row and column, are swapped",
+            "x to the right and y down, row from the top and column from the left: swap the two",
+        ),
+        "off image": (
+            f"{n} of {of} points outside the image",
+            f"points in the image, such as {size} pixels; {unparsed}",
+        ),
+        "outside": (f"{n} of {of} cells outside the grid", f"cells from A1 to {grid.labels[-1]}; {unparsed}"),
+        "reply": (
+            f"{n} of {of} cells that look like full replies",
+            f"cells such as D5: extract the cell from each reply; {unparsed}",
+        ),
+        "unparsed": (f"{n} of {of} answers unparsed", "a cell such as D5 in at least 90% of the answers"),
+        "line": (
+            f"all {n} answers in {sign.line}",
+            "answers in several rows and columns: check how cells were written",
+        ),
+    }
+    return texts[sign.name]
+
+
+def _examples(reader: Reader, sign: Sign) -> pl.DataFrame:
+    """The first rows that show a sign, as they were given."""
+    import polars as pl
+
+    rows = reader.identified(reader.rows_of([sign.source])).join(sign.units.lazy(), on=UNIT, how="semi")
+    columns = rows.collect_schema().names()
+    point = pl.col("x").is_not_null() if "x" in columns else pl.lit(False)
+    if sign.name == "renamed":
+        rows = rows.filter(pl.col("_given") != pl.col("image"))
+    elif sign.name == "off image":
+        rows = rows.filter(point & cell_at(reader.grid).is_null())
+    elif sign.name == "shares":
+        rows = rows.filter(point)
+    else:
+        shown = shown_by_cells(reader.said.columns, reader.grid)
+        shown |= dict.fromkeys(("line", "swapped", "from 0"), shown["numbers"])
+        shown["unparsed"] = shown["other"] | shown["nothing"]
+        spelled = [column for column in ("cell", "row", "col") if column in columns]
+        groups = reader.said.filter(pl.col("_source") == sign.source, shown[sign.name])
+        by = [*UNIT, "sport", "image", *spelled]
+        named = rows.join(groups.lazy().select(by).unique(), on=by, how="semi", nulls_equal=True).filter(~point)
+        points = rows.filter(point if sign.name in ("line", "swapped") else pl.lit(False))
+        rows = pl.concat([named, points])
+    return rows.sort("_record").head(SHOWN_EXAMPLES).collect(engine="streaming")
+
+
+def _quoted(examples: pl.DataFrame, name: str) -> tuple[str, list[str]]:
+    """The field that examples answer by, and each one's value."""
+    if name == "renamed":
+        return "image", [f"'{plain(given)}'" for given in examples["_given"]]
+    given = {pair: [c for c in pair if c in examples.columns and examples[c].count()] for pair in _ANSWERS}
+    pair = next((pair for pair, columns in given.items() if columns), ("cell",))
+    values = [
+        " ".join(f"{column} {value}" for column, value in row.items()) if len(pair) > 1 else _text(row.get("cell"))
+        for row in examples.select(given.get(pair, [])).iter_rows(named=True)
+    ] or ["nothing"] * len(examples)
+    return ", ".join(pair), values
+
+
+_ANSWERS: Sequence[tuple[str, ...]] = (("x", "y"), ("row", "col"), ("cell",))
+
+
+def _text(value: str | None) -> str:
+    return "nothing" if value is None else f"'{plain(value)}'"
+
+
+def _with_others(problem: Problem, others: Sequence[str]) -> Problem:
+    """The problem, and the names of other files that have it."""
+    if not others:
+        return problem
+    named = ", ".join(others[:SHOWN_FILES]) + (", ..." if len(others) > SHOWN_FILES else "")
+    return replace(problem, found=f"{problem.found}, and the same in {len(others):,} more: {named}")

@@ -1,0 +1,90 @@
+"""The one pass over all rows: those that say the same become one, with what tells whether a closer look is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from spotball_core.counting import samples
+from spotball_core.io.numbers import number
+from spotball_core.io.sources import Source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ROWS_AT_ONCE = 2_500_000
+"""Rows of Parquet that are grouped together."""
+
+GROUPS_HELD = 300_000
+"""Groups of later parts that wait to be added, or as many as there are already, to which adding is work, too."""
+
+
+def grouped(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Rows that say the same as one, spelt as they are.
+
+    Args:
+        rows: of a source.
+        keys: columns that are kept where there are any, beside those that name cells.
+
+    Returns:
+        `n`, how many rows there are of each; `apart`, how many of these are points or distributions and so name no
+        cell; whether there is a `point`, and a distribution (`spread`); and where rows have a sample, the columns of
+        `samples.sums`.
+    """
+    import polars as pl
+
+    columns = rows.collect_schema().names()
+    by = [column for column in (*keys, "cell", "row", "col") if column in columns]
+    point, spread = is_point(columns), pl.lit(False)
+    if "probabilities" in columns:
+        spread = pl.col("probabilities").is_not_null()
+    carried = {"n": pl.len()}
+    if "x" in columns or "probabilities" in columns:
+        carried |= {"apart": (point | spread).sum(), "point": point.any(), "spread": spread.any()}
+    if "sample" in columns:
+        rows = rows.with_columns(number("sample").alias(samples.NUMBER))
+        carried |= samples.sums()
+    groups = rows.group_by(by).agg(**carried)
+    if "apart" not in carried:
+        groups = groups.with_columns(apart=pl.lit(0, pl.UInt32), point=pl.lit(False), spread=pl.lit(False))
+    return groups
+
+
+def is_point(columns: Sequence[str]) -> pl.Expr:
+    """Whether a row of these columns answers by a point, or by half of one."""
+    import polars as pl
+
+    return pl.any_horizontal(pl.col("x", "y").is_not_null()) if "x" in columns else pl.lit(False)
+
+
+def in_parts(source: Source, keys: Sequence[str], collect: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.DataFrame:
+    """A source's groups; those of Parquet, which can be entered anywhere, by so many rows at a time.
+
+    Polars sets rows aside whose group it has not seen lately, and the more rows there are, the more it holds.
+    """
+    import polars as pl
+
+    if source.path is None or source.path.suffix != ".parquet":
+        return collect(grouped(source.frame, keys))
+    total = collect(source.frame.select(pl.len())).item()
+    parts: list[pl.DataFrame] = []
+    for start in range(0, max(total, 1), ROWS_AT_ONCE):
+        parts.append(collect(grouped(source.frame.slice(start, ROWS_AT_ONCE), keys)))
+        if sum(map(len, parts[1:])) > max(GROUPS_HELD, len(parts[0])):
+            parts = [_added(parts)]
+    return _added(parts)
+
+
+def _added(groups: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The groups of several parts of a source, as `grouped` gives them for the whole."""
+    import polars as pl
+
+    if len(groups) == 1:
+        return groups[0]
+    together = pl.concat(groups)
+    sums = {name: pl.col(name).sum() for name in ("n", "apart")}
+    sums |= {name: pl.col(name).any() for name in ("point", "spread")}
+    if "samples" in together.columns:
+        sums |= samples.summed()
+    by = [column for column in together.columns if column not in sums]
+    return together.group_by(by).agg(**sums).select(together.columns)

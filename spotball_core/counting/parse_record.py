@@ -1,0 +1,55 @@
+"""The record next to a file of responses that names the policy its replies were parsed under."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.service.files import replacing
+from spotball_core.service.json_file import parse_json
+
+PARSE_POLICIES = frozenset({"strict", "lenient"})
+"""The names of all parse policies."""
+
+_KEY = "parse_policy"
+
+
+def record_of(path: Path) -> Path:
+    """Return the path of the record of a file of responses.
+
+    Examples:
+        >>> record_of(Path("run-gpt/responses.jsonl")).as_posix()
+        'run-gpt/parsing.responses.json'
+    """
+    # The name does not begin like the file's, so that `responses*` in a shell finds responses only.
+    return path.with_name(f"parsing.{path.stem}.json")
+
+
+def write_parse_policy(path: Path, policy: str) -> None:
+    """Write the record of a file of responses."""
+    with replacing(record_of(path)) as beside:
+        beside.write_text(json.dumps({_KEY: policy}) + "\n", encoding="utf-8")
+
+
+def read_parse_policies(paths: Iterable[Path]) -> frozenset[str]:
+    """Return the policies that the records of some files name. Files without a record add none.
+
+    Raises:
+        InputError: for a record that does not name a policy.
+    """
+    policies = set()
+    for path in paths:
+        record = record_of(path)
+        if not record.is_file():
+            continue
+        try:
+            policy = parse_json(record.read_text(encoding="utf-8"))[_KEY]
+        except (ValueError, KeyError, TypeError):
+            policy = None
+        if not isinstance(policy, str) or policy not in PARSE_POLICIES:
+            expected = f'{{"{_KEY}": "strict"}} or {{"{_KEY}": "lenient"}}'
+            raise InputError([Problem(str(record), None, _KEY, repr(policy), expected)])
+        policies.add(policy)
+    return frozenset(policies)

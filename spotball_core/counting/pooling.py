@@ -1,0 +1,171 @@
+"""One respondent in several independent sources: merged only if the user asks for it.
+
+Three kinds of files are parts of one source: files named `responses*` in one folder; files that have none of a
+respondent's sample numbers for an image in common; and files in one folder whose names differ only in a number, unless
+they hold people's answers, because studies are numbered, too. Other files that answer the same image for the same
+respondent and prompt may be anything: two studies, two runs, one run twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spotball_core.counting import samples
+from spotball_core.errors import InputError, Problem
+from spotball_core.io.sources import Source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from spotball_core.counting.counts import Counts
+
+_NUMBER = re.compile(r"[0-9]+(?=[^/\\]*$)")
+
+EXPECTED = "another respondent's name in one of them, or --pool (in Python: pool=True) to merge them"
+
+
+def nameless(columns: Sequence[str]) -> pl.Expr:
+    """Whether some of a group's rows have neither a respondent nor a sample, by its columns of `one_pass.grouped`."""
+    import polars as pl
+
+    given = pl.col("respondent").str.strip_chars() if "respondent" in columns else pl.lit(None, pl.String)
+    sampled = pl.col("samples").fill_null(0) if "samples" in columns else pl.lit(0)
+    return (given.fill_null("") == "") & (pl.col("n") > sampled)
+
+
+def given_by(groups: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """Who answered what, each once: what several groups of answers come to.
+
+    Args:
+        groups: with `keys`, the number `n` of answers, `nameless`, the `kind` of respondent or whether there are
+            `people`, and perhaps the columns of `samples.sums`.
+    """
+    import polars as pl
+
+    people = pl.col("people") if "people" in groups.columns else pl.col("kind") == "human"
+    sums = samples.summed() if "samples" in groups.columns else {"samples": pl.lit(0)}
+    return groups.group_by(keys).agg(
+        n=pl.col("n").sum(), **sums, nameless=pl.col("nameless").any(), people=people.any()
+    )
+
+
+def doubtful(given: pl.DataFrame, paths: Sequence[Path | None]) -> pl.DataFrame:
+    """Answers to one image by one respondent and prompt that come from several sources and may not belong together.
+
+    Args:
+        given: `samples.GIVEN`, each once, with the columns of `given_by`, and the places of their `files`.
+        paths: the files.
+
+    Returns:
+        The rows of those that are not known to be numbered low, low + 1, ..., high over all sources.
+    """
+    import polars as pl
+
+    if len(paths) < 2:
+        return given.clear()
+    places = _with_origin(given.select(*samples.GIVEN, "nameless", "people", _source="files").explode("_source"), paths)
+    several = places.group_by(samples.GIVEN).agg(n=pl.col("origin").n_unique()).filter(pl.col("n") > 1)
+    rows = given.join(several, on=samples.GIVEN, how="semi")
+    unsure = rows.filter(pl.col("n") > pl.col("samples")).select(samples.GIVEN)
+    if "hashes" in rows.columns:
+        unsure = pl.concat([unsure, samples.out_of_order(rows, list(samples.GIVEN))])
+    return rows.join(unsure, on=samples.GIVEN, how="semi")
+
+
+def check_independent(
+    groups: pl.DataFrame, sources: Sequence[Source], numbered: Callable[[list[int]], pl.LazyFrame]
+) -> None:
+    """Refuse to merge a respondent's answers to the same image and prompt from several independent sources.
+
+    Args:
+        groups: with `_source`, `samples.GIVEN` and what `given_by` needs.
+        sources: the sources.
+        numbered: from the places of sources to their rows with keys filled in and the samples' numbers.
+
+    Raises:
+        InputError: with two sources for each respondent and prompt.
+    """
+    import polars as pl
+
+    keys = list(samples.GIVEN)
+    files = groups.group_by(keys).agg(files=pl.col("_source").unique().sort())
+    paths = [source.path for source in sources]
+    rows = doubtful(given_by(groups, *keys).join(files, on=keys), paths)
+    if rows.is_empty():
+        return
+    without = pl.col("n") > pl.col("samples")
+    found = rows.filter(without).select(*keys, "files")
+    if not (rest := rows.filter(~without)).is_empty():
+        places = _with_origin(rest.select(*keys, "nameless", "people", _source="files").explode("_source"), paths)
+        each = numbered(places["_source"].unique().to_list()).join(places.lazy(), on=["_source", *keys])
+        each = each.select(*keys, samples.NUMBER, "_source", "origin").unique()
+        twice = each.group_by(*keys, samples.NUMBER).agg(pl.col("_source"), n=pl.col("origin").n_unique())
+        again = twice.filter(pl.col("n") > 1).group_by(keys).agg(files=pl.col("_source").explode().unique().sort())
+        found = pl.concat([found, again.collect(engine="streaming")])
+    conflicts = (
+        found.sort("sport", "image")
+        .group_by("respondent", "prompt")
+        .agg(pl.col("files", "sport", "image").first(), n=pl.len())
+    )
+    if not conflicts.is_empty():
+        raise InputError(
+            _problem(sources[files[0]].name, sources[files[1]].name, respondent, prompt, f"{sport}/{image}", n)
+            for respondent, prompt, files, sport, image, n in conflicts.sort("respondent", "prompt").iter_rows()
+        )
+
+
+def _with_origin(places: pl.DataFrame, paths: Sequence[Path | None]) -> pl.DataFrame:
+    """Add the `origin` of answers in each `_source`: what files of one source have in common."""
+    import polars as pl
+
+    own = [str(path.resolve()) if path else "" for path in paths]
+    datasets = [_dataset(path) or name for path, name in zip(paths, own, strict=True)]
+    numbered = [_dataset(path) or _NUMBER.sub("#", name) for path, name in zip(paths, own, strict=True)]
+    names = pl.DataFrame({"_source": range(len(own)), "own": own, "datasets": datasets, "numbered": numbered})
+    names = names.with_columns(pl.col("_source").cast(places.schema["_source"]))
+    # A respondent without a name is called as its file; that does not make two files of a folder one.
+    origin = pl.when("nameless").then("own").when("people").then("datasets").otherwise("numbered")
+    return places.join(names, on="_source").with_columns(origin=origin).drop("own", "datasets", "numbered")
+
+
+def _dataset(path: Path | None) -> str | None:
+    """The folder of a dataset's file of responses; None for other files."""
+    return str(path.resolve().parent) if path and path.name.startswith("responses") else None
+
+
+def check_counts(rows: Counts, counted: Counts, files: Sequence[Path], counts_files: Sequence[Path]) -> None:
+    """Refuse to merge a respondent's answers from files of responses with those from files of counts.
+
+    Counts do not tell which samples they count. Files of counts are made to be added to each other, so this is the only
+    check of them.
+
+    Raises:
+        InputError: naming the files.
+    """
+    import polars as pl
+
+    folders = {_dataset(path) for path in (*files, *counts_files)}
+    if len(folders) == 1 and None not in folders:
+        return
+    keys = list(samples.GIVEN)
+    both = rows.table.select(keys).unique().join(counted.table.select(keys).unique(), on=keys)
+    found = (
+        both.sort("sport", "image").group_by("respondent", "prompt").agg(pl.col("sport", "image").first(), n=pl.len())
+    )
+    if not found.is_empty():
+        names = [
+            ", ".join(map(str, paths[:3])) + (", ..." if len(paths) > 3 else "") for paths in (files, counts_files)
+        ]
+        raise InputError(
+            _problem(names[0], names[1], respondent, prompt, f"{sport}/{image}", n)
+            for respondent, prompt, sport, image, n in found.sort("respondent", "prompt").iter_rows()
+        )
+
+
+def _problem(one: str, other: str, respondent: str, prompt: str, image: str, n: int) -> Problem:
+    images = image if n == 1 else f"{image} and {n - 1:,} more of the same images"
+    found = f"'{respondent}', prompt '{prompt}', in {one} as well: both answer {images}"
+    return Problem(other, None, "respondent", found, EXPECTED)

@@ -1,0 +1,397 @@
+"""Reading responses, ours and other people's, to counts.
+
+Polars reads and groups, lazily, in one pass that also tells whether samples are in order. Points, distributions and
+samples out of order are read once more, by themselves. What is looked at in Python is the few distinct spellings that
+are left. A file with anything wrong is read again, to say where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from spotball_core.counting import samples, signs
+from spotball_core.counting.counts import Counts
+from spotball_core.counting.distributions import spread
+from spotball_core.counting.misread import warnings_of
+from spotball_core.counting.one_pass import in_parts, is_point
+from spotball_core.counting.pooling import check_independent, given_by, nameless
+from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.grid import Grid
+from spotball_core.io.cells import cell_at, located
+from spotball_core.io.frames import KEYS
+from spotball_core.io.numbers import not_finite, not_whole, number
+from spotball_core.io.sources import Responses, Source, not_a_name, plain, problems_of, sources_of, unreadable
+from spotball_core.schema.record import NAME_RULE
+from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    import polars as pl
+
+KINDS = ("human", "model", "baseline")
+
+EXTENSION = r"(?i)\.(jpe?g|png|webp|gif|bmp|tiff?)$"
+"""Extensions of image files, which ids may have by mistake."""
+
+
+def read_counts(
+    responses: Responses,
+    scenes: Sequence[Scene],
+    *,
+    participants: bool = False,
+    pool: bool = False,
+) -> Counts:
+    """Count the responses of one or more files, of a frame, or of records.
+
+    Columns: `image` and an answer, which is `cell` (in any spelling `Grid.position` reads), or `x` and `y` in pixels,
+    or `row` and `col` from 1, or `probabilities` (by label, or one number a cell). `sport` may be left out where the
+    image id is unique among the scenes; `respondent` is the file's name without its ending where it is left out,
+    `prompt` then is `base`, `kind` `model` (for the respondent `human`: `human`). A cell that cannot be read, or is
+    outside the grid, is an unparsed response. Distributions count as one answer, in parts. A file extension of an
+    image's id is ignored where the scenes' ids have none. Signs that a file was misread are the counts' `warnings`.
+
+    Files are refused that answer the same image for the same respondent and prompt, unless they are `responses*` files
+    of one folder, or their sample numbers continue each other.
+
+    Args:
+        responses: paths of JSON Lines, CSV or Parquet files; or a frame; or records.
+        scenes: the scenes answered to; all with the same rows and columns.
+        participants: tell participants apart.
+        pool: merge a respondent's answers from files that are independent of each other.
+
+    Raises:
+        InputError: for an unknown image, a duplicate (respondent, prompt, image, sample, participant), a probability
+            below 0 or a sum off 1, and whatever else is wrong: file, line, field, what was found and expected.
+        OptionError: if the scenes' grids differ in rows or columns.
+    """
+    reader = Reader(sources_of(responses), scenes, participants)
+    counts = reader.counts()
+    if not pool:
+        reader.check_independent()
+    return replace(counts, warnings=reader.warnings())
+
+
+def read_part(
+    sources: Sequence[Source], scenes: Sequence[Scene], *, participants: bool
+) -> tuple[Counts, pl.DataFrame, pl.DataFrame]:
+    """Count a part of the sources that are to be scored together, and say what only all parts together tell.
+
+    Returns:
+        The counts; and for each who answered what, as `samples.GIVEN` has it (and the participant, if asked for), the
+        number `n` of answers, the columns of `samples.sums`, and whether answers were `nameless`; and the sums of
+        `signs`.
+
+    Raises:
+        InputError: as `read_counts`, of what is wrong within the part.
+        OptionError: as `read_counts`.
+    """
+    reader = Reader(sources, scenes, participants)
+    return reader.counts(), reader.across(), reader.sums
+
+
+def common_grid(scenes: Sequence[Scene]) -> Grid:
+    """A grid with the rows and columns that all scenes share.
+
+    Raises:
+        OptionError: if they do not, if there are no scenes, or if an image is there twice.
+    """
+    keys = [scene.key for scene in scenes]
+    if len(set(keys)) < len(keys):
+        sport, image = next(key for key in keys if keys.count(key) > 1)
+        raise OptionError(f"there are several scenes {sport}/{image}; an image is to be there once")
+    shapes = sorted({(scene.grid.rows, scene.grid.cols) for scene in scenes})
+    if len(shapes) != 1:
+        listed = ", ".join(f"{rows} x {cols}" for rows, cols in shapes) or "no scenes"
+        raise OptionError(f"scenes scored together need one number of rows and columns, found {listed}")
+    return next(scene.layout for scene in scenes)
+
+
+class Reader:
+    """One reading of some sources, of which `counts` raises InputError with all that is wrong.
+
+    Attributes:
+        said: what was said, by source and with all keys filled in; once it was counted.
+        sums: what tells whether the sources were misread, of `signs`; once they were counted.
+    """
+
+    said: pl.DataFrame
+    sums: pl.DataFrame
+
+    def __init__(self, sources: Sequence[Source], scenes: Sequence[Scene], participants: bool) -> None:
+        import polars as pl
+
+        self.sources, self.known, self.grid = sources, scenes, common_grid(scenes)
+        self.images = pl.Series([scene.image for scene in scenes], dtype=pl.String).unique()
+        self.with_extensions = False
+        self.rows = self.rows_of(range(len(sources)))
+        self.columns = self.rows.collect_schema().names()
+        self.keys = [*KEYS, *(["participant"] if participants else [])]
+        self.scenes = pl.LazyFrame(
+            {
+                "sport": [scene.sport for scene in scenes],
+                "image": [scene.image for scene in scenes],
+                "_width": [float(scene.width) for scene in scenes],
+                "_height": [float(scene.height) for scene in scenes],
+                "_cell_width": [scene.width / self.grid.cols for scene in scenes],
+                "_cell_height": [scene.height / self.grid.rows for scene in scenes],
+            }
+        )
+        sports = self.scenes.group_by("image").agg(sport=pl.col("sport").sort()).collect()
+        several = pl.col("sport").list.len() > 1
+        self.sport_of = sports.filter(~several).with_columns(pl.col("sport").list.first())
+        self.sports_of = sports.filter(several).with_columns(pl.col("sport").list.join(", "))
+
+    def counts(self) -> Counts:
+        """What was answered, by whom to what."""
+        import polars as pl
+
+        # One source after the other: together, parts of all would be held in memory.
+        groups = [in_parts(source, self.keys, self._collected) for source in self.sources]
+        of = [frame.with_columns(_source=pl.lit(index, pl.UInt32)) for index, frame in enumerate(groups)]
+        spelt = pl.concat(of, how="diagonal_relaxed")
+        ids = spelt["image"].str.strip_chars().drop_nulls()
+        self.with_extensions = bool((~ids.is_in(self.images.implode()) & ids.str.contains(EXTENSION)).any())
+        self.said = self.identified(spelt.lazy().with_columns(nameless=nameless(spelt.columns))).collect()
+        self.said = located(self.said, self.grid)
+        frames: dict[str, pl.DataFrame] = {}
+        with_points, with_spread = (self.said.filter(form)["_source"].unique().sort() for form in ("point", "spread"))
+        if len(with_points):
+            points = self.identified(self.rows_of(with_points).filter(is_point(self.columns)))
+            points = points.with_columns(cell=cell_at(self.grid), _problem=self._problem(points))
+            sums = signs.point_sums(number("x"), number("y"), pl.col("_width"), pl.col("_height"))
+            points = points.group_by("_source", *self.keys, "cell", "_problem").agg(n=pl.len(), **sums)
+            frames["points"] = self._collected(points)
+        for index in with_spread:
+            spread_rows = self.sources[index].frame.filter(pl.col("probabilities").is_not_null())
+            spread_rows = spread_rows.with_columns(_source=pl.lit(index, pl.UInt32), _spread=pl.lit(True))
+            frames[f"spread {index}"] = self._collected(self.identified(spread_rows))
+
+        named = self.said.lazy().with_columns(pl.col("n") - pl.col("apart")).filter(pl.col("n") > 0)
+        cells = named.with_columns(_problem=self._problem(named)).collect()
+        parts, faults = [cells.with_columns(cell="_index")], []
+        for name, frame in frames.items():
+            if name == "points":
+                parts.append(frame)
+            else:
+                lazy = frame.lazy()
+                frame = lazy.with_columns(_problem=self._problem(lazy)).collect()
+                good, bad = spread(frame, self.grid)
+                parts.append(good)
+                faults.append(bad.select("_source", "_record", "field", "found", "expected"))
+        wrong = any(part["_problem"].is_not_null().any() for part in parts) or any(len(fault) for fault in faults)
+        if wrong or ("sample" in self.columns and self._repeats()):
+            raise self._explained(faults)
+        parts = [
+            part.select("_source", *self.keys, pl.col("cell").cast(pl.Int64), pl.col("n").cast(pl.Float64))
+            for part in parts
+        ]
+        table = pl.concat(parts)
+        answered = set(table["_source"].unique())
+        if silent := [source.name for index, source in enumerate(self.sources) if index not in answered]:
+            raise InputError([Problem(name, None, "file", "no responses", "at least one") for name in silent])
+        if len(table.select("respondent", "kind").unique()) > table["respondent"].n_unique():
+            raise self._explained([])
+        self.sums = self._summed(frames.get("points"))
+        return Counts.of(table.drop("_source"), rows=self.grid.rows, cols=self.grid.cols)
+
+    def _summed(self, points: pl.DataFrame | None) -> pl.DataFrame:
+        """What tells whether sources were misread, of `signs`."""
+        import polars as pl
+
+        renamed = pl.when(pl.col("image") != pl.col("_given")).then("n") if self.with_extensions else pl.lit(0)
+        cells = self.said.with_columns(renamed=renamed, n=pl.col("n") - pl.col("apart"))
+        tables = [signs.of_cells(cells, self.known, self.grid)]
+        if points is not None:
+            tables.append(signs.of_points(points.rename({"cell": "_index"}), self.grid))
+        return signs.added(tables)
+
+    def warnings(self) -> tuple[Problem, ...]:
+        """Signs that the sources were misread, once they were counted."""
+        return warnings_of(self, signs.signs(self.sums, self.known, self.grid))
+
+    def check_independent(self) -> None:
+        """Raise InputError for a respondent whose answers come from independent sources, once they were counted."""
+        if len(self.sources) > 1:
+            check_independent(self.said, self.sources, lambda some: self._named(samples.numbered(self.rows_of(some))))
+
+    def across(self) -> pl.DataFrame:
+        """What `read_part` gives beside the counts."""
+        return given_by(self.said, *samples.GIVEN, *self.keys[len(KEYS) :])
+
+    def rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
+        """The rows of some sources, with the source's index as `_source`, and as `_spread` whether one is a
+        distribution."""
+        import polars as pl
+
+        frames = []
+        for index in indices:
+            frame = self.sources[index].frame
+            spreads = "probabilities" in frame.collect_schema()
+            spread = pl.col("probabilities").is_not_null() if spreads else pl.lit(False)
+            frame = frame.with_columns(_source=pl.lit(index, pl.UInt32), _spread=spread)
+            frames.append(frame.drop("probabilities", strict=False))
+        return pl.concat(frames, how="diagonal_relaxed")
+
+    def _collected(self, plan: pl.LazyFrame) -> pl.DataFrame:
+        import polars as pl
+
+        try:
+            return plan.collect(engine="streaming")
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            # Polars panics over some damaged Parquet files, which is no Exception.
+            raise self._unreadable(error) from error
+
+    # What a row means ----------------------------------------------------------------------------------------
+
+    def identified(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Rows with all keys filled in, and what the scenes say of their image (null where it is none of theirs)."""
+        return self._named(rows).join(self.scenes, on=["sport", "image"], how="left", maintain_order="left")
+
+    def _named(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Rows with all keys filled in."""
+        import polars as pl
+
+        columns = rows.collect_schema().names()
+
+        def key(name: str) -> pl.Expr:
+            if name not in columns:
+                return pl.lit(None, pl.String)
+            stripped = pl.col(name).str.strip_chars()
+            return pl.when(stripped != "").then(stripped)
+
+        stems = {index: source.path.stem if source.path else source.name for index, source in enumerate(self.sources)}
+        stem = pl.col("_source").replace_strict(stems, return_dtype=pl.String)
+        respondent = pl.coalesce("respondent", stem)
+        names = [*self.keys, *(["participant"] if "participant" in columns and "participant" not in self.keys else [])]
+        rows = rows.with_columns(key(name).alias(name) for name in names)
+        if self.with_extensions:
+            rows = rows.with_columns(_given="image").with_columns(image=self._without_extension())
+        return rows.with_columns(
+            sport=pl.coalesce("sport", _looked_up("image", self.sport_of)),
+            respondent=respondent,
+            prompt=pl.coalesce("prompt", pl.lit("base")),
+            kind=pl.coalesce("kind", pl.when(respondent == "human").then(pl.lit("human")), pl.lit("model")),
+        )
+
+    def _without_extension(self) -> pl.Expr:
+        """An image's id, without a file extension that the scenes do not have."""
+        import polars as pl
+
+        stem = pl.col("image").str.replace(EXTENSION, "")
+        extended = ~pl.col("image").is_in(self.images.implode()) & stem.is_in(self.images.implode())
+        return pl.when(extended).then(stem).otherwise("image")
+
+    def _problem(self, rows: pl.LazyFrame) -> pl.Expr:
+        """The first thing wrong with an identified row, as field, found and expected in one text; null if nothing."""
+        import polars as pl
+
+        columns = rows.collect_schema().names()
+        checks: list[pl.Expr] = []
+
+        def check(wrong: pl.Expr, field: str, found: pl.Expr | str, expected: pl.Expr | str) -> None:
+            texts = [part if isinstance(part, pl.Expr) else pl.lit(part) for part in (field, found, expected)]
+            checks.append(pl.when(wrong).then(pl.concat_str(*texts, separator="\x1f")))
+
+        image, sport, unknown = pl.col("image"), pl.col("sport"), pl.col("_width").is_null()
+        quoted = pl.format("'{}'", image)
+        check(image.is_null(), "image", "nothing", "an image's id")
+        several = _looked_up("image", self.sports_of)
+        sports = pl.format("one of {}, which all have an image {}", several, quoted)
+        check(unknown & sport.is_null() & several.is_not_null(), "sport", "nothing", sports)
+        check(unknown & sport.is_null(), "image", quoted, self._known_images())
+        check(unknown, "image", pl.format("{} of {}", quoted, sport), self._known_images())
+        for name in ("respondent", "prompt", *(["participant"] if "participant" in columns else [])):
+            check(not_a_name(pl.col(name)), name, pl.format("'{}'", pl.col(name)), NAME_RULE)
+        check(~pl.col("kind").is_in(KINDS), "kind", pl.format("'{}'", pl.col("kind")), " or ".join(KINDS))
+        if "sample" in columns:
+            check(not_whole("sample", least=1), "sample", pl.format("'{}'", pl.col("sample")), "a whole number from 1")
+        forms = {"cell": ["cell"], "x and y": ["x", "y"], "row and col": ["row", "col"], "probabilities": ["_spread"]}
+        given = {name: [c for c in parts if c in columns] for name, parts in forms.items()}
+        says = [
+            pl.any_horizontal(pl.col(c) if c == "_spread" else pl.col(c).is_not_null() for c in parts)
+            for parts in given.values()
+            if parts
+        ]
+        if len(says) > 1:
+            kinds = [name for name, parts in given.items() if parts]
+            texts = [pl.when(one).then(pl.lit(name)) for one, name in zip(says, kinds, strict=True)]
+            found = pl.concat_str(texts, separator=", ", ignore_nulls=True)
+            check(pl.sum_horizontal(one.cast(pl.Int8) for one in says) > 1, "cell", found, "one kind of answer")
+        for one, other in (("row", "col"), ("col", "row"), ("x", "y"), ("y", "x")):
+            if one in columns and other in columns:
+                check(pl.col(one).is_null() & pl.col(other).is_not_null(), one, f"nothing beside {other}", "both")
+                wrong = not_whole(one) if one in ("row", "col") else not_finite(one)
+                kind = "a whole number" if one in ("row", "col") else "a number of pixels"
+                check(wrong, one, pl.format("'{}'", pl.col(one)), kind)
+        return pl.coalesce(checks)
+
+    def _known_images(self) -> str:
+        import polars as pl
+
+        sports = self.scenes.group_by("sport").agg(pl.len(), pl.col("image").first()).sort("sport").collect()
+        return "an image of the scenes: " + "; ".join(
+            f"{sport} has {n}, such as '{first}'" for sport, n, first in sports.iter_rows()
+        )
+
+    # What is wrong -------------------------------------------------------------------------------------------
+
+    def _repeats(self) -> bool:
+        """Whether any sample is there twice, or is no number."""
+        keys = [key for key in samples.identity(self.columns) if key in self.said.columns]
+        unsure = samples.out_of_order(self.said, keys)
+        if unsure.is_empty():
+            return False
+        sources = self.said.join(unsure, on=keys, how="semi", nulls_equal=True)["_source"].unique(maintain_order=True)
+        return not samples.repeated(self._named(samples.numbered(self.rows_of(sources)))).is_empty()
+
+    def _explained(self, faults: list[pl.DataFrame]) -> InputError:
+        """Read again, row by row, to say where each problem is."""
+        import polars as pl
+
+        rows = self.identified(self.rows)
+        told = rows.with_columns(_problem=self._problem(rows)).filter(pl.col("_problem").is_not_null())
+        said = pl.col("_problem").str.split("\x1f")
+        texts = {name: said.list.get(i) for i, name in enumerate(("field", "found", "expected"))}
+        tables = [told.select("_source", "_record", **texts).collect(), *faults]
+        ordered = rows.sort("_source", "_record")
+        if "sample" in self.columns:
+            by = samples.identity(self.columns)
+            again = samples.numbered(ordered).with_columns(_before=pl.int_range(pl.len()).over(by))
+            name = pl.format("sample {} of {}, {}/{}, a second time", "sample", "respondent", "sport", "image")
+            keys = ", ".join(by).replace(samples.NUMBER, "sample")
+            what = {"field": pl.lit("sample"), "found": name, "expected": pl.lit(f"each ({keys}) once")}
+            tables.append(again.filter(pl.col("_before") > 0).select("_source", "_record", **what).collect())
+        kinds = ordered.filter(pl.col("kind").is_in(KINDS)).with_columns(
+            _first=pl.col("kind").first().over("respondent")
+        )
+        name = pl.format("'{}' for {}, which was '{}' before", "kind", "respondent", "_first")
+        what = {"field": pl.lit("kind"), "found": name, "expected": pl.lit("one kind for each respondent")}
+        tables.append(kinds.filter(pl.col("kind") != pl.col("_first")).select("_source", "_record", **what).collect())
+        every = pl.concat(tables).unique(["_source", "_record"], keep="first", maintain_order=True)
+        problems = [
+            problem
+            for (index,), faulty in every.sort("_source").group_by("_source", maintain_order=True)
+            for problem in problems_of(self.sources[index].name, self.sources[index].path, faulty)
+        ]
+        return InputError(problems)
+
+    def _unreadable(self, error: BaseException) -> InputError:
+        import polars as pl
+
+        for source in self.sources:
+            if source.path is None:
+                continue
+            try:
+                source.frame.collect(engine="streaming")
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as its_own:
+                return unreadable(source.path, its_own)
+        said = next(iter(str(error).splitlines()), type(error).__name__)
+        return InputError([Problem(self.sources[0].name, None, "file", plain(said, 200), "readable responses")])
+
+
+def _looked_up(column: str, table: pl.DataFrame) -> pl.Expr:
+    """What a table's second column says of a column's value; null for values that the table does not have."""
+    import polars as pl
+
+    return pl.col(column).replace_strict(table[:, 0], table[:, 1], default=None, return_dtype=pl.String)

@@ -1,0 +1,1 @@
+"""Which cues guesses follow: a mixture of strategies, and how near players guesses are."""

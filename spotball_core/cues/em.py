@@ -1,0 +1,102 @@
+"""Weights of a mixture of known distributions, by expectation-maximization.
+
+The log likelihood is concave in the weights: there is one maximum, and at every step it is known how far off it can
+be. Several fits run at once, so that resamples cost little more than one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.typing import BoolArray, FloatArray
+
+TOLERANCE = 1e-6
+"""Fits end where the log likelihood is within this of its maximum, in nats an answer."""
+
+_MOST_CYCLES = 10_000
+_BLOCK = 25
+_LEAST_SHARE = 0.01
+"""An extrapolated weight keeps at least this share of what it was: EM cannot bring back what is 0."""
+
+
+def em_step(weights: FloatArray, counts: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """One step of expectation-maximization.
+
+    Args:
+        weights: shape (n_fits, n_parts); each row sums to 1.
+        counts: how often each outcome was seen, shape (n_fits, n_outcomes); not all 0.
+        parts: each part's probability of each outcome, shape (n_outcomes, n_parts).
+
+    Returns:
+        New weights, whose log likelihood is never lower, shape (n_fits, n_parts); the log likelihood of the old
+        ones, shape (n_fits,); and the gradient an answer, shape (n_fits, n_parts), which at the maximum is 1 for
+        parts in use and at most 1 for others.
+
+    Examples:
+        >>> weights, _, _ = em_step(np.array([[0.5, 0.5]]), np.array([[3.0, 1.0]]), np.array([[0.5, 1.0], [0.5, 0.0]]))
+        >>> weights.tolist()
+        [[0.5, 0.5]]
+    """
+    # In place and without masks: most of a fit's time is spent here.
+    probability = weights @ parts.T
+    probability[counts <= 0] = 1.0  # adds nothing to what follows
+    terms = np.log(probability)
+    terms *= counts
+    likelihood = terms.sum(axis=-1)
+    share = np.divide(counts, probability, out=probability)
+    gradient = (share @ parts) / counts.sum(axis=-1, keepdims=True)
+    return weights * gradient, likelihood, gradient
+
+
+def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Weights of largest likelihood, for several counts or several sets of parts at once.
+
+    EM steps with extrapolation between them (SQUAREM, Varadhan and Roland 2008), taken only where it does not lower
+    the likelihood.
+
+    Args:
+        counts: how often each outcome was seen, shape (n_fits, n_outcomes); not all 0.
+        parts: each part's probability of each outcome, shape (n_outcomes, n_parts).
+        allowed: which parts each fit may use, shape (n_fits, n_parts). Together they must give every outcome that
+            was seen some probability, as a uniform part does.
+
+    Returns:
+        Weights, shape (n_fits, n_parts), each row sums to 1, and their log likelihoods, shape (n_fits,). These are
+        within 1e-6 nats an answer of their maximum.
+
+    Raises:
+        OptionError: where an outcome that was seen has no probability in any allowed part, or the maximum is not
+            reached.
+    """
+    # A block of fits stays in the processor's cache, and below the size at which matrix products start threads.
+    if len(counts) > _BLOCK:
+        cuts = range(0, len(counts), _BLOCK)
+        fits = [fit_weights(counts[at : at + _BLOCK], parts, allowed[at : at + _BLOCK]) for at in cuts]
+        return np.concatenate([weights for weights, _ in fits]), np.concatenate([likelihood for _, likelihood in fits])
+    weights = allowed / allowed.sum(axis=-1, keepdims=True)
+    if ((counts > 0) & (weights @ parts.T <= 0)).any():
+        raise OptionError("an answer has no probability in any part of the mixture")
+    likelihood = np.empty(len(weights))
+    left = np.arange(len(weights))
+    for _ in range(_MOST_CYCLES):
+        here, may = counts[left], allowed[left]
+        first, likelihood[left], gradient = em_step(weights[left], here, parts)
+        open_ = np.where(may, gradient, 0.0).max(axis=-1) > 1 + TOLERANCE
+        if not open_.any():
+            return weights, likelihood
+        left, here, first = left[open_], here[open_], first[open_]
+        second, least, _ = em_step(first, here, parts)
+        third, reached, _ = em_step(_extrapolated(weights[left], first, second), here, parts)
+        weights[left] = np.where((reached >= least)[:, None], third, second)
+    raise OptionError(f"the mixture's weights did not settle in {_MOST_CYCLES} cycles")
+
+
+def _extrapolated(start: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Where the steps from start to first to second lead if they go on shrinking alike."""
+    step, bend = first - start, second - 2 * first + start
+    length, turn = np.linalg.norm(step, axis=-1), np.linalg.norm(bend, axis=-1)
+    ahead = np.divide(length, turn, out=np.ones_like(length), where=turn > 0)[:, None]
+    leapt = np.maximum(start + 2 * ahead * step + ahead**2 * bend, _LEAST_SHARE * second)
+    extrapolated: FloatArray = leapt / leapt.sum(axis=-1, keepdims=True)
+    return extrapolated

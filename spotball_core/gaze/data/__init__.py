@@ -1,0 +1,1 @@
+"""Read stimuli and trials."""

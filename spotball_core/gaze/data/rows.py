@@ -1,0 +1,127 @@
+"""A CSV file as columns of text, and all that is wrong with its rows, told at once."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.io.csv_records import read_layout
+from spotball_core.io.sources import check_not_compressed, doubtful, not_a_name, plain, problems_of, unreadable
+from spotball_core.schema.record import NAME_RULE
+from spotball_core.service.safe_text import csv_restored
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_MARK = "\x1f"
+_PEEK = 4096
+
+
+class Rows:
+    """The rows of a file, with blanks around values taken off and empty values null.
+
+    Attributes:
+        path: the file.
+        frame: its columns as text, and `_record`, the record's number from 0.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Read a file.
+
+        Raises:
+            InputError: if there is no such file, it is empty, or its records are not whole.
+        """
+        import polars as pl
+
+        self.path = Path(path)
+        self._checks: list[pl.Expr] = []
+        self._told: list[pl.DataFrame] = []
+        if not self.path.is_file():
+            raise self.broken("a folder" if self.path.is_dir() else "nothing there", "a CSV file")
+        if self.path.stat().st_size == 0:
+            raise self.broken("an empty file", "a header and at least one row")
+        check_not_compressed(self.path)
+        with self.path.open("rb") as file:
+            if b"\0" in file.read(_PEEK):
+                raise self.broken("what is no text in UTF-8", "a CSV file in UTF-8")
+        layout = read_layout(self.path)
+        if layout.problems:
+            raise InputError(layout.problems)
+        try:
+            name = glob.escape(str(self.path.absolute()))
+            frame = pl.scan_csv(name, infer_schema=False, row_index_name="_record").collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise unreadable(self.path, error) from error
+        if layout.blank:
+            frame = frame.filter(~pl.col("_record").is_in(layout.blank))
+        text = csv_restored(pl.col(pl.String)).str.strip_chars()
+        self.frame = frame.with_columns(pl.when(text != "").then(text).name.keep())
+        if frame.is_empty():
+            raise self.broken("a header alone", "at least one row")
+
+    def broken(self, found: str, expected: str, field: str = "file") -> InputError:
+        """An error about the file as a whole."""
+        return InputError([Problem(str(self.path), None, field, found, expected)])
+
+    def know(self, columns: Iterable[str]) -> None:
+        """Raise InputError for columns that are there twice, or look like one of these that is not."""
+        here = [column for column in self.frame.columns if column != "_record"]
+        if problems := [Problem(str(self.path), None, *doubt) for doubt in doubtful(here, tuple(columns))]:
+            raise InputError(problems)
+
+    def need(self, columns: Iterable[str]) -> None:
+        """Raise InputError for columns that are not there."""
+        here = [column for column in self.frame.columns if column != "_record"]
+        listed = plain(", ".join(here), limit=200)
+        missing = [column for column in columns if column not in here]
+        if missing:
+            found = f"the columns {listed}"
+            raise InputError([Problem(str(self.path), None, name, found, f"a column {name}") for name in missing])
+
+    def optional(self, columns: Iterable[str]) -> None:
+        """Add columns that are not there, empty."""
+        import polars as pl
+
+        missing = [column for column in columns if column not in self.frame.columns]
+        self.frame = self.frame.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
+
+    def check(self, wrong: pl.Expr, field: str, found: pl.Expr | str, expected: pl.Expr | str) -> None:
+        """Where `wrong` is true of a row, say what was found in a field and what was expected there.
+
+        Of several checks that a row fails, the first is told.
+        """
+        import polars as pl
+
+        parts = [pl.lit(part) if isinstance(part, str) else part for part in (field, found, expected)]
+        told = pl.concat_str([part.fill_null("nothing") for part in parts], separator=_MARK)
+        self._checks.append(pl.when(wrong.fill_null(False)).then(told))
+
+    def names(self, columns: Iterable[str]) -> None:
+        """Check columns of names: no control characters, and not too long."""
+        import polars as pl
+
+        for column in columns:
+            self.check(not_a_name(pl.col(column)), column, quoted(column), NAME_RULE)
+
+    def settle(self) -> None:
+        """Raise InputError with what the checks since the last time have found."""
+        import polars as pl
+
+        if not self._checks:
+            return
+        said = pl.coalesce(self._checks).str.split(_MARK)
+        texts = {name: said.list.get(i) for i, name in enumerate(("field", "found", "expected"))}
+        told = self.frame.select("_record", **texts).filter(pl.col("field").is_not_null())
+        self._checks.clear()
+        if not told.is_empty():
+            raise InputError(problems_of(str(self.path), self.path, told))
+
+
+def quoted(column: str) -> pl.Expr:
+    """A column's text in quotes; null where there is none."""
+    import polars as pl
+
+    return pl.format("'{}'", pl.col(column))

@@ -1,0 +1,310 @@
+"""Stimuli: photos of one person who looks at one of several objects on a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
+
+from pydantic import Field, model_validator
+
+from spotball_core.gaze.data.rows import Rows, quoted
+from spotball_core.io.sources import not_a_name
+from spotball_core.schema.record import NAME_RULE, Name, Record, RelativePath
+from spotball_core.service.files import replacing
+from spotball_core.service.paths import PATH_RULE, is_relative
+from spotball_core.service.safe_text import csv_frame
+
+if TYPE_CHECKING:
+    import polars as pl
+
+View = Literal["front", "left", "right"]
+Condition = Literal["natural", "congruent", "incongruent"]
+VIEWS: Final[tuple[View, ...]] = get_args(View)
+CONDITIONS: Final[tuple[Condition, ...]] = get_args(Condition)
+PROXIMITIES: Final = (1, 2, 3)
+SEPARATOR: Final = "+"
+MOST_OBJECTS: Final = 9
+
+Point = tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]]
+
+COLUMNS: Final = (
+    *("stimulus_id", "condition", "view", "proximity", "objects", "gaze_target", "head_target"),
+    *("image", "points", "actor", "scene", "attention_check", "list_id"),
+)
+"""The columns of a file of stimuli, in the order they are written."""
+
+_STUDY: Final = {
+    "Stimulus_ID": "stimulus_id",
+    "Angle": "view",
+    "Proximity": "proximity",
+    "Candidates": "objects",
+    "label": "gaze_target",
+    "HeadTarget": "head_target",
+    "path": "image",
+    "Actor": "actor",
+    "Site": "scene",
+}
+
+_CHECKS_LIST: Final = "-1"
+"""The study's `list_id` of attention checks, which every list has."""
+"""The study's names of columns and ours."""
+
+
+class Stimulus(Record):
+    """One photo.
+
+    Attributes:
+        stimulus_id: its name.
+        objects: in their order along the table, each once.
+        view: from where the photo was taken.
+        proximity: of the objects to each other: 1 is the farthest apart, 3 the closest.
+        gaze_target: the object looked at.
+        head_target: the object that the head points to; None where that was left free (the natural condition).
+        image: path of the image file.
+        points: where each object is, as shares of the image's width and height; None where one is not known.
+        actor: who is looking.
+        scene: where the photo was taken; the study's site.
+        attention_check: whether it is one of those that only tell whether participants attend.
+        list_id: which of the lists that people are shown has it; None where that is not fixed.
+    """
+
+    stimulus_id: Name
+    objects: tuple[Name, ...] = Field(min_length=2, max_length=MOST_OBJECTS)
+    view: View
+    proximity: int = Field(ge=1, le=3)
+    gaze_target: Name
+    head_target: Name | None = None
+    image: RelativePath | None = None
+    points: tuple[Point | None, ...] | None = None
+    actor: str | None = None
+    scene: str | None = None
+    attention_check: bool = False
+    list_id: int | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _agree(self) -> Stimulus:
+        if len(set(self.objects)) < len(self.objects):
+            raise ValueError(f"objects {self.objects} are not each there once")
+        for name in (self.gaze_target, *([self.head_target] if self.head_target else [])):
+            if name not in self.objects:
+                raise ValueError(f"target {name!r} is none of the objects {self.objects}")
+        if self.points is not None and len(self.points) != len(self.objects):
+            raise ValueError(f"{len(self.points)} points for {len(self.objects)} objects")
+        return self
+
+    @property
+    def condition(self) -> Condition:
+        """Natural without a head target, else whether head and eyes agree."""
+        if self.head_target is None:
+            return "natural"
+        return "congruent" if self.head_target == self.gaze_target else "incongruent"
+
+    @property
+    def gaze(self) -> int:
+        """Place of the gaze target among the objects, from 0."""
+        return self.objects.index(self.gaze_target)
+
+    @property
+    def head(self) -> int | None:
+        """Place of the head target among the objects, from 0."""
+        return None if self.head_target is None else self.objects.index(self.head_target)
+
+
+def read_stimuli(path: str | Path) -> tuple[Stimulus, ...]:
+    """Read stimuli from a CSV file: the study's own, or one with (some of) `COLUMNS`.
+
+    In the study's files a `HeadTarget` of -1 is none, a `list_id` of -1 marks an attention check, and the points are
+    `option1_x`, `option1_y` and so on, -1 where there is none. In ours, objects are joined by `+`, points are `x y`
+    pairs joined by `;`, and a condition that is given has to agree with the targets.
+
+    Raises:
+        InputError: with all that is wrong: file, line, field, what was found and expected.
+    """
+    rows = Rows(path)
+    _renamed(rows)
+    rows.know(COLUMNS)
+    rows.need(("stimulus_id", "view", "proximity", "objects", "gaze_target"))
+    rows.optional(COLUMNS)
+    check_scene(rows)
+    _check_points(rows)
+    import polars as pl
+
+    rows.check(pl.col("stimulus_id").is_duplicated(), "stimulus_id", quoted("stimulus_id"), "each stimulus once")
+    check_yes_no(rows, "attention_check")
+    numbered = pl.col("list_id").cast(pl.UInt32, strict=False).is_not_null()
+    rows.check(pl.col("list_id").is_not_null() & ~numbered, "list_id", quoted("list_id"), "a whole number from 0")
+    unsafe = pl.col("image").map_elements(lambda text: not is_relative(text), return_dtype=pl.Boolean)
+    rows.check(unsafe, "image", quoted("image"), PATH_RULE)
+    rows.settle()
+    return tuple(_stimulus(row) for row in rows.frame.iter_rows(named=True))
+
+
+def check_scene(rows: Rows) -> None:
+    """Check the columns that say what is on a photo: view, proximity, objects, targets and condition."""
+    import polars as pl
+
+    tidy_objects(rows)
+    objects = pl.col("objects").str.split(SEPARATOR)
+    rows.check(pl.col("stimulus_id").is_null(), "stimulus_id", "nothing", "a name")
+    rows.names(("stimulus_id", "actor", "scene"))
+    rows.check(~_known("view", VIEWS), "view", quoted("view"), "front, left or right")
+    near = [str(one) for one in PROXIMITIES]
+    rows.check(~_known("proximity", near), "proximity", quoted("proximity"), "1, 2 or 3")
+    each_once = objects.list.n_unique() == objects.list.len()
+    whole = objects.list.eval(pl.element() != "").list.all()
+    enough = objects.list.len().is_between(2, MOST_OBJECTS)
+    expected = f"2 to {MOST_OBJECTS} names, each once, joined by {SEPARATOR}"
+    unfit = objects.list.eval(not_a_name(pl.element())).list.any()
+    rows.check(unfit, "objects", quoted("objects"), f"each {NAME_RULE}")
+    rows.check(~(each_once & whole & enough).fill_null(False), "objects", quoted("objects"), expected)
+    one_of = pl.format("one of {}", objects.list.join(", "))
+    for target in ("gaze_target", "head_target"):
+        there = objects.list.contains(pl.col(target)).fill_null(False)
+        needed = pl.lit(True) if target == "gaze_target" else pl.col(target).is_not_null()
+        rows.check(needed & ~there, target, quoted(target), one_of)
+    stated = pl.col("condition").is_not_null()
+    rows.check(stated & ~_known("condition", CONDITIONS), "condition", quoted("condition"), ", ".join(CONDITIONS))
+    follows = condition_of()
+    expected_of = pl.format("{}, by its targets", follows)
+    rows.check(stated & (pl.col("condition") != follows), "condition", quoted("condition"), expected_of)
+
+
+def check_yes_no(rows: Rows, column: str) -> None:
+    """Check a column that says true or false, or nothing."""
+    import polars as pl
+
+    rows.check(~pl.col(column).is_in(["true", "false"]), column, quoted(column), "true or false")
+
+
+def tidy_objects(rows: Rows) -> None:
+    """Take blanks off the names of objects, wherever among the others they stand."""
+    import polars as pl
+
+    rows.frame = rows.frame.with_columns(pl.col("objects").str.replace_all(r"\s*\+\s*", SEPARATOR))
+
+
+def condition_of() -> pl.Expr:
+    """The condition, by gaze and head target."""
+    import polars as pl
+
+    same = pl.when(pl.col("gaze_target") == pl.col("head_target")).then(pl.lit("congruent"))
+    return (
+        pl.when(pl.col("head_target").is_null())
+        .then(pl.lit("natural"))
+        .otherwise(same.otherwise(pl.lit("incongruent")))
+    )
+
+
+def stimuli_frame(stimuli: Iterable[Stimulus]) -> pl.DataFrame:
+    """Stimuli as rows with `COLUMNS`: text, but for `proximity`, `attention_check` and `list_id`."""
+    import polars as pl
+
+    schema = dict.fromkeys(COLUMNS, pl.String) | {
+        "proximity": pl.Int64,
+        "attention_check": pl.Boolean,
+        "list_id": pl.Int64,
+    }
+    rows = [
+        {
+            **one.model_dump(exclude={"objects", "points"}),
+            "condition": one.condition,
+            "objects": SEPARATOR.join(one.objects),
+            "points": _written(one.points),
+        }
+        for one in stimuli
+    ]
+    return pl.DataFrame(rows, schema=schema)
+
+
+def write_stimuli(stimuli: Sequence[Stimulus], path: str | Path) -> None:
+    """Write stimuli as CSV with `COLUMNS`. The file is whole or not there."""
+    with replacing(path) as beside:
+        csv_frame(stimuli_frame(stimuli)).write_csv(beside)
+
+
+def _known(column: str, values: Iterable[str]) -> pl.Expr:
+    import polars as pl
+
+    return pl.col(column).is_in(list(values)).fill_null(False)
+
+
+def _renamed(rows: Rows) -> None:
+    """Bring a file of the study's own to our columns; others stay as they are."""
+    import polars as pl
+
+    frame = rows.frame
+    if not {"Stimulus_ID", "Candidates"} <= set(frame.columns):
+        return
+    frame = frame.rename({old: new for old, new in _STUDY.items() if old in frame.columns})
+    list_id = pl.col("list_id") if "list_id" in frame.columns else pl.lit(None, pl.String)
+    is_check = pl.when(list_id == _CHECKS_LIST).then(pl.lit("true")).otherwise(pl.lit("false"))
+    frame = frame.with_columns(attention_check=is_check, list_id=pl.when(list_id != _CHECKS_LIST).then(list_id))
+    if "head_target" in frame.columns:
+        frame = frame.with_columns(head_target=pl.when(pl.col("head_target") != "-1").then("head_target"))
+    if "option1_x" in frame.columns:
+        frame = frame.with_columns(points=_study_points(frame.columns))
+    rows.frame = frame
+
+
+def _study_points(columns: Sequence[str]) -> pl.Expr:
+    """The study's point annotations as ours are written: as many as there are objects."""
+    import polars as pl
+
+    def point(place: int) -> pl.Expr:
+        x, y = (f"option{place}_{axis}" for axis in "xy")
+        if x not in columns or y not in columns:
+            return pl.lit("")
+        given = (pl.col(x).cast(pl.Float64, strict=False) >= 0).fill_null(False)
+        return pl.when(given).then(pl.format("{} {}", x, y)).otherwise(pl.lit(""))
+
+    every = pl.concat_list([point(place + 1) for place in range(MOST_OBJECTS)])
+    mine = every.list.head(pl.col("objects").str.split(SEPARATOR).list.len())
+    return pl.when(mine.list.join("") != "").then(mine.list.join(";"))
+
+
+def _check_points(rows: Rows) -> None:
+    import polars as pl
+
+    def unreadable(text: str) -> bool:
+        return _points(text) is None
+
+    wrong = pl.col("points").map_elements(unreadable, return_dtype=pl.Boolean)
+    rows.check(wrong, "points", quoted("points"), "pairs 'x y' from 0 to 1, joined by ;")
+    number = pl.col("points").str.count_matches(";") + 1 != pl.col("objects").str.split(SEPARATOR).list.len()
+    rows.check(number, "points", quoted("points"), "a pair for each object, or nothing between two ;")
+
+
+def _points(text: str) -> tuple[Point | None, ...] | None:
+    """Points as they are written; None if they are not."""
+    try:
+        found = [tuple(float(value) for value in pair.split()) if pair.strip() else None for pair in text.split(";")]
+    except ValueError:
+        return None
+    points: list[Point | None] = []
+    for pair in found:
+        if pair is None:
+            points.append(None)
+        elif len(pair) == 2 and all(0 <= value <= 1 for value in pair):
+            points.append((pair[0], pair[1]))
+        else:
+            return None
+    return tuple(points)
+
+
+def _written(points: tuple[Point | None, ...] | None) -> str | None:
+    return None if points is None else ";".join("" if one is None else f"{one[0]:g} {one[1]:g}" for one in points)
+
+
+def _stimulus(row: dict[str, str | None]) -> Stimulus:
+    objects, points = row["objects"], row["points"]
+    assert objects is not None
+    fields = ("stimulus_id", "view", "proximity", "gaze_target", "head_target", "image", "actor", "scene", "list_id")
+    return Stimulus.model_validate(
+        {field: row[field] for field in fields}
+        | {
+            "objects": tuple(objects.split(SEPARATOR)),
+            "points": None if points is None else _points(points),
+            "attention_check": row["attention_check"] == "true",
+        }
+    )

@@ -1,0 +1,268 @@
+"""Trials: who chose which object on which photo."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.data.rows import Rows, quoted
+from spotball_core.gaze.data.stimuli import (
+    SEPARATOR,
+    Stimulus,
+    check_scene,
+    check_yes_no,
+    condition_of,
+    stimuli_frame,
+    tidy_objects,
+)
+from spotball_core.schema.record import Name, Record
+from spotball_core.service.files import replacing
+from spotball_core.service.safe_text import csv_frame
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COLUMNS: Final = (
+    *("respondent", "stimulus_id", "prompt_id", "condition", "view", "proximity", "objects"),
+    *("gaze_target", "head_target", "choice", "participant", "sample", "response_time"),
+)
+"""The columns of a file of trials, in the order they are written; the last three where there are any."""
+
+_SHOWN: Final = ("condition", "view", "proximity", "objects", "gaze_target", "head_target")
+"""What a trial says of its photo."""
+
+_OF_STIMULI: Final = ("actor", "scene", "attention_check")
+
+_IDENTITY: Final = ("respondent", "stimulus_id", "prompt_id", "participant", "sample")
+
+PROMPT: Final = "base"
+"""The prompt of trials that name none."""
+
+
+class Trial(Record):
+    """One answer to one photo.
+
+    Attributes:
+        respondent: who answers: a model, `human`, a baseline.
+        stimulus_id: the photo.
+        prompt_id: which prompt was asked.
+        choice: the object chosen; None where the reply could not be matched with any.
+        participant: which person, where the respondent is several.
+        sample: which of several answers to the same, from 1.
+        response_time: seconds.
+    """
+
+    respondent: Name
+    stimulus_id: Name
+    prompt_id: Name = PROMPT
+    choice: Name | None = None
+    participant: str | None = None
+    sample: int | None = None
+    response_time: float | None = None
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Trials as a table, with what is on their photos.
+
+    Attributes:
+        frame: one row a trial, with `respondent`, `stimulus_id`, `prompt_id`, `participant`, `sample`,
+            `response_time`, `condition`, `view`, `proximity`, `objects` (joined by `+`), `n_objects`, the places of
+            the objects from 0 `gaze`, `head` (null in the natural condition) and `choice` (null where unmatched), and
+            `actor` and `scene` (null where they are not known).
+        n_checks: trials with attention checks, which are left out.
+    """
+
+    frame: pl.DataFrame
+    n_checks: int = 0
+
+    @property
+    def respondents(self) -> list[str]:
+        """Everyone who answered, in the order of the file."""
+        found: list[str] = self.frame["respondent"].unique(maintain_order=True).to_list()
+        return found
+
+    def of(self, respondent: str) -> pl.DataFrame:
+        """One respondent's trials."""
+        import polars as pl
+
+        return self.frame.filter(pl.col("respondent") == respondent)
+
+    def digest(self) -> str:
+        """SHA-256 over all trials, in whatever order they came."""
+        columns = [*_IDENTITY, "condition", "view", "proximity", "objects", "gaze", "head", "choice", "response_time"]
+        columns += [column for column in ("actor", "scene") if self.frame[column].null_count() < len(self.frame)]
+        ordered = self.frame.select(columns).sort(columns, nulls_last=True)
+        return hashlib.sha256(ordered.write_csv(float_precision=9).encode()).hexdigest()
+
+
+def read_trials(path: str | Path, stimuli: Sequence[Stimulus] = ()) -> Trials:
+    """Read trials from a CSV file with (some of) `COLUMNS`.
+
+    Without stimuli the file says itself what is on each photo. With them it need not, and where it does it has to
+    agree. `respondent` is the file's name without its ending where it is left out, `prompt_id` is `base`.
+
+    Raises:
+        InputError: for a column that is there twice or misspelt, a choice that is none of the objects, an unknown
+            stimulus, a stimulus that is described in two ways, a trial that is there twice, and whatever else is wrong:
+            file, line, field, found and expected.
+    """
+    rows = Rows(path)
+    rows.know((*COLUMNS, *_OF_STIMULI))
+    rows.need(("stimulus_id", "choice"))
+    if not stimuli:
+        rows.need(("view", "proximity", "objects", "gaze_target"))
+    rows.optional((*COLUMNS, *_OF_STIMULI))
+    if stimuli:
+        _joined(rows, stimuli)
+    check_scene(rows)
+    _check_answers(rows)
+    rows.settle()
+    _filled(rows)
+    _check_whole(rows)
+    rows.settle()
+    return _numbered(rows.frame)
+
+
+def together(parts: Sequence[Trials]) -> Trials:
+    """Trials of several files as one table.
+
+    Raises:
+        OptionError: for a trial that is in two of them, or a stimulus that they describe differently.
+    """
+    import polars as pl
+
+    frame = pl.concat([part.frame for part in parts])
+    again = frame.filter(pl.struct(_IDENTITY).is_duplicated())
+    if len(again):
+        respondent, stimulus, prompt, *_ = again.select(_IDENTITY).row(0)
+        raise OptionError(f"two files have a trial of {respondent} with the stimulus {stimulus} and prompt {prompt}")
+    shown = ["stimulus_id", "view", "proximity", "objects", "gaze", "head"]
+    ways = frame.select(shown).unique().filter(pl.col("stimulus_id").is_duplicated())
+    if len(ways):
+        raise OptionError(f"two files say different things of the stimulus {ways['stimulus_id'].sort()[0]}")
+    return Trials(frame, sum(part.n_checks for part in parts))
+
+
+def make_trials(trials: Sequence[Trial], stimuli: Sequence[Stimulus]) -> Trials:
+    """Records as a table.
+
+    Raises:
+        OptionError: for a trial with an unknown stimulus, or a choice that is none of its objects.
+    """
+    import polars as pl
+
+    known = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
+    for trial in trials:
+        if trial.stimulus_id not in known:
+            raise OptionError(f"there is no stimulus {trial.stimulus_id}")
+        if trial.choice is not None and trial.choice not in known[trial.stimulus_id].objects:
+            raise OptionError(f"{trial.choice} is no object of the stimulus {trial.stimulus_id}")
+    text = ("respondent", "stimulus_id", "prompt_id", "choice", "participant", "sample")
+    schema: dict[str, pl.DataType] = {**dict.fromkeys(text, pl.String()), "response_time": pl.Float64()}
+    rows = pl.DataFrame([trial.model_dump() for trial in trials], schema=schema, strict=False)
+    return _numbered(rows.join(stimuli_frame(stimuli), on="stimulus_id", maintain_order="left"))
+
+
+def write_trials(trials: Trials, path: str | Path) -> None:
+    """Write trials as CSV with `COLUMNS`. The file is whole or not there."""
+    import polars as pl
+
+    objects = pl.col("objects").str.split(SEPARATOR)
+    named = {
+        name: objects.list.get(pl.col(place))
+        for name, place in (("gaze_target", "gaze"), ("head_target", "head"), ("choice", "choice"))
+    }
+    frame = trials.frame.with_columns(**named)
+    also = [name for name in COLUMNS[-3:] if frame[name].null_count() < len(frame)]
+    with replacing(path) as beside:
+        csv_frame(frame.select(*COLUMNS[:-3], *also)).write_csv(beside)
+
+
+def _joined(rows: Rows, stimuli: Sequence[Stimulus]) -> None:
+    """Say of each trial what the stimuli say of its photo, and check that it says nothing else."""
+    import polars as pl
+
+    tidy_objects(rows)
+    known = stimuli_frame(stimuli).with_columns(pl.col("proximity", "attention_check").cast(pl.String))
+    known = known.select("stimulus_id", *_SHOWN, *_OF_STIMULI, _known=pl.lit(True))
+    frame = rows.frame.join(known, on="stimulus_id", how="left", suffix="_of_stimulus", maintain_order="left")
+    rows.frame = frame
+    expected = f"a stimulus of those given, such as '{stimuli[0].stimulus_id}'"
+    rows.check(pl.col("_known").is_null(), "stimulus_id", quoted("stimulus_id"), expected)
+    for name in _SHOWN:
+        theirs = f"{name}_of_stimulus"
+        differs = pl.col(name).is_not_null() & pl.col(name).ne_missing(pl.col(theirs))
+        rows.check(differs, name, quoted(name), pl.format("'{}', as the stimuli have it", pl.col(theirs).fill_null("")))
+    rows.settle()
+    given = [pl.col(f"{name}_of_stimulus").alias(name) for name in (*_SHOWN, *_OF_STIMULI)]
+    rows.frame = frame.with_columns(given).select(pl.exclude("_known", "^.*_of_stimulus$"))
+
+
+def _check_answers(rows: Rows) -> None:
+    import polars as pl
+
+    check_yes_no(rows, "attention_check")
+    rows.names(("respondent", "prompt_id", "participant"))
+    objects = pl.col("objects").str.split(SEPARATOR)
+    chosen = pl.col("choice").is_not_null() & ~objects.list.contains(pl.col("choice")).fill_null(False)
+    expected = pl.format("one of {}, or nothing where no choice could be matched", objects.list.join(", "))
+    rows.check(chosen, "choice", quoted("choice"), expected)
+    seconds = pl.col("response_time").cast(pl.Float64, strict=False)
+    wrong = pl.col("response_time").is_not_null() & ~((seconds >= 0) & seconds.is_finite()).fill_null(False)
+    rows.check(wrong, "response_time", quoted("response_time"), "seconds, at least 0")
+
+
+def _filled(rows: Rows) -> None:
+    """What is left out of a file and goes without saying."""
+    import polars as pl
+
+    rows.frame = rows.frame.with_columns(
+        respondent=pl.col("respondent").fill_null(rows.path.stem),
+        prompt_id=pl.col("prompt_id").fill_null(PROMPT),
+        condition=condition_of(),
+    )
+
+
+def _check_whole(rows: Rows) -> None:
+    """Check what only all rows together tell."""
+    import polars as pl
+
+    named = pl.format("{}, {}, {}", "respondent", "stimulus_id", "prompt_id")
+    again = pl.struct(_IDENTITY).is_first_distinct().not_()
+    expected = f"each ({', '.join(_IDENTITY)}) once"
+    rows.check(again, "stimulus_id", pl.format("a second trial of {}", named), expected)
+    for name in _SHOWN:
+        first = pl.col(name).first().over("stimulus_id")
+        differs = pl.col(name).ne_missing(first)
+        as_before = pl.format("'{}', as the stimulus {} had before", first.fill_null(""), "stimulus_id")
+        rows.check(differs, name, pl.format("'{}'", pl.col(name).fill_null("")), as_before)
+
+
+def _numbered(frame: pl.DataFrame) -> Trials:
+    """Places of objects instead of their names, and without attention checks."""
+    import polars as pl
+
+    objects = pl.col("objects").str.split(SEPARATOR)
+    codes = frame.select("objects").unique().with_columns(name=objects, n_objects=objects.list.len().cast(pl.Int64))
+    places = codes.explode("name").with_columns(place=pl.int_range(pl.len()).over("objects").cast(pl.Int64))
+    for target, name in (("gaze_target", "gaze"), ("head_target", "head"), ("choice", "choice")):
+        look_up = places.select("objects", pl.col("name").alias(target), pl.col("place").alias(f"_{name}"))
+        frame = frame.join(look_up, on=["objects", target], how="left", maintain_order="left")
+    frame = frame.join(codes.select("objects", "n_objects"), on="objects", maintain_order="left")
+    is_check = pl.col("attention_check").cast(pl.String).fill_null("false") == "true"
+    kept = frame.filter(~is_check)
+    return Trials(
+        kept.select(
+            *("respondent", "stimulus_id", "prompt_id", "participant", "sample"),
+            pl.col("response_time").cast(pl.Float64),
+            *("condition", "view", pl.col("proximity").cast(pl.Int64), "objects", "n_objects"),
+            *(pl.col(f"_{name}").alias(name) for name in ("gaze", "head", "choice")),
+            *("actor", "scene"),
+        ),
+        n_checks=len(frame) - len(kept),
+    )

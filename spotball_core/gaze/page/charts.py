@@ -1,0 +1,181 @@
+"""Lines over steps, a panel for each respondent or number of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from spotball_core.plots.canvas import LINE, SMALL, Box, Frame, headline, panels, quiet_axes, scale, text_width
+from spotball_core.plots.theme import FAINT, INK, PAPER
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WIDE: Final = 2.7
+_HIGH: Final = 2.0
+_HEAD: Final = 0.5
+_BELOW: Final = 0.42
+_LEFT: Final = 0.5
+_SPREAD: Final = 0.06
+"""How far the lines of a panel stand apart at a step, so that their intervals can be told apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value at a step, with its interval."""
+
+    step: float
+    value: float
+    ends: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Points that belong together.
+
+    Attributes:
+        name: what the key at its end says.
+        color: as #rrggbb.
+        marker: matplotlib's.
+        points: by step.
+        dashed: whether it is a baseline, drawn without markers.
+    """
+
+    name: str
+    color: str
+    marker: str
+    points: tuple[Point, ...]
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPanel:
+    """One panel's lines."""
+
+    title: str
+    under: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class TrendChart:
+    """Panels that share their scales.
+
+    Attributes:
+        panels: at least one.
+        across: what the steps are.
+        up: what the values are, with their unit.
+        percent: whether values are shares.
+        start: where the upright scale begins; None for where the values do.
+        step: how a step is written.
+    """
+
+    panels: tuple[TrendPanel, ...]
+    across: str
+    up: str
+    percent: bool = False
+    start: float | None = None
+    step: Callable[[float], str] = "{:g}".format
+
+    @property
+    def n(self) -> int:
+        """How many panels there are."""
+        return len(self.panels)
+
+    def draw(self, places: Sequence[int], frame: Frame | None = None) -> Figure:
+        """Some of the panels, as they are on a page, or framed for a file."""
+        chosen = [self.panels[place] for place in places]
+        names = [line.name for panel in self.panels for line in panel.lines]
+        right = max(text_width(name, SMALL) for name in names) + 0.12
+        figure, axes = panels(len(chosen), Box(_WIDE, _HIGH, _LEFT, right, _HEAD, _BELOW), frame)
+        box = Box(_WIDE, _HIGH, _LEFT, right, _HEAD, _BELOW)
+        for one, panel in zip(axes, chosen, strict=True):
+            self._draw(one, panel, box)
+        return figure
+
+    def _scale(self) -> tuple[float, float]:
+        values = [
+            value
+            for panel in self.panels
+            for line in panel.lines
+            for point in line.points
+            for value in (point.value, *(point.ends or ()))
+        ]
+        low, high = min(values), max(values)
+        if self.start is not None:
+            low = min(low, self.start)
+        room = 0.06 * ((high - low) or 1.0)
+        return (low if low == self.start else low - room), high + room
+
+    def _draw(self, axes: Axes, panel: TrendPanel, box: Box) -> None:
+        quiet_axes(axes, "y")
+        low, high = self._scale()
+        axes.set_ylim(low, high)
+        axes.set_yticks(*scale(low, high, percent=self.percent))
+        steps = sorted({point.step for one in self.panels for line in one.lines for point in line.points})
+        gap = min((b - a for a, b in pairwise(steps)), default=1.0)
+        axes.set_xlim(steps[0] - 0.35 * gap, steps[-1] + 0.35 * gap)
+        axes.set_xticks(steps, [self.step(step) for step in steps])
+        axes.set_xlabel(self.across, fontsize=SMALL, color=FAINT, labelpad=2)
+        solid = [line for line in panel.lines if not line.dashed]
+        for line in panel.lines:
+            shift = 0.0 if line.dashed else (solid.index(line) - (len(solid) - 1) / 2) * _SPREAD * gap
+            _draw_line(axes, line, shift)
+        self._name_lines(axes, panel)
+        headline(axes, panel.title, f"{panel.under}, {self.up}" if panel.under else self.up, box)
+
+    def _name_lines(self, axes: Axes, panel: TrendPanel) -> None:
+        """Each line's name at its end, moved apart where they would touch."""
+        low, high = self._scale()
+        inch = (high - low) / _HIGH
+        ends = sorted(((line.points[-1].value, line) for line in panel.lines if line.points), key=lambda pair: pair[0])
+        heights: list[float] = []
+        for value, _ in ends:
+            heights.append(max(value, heights[-1] + LINE * inch) if heights else value)
+        over = heights[-1] - high if heights else 0.0
+        heights = [height - max(0.0, over) for height in heights]
+        look: dict[str, Any] = {"textcoords": "offset points", "va": "center_baseline", "annotation_clip": False}
+        for height, (_, line) in zip(heights, ends, strict=True):
+            color = FAINT if line.dashed else INK
+            axes.annotate(
+                line.name, (1, height), (5, 0), xycoords=("axes fraction", "data"), fontsize=SMALL, color=color, **look
+            )
+            axes.plot(
+                [1.0], [height], line.marker, color=line.color, markersize=3, transform=_edge(axes), clip_on=False
+            )
+
+
+def trend_alts(panels: Sequence[TrendPanel], *, percent: bool) -> tuple[str, ...]:
+    """What each panel says, in numbers."""
+
+    def told(value: float) -> str:
+        return f"{value:.0%}" if percent else f"{value:.2f}"
+
+    return tuple(
+        f"{panel.title}: "
+        + "; ".join(f"{line.name} {', '.join(told(point.value) for point in line.points)}" for line in panel.lines)
+        + "."
+        for panel in panels
+    )
+
+
+def _edge(axes: Axes) -> Any:
+    """Shares of the axes across, data up."""
+    return axes.get_yaxis_transform()
+
+
+def _draw_line(axes: Axes, line: Line, shift: float) -> None:
+    x = [point.step + shift for point in line.points]
+    y = [point.value for point in line.points]
+    if line.dashed:
+        axes.plot(x, y, color=line.color, linewidth=1.1, linestyle=(0, (4, 2)), zorder=1)
+        return
+    for at, point in zip(x, line.points, strict=True):
+        if point.ends:
+            axes.vlines(at, *point.ends, color=line.color, linewidth=1.6, zorder=2)
+    axes.plot(x, y, color=line.color, linewidth=1.3, zorder=2.5)
+    look: dict[str, Any] = {"markersize": 5.5, "markeredgecolor": PAPER, "markeredgewidth": 0.6, "zorder": 3}
+    axes.plot(x, y, line.marker, color=line.color, linestyle="none", **look)

@@ -1,0 +1,143 @@
+"""Some of the photos for the report, with where eyes and head point and what was chosen (as the paper's Figure 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from spotball_core.gaze.data.stimuli import CONDITIONS, PROXIMITIES, VIEWS, Stimulus
+from spotball_core.gaze.data.trials import Trials
+from spotball_core.pages.cards import Mark, PhotoCard, PhotoSheet
+from spotball_core.pages.pictures import upright, written
+from spotball_core.service.paths import find_file
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_RESPONDENTS: Final = 6
+"""Whose choices are shown, at most: the first of the file."""
+
+_MARK: Final = 0.045
+"""Half the width of a target's mark, as a share of the photo's; below it are the choices, of half as much at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoSource:
+    """What photos are shown from.
+
+    Attributes:
+        trials: what was chosen.
+        stimuli: what is on the photos, with the paths of their files.
+        folder: to which the paths are relative, and out of which they do not lead.
+    """
+
+    trials: Trials
+    stimuli: tuple[Stimulus, ...]
+    folder: Path
+
+
+def photo_sheet(source: PhotoSource, colors: Mapping[str, str]) -> PhotoSheet | None:
+    """A photo of each condition and view, proximity going round; those with most objects first.
+
+    Args:
+        source: photos, and choices.
+        colors: of respondents, as #rrggbb.
+
+    Returns:
+        None where no photo that was answered has a file that can be read.
+    """
+    names = source.trials.respondents[:MOST_RESPONDENTS]
+    chosen = _chosen(source.trials.frame, names)
+    answered = {stimulus for stimulus, _ in chosen}
+    cards: list[PhotoCard] = []
+    for number, (condition, view) in enumerate(product(CONDITIONS, VIEWS)):
+        wanted = PROXIMITIES[number % len(PROXIMITIES)]
+        fitting = [
+            one
+            for one in source.stimuli
+            if one.stimulus_id in answered and (one.condition, one.view) == (condition, view)
+        ]
+        fitting.sort(key=lambda one: (abs(one.proximity - wanted), -len(one.objects)))
+        for one in fitting:
+            if card := _card(f"photo-{number}", one, source.folder, names, chosen, colors):
+                cards.append(card)
+                break
+    if not cards:
+        return None
+    key = tuple((name, colors[name]) for name in names) if any(card.marks for card in cards) else ()
+    return PhotoSheet(tuple(cards), key, len(source.trials.respondents) - len(names))
+
+
+def _chosen(frame: pl.DataFrame, names: Sequence[str]) -> dict[tuple[str, str], dict[int | None, int]]:
+    """By photo and respondent: how often each place was chosen; None where no choice could be matched."""
+    import polars as pl
+
+    counts = frame.filter(pl.col("respondent").is_in(names)).group_by("stimulus_id", "respondent", "choice").len()
+    found: dict[tuple[str, str], dict[int | None, int]] = {}
+    for stimulus, respondent, choice, n in counts.sort("choice", nulls_last=True).iter_rows():
+        found.setdefault((stimulus, respondent), {})[choice] = n
+    return found
+
+
+def _card(
+    name: str,
+    one: Stimulus,
+    folder: Path,
+    names: Sequence[str],
+    chosen: Mapping[tuple[str, str], Mapping[int | None, int]],
+    colors: Mapping[str, str],
+) -> PhotoCard | None:
+    """A photo's card; None where its file is not there or cannot be read."""
+    path = find_file([folder], one.image)
+    image = upright(path) if path else None
+    if image is None:
+        return None
+    data = written(image)
+    mine = {
+        respondent: chosen[one.stimulus_id, respondent]
+        for respondent in names
+        if (one.stimulus_id, respondent) in chosen
+    }
+    width, height = image.size
+    marks = tuple(_marks(one, (width, height), mine, colors))
+    head = f"head: {one.head_target}" if one.head_target else "head free"
+    lines = [f"Eyes: {one.gaze_target}; {head}. Objects: {', '.join(one.objects)}."]
+    lines += [f"{respondent}: {_said(one.objects, counts)}" for respondent, counts in mine.items()]
+    title = f"{one.stimulus_id}: {one.condition}, {one.view}, proximity {one.proximity}"
+    return PhotoCard(name, title, data, width, height, marks, tuple(lines))
+
+
+def _said(objects: Sequence[str], counts: Mapping[int | None, int]) -> str:
+    """What was chosen, most often first, out of how many."""
+    ordered = sorted(counts.items(), key=lambda pair: (pair[0] is None, -pair[1]))
+    parts = [f"{'unmatched' if place is None else objects[place]} {n}" for place, n in ordered]
+    return f"{', '.join(parts)} of {sum(counts.values())}"
+
+
+def _marks(
+    one: Stimulus,
+    size: tuple[int, int],
+    chosen: Mapping[str, Mapping[int | None, int]],
+    colors: Mapping[str, str],
+) -> Iterator[Mark]:
+    """Outlines at the targets; beneath each object (above, at the edge) a disc for each respondent, by how often."""
+    width, height = size
+    points = one.points or (None,) * len(one.objects)
+    radius = _MARK * width
+    for place, point in enumerate(points):
+        if point is None:
+            continue
+        x, y = point[0] * width, point[1] * height
+        if place == one.gaze:
+            yield Mark("eyes", x, y, radius)
+        if place == one.head:
+            yield Mark("head", x, y, radius)
+        beside = y + 1.7 * radius if y + 2.2 * radius < height else y - 1.7 * radius
+        for column, (respondent, counts) in enumerate(chosen.items()):
+            share = counts.get(place, 0) / sum(counts.values())
+            if share:
+                across = x + (column - (len(chosen) - 1) / 2) * radius
+                yield Mark("choice", across, beside, radius / 2 * share**0.5, colors[respondent])

@@ -1,0 +1,355 @@
+"""The sections of the report's page: Tables 1 and 2, and figures for whatever data comes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spotball_core.gaze.analysis import Cell as Mean
+from spotball_core.gaze.analysis import GazeReport, RespondentResult
+from spotball_core.gaze.battery.findings import QUESTIONS, Finding
+from spotball_core.gaze.battery.performance import PUBLISHED
+from spotball_core.gaze.battery.types import ENOUGH, SUBTESTS, TABLE
+from spotball_core.gaze.data.stimuli import CONDITIONS, VIEWS
+from spotball_core.gaze.page.charts import Line, Point, TrendChart, TrendPanel, trend_alts
+from spotball_core.gaze.page.photos import PhotoSource, photo_sheet
+from spotball_core.gaze.page.times import times
+from spotball_core.gaze.tables import CHANCE_NAME, PUBLISHED_NAME, ends, mark, scaled, sizes, tables
+from spotball_core.pages.parts import Cell, Picture, Rows, Section, Table
+from spotball_core.plots.dots import Dot, DotChart, Panel, Rule
+from spotball_core.plots.theme import FAINT, THEME, Look, looks
+from spotball_core.text.numbers import interval, number, plural, quantity, shortened
+from spotball_core.text.p_values import say_p
+
+_ROOM = 24
+_VIEW_LOOKS = {"front": ("model-1", "o"), "left": ("model-2", "^"), "right": ("model-3", "s")}
+_SIZE_LOOKS = {"3": ("model-1", "o"), "4": ("people", "s")}
+
+
+def all_sections(report: GazeReport, photos: PhotoSource | None = None) -> tuple[Section, ...]:
+    """Every section, in order; those without data are left out."""
+    drawn = _looks(report)
+    found = (
+        _types(report),
+        _photos(photos, drawn) if photos else None,
+        _accuracy(report, drawn),
+        _scene_effects(report),
+        _conditions(report, drawn),
+        _head(report),
+        times(report),
+        _numbers(report),
+        _others(report),
+    )
+    return tuple(section for section in found if section is not None)
+
+
+def _looks(report: GazeReport) -> dict[str, Look]:
+    people = report.provenance.people
+    return looks((one.respondent, "human" if one.respondent == people else "model") for one in report.respondents)
+
+
+def _photos(source: PhotoSource, drawn: dict[str, Look]) -> Section | None:
+    sheet = photo_sheet(source, {name: look.color for name, look in drawn.items()})
+    if sheet is None:
+        return None
+    lead = "A photo of each condition and view, as far as they are there, with proximity going round."
+    marks = "Below each object, how often it was chosen, by area."
+    if not sheet.key:
+        marks = "The stimuli do not say where objects are (`points`), so that nothing is marked."
+    more = [f"Of {len(drawn)} respondents, the first {len(drawn) - sheet.more} are shown."] if sheet.more else []
+    return Section("photos", "Photos", (lead, marks, *more), photos=sheet)
+
+
+def _types(report: GazeReport) -> Section:
+    heads = ("Respondent", *(f"Test {key}" if key[0].isdigit() else key.capitalize() for key in QUESTIONS), "Type")
+    rows = tuple(
+        (Cell(one.respondent), *(Cell(mark(finding)) for finding in one.tests.values()), Cell(one.type))
+        for one in report.respondents
+    )
+    table = Table("types", "Tests and types (Table 2): + yes, - no, ? no answer.", heads, 1, (Rows("", rows),))
+    points = tuple(f"{one.respondent}: {one.type}. {_because(one)}" for one in report.respondents)
+    lead = "Each test asks a question of a respondent's trials, and the answers lead to a type. Test 4 says which type."
+    return Section("types", "Types", (lead,), points, tables=(table,))
+
+
+def _because(one: RespondentResult) -> str:
+    """Which verdicts decide."""
+    verdicts = one.tests
+    if verdicts["1"].verdict is None:
+        return "Without an answer to Test 1 there is no type."
+    if not verdicts["1"].verdict:
+        return "No gap to people in the natural condition."
+    positive = [key for key in SUBTESTS if verdicts[key].verdict]
+    bias = f"{len(positive)} of 4 tests see a head bias"
+    if one.type == "gap without head bias":
+        return f"{bias}, fewer than three."
+    if len(positive) < ENOUGH:
+        unknown = sum(verdicts[key].verdict is None for key in SUBTESTS)
+        return f"{bias}, and {unknown} have no answer."
+    responsive = {True: "responsive to the eyes", False: "not responsive to the eyes", None: "no answer to Test 3"}
+    return f"{bias}; {responsive[verdicts['3'].verdict]}; Test 4: {mark(verdicts['4'])}."
+
+
+def _accuracy(report: GazeReport, drawn: dict[str, Look]) -> Section:
+    columns = sizes(report)
+    panels = []
+    for n in columns:
+        dots = [
+            Dot(
+                shortened(one.respondent, _ROOM),
+                "",
+                drawn[one.respondent].color,
+                "o",
+                one.accuracy[n],
+                one.accuracy_ci95[n],
+            )
+            for one in report.respondents
+            if n in one.accuracy
+        ]
+        rules = [Rule(1 / int(n), CHANCE_NAME)]
+        if int(n) in PUBLISHED and report.provenance.people is None:
+            rules.append(Rule(PUBLISHED[int(n)], "people", THEME["people"][0]))
+        panels.append(Panel(f"{n} objects", _n_photos(report, n), tuple(dots), tuple(rules)))
+    chart = DotChart(tuple(panels), "accuracy", lambda value: quantity(value, "share"), percent=True)
+    drawn_over = " with the 95% interval over photos" if report.provenance.bootstrap else ""
+    caption = f"Share of correct choices in the natural condition{drawn_over}. Unmatched choices are wrong."
+    picture = Picture("gaze-accuracy", "Accuracy by number of objects", caption, chart, _dot_alts(panels))
+    heads = ("Respondent", "Trials", "Unmatched", *(f"{n} objects (%)" for n in columns))
+    rows = [
+        (
+            Cell(one.respondent),
+            Cell(f"{one.n_trials:,}"),
+            Cell(f"{one.n_unmatched:,}"),
+            *(
+                Cell(number(one.accuracy[n], "share"), interval(one.accuracy_ci95[n], "share"))
+                if n in one.accuracy
+                else Cell("–")
+                for n in columns
+            ),
+        )
+        for one in report.respondents
+    ]
+    published = (Cell(f"{100 * PUBLISHED[int(n)]:.0f}") if int(n) in PUBLISHED else Cell("–") for n in columns)
+    rows.append((Cell(PUBLISHED_NAME), Cell("–"), Cell("–"), *published))
+    rows.append((Cell(CHANCE_NAME), Cell("–"), Cell("–"), *(Cell(f"{100 / int(n):.1f}") for n in columns)))
+    table = Table("accuracy", "Accuracy in the natural condition (Table 1).", heads, 1, (Rows("", tuple(rows)),))
+    return Section("accuracy", "Accuracy", pictures=(picture,), tables=(table,))
+
+
+def _n_photos(report: GazeReport, n_objects: str) -> str:
+    n = report.n_stimuli.get("natural", {}).get(n_objects, 0)
+    return plural(n, "photo") if n else ""
+
+
+def _dot_alts(panels: Sequence[Panel]) -> tuple[str, ...]:
+    def told(dot: Dot) -> str:
+        return f"{dot.respondent} {quantity(dot.value or 0.0, 'share')} {interval(dot.ends, 'share')}".rstrip()
+
+    return tuple(f"{panel.title}: {', '.join(map(told, panel.dots))}." for panel in panels)
+
+
+def _scene_effects(report: GazeReport) -> Section | None:
+    observed = [
+        TrendPanel(shortened(one.respondent, _ROOM), "", _by_view(cells))
+        for one in report.respondents
+        if (cells := [cell for cell in one.cells if cell.measure == "wrongness" and "proximity" in cell.by])
+    ]
+    if not observed:
+        return None
+    caption = (
+        "Mean wrongness in the natural and the congruent condition, by proximity (3: objects closest) and view, with "
+        "the 95% interval over photos; dashed: guessing on the same photos."
+    )
+    pictures = [
+        Picture(
+            "gaze-wrongness",
+            "Wrongness by proximity and view (Figures 4 and 5)",
+            caption,
+            TrendChart(tuple(observed), "proximity", "wrongness", percent=True, start=0.0),
+            trend_alts(observed, percent=True),
+        )
+    ]
+    modeled = [
+        TrendPanel(shortened(one.respondent, _ROOM), "", _by_view_modeled(means))
+        for one in report.respondents
+        if (means := one.tests["proximity"].numbers.get("means")) and "view" in means[0]
+    ]
+    if modeled:
+        caption = (
+            "The same as marginal means of the mixed model, on the logit scale where averages are taken, with Wald's "
+            "95% intervals; the number of objects at its mean."
+        )
+        chart = TrendChart(tuple(modeled), "proximity", "log odds of wrongness")
+        alts = trend_alts(modeled, percent=False)
+        pictures.append(Picture("gaze-log-odds", "The model's log odds of wrongness (Figure 14)", caption, chart, alts))
+    points = [
+        f"{one.respondent}: {finding.says} p {say_p(finding.p)}, {finding.method}."
+        for one in report.respondents
+        for finding in (one.tests["proximity"], one.tests["view"])
+        if finding.p is not None
+    ]
+    return Section("scene", "Proximity and view", points=tuple(points), pictures=tuple(pictures))
+
+
+def _by_view(cells: Sequence[Mean]) -> tuple[Line, ...]:
+    lines = []
+    for view in VIEWS:
+        mine = sorted((cell for cell in cells if cell.by.get("view") == view), key=lambda cell: cell.by["proximity"])
+        if mine:
+            color, marker = _VIEW_LOOKS[view]
+            points = tuple(Point(float(cell.by["proximity"]), cell.value, cell.ci95) for cell in mine)
+            lines.append(Line(view, THEME[color][0], marker, points))
+    of_all = sorted((cell for cell in cells if "view" not in cell.by), key=lambda cell: cell.by["proximity"])
+    chance = tuple(Point(float(cell.by["proximity"]), cell.chance) for cell in of_all)
+    return (*lines, Line(CHANCE_NAME, FAINT, "", chance, dashed=True))
+
+
+def _by_view_modeled(means: Sequence[dict[str, float | str]]) -> tuple[Line, ...]:
+    lines = []
+    for view in VIEWS:
+        mine = sorted((row for row in means if row["view"] == view), key=lambda row: float(row["proximity"]))
+        points = tuple(
+            Point(float(row["proximity"]), float(row["estimate"]), (float(row["low"]), float(row["high"])))
+            for row in mine
+        )
+        if points:
+            color, marker = _VIEW_LOOKS[view]
+            lines.append(Line(view, THEME[color][0], marker, points))
+    return tuple(lines)
+
+
+def _conditions(report: GazeReport, drawn: dict[str, Look]) -> Section | None:
+    panels = []
+    for condition in CONDITIONS:
+        cells = [
+            (one.respondent, cell)
+            for one in report.respondents
+            for cell in one.cells
+            if cell.measure == "accuracy" and cell.by == {"condition": condition}
+        ]
+        if cells:
+            dots = tuple(
+                Dot(shortened(name, _ROOM), "", drawn[name].color, "o", cell.value, cell.ci95) for name, cell in cells
+            )
+            rule = Rule(report.chance[condition], CHANCE_NAME)
+            n = sum(report.n_stimuli.get(condition, {}).values())
+            panels.append(Panel(condition, plural(n, "photo"), dots, (rule,)))
+    if len(panels) < 2:
+        return None
+    chart = DotChart(tuple(panels), "accuracy", lambda value: quantity(value, "share"), percent=True)
+    caption = (
+        "Share of correct choices by condition: the head free, on the gaze target, or on another object. Respondents "
+        "that are steps of one training show its course from top to bottom."
+    )
+    picture = Picture("gaze-conditions", "Accuracy by condition (Figure 6)", caption, chart, _dot_alts(panels))
+    points = tuple(
+        f"{one.respondent}: {one.tests['2.3'].says}" for one in report.respondents if one.tests["2.3"].p is not None
+    )
+    return Section("conditions", "Does the head decide?", points=points, pictures=(picture,))
+
+
+def _head(report: GazeReport) -> Section | None:
+    panels = []
+    for one in report.respondents:
+        cells = [cell for cell in one.cells if cell.measure == "head" and cell.by["n_objects"] in _SIZE_LOOKS]
+        lines = []
+        for n, (color, marker) in _SIZE_LOOKS.items():
+            mine = sorted(
+                (cell for cell in cells if cell.by["n_objects"] == n), key=lambda cell: cell.by["dist_eye_head"]
+            )
+            points = tuple(Point(float(cell.by["dist_eye_head"]), cell.value, cell.ci95) for cell in mine)
+            if points:
+                chance = tuple(Point(point.step, 1 / int(n)) for point in points)
+                lines += [
+                    Line(f"{n} objects", THEME[color][0], marker, points),
+                    Line(f"{CHANCE_NAME}, {n}", FAINT, "", chance, dashed=True),
+                ]
+        if lines:
+            panels.append(TrendPanel(shortened(one.respondent, _ROOM), "", tuple(lines)))
+    if not panels:
+        return None
+    caption = (
+        "How often the object was chosen that the head points to, by how many objects the eyes are away from it, with "
+        "the 95% interval over photos (Test 4). A coin flip falls from 0 to 1 and stays; a head that dominates gives "
+        "way step by step; a head alone stays level."
+    )
+    chart = TrendChart(tuple(panels), "distance of the eyes", "head target", percent=True, start=0.0)
+    picture = Picture("gaze-head", "Choosing the head target", caption, chart, trend_alts(panels, percent=True))
+    said = tuple(
+        f"{one.respondent}: {one.tests[key].says}"
+        for one in report.respondents
+        for key in ("2.1", "3", "4")
+        if one.tests[key].verdict is not None
+    )
+    return Section("head", "Head and eyes", points=said, pictures=(picture,))
+
+
+def _numbers(report: GazeReport) -> Section:
+    heads = ("Test", "Verdict", "Estimate", "Of", "p", "Method", "Trials", "Photos")
+    rows = tuple(
+        Rows(one.respondent, tuple(_row(key, finding) for key, finding in one.tests.items()))
+        for one in report.respondents
+    )
+    caption = (
+        "Every test: its estimate with the 95% interval. Models, fits that were dropped and all means: report.json."
+    )
+    table = Table("tests", caption, heads, 1, rows)
+    lead = tuple(f"Test {key}: {question}" for key, question in QUESTIONS.items())
+    rules = Table(
+        "decision",
+        "How verdicts lead to a type; empty: whatever it is.",
+        ("Type", "Test 1", "Three of 2.1 to 2.4", "Test 3", "Test 4 speaks for"),
+        1,
+        (
+            Rows(
+                "",
+                tuple(
+                    (
+                        Cell(rule.type),
+                        *(_fact(fact) for fact in (rule.gap, rule.bias, rule.responsive)),
+                        Cell(rule.supports or ""),
+                    )
+                    for rule in TABLE
+                ),
+            ),
+        ),
+        fold="The decision table",
+    )
+    return Section("tests", "Every test", lead, tables=(table, rules))
+
+
+def _fact(fact: bool | None) -> Cell:
+    return Cell({True: "yes", False: "no", None: ""}[fact])
+
+
+def _row(key: str, finding: Finding) -> tuple[Cell, ...]:
+    estimate = Cell("–") if finding.estimate is None else Cell(scaled(finding.estimate), ends(finding.ci95))
+    p = "–" if finding.p is None else say_p(finding.p).removeprefix("= ")
+    if finding.p_adjusted is not None:
+        p += f" (adjusted {say_p(finding.p_adjusted).removeprefix('= ')})"
+    counts = (Cell(f"{finding.n_trials:,}"), Cell(f"{finding.n_stimuli:,}"))
+    what = finding.scale or finding.reason
+    return (
+        Cell(key),
+        Cell(mark(finding)),
+        estimate,
+        Cell(what),
+        Cell(p),
+        Cell(finding.method or "–"),
+        *counts,
+    )
+
+
+def _others(report: GazeReport) -> Section | None:
+    found: list[Table] = []
+    for title, names, heads, rows in tables(report):
+        if title.startswith(("Table ", "Every test")):
+            continue
+        body = tuple(tuple(_split(cell) for cell in row) for row in rows)
+        name = f"more-{len(found)}"
+        found.append(Table(name, f"{title}.", tuple(head.capitalize() for head in heads), names, (Rows("", body),)))
+    return Section("more", "Other checks", tables=tuple(found)) if found else None
+
+
+def _split(text: str) -> Cell:
+    value, _, small = text.partition("\n")
+    return Cell(value, small)

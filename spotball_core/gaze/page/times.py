@@ -1,0 +1,74 @@
+"""Response times against accuracy: the report's section of those whose trials have times (A.4, Figure 9)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from spotball_core.gaze.analysis import SECONDS, GazeReport
+from spotball_core.gaze.analysis import Cell as Mean
+from spotball_core.gaze.checks import Effect
+from spotball_core.gaze.page.charts import Line, Point, TrendChart, TrendPanel, trend_alts
+from spotball_core.gaze.tables import CHANCE_NAME
+from spotball_core.pages.parts import Picture, Section
+from spotball_core.plots.theme import FAINT, THEME
+from spotball_core.text.numbers import shortened
+from spotball_core.text.p_values import say_p
+
+_ROOM = 24
+
+
+def times(report: GazeReport) -> Section | None:
+    """The section; None where no trial has a time."""
+    timed = [
+        (one.respondent, cells)
+        for one in report.respondents
+        if (cells := [cell for cell in one.cells if "seconds_from" in cell.by])
+    ]
+    if not timed:
+        return None
+    panels = [TrendPanel(shortened(name, _ROOM), "", _lines(cells)) for name, cells in timed]
+    caption = (
+        "Share of correct choices by how long the answer took, with the 95% interval over photos; unmatched choices "
+        "are wrong; dashed: guessing on the same photos."
+    )
+    chart = TrendChart(tuple(panels), "response time (seconds)", "accuracy", percent=True, start=0.0, step=_named)
+    alts = trend_alts(panels, percent=True)
+    picture = Picture("gaze-times", "Accuracy by response time (Figure 9)", caption, chart, alts)
+    said = tuple(
+        f"{one.respondent}: {said_of(effect)}"
+        for one in report.respondents
+        if (effect := one.checks.response_time) is not None
+    )
+    return Section("times", "Response times", points=said, pictures=(picture,))
+
+
+def said_of(effect: Effect) -> str:
+    """The effect of response times in a sentence."""
+
+    def factor(value: float) -> str:
+        # Of a model's log odds as the time grows e-fold: as it doubles.
+        return f"{math.exp(value if effect.method == 't-test' else value * math.log(2)):.2f}"
+
+    ends = f" (95% interval {factor(effect.ci95[0])} to {factor(effect.ci95[1])})" if effect.ci95 else ""
+    p = f"p {say_p(effect.p)}, {effect.method}"
+    if effect.method == "t-test":
+        return f"correct answers took {factor(effect.estimate)} times as long as wrong ones{ends}; {p}."
+    return f"as the time doubles, the odds of a correct answer are multiplied by {factor(effect.estimate)}{ends}; {p}."
+
+
+def _lines(cells: Sequence[Mean]) -> tuple[Line, ...]:
+    ordered = sorted(cells, key=lambda cell: float(cell.by["seconds_from"]))
+    steps = [math.log2(float(cell.by["seconds_from"])) for cell in ordered]
+    mine = tuple(Point(step, cell.value, cell.ci95) for step, cell in zip(steps, ordered, strict=True))
+    chance = tuple(Point(step, cell.chance) for step, cell in zip(steps, ordered, strict=True))
+    color = THEME["people"][0]
+    return Line("correct", color, "o", mine), Line(CHANCE_NAME, FAINT, "", chance, dashed=True)
+
+
+def _named(step: float) -> str:
+    """A kind of response times on the axis, by the logarithm of where it begins."""
+    start = 2.0**step
+    if start == SECONDS[-1]:
+        return f"{start:g}+"
+    return f"<{2 * start:g}" if start == SECONDS[0] else f"{start:g}–{2 * start:g}"

@@ -1,0 +1,1 @@
+"""Simulate studies to plan how many photos and trials are needed."""

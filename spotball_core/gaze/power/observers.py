@@ -1,0 +1,200 @@
+r"""Made-up observers whose cue weights are known, to try the tests on.
+
+Objects stand at the places 0, 1, ..., n - 1. An observer has a place x in mind, with noise of its own for each photo
+and for each trial, and chooses the object that is closest:
+
+- `eye`: x is the gaze target.
+- `head`: x is where the head points.
+- `compromise`: x is between the two, $w$ of the way from the eyes to the head.
+- `coin`: on a share $w$ of the trials `head`, on the others `eye`.
+- `shift`: on a share $w$ of the trials `head`; on the others something else than the head target: the gaze target, or a
+  neighbor of the head target where the two are one. So the head target is chosen as often whatever the eyes do.
+- `guess`: each object is equally likely.
+
+Where the head was left free (natural condition), it goes a part of the way from the middle of the table to the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.data.stimuli import PROXIMITIES, VIEWS, Stimulus, stimuli_frame
+from spotball_core.gaze.data.trials import Trials
+from spotball_core.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Cue = Literal["eye", "head", "compromise", "coin", "shift", "guess"]
+CUES: Final[tuple[Cue, ...]] = get_args(Cue)
+
+TURN: Final = 0.4
+"""How far a head that is left free goes from the middle of the table to the target; the eyes do the rest."""
+
+PROMPTS: Final = 16
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Somebody who answers by a rule.
+
+    Attributes:
+        cue: the rule.
+        weight: of the head, where both cues count; from 0 to 1.
+        noise: standard deviation from trial to trial, in distances between neighboring objects at proximity 1.
+        stimulus_noise: the same from photo to photo: all trials with a photo share it.
+        closeness: by which share both noises grow with each step of proximity.
+        side: by which share they grow where the photo was taken from a side.
+        lapse: share of trials that are answered at random.
+        prompt_spread: standard deviation over prompts of the lapses' log odds.
+    """
+
+    cue: Cue
+    weight: float = 0.5
+    noise: float = 0.3
+    stimulus_noise: float = 0.2
+    closeness: float = 0.0
+    side: float = 0.0
+    lapse: float = 0.02
+    prompt_spread: float = 0.3
+
+    def __post_init__(self) -> None:
+        if self.cue not in CUES:
+            raise OptionError(f"there is no observer {self.cue}; there are {', '.join(CUES)}")
+        for name in ("weight", "lapse"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise OptionError(f"{name} of an observer is a share from 0 to 1, found {getattr(self, name):g}")
+        for name in ("noise", "stimulus_noise", "prompt_spread"):
+            if not getattr(self, name) >= 0:
+                raise OptionError(f"{name} of an observer is at least 0, found {getattr(self, name):g}")
+
+
+def simulate(
+    observer: Observer,
+    stimuli: Sequence[Stimulus],
+    *,
+    prompts: int = PROMPTS,
+    respondent: str | None = None,
+    seed: int | np.random.Generator = 0,
+) -> Trials:
+    """One respondent's trials: each photo with each prompt, attention checks left out.
+
+    Args:
+        observer: who answers.
+        stimuli: the photos.
+        prompts: how many there are, at least 1.
+        respondent: its name; the cue's if left out.
+        seed: of all that is drawn.
+    """
+    import polars as pl
+
+    if prompts < 1:
+        raise OptionError(f"an observer needs at least 1 prompt, found {prompts}")
+    frame = stimuli_frame(one for one in stimuli if not one.attention_check)
+    places = {name: [getattr(one, name) for one in stimuli if not one.attention_check] for name in ("gaze", "head")}
+    frame = frame.with_columns(
+        n_objects=pl.col("objects").str.count_matches(r"\+").cast(pl.Int64) + 1,
+        gaze=pl.Series(places["gaze"], dtype=pl.Int64),
+        head=pl.Series(places["head"], dtype=pl.Int64),
+    )
+    choices = _choices(observer, frame, prompts, np.random.default_rng(seed))
+    trials = frame.select(pl.all().repeat_by(prompts).explode()).with_columns(
+        respondent=pl.lit(respondent or observer.cue),
+        prompt_id=pl.Series([str(prompt + 1) for prompt in range(prompts)] * len(frame)),
+        choice=pl.Series(choices.ravel()),
+        participant=pl.lit(None, pl.String),
+        sample=pl.lit(None, pl.String),
+        response_time=pl.lit(None, pl.Float64),
+    )
+    return Trials(
+        trials.select(
+            *("respondent", "stimulus_id", "prompt_id", "participant", "sample", "response_time", "condition", "view"),
+            *("proximity", "objects", "n_objects", "gaze", "head", "choice", "actor", "scene"),
+        )
+    )
+
+
+def factorial_design() -> tuple[Stimulus, ...]:
+    """A design of the main study's shape, without photos: four sets of four objects, three of three, six of two.
+
+    Each set at three proximities from three views; the head free, and towards each object while the eyes go to each:
+    1,368 stimuli, of which the study lost 2 and used 6 as attention checks. Objects of the two sites are different
+    ones.
+    """
+    sizes = [4, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2, 2, 2]
+    sites = [0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 1]
+    found: list[Stimulus] = []
+    for number, (size, site) in enumerate(zip(sizes, sites, strict=True)):
+        objects = tuple(f"object {chr(97 + (number + step) % 11)}" for step in range(size))
+        for proximity in PROXIMITIES:
+            for view in VIEWS:
+                for head in (None, *objects):
+                    found += [
+                        Stimulus(
+                            stimulus_id=str(len(found) + place),
+                            objects=objects,
+                            view=view,
+                            proximity=proximity,
+                            gaze_target=gaze,
+                            head_target=head,
+                            scene=f"site {site + 1}",
+                        )
+                        for place, gaze in enumerate(objects)
+                    ]
+    return tuple(found)
+
+
+def _choices(observer: Observer, frame: pl.DataFrame, prompts: int, generator: np.random.Generator) -> IntArray:
+    """The places chosen, shape (n_stimuli, prompts)."""
+    n, gaze = (frame[name].to_numpy()[:, None] for name in ("n_objects", "gaze"))
+    middle = (n - 1) / 2
+    head = frame["head"].to_numpy()[:, None]
+    head = np.where(np.isnan(head), middle + TURN * (gaze - middle), head)
+    shape = (len(frame), prompts)
+    in_mind = _in_mind(observer, gaze, head, n, shape, generator)
+    spread = 1 + observer.closeness * (frame["proximity"].to_numpy()[:, None] - 1)
+    spread = spread * (1 + observer.side * (frame["view"] != "front").to_numpy()[:, None])
+    noise = observer.noise * generator.standard_normal(shape)
+    noise = noise + observer.stimulus_noise * generator.standard_normal((len(frame), 1))
+    # A tie goes either way.
+    tie = 1e-9 * generator.choice([-1, 1], size=shape)
+    nearest = np.clip(np.rint(in_mind + spread * noise + tie), 0, n - 1).astype(int)
+    guessed = np.asarray(generator.integers(0, np.broadcast_to(n, shape)))
+    if observer.cue == "guess":
+        return guessed
+    return np.where(generator.random(shape) < _lapses(observer, prompts, generator), guessed, nearest)
+
+
+def _in_mind(
+    observer: Observer,
+    gaze: IntArray,
+    head: FloatArray,
+    n: IntArray,
+    shape: tuple[int, int],
+    generator: np.random.Generator,
+) -> FloatArray:
+    """The place in mind before noise, shape (n_stimuli, prompts)."""
+    if observer.cue in ("eye", "guess"):
+        return np.broadcast_to(gaze.astype(float), shape)
+    if observer.cue == "head":
+        return np.broadcast_to(head, shape)
+    if observer.cue == "compromise":
+        return np.broadcast_to(gaze + observer.weight * (head - gaze), shape)
+    follows = generator.random(shape) < observer.weight
+    if observer.cue == "coin":
+        return np.where(follows, head, gaze)
+    inward = np.where(head > (n - 1) / 2, -1, 1)
+    return np.where(follows, head, np.where(np.rint(head) == gaze, gaze + inward, gaze))
+
+
+def _lapses(observer: Observer, prompts: int, generator: np.random.Generator) -> FloatArray:
+    """The share of lapses with each prompt, shape (prompts,)."""
+    if observer.lapse in (0, 1):
+        return np.full(prompts, observer.lapse)
+    odds = np.log(observer.lapse / (1 - observer.lapse)) + observer.prompt_spread * generator.standard_normal(prompts)
+    return np.asarray(1 / (1 + np.exp(-odds)))

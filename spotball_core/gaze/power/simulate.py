@@ -1,0 +1,233 @@
+"""How often the battery is right: simulated respondents whose cues are known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.battery.findings import Key
+from spotball_core.gaze.battery.run import ORDER, Battery, TestPolicy, run_battery
+from spotball_core.gaze.battery.types import TYPES, Type, type_of
+from spotball_core.gaze.data.stimuli import Stimulus
+from spotball_core.gaze.measures import wilson, with_measures
+from spotball_core.gaze.power.observers import Cue, Observer, simulate
+from spotball_core.schema.record import Record
+from spotball_core.schema.report import Interval
+from spotball_core.service.parallel import in_processes
+
+Range = tuple[float, float]
+
+Tests = Literal["all", "deciding"] | tuple[Key, ...]
+
+
+@dataclass(frozen=True)
+class Population:
+    """Observers of one kind, each with noise of its own.
+
+    Attributes:
+        name: of the kind.
+        type: what the battery should say.
+        cue: the rule they go by.
+        weight: of the head, from where to where.
+        noise: from trial to trial.
+        stimulus_noise: from photo to photo.
+        lapse: share of trials answered at random.
+    """
+
+    name: str
+    type: Type
+    cue: Cue
+    weight: Range = (0.5, 0.5)
+    noise: Range = (0.05, 0.25)
+    stimulus_noise: Range = (0.05, 0.2)
+    lapse: Range = (0.0, 0.03)
+
+    def draw(self, generator: np.random.Generator) -> Observer:
+        """One of them."""
+        ranges = {
+            "weight": self.weight,
+            "noise": self.noise,
+            "stimulus_noise": self.stimulus_noise,
+            "lapse": self.lapse,
+        }
+        drawn = {name: float(generator.uniform(*ends)) for name, ends in ranges.items()}
+        return Observer(self.cue, **drawn)
+
+
+POPULATIONS: Final = (
+    Population("sharp eyes", "human-level", "eye"),
+    Population(
+        "blurred eyes", "gap without head bias", "eye", noise=(0.5, 1.2), stimulus_noise=(0.2, 0.6), lapse=(0.0, 0.3)
+    ),
+    Population("guess", "gap without head bias", "guess"),
+    Population("head", "head-only", "head", noise=(0.1, 0.7), stimulus_noise=(0.1, 0.4), lapse=(0.0, 0.3)),
+    Population(
+        "compromise",
+        "head-dominant",
+        "compromise",
+        weight=(0.55, 0.75),
+        noise=(0.15, 0.5),
+        stimulus_noise=(0.1, 0.3),
+        lapse=(0.0, 0.2),
+    ),
+    Population(
+        "coin",
+        "eye-head ambivalent",
+        "coin",
+        weight=(0.45, 0.65),
+        noise=(0.05, 0.12),
+        stimulus_noise=(0.05, 0.12),
+        lapse=(0.1, 0.3),
+    ),
+    Population(
+        "shift",
+        "unclear",
+        "shift",
+        weight=(0.55, 0.8),
+        noise=(0.05, 0.12),
+        stimulus_noise=(0.05, 0.12),
+        lapse=(0.1, 0.3),
+    ),
+)
+"""Kinds of observers that each type should be found in."""
+
+
+class Rate(Record):
+    """How often a test says yes.
+
+    Attributes:
+        yes: how often its verdict was true.
+        no_answer: how often it had none.
+        n: of how many respondents.
+        share: yes of n.
+        ci95: Wilson's interval of the share.
+    """
+
+    yes: int
+    no_answer: int
+    n: int
+    share: float
+    ci95: Interval
+
+
+class Power(Record):
+    """What simulated respondents of one kind were taken for.
+
+    Attributes:
+        name: of the kind.
+        expected: type that they should get; None where none is known.
+        n: how many.
+        n_trials: of each.
+        types: how often each type was given.
+        tests: how often each test said yes, among those that it was made for.
+        supports: how often Test 4 spoke for each type, likewise.
+    """
+
+    name: str
+    expected: Type | None
+    n: int
+    n_trials: int
+    types: dict[str, int]
+    tests: dict[Key, Rate]
+    supports: dict[str, int]
+
+    @property
+    def right(self) -> float:
+        """The share with the expected type."""
+        return self.types.get(self.expected or "", 0) / self.n
+
+
+@dataclass(frozen=True)
+class _Task:
+    observer: Observer
+    stimuli: tuple[Stimulus, ...]
+    prompts: int
+    policy: TestPolicy
+    tests: Tests
+    seed: int
+
+
+_Verdicts = tuple[Type | None, dict[Key, bool | None], str | None]
+
+
+def power(
+    make: Observer | Population,
+    stimuli: Sequence[Stimulus],
+    *,
+    simulations: int,
+    prompts: int,
+    policy: TestPolicy | None = None,
+    tests: Tests = "all",
+    seed: int = 0,
+    jobs: int = 1,
+    told: Callable[[int], None] = lambda _: None,
+) -> Power:
+    """Run the battery on simulated respondents.
+
+    Args:
+        make: the observer, or the population that each is drawn from.
+        stimuli: the design.
+        simulations: how many respondents, at least 1.
+        prompts: how many trials each photo has.
+        policy: of the battery.
+        tests: all of them; no more of each respondent's than decide its type; or those named, and no types.
+        seed: the k-th respondent is drawn with (seed, k): more simulations add to fewer.
+        jobs: processes.
+        told: hears how many are done.
+
+    Raises:
+        OptionError: for no simulations, or some tests with an adjustment that needs all.
+    """
+    policy, known = policy or TestPolicy(), tuple(one for one in stimuli if not one.attention_check)
+    if simulations < 1:
+        raise OptionError(f"power needs at least 1 simulation, found {simulations}")
+    if tests != "all" and policy.multiplicity != "none":
+        raise OptionError("an adjustment for several tests needs all of them")
+    tasks = []
+    for number in range(simulations):
+        generator = np.random.default_rng((seed, number))
+        observer = make.draw(generator) if isinstance(make, Population) else make
+        tasks.append(_Task(observer, known, prompts, policy, tests, int(generator.integers(2**63))))
+    found: list[_Verdicts] = []
+    for verdicts in in_processes(_verdicts, tasks, jobs):
+        found.append(verdicts)
+        told(len(found))
+    types = Counter(kind for kind, _, _ in found if kind)
+    supports = Counter(supports for _, _, supports in found if supports)
+    made = {key: [verdicts[key] for _, verdicts, _ in found if key in verdicts] for key in ORDER}
+    return Power(
+        name=make.name if isinstance(make, Population) else make.cue,
+        expected=make.type if isinstance(make, Population) else None,
+        n=simulations,
+        n_trials=len(known) * prompts,
+        types={kind: types[kind] for kind in TYPES if types[kind]},
+        tests={key: _rate(verdicts) for key, verdicts in made.items() if verdicts},
+        supports=dict(sorted(supports.items())),
+    )
+
+
+def _verdicts(task: _Task) -> _Verdicts:
+    rows = with_measures(simulate(task.observer, task.stimuli, prompts=task.prompts, seed=task.seed).frame)
+    kind: Type | None = None
+    if task.tests == "all":
+        found, kind = run_battery(rows, task.policy)
+    else:
+        battery = Battery(rows, task.policy.alpha)
+        if task.tests == "deciding":
+            kind = type_of(battery.__getitem__)
+        else:
+            for key in task.tests:
+                battery[key]
+        found = battery.found
+    supports = found["4"].supports if "4" in found else None
+    return kind, {key: one.verdict for key, one in found.items()}, supports
+
+
+def _rate(verdicts: Sequence[bool | None]) -> Rate:
+    yes, n = verdicts.count(True), len(verdicts)
+    return Rate(yes=yes, no_answer=verdicts.count(None), n=n, share=yes / n, ci95=wilson(yes, n))

@@ -1,0 +1,1 @@
+"""The page kit: sections, tables and pictures as one HTML file."""

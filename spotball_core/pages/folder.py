@@ -1,0 +1,103 @@
+"""The folder of a page: the page, its figures and its record, whole or not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from spotball_core.errors import MissingExtraError, OptionError
+from spotball_core.pages.page import Page, render_page
+from spotball_core.pages.parts import Picture, Section
+from spotball_core.plots.canvas import Frame, plain_style
+from spotball_core.plots.inline import Inline, inline_svg
+from spotball_core.plots.saving import save_figure
+from spotball_core.service.files import replacing_folder
+
+PAGE, NUMBERS, FIGURES = "report.html", "report.json", "figures"
+
+
+def check_installed() -> None:
+    """Raise MissingExtraError if the report cannot be made for want of packages."""
+    try:
+        for name in ("matplotlib", "jinja2", "PIL"):
+            import_module(name)
+    except ImportError as error:
+        raise MissingExtraError("The report", "report") from error
+
+
+def check_replaceable(out: Path, generator: str) -> None:
+    """Raise OptionError if the folder holds anything but an earlier report of a command."""
+    if out.exists() and not out.is_dir():
+        raise OptionError(f"{out} is a file, expected a folder for the report")
+    if not out.exists() or not any(out.iterdir()):
+        return
+    held = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
+    page = out / PAGE
+    is_ours = page.is_file() and f'content="{generator} ' in page.read_text(encoding="utf-8", errors="replace")[:2000]
+    others = sorted(name for name in held if not _is_ours(name))
+    if not is_ours or others:
+        found = f"; it holds {', '.join(others[:5])}" if others else ""
+        raise OptionError(f"{out} is neither empty nor an earlier report{found}: give another folder, or empty it")
+
+
+def _is_ours(name: str) -> bool:
+    folder, _, file = name.rpartition("/")
+    if folder:
+        return folder == FIGURES and file.endswith((".png", ".svg"))
+    return name in (PAGE, NUMBERS)
+
+
+def write_folder(
+    out: Path,
+    page: Page,
+    sections: Sequence[Section],
+    record: BaseModel,
+    draw_more: Callable[[Path], None] = lambda _: None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Write report.html, report.json and figures/ into a folder; an earlier report there is replaced.
+
+    Args:
+        out: the folder.
+        page: what stands around the sections.
+        sections: in order.
+        record: what report.json holds.
+        draw_more: draws figures that are not on the page, into the folder of figures.
+        tell: called with what is being done.
+
+    Raises:
+        OptionError: if it cannot be written.
+    """
+    with plain_style():
+        try:
+            with replacing_folder(out) as beside:
+                svgs = _draw(beside / FIGURES, sections, page.signature, tell)
+                draw_more(beside / FIGURES)
+                tell("writing the page")
+                (beside / PAGE).write_text(render_page(page, sections, svgs), encoding="utf-8")
+                (beside / NUMBERS).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise OptionError(f"{out}: the report cannot be written: {error}") from error
+
+
+def _draw(
+    folder: Path, sections: Sequence[Section], signature: str, tell: Callable[[str], None]
+) -> dict[str, list[Inline]]:
+    """Draw every picture into a new folder, and its panels for the page, by the picture's name."""
+    folder.mkdir()
+    svgs = {}
+    for own, picture in ((section.signature, one) for section in sections for one in section.pictures):
+        tell(f"drawing {picture.name}")
+        svgs[picture.name] = _panels(picture)
+        figure = picture.chart.draw(range(picture.chart.n), Frame(picture.title, (picture.caption, own or signature)))
+        for ending in (".png", ".svg"):
+            save_figure(figure, folder / f"{picture.name}{ending}")
+    return svgs
+
+
+def _panels(picture: Picture) -> list[Inline]:
+    chart, name = picture.chart, picture.name
+    return [inline_svg(chart.draw([place]), f"{name}-{place}", alt) for place, alt in enumerate(picture.alts)]

@@ -1,0 +1,89 @@
+"""A page: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from spotball_core.grid import row_name
+from spotball_core.pages.parts import Section
+from spotball_core.plots import theme
+from spotball_core.plots.inline import Inline
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What stands around a page's sections.
+
+    Attributes:
+        title: its heading.
+        generator: the command that makes it.
+        intro: paragraphs beneath the title.
+        signature: of its numbers.
+        warnings: what to bear in mind.
+        dropped: how much was left out, by reason.
+        reference: whom others are compared with.
+    """
+
+    title: str
+    generator: str
+    intro: Sequence[str]
+    signature: str
+    warnings: Sequence[str]
+    dropped: Mapping[str, int]
+    reference: str | None = None
+
+
+def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequence[Inline]]) -> str:
+    """Return a page as HTML.
+
+    Args:
+        page: what stands around the sections.
+        sections: in order.
+        svgs: the panels of each picture, by the picture's name, as `inline_svg` writes them.
+    """
+    from spotball_core.version import version
+
+    environment = _environment()
+    from markupsafe import Markup
+
+    gallery = next((section.gallery for section in sections if section.gallery), None)
+    return environment.get_template("template.html").render(
+        page=page,
+        generator=f"{page.generator} {version()}",
+        theme=Markup(theme.css()),
+        style=Markup(_text("style.css")),
+        modes=gallery.modes if gallery else (),
+        dropped="; ".join(f"{what}: {n}" for what, n in page.dropped.items() if n),
+        sections=sections,
+        # Made by our own code from escaped text; everything else is escaped here.
+        svgs={name: [(Markup(one.svg), one.width) for one in panels] for name, panels in svgs.items()},
+    )
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(n=lambda value: f"{value:g}", row=row_name, words=_words)
+    return environment
+
+
+def _words(text: str) -> Markup:
+    """Text as HTML, with what stands in backquotes as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def _text(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")

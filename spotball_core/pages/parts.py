@@ -1,0 +1,124 @@
+"""What a report's page is made of: sections, and in them sentences, figures, maps, tables and cards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from spotball_core.pages.cards import Gallery, PhotoSheet
+    from spotball_core.pages.maps import MapRow
+    from spotball_core.plots.canvas import Frame
+
+
+class Chart(Protocol):
+    """A figure in panels, each of which can be drawn by itself."""
+
+    @property
+    def n(self) -> int:
+        """How many panels there are."""
+
+    def draw(self, places: Sequence[int], frame: Frame | None = None) -> Figure:
+        """Some of the panels, as they are on a page, or framed for a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A chart with its words.
+
+    Attributes:
+        name: of its files, and unique on the page.
+        title: what it shows.
+        caption: how to read it: units, n, intervals.
+        chart: its panels.
+        alts: what each panel says, in numbers.
+        wide: whether panels scroll sideways where the page is narrow.
+    """
+
+    name: str
+    title: str
+    caption: str
+    chart: Chart
+    alts: tuple[str, ...]
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A table's cell: a value, in small type its interval, in italics what belongs to it."""
+
+    text: str
+    small: str = ""
+    slanted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows under one heading; the first `names` columns of the table name them."""
+
+    title: str
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table.
+
+    Attributes:
+        name: unique on the page.
+        caption: what it holds, in which units.
+        heads: of its columns.
+        names: how many columns, from the left, name the row.
+        groups: its rows.
+        fold: what the reader unfolds it by; empty for a table that is open.
+    """
+
+    name: str
+    caption: str
+    heads: tuple[str, ...]
+    names: int
+    groups: tuple[Rows, ...]
+    fold: str = ""
+
+    @property
+    def spans(self) -> tuple[int, ...]:
+        """Over how many columns each head goes: values have one, intervals and what belongs to them one each."""
+        rows = [row for group in self.groups for row in group.rows]
+        columns = [[row[place] for row in rows] for place in range(len(self.heads))]
+        return tuple(
+            1 + any(cell.small for cell in column) + any(cell.slanted for cell in column) for column in columns
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page with a heading.
+
+    Attributes:
+        name: unique on the page.
+        title: its heading.
+        lead: paragraphs: what it is about, and how to read it.
+        points: what was found, a sentence a sport.
+        missing: why there is nothing to show; else empty.
+        pictures: charts.
+        maps: heat maps, a row for each sport.
+        tables: tables.
+        gallery: cards of images, behind the tables.
+        photos: cards of the second task's photos, likewise.
+        signature: of its numbers, where they are not of the report's scoring.
+    """
+
+    name: str
+    title: str
+    lead: tuple[str, ...] = ()
+    points: tuple[str, ...] = ()
+    missing: str = ""
+    pictures: tuple[Picture, ...] = ()
+    maps: tuple[MapRow, ...] = ()
+    tables: tuple[Table, ...] = ()
+    gallery: Gallery | None = None
+    photos: PhotoSheet | None = None
+    signature: str = ""

@@ -1,0 +1,1 @@
+"""The plotting kit: colors, panels, dots, heat maps, and figures as files."""

@@ -1,0 +1,234 @@
+"""Values with intervals, a row for each respondent and prompt, a panel for each sport."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from spotball_core.plots.canvas import (
+    LABEL,
+    LINE,
+    SMALL,
+    Box,
+    Frame,
+    headline,
+    panels,
+    quiet_axes,
+    scale,
+    stacked,
+    text_width,
+)
+from spotball_core.plots.theme import FAINT, INK, PAPER
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WIDE, _ROW, _APART = 3.9, 0.19, 0.35  # a panel's whole width; a row's height; rows between respondents
+_HEAD, _BELOW, _GAP = 0.46, 0.4, 0.08
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One row: a value with its interval.
+
+    Attributes:
+        respondent: whose.
+        prompt: which, where the respondent was asked with several; else empty.
+        color: as #rrggbb.
+        marker: matplotlib's.
+        value: None draws nothing but the note.
+        ends: the interval's.
+        tick: another value of the same row, drawn as a short upright line.
+        note: what the right margin says; the value as `say` writes it if empty.
+    """
+
+    respondent: str
+    prompt: str
+    color: str
+    marker: str
+    value: float | None
+    ends: tuple[float, float] | None = None
+    tick: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An upright line through all rows, with a band where it has an interval, and a name."""
+
+    value: float
+    name: str
+    color: str = FAINT
+    ends: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One sport's rows and lines."""
+
+    title: str
+    under: str
+    dots: tuple[Dot, ...]
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True)
+class DotChart:
+    """Panels that share one scale.
+
+    Attributes:
+        panels: at least one.
+        axis: what the scale is, with its unit.
+        say: how a value is written.
+        percent: whether the scale is in percent.
+        start: where the scale begins; None for where the values do.
+    """
+
+    panels: tuple[Panel, ...]
+    axis: str
+    say: Callable[[float], str]
+    percent: bool = False
+    start: float | None = 0.0
+
+    @property
+    def n(self) -> int:
+        """How many panels there are."""
+        return len(self.panels)
+
+    def draw(self, places: Sequence[int], frame: Frame | None = None) -> Figure:
+        """Some of the panels, as they are on a page, or framed for a file."""
+        chosen = [self.panels[place] for place in places]
+        rows = max(_positions(panel.dots)[1] for panel in chosen)
+        lines = max(max(stacked(self._spans(panel), gap=0.0), default=-1) + 1 for panel in chosen)
+        box = Box(self._wide, rows * _ROW, self._left, self._right, _HEAD + lines * LINE, _BELOW)
+        figure, axes = panels(len(chosen), box, frame)
+        for one, panel in zip(axes, chosen, strict=True):
+            self._draw(one, panel, rows, box)
+        return figure
+
+    # Widths, in inches; the same for all panels, whichever are drawn -----------------------------------------
+
+    @cached_property
+    def _names(self) -> float:
+        return max((text_width(dot.respondent, LABEL) for panel in self.panels for dot in panel.dots), default=0.0)
+
+    @cached_property
+    def _left(self) -> float:
+        prompts = max((text_width(dot.prompt, SMALL) for panel in self.panels for dot in panel.dots), default=0.0)
+        return self._names + (prompts + _GAP if prompts else 0.0) + 2 * _GAP
+
+    @cached_property
+    def _right(self) -> float:
+        return max((text_width(self._note(dot), SMALL) for panel in self.panels for dot in panel.dots), default=0) + 0.1
+
+    @property
+    def _wide(self) -> float:
+        return max(_WIDE - self._left - self._right, 1.6)
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        """Where the scale begins and ends."""
+        values = [
+            value
+            for panel in self.panels
+            for part in (panel.dots, panel.rules)
+            for one in part
+            for value in (one.value, *(one.ends or ()), getattr(one, "tick", None))
+            if value is not None
+        ]
+        low, high = (min(values), max(values)) if values else (0.0, 1.0)
+        start = low if self.start is None else min(self.start, low)
+        room = 0.04 * ((high - start) or 1.0)
+        return (start - room if start == low and start != self.start else start), high + room
+
+    def _note(self, dot: Dot) -> str:
+        return dot.note or (self.say(dot.value) if dot.value is not None else "")
+
+    def _inches(self, value: float) -> float:
+        start, end = self._ends
+        return (value - start) / (end - start) * self._wide
+
+    def _spans(self, panel: Panel) -> list[tuple[float, float]]:
+        """From where to where each rule's name goes, in inches: above its line, or turned away from the other's."""
+        spans = []
+        values = sorted(rule.value for rule in panel.rules)
+        for rule in panel.rules:
+            wide, x = text_width(rule.name, SMALL), self._inches(rule.value)
+            turned = 0.5 if len(values) == 1 else 1.0 if values.index(rule.value) < len(values) / 2 else 0.0
+            start = min(max(x - turned * wide, -self._left), self._wide + self._right - wide)
+            spans.append((start, start + wide))
+        return spans
+
+    # Drawing -------------------------------------------------------------------------------------------------
+
+    def _draw(self, axes: Axes, panel: Panel, rows: float, box: Box) -> None:
+        quiet_axes(axes)
+        start, end = self._ends
+        axes.set_xlim(start, end)
+        axes.set_ylim(rows - 0.5, -0.5)
+        axes.set_yticks([])
+        self._label_axis(axes)
+        spans = self._spans(panel)
+        for rule, across, line in zip(panel.rules, spans, stacked(spans, gap=0.0), strict=True):
+            _draw_rule(axes, rule, sum(across) / 2, line)
+        look: dict[str, Any] = {
+            "xycoords": ("axes fraction", "data"),
+            "textcoords": "offset points",
+            "va": "center_baseline",
+        }
+        before = None
+        for dot, y in zip(panel.dots, _positions(panel.dots)[0], strict=True):
+            _draw_dot(axes, dot, y)
+            if dot.respondent != before:
+                place = (-72 * (self._left - 0.06), 0)
+                axes.annotate(dot.respondent, (0, y), place, ha="left", fontsize=LABEL, color=INK, **look)
+            if dot.prompt:
+                axes.annotate(dot.prompt, (0, y), (-72 * _GAP, 0), ha="right", fontsize=SMALL, color=FAINT, **look)
+            right = (72 * (self._right - 0.04), 0)
+            axes.annotate(self._note(dot), (1, y), right, ha="right", fontsize=SMALL, color=INK, **look)
+            before = dot.respondent
+        headline(axes, panel.title, panel.under, box)
+
+    def _label_axis(self, axes: Axes) -> None:
+        axes.set_xticks(*scale(*self._ends, percent=self.percent))
+        axes.set_xlabel(self.axis, fontsize=SMALL, color=FAINT, labelpad=2)
+
+
+def _positions(dots: Sequence[Dot]) -> tuple[list[float], float]:
+    """The row of each dot, respondents set apart from each other, and how many rows they take."""
+    places, y = [], 0.0
+    for place, dot in enumerate(dots):
+        if place and dot.respondent != dots[place - 1].respondent:
+            y += _APART
+        places.append(y)
+        y += 1.0
+    return places, max(y, 1.0)
+
+
+def _draw_rule(axes: Axes, rule: Rule, middle: float, line: int) -> None:
+    """A rule, its name centered at `middle` inches, this many lines above the plot."""
+    if rule.ends:
+        axes.axvspan(*rule.ends, color=rule.color, alpha=0.14, linewidth=0, zorder=0.5)
+    axes.axvline(rule.value, color=rule.color, linewidth=1.1, linestyle="-" if rule.ends else (0, (4, 2)), zorder=1)
+    look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "ha": "center", "va": "bottom"}
+    axes.annotate(rule.name, (0, 1), (72 * middle, 3 + 72 * LINE * line), fontsize=SMALL, color=INK, **look)
+
+
+def _draw_dot(axes: Axes, dot: Dot, y: float) -> None:
+    if dot.value is None:
+        return
+    if dot.ends:
+        axes.hlines(y, *dot.ends, color=dot.color, linewidth=1.6, zorder=2)
+    if dot.tick is not None:
+        axes.vlines(dot.tick, y - 0.32, y + 0.32, color=dot.color, linewidth=1.6, zorder=2)
+    look: dict[str, Any] = {
+        "markersize": 5.5,
+        "markeredgecolor": PAPER,
+        "markeredgewidth": 0.6,
+        "clip_on": False,
+        "zorder": 3,
+    }
+    axes.plot([dot.value], [y], dot.marker, color=dot.color, **look)

@@ -1,0 +1,121 @@
+"""Where guesses fall: heat maps of each respondent's guesses beside the ball's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import Grid
+from spotball_core.metrics.inputs import checked_mass
+from spotball_core.metrics.strategy import PAPER_WINDOW
+from spotball_core.plots.map_figure import MapPanel, draw_maps
+from spotball_core.schema.response import Kind
+from spotball_core.text.numbers import plural
+from spotball_core.typing import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from spotball_core.counting.counts import Counts
+    from spotball_core.schema.scene import Scene
+
+
+def guesses_by_respondent(counts: Counts, scenes: Iterable[Scene]) -> dict[str, dict[str, FloatArray]]:
+    """How often each respondent named each cell, sport by sport, as `guess_maps` takes it.
+
+    Args:
+        counts: of responses to these scenes, on their grid; counts of other images are left out.
+        scenes: their controls are left out.
+
+    Returns:
+        By sport and respondent, shape (n_images, n_cells), for those who answered; people first, then models, then
+        baselines. A respondent who was asked with several prompts has one entry each, called by both.
+    """
+    import polars as pl
+
+    from spotball_core.counting.counts import dense
+
+    images: dict[str, dict[str, int]] = {}
+    for scene in scenes:
+        if not scene.control:
+            of_sport = images.setdefault(scene.sport, {})
+            of_sport[scene.image] = len(of_sport)
+    kind = pl.col("kind").replace_strict({kind: place for place, kind in enumerate(get_args(Kind))})
+    asked = counts.table.select("respondent", "prompt", kind).unique().sort("kind", "respondent", "prompt")
+    several = set(asked.filter(pl.col("respondent").is_duplicated())["respondent"])
+    out: dict[str, dict[str, FloatArray]] = {}
+    for sport, of_sport in images.items():
+        for respondent, prompt, _ in asked.iter_rows():
+            rows = counts.table.filter(sport=sport, respondent=respondent, prompt=prompt)
+            if not rows.is_empty():
+                places = rows["image"].replace_strict(of_sport, default=None, return_dtype=pl.Int64)
+                label = f"{respondent}, {prompt}" if respondent in several else respondent
+                out.setdefault(sport, {})[label] = dense(rows, places, len(of_sport), counts.n_cells)[0]
+    return out
+
+
+def truth_by_sport(scenes: Iterable[Scene]) -> dict[str, FloatArray]:
+    """Where the ball is, sport by sport, as `guess_maps` takes it: 1 in its cells, shape (n_images, n_cells).
+
+    Controls are left out.
+    """
+    masks: dict[str, list[FloatArray]] = {}
+    for scene in scenes:
+        if not scene.control:
+            mask = scene.layout.mask(scene.ball_cells or ())
+            masks.setdefault(scene.sport, []).append(mask.astype(float))
+    return {sport: np.stack(rows) for sport, rows in masks.items()}
+
+
+def guess_maps(
+    guesses: Mapping[str, Mapping[str, ArrayLike]],
+    truth: Mapping[str, ArrayLike],
+    grid: Grid,
+    *,
+    note: str = "",
+) -> Figure:
+    """Where each respondent's guesses fall, pooled over images: a row of heat maps for each sport, the ball's first.
+
+    All maps share one color scale, in percent of a map's guesses (the ball's: of the ball's cells). The paper's center
+    window is outlined on a 6 x 10 grid.
+
+    Args:
+        guesses: by sport and respondent, how often each cell was named, shape (n_images, n_cells).
+        truth: by sport, 1 where the ball is, shape (n_images, n_cells).
+        grid: the grid; its size in pixels gives the maps their shape.
+        note: a line for the figure's foot.
+
+    Raises:
+        MissingExtraError: without matplotlib.
+        OptionError: if there is nothing to draw, or a sport without truth.
+        DistributionError: for counts that are negative, not finite or of the wrong length.
+
+    Examples:
+        >>> grid = Grid.standard()
+        >>> figure = guess_maps({"soccer": {"me": [grid.mask(["D5", "D6"])]}}, {"soccer": [grid.mask(["D5"])]}, grid)
+        >>> [axes.get_title("left") for axes in figure.axes[:2]]
+        ['the ball', 'me']
+    """
+    if not guesses:
+        raise OptionError("there are no guesses to draw")
+    if missing := [sport for sport in guesses if sport not in truth]:
+        raise OptionError(f"there is no truth for {', '.join(missing)}")
+    maps = {
+        sport: [pooled_map("the ball", truth[sport], "cell", grid)]
+        + [pooled_map(name, counts, "guess", grid) for name, counts in respondents.items()]
+        for sport, respondents in guesses.items()
+    }
+    window = PAPER_WINDOW if (grid.rows, grid.cols) == (6, 10) else None
+    return draw_maps(maps, grid, window, note)
+
+
+def pooled_map(name: str, counts: ArrayLike, what: str, grid: Grid) -> MapPanel:
+    """Pool counts, shape (n_images, n_cells), of answers or cells (`what`) over images."""
+    mass = np.atleast_2d(checked_mass(counts, grid))
+    total = float(mass.sum())
+    size = f"{plural(total, what)}, {plural(int(mass.any(axis=-1).sum()), 'image')}"
+    return MapPanel(name, size, mass.sum(axis=0) / (total or 1.0))

@@ -1,0 +1,1 @@
+"""Read the published release and convert it to a dataset."""

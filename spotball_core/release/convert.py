@@ -1,0 +1,147 @@
+"""Reading the published release of Spot the Ball, as it is, into scenes and responses.
+
+The release's layout, of which every part but the ground truth may be missing:
+
+    data/images/SPORT/SPORT_gt.csv, *.jpg, *.png
+    data/responses/humans/SPORT_clicks.csv, SPORT_explanations.csv
+    data/responses/models/MODEL/levelN_SPORT.csv
+    data/analysis/player_proximity/filtered_people_boxes_long.csv, filtered_people_image_summary.csv
+
+SPORT is soccer, basketball (or bb) or volleyball (or vball); levels 0, 1, 2 are the prompts base, cue, cot. Files name
+an image `163`, `163.jpg`, `302_wball.jpg` or `347_wballjpg.jpg`: the number in front is the image's id within its
+sport, and an image that any file names with `wball` is a control. The images are 640 x 360 pixels and so are the
+players' boxes; `spotball_core.release.ball` says what the ball's columns mean.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from spotball_core.errors import InputError, OptionError
+from spotball_core.io.dataset import SCENES
+from spotball_core.io.frames import write_responses
+from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.release.reader import Key, ReleaseReader
+from spotball_core.release.tables import broken, listed
+from spotball_core.schema.scene import Scene
+from spotball_core.service.files import replacing_folder
+from spotball_core.service.paths import output_name
+
+ImageFile = tuple[Key, Path]
+Progress = Callable[[Iterable[ImageFile]], Iterable[ImageFile]]
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """The published release, read.
+
+    Attributes:
+        scenes: by sport, and by number within it.
+        responses: rows with the columns of `spotball_core.io.frames.COLUMNS`.
+        image_files: the file of each image that has one, by (sport, image).
+        notes: what was met and how it was handled, in words, one matter a line.
+        ground_truth: what the files say of each ball: sport, image, x, y, width, height, gt_x and gt_y, unconverted.
+            gt_x and gt_y are null where a file does not have them.
+    """
+
+    scenes: tuple[Scene, ...]
+    responses: pl.DataFrame
+    image_files: dict[Key, Path]
+    notes: tuple[str, ...]
+    ground_truth: pl.DataFrame
+
+    def write(self, out: str | Path, *, progress: Progress = iter) -> None:
+        """Write a dataset: `scenes.jsonl`, the images, and `responses-RESPONDENT.jsonl` for each respondent.
+
+        The folder is whole or not there: it is written beside `out` and renamed. An earlier import at `out` is
+        replaced, provided that nothing in it would be lost.
+
+        Args:
+            out: the dataset's folder.
+            progress: wraps the images while they are copied, to show how far that is.
+
+        Raises:
+            OptionError: if `out` holds anything but an earlier import, or cannot be written.
+        """
+        out = Path(out).resolve()
+        self._check_replaceable(out)
+        try:
+            with replacing_folder(out) as beside:
+                self._fill(beside, progress)
+        except OSError as error:
+            raise OptionError(f"{out}: the dataset cannot be written: {error}") from error
+
+    def _response_files(self) -> dict[str, pl.DataFrame]:
+        parts = self.responses.partition_by("respondent", as_dict=True)
+        return {
+            output_name(f"responses-{respondent}", ending=".jsonl"): rows
+            for (respondent,), rows in sorted(parts.items())
+        }
+
+    def _fill(self, folder: Path, progress: Progress) -> None:
+        paths = {scene.key: scene.path for scene in self.scenes if scene.path}
+        for key, file in progress(self.image_files.items()):
+            copy = folder / paths[key]
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
+        for name, rows in self._response_files().items():
+            write_responses(rows, folder / name)
+        write_scenes(self.scenes, folder / SCENES)
+
+    def _check_replaceable(self, out: Path) -> None:
+        if not out.exists():
+            return
+        if not out.is_dir():
+            raise OptionError(f"{out} is a file, expected a folder for the dataset")
+        if not any(out.iterdir()):
+            return
+        refusal = OptionError(f"{out} is neither empty nor an earlier import: give another folder, or empty it")
+        held = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
+        if SCENES not in held:
+            raise refusal
+        # What others have put there, their own responses above all, must not go with the old dataset.
+        written = {SCENES, *self._response_files(), *(scene.path for scene in self.scenes if scene.path)}
+        if others := sorted(held - written):
+            raise OptionError(
+                f"{out} holds files that this import would not write again and so would lose: {listed(others)}. "
+                "Move them away, or give another folder"
+            )
+        try:
+            old = {scene.key for scene in read_scenes(out / SCENES)}
+        except InputError as error:
+            raise refusal from error
+        if not old <= {scene.key for scene in self.scenes}:
+            raise refusal
+
+
+def import_release(folder: str | Path) -> Release:
+    """Read the published release, or a part of it.
+
+    What the release is known for is handled and noted: controls, images named in several ways, cells that cannot be
+    read (they become unparsed responses), iterations that a file repeats (its samples are numbered anew), runs that
+    are short, explanations of images that their writer did not click on.
+
+    Args:
+        folder: the release's folder, or the `data` folder in it.
+
+    Raises:
+        InputError: if there is no ground truth, or a file is broken; with what is wrong in all of them.
+    """
+    reader = ReleaseReader(data_folder(Path(folder)))
+    reader.read_images()
+    reader.read_players()
+    reader.read_responses()
+    return Release(*reader.finished())
+
+
+def data_folder(folder: Path) -> Path:
+    """The `data` folder of a release, given that or the release's folder; InputError if there is no folder."""
+    if not folder.is_dir():
+        found = "a file" if folder.exists() else "nothing there"
+        raise broken(folder, "folder", found, "the release's folder, or its data folder")
+    return folder / "data" if (folder / "data").is_dir() else folder

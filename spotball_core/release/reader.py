@@ -1,0 +1,398 @@
+"""Reading the files of the published release, one kind after the other, and noting what is met."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.io.frames import COLUMNS
+from spotball_core.release.ball import FRAME, SCALED_SPORT, ball_box
+from spotball_core.release.tables import (
+    GRID,
+    HAS_IMAGE,
+    HAS_PERSON,
+    HAS_SPORT,
+    SPORTS,
+    Demand,
+    Reading,
+    broken,
+    check,
+    clicked_cell,
+    listed,
+    named_cell,
+    parsed_number,
+    read_table,
+    truth_cells,
+    whole_number,
+)
+from spotball_core.schema.scene import PlayerBox, Scene
+from spotball_core.service.paths import data_file, output_name
+
+Key = tuple[str, str]
+
+PROMPTS = {"0": "base", "1": "cue", "2": "cot"}
+"""The prompt that each level of the models' files is."""
+
+TRUTH_NUMBERS = ("x", "y", "width", "height", "gt_x", "gt_y")
+"""The numbers that the ground truth has of each image; the last two are optional."""
+
+_IMAGE_ENDINGS = (".jpg", ".jpeg", ".png")
+_TRUTH_FILE = re.compile(r"(\w+)_gt\.csv", re.ASCII)
+_RESPONSE_FILES = (
+    re.compile(r"(?P<who>humans)/(?P<sport>\w+)_(?P<part>clicks|explanations)\.csv", re.ASCII),
+    re.compile(r"models/(?!human/)(?P<who>[^/]+)/level(?P<part>[012])_(?P<sport>\w+)\.csv", re.ASCII),
+)
+_NO_CLICKS = pl.DataFrame(
+    schema={
+        "in_sport": pl.String,
+        "number": pl.String,
+        "sample": pl.Int64,
+        "participant": pl.String,
+        "cell": pl.String,
+        "reasoning": pl.String,
+    }
+)
+
+
+class ReleaseReader:
+    """What has been met so far, and the problems: all files are read before the first problem is reported."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.truths: dict[Key, dict[str, object]] = {}
+        names, numbers = dict.fromkeys(("sport", "image"), pl.String), dict.fromkeys(TRUTH_NUMBERS, pl.Float64)
+        self.ground_truth = [pl.DataFrame(schema={**names, **numbers})]
+        self.image_files: dict[Key, Path] = {}
+        self.players: dict[Key, tuple[PlayerBox, ...]] = {}
+        self.named: set[Key] = set()
+        self.controls: set[Key] = set()
+        schema = {column: pl.Int64 if column == "sample" else pl.String for column in COLUMNS}
+        self.responses = [pl.DataFrame(schema=schema)]
+        self.notes: list[str] = []
+        self.left_out: list[str] = []
+        self.problems: list[Problem] = []
+
+    def finished(self) -> tuple[tuple[Scene, ...], pl.DataFrame, dict[Key, Path], tuple[str, ...], pl.DataFrame]:
+        """All that was read, as the fields of a `Release`; raises InputError for all that was wrong."""
+        if self.problems:
+            raise InputError(self.problems)
+        scenes = tuple(self._scene(key) for key in sorted(self.named, key=_by_number))
+        self._note_scenes(scenes)
+        if self.left_out:
+            self.notes.append(f"left out, as no part of the release's layout: {listed(self.left_out)}")
+        image_files = {scene.key: self.image_files[scene.key] for scene in scenes if scene.path}
+        return scenes, pl.concat(self.responses), image_files, tuple(self.notes), pl.concat(self.ground_truth)
+
+    def _scene(self, key: Key) -> Scene:
+        sport, image = key
+        file = self.image_files.get(key)
+        return Scene.model_validate(
+            {
+                "sport": sport,
+                "image": image,
+                "grid": GRID,
+                "players": self.players.get(key),
+                "control": key in self.controls,
+                "path": output_name("images", sport, image, ending=file.suffix.lower()) if file else None,
+                **self.truths.get(key, {}),
+            }
+        )
+
+    def _note_scenes(self, scenes: tuple[Scene, ...]) -> None:
+        for sport in dict.fromkeys(SPORTS.values()):
+            mine = [scene for scene in scenes if scene.sport == sport]
+            lacking = {
+                "without ground truth": [scene.image for scene in mine if scene.ball_cells is None],
+                "without an image file": [scene.image for scene in mine if scene.path is None],
+                "whose players are not known": [scene.image for scene in mine if scene.players is None],
+            }
+            self.notes += [f"{sport}: images {what}: {listed(images)}" for what, images in lacking.items() if images]
+
+    def _note(self, path: Path, text: str) -> None:
+        self.notes.append(f"{self._where(path)}: {text}")
+
+    def _where(self, path: Path) -> str:
+        return path.relative_to(self.data).as_posix()
+
+    def _check_file(self, path: Path) -> None:
+        """Raise InputError unless there is a regular file in the release."""
+        data_file(self.data, self._where(path), field="file", wanted="a file of the release")
+
+    def _leave_out(self, path: Path) -> None:
+        """Note a file that the layout does not have; raise InputError for a linked folder."""
+        if path.is_symlink() and path.is_dir():
+            raise broken(path, "folder", "a link to a folder", "a folder: links to folders are not followed")
+        if not path.is_dir():
+            self.left_out.append(self._where(path))
+
+    @contextmanager
+    def _collecting(self) -> Iterator[None]:
+        try:
+            yield
+        except InputError as error:
+            self.problems += error.problems
+
+    def _accept(self, path: Path, rows: pl.DataFrame, *demands: Demand) -> pl.DataFrame:
+        """The rows, if all name an image and meet the demands; the images they name are scenes from then on."""
+        check(path, rows, HAS_IMAGE, *demands)
+        for sport, image, control in rows.select("in_sport", "number", "control").unique().iter_rows():
+            self.named.add((sport, image))
+            if control:
+                self.controls.add((sport, image))
+        return rows
+
+    # Images and ground truth ---------------------------------------------------------------------------------
+
+    def read_images(self) -> None:
+        """The image files and the ground truth, from every sport's folder of images."""
+        truth_files = 0
+        for path in _entries_below(self.data / "images"):
+            sport = SPORTS.get(path.parent.name.lower())
+            number, truth = re.match(r"[0-9]+", path.name), _TRUTH_FILE.fullmatch(path.name)
+            with self._collecting():
+                if sport and number and path.suffix.lower() in _IMAGE_ENDINGS:
+                    self._check_file(path)
+                    self._add_image_file((sport, number[0]), path)
+                elif sport and truth and (named := SPORTS.get(truth[1].lower())):
+                    truth_files += 1
+                    self._check_file(path)
+                    if named != sport:
+                        raise broken(path, "file name", path.name, f"the ground truth of {sport}")
+                    self._read_truth(path, sport)
+                else:
+                    self._leave_out(path)
+        with self._collecting():
+            if not truth_files:
+                expected = "at least one file such as images/soccer/soccer_gt.csv"
+                raise broken(self.data, "ground truth", "none", expected)
+
+    def _add_image_file(self, key: Key, path: Path) -> None:
+        self.named.add(key)
+        taken = self.image_files.setdefault(key, path)
+        if "wball" in path.name.lower():
+            self.controls.add(key)
+            # Of two files of a control, the one with the ball in sight is what was shown.
+            self.image_files[key] = path
+        if taken != path:
+            other = taken if self.image_files[key] == path else path
+            self._note(other, f"left out, as {self.image_files[key].name} is taken for the same image")
+
+    def _read_truth(self, path: Path, sport: str) -> None:
+        sides, centers = TRUTH_NUMBERS[:4], TRUTH_NUMBERS[4:]
+        rows = read_table(path, ("image", *sides, "cell"), optional=centers, sport=sport)
+        rows = rows.with_columns(map(parsed_number, TRUTH_NUMBERS))
+        cells = {text: truth_cells(text) for text in rows["cell"].unique()}
+        readable = [text for text, named in cells.items() if named]
+        known = [image for in_sport, image in self.truths if in_sport == sport]
+        image = pl.col("number")
+        rows = self._accept(
+            path,
+            rows,
+            ("image", image.is_null() | (image.is_first_distinct() & ~image.is_in(known)), "each image once"),
+            *((side, pl.col(f"{side}_number").is_not_null(), "a number") for side in ("x", "y")),
+            *((side, pl.col(f"{side}_number") > 0, "a number above 0") for side in ("width", "height")),
+            ("cell", pl.col("cell").is_in(readable), "cells from A1 to F10, joined by ; where they are several"),
+        )
+        for number, text, *numbers in rows.select("number", "cell", *(f"{side}_number" for side in sides)).iter_rows():
+            self.truths[sport, number] = {"ball_cells": cells[text], "ball_box": ball_box(sport, *numbers)}
+        numbered = {name: f"{name}_number" for name in TRUTH_NUMBERS}
+        self.ground_truth.append(rows.select(sport="in_sport", image="number", **numbered))
+        self._note_balls(path, sport, rows["number"].to_list())
+
+    def _note_balls(self, path: Path, sport: str, images: list[str]) -> None:
+        """Note how the balls' boxes were converted, and the boxes that are not where one would expect them."""
+        if sport == SCALED_SPORT:
+            how = f"ball boxes were converted from a frame of {FRAME} x {FRAME} to pixels of the image"
+        else:
+            how = "x and y were read as the center of the ball's box in pixels of the image; gt_x and gt_y are not used"
+        self._note(path, how)
+        beyond, apart = [], []
+        for image in images:
+            scene = self._scene((sport, image))
+            x1, y1, x2, y2 = scene.ball_box or (0.0, 0.0, 0.0, 0.0)
+            if x1 < 0 or y1 < 0 or x2 > GRID.width or y2 > GRID.height:
+                beyond.append(image)
+            if not set(GRID.cells_in((x1, y1, x2, y2))) & set(scene.ball_cells or ()):
+                apart.append(image)
+        if beyond:
+            self._note(path, f"ball boxes that extend beyond the image are not clipped: {listed(beyond)}")
+        if apart:
+            self._note(path, f"ball boxes that lie outside the annotated cells, which are scored: {listed(apart)}")
+
+    # Players -------------------------------------------------------------------------------------------------
+
+    def read_players(self) -> None:
+        """The players' boxes, and the images on which none were found."""
+        folder = self.data / "analysis" / "player_proximity"
+        for name, read in (
+            ("filtered_people_boxes_long.csv", self._read_boxes),
+            ("filtered_people_image_summary.csv", self._read_summary),
+        ):
+            with self._collecting():
+                if os.path.lexists(folder / name):
+                    self._check_file(folder / name)
+                    read(folder / name)
+
+    def _read_boxes(self, path: Path) -> None:
+        corners = ("x1", "y1", "x2", "y2")
+        rows = read_table(path, ("image", *corners), optional=("sport",), may_be_empty=True)
+        rows = rows.with_columns(map(parsed_number, corners))
+        parsed = [f"{corner}_number" for corner in corners]
+        rows = self._accept(
+            path,
+            rows,
+            *HAS_SPORT,
+            *((corner, pl.col(f"{corner}_number").is_not_null(), "a number of pixels") for corner in corners),
+            ("x2", (pl.col("x2_number") >= pl.col("x1_number")).fill_null(True), "at least x1"),
+            ("y2", (pl.col("y2_number") >= pl.col("y1_number")).fill_null(True), "at least y1"),
+        )
+        for (sport, image), boxes in rows.group_by("in_sport", "number", maintain_order=True):
+            self.players[str(sport), str(image)] = tuple(
+                PlayerBox.model_validate(box) for box in boxes.select(parsed).iter_rows()
+            )
+
+    def _read_summary(self, path: Path) -> None:
+        rows = self._accept(
+            path,
+            read_table(path, ("image", "n_person_kept"), optional=("sport",)).with_columns(
+                kept=whole_number("n_person_kept")
+            ),
+            *HAS_SPORT,
+            ("n_person_kept", pl.col("kept") >= 0, "a whole number from 0"),
+        )
+        for sport, image, kept in rows.select("in_sport", "number", "kept").iter_rows():
+            if kept == 0:
+                self.players.setdefault((sport, image), ())
+            if kept != (n_boxes := len(self.players.get((sport, image), ()))):
+                self._note(path, f"{kept} players on {sport} {image}, but {n_boxes} boxes: the boxes count")
+
+    # Responses -----------------------------------------------------------------------------------------------
+
+    def read_responses(self) -> None:
+        """The answers of people and models."""
+        folder = self.data / "responses"
+        files: dict[tuple[str, str, str], Path] = {}
+        for path in _entries_below(folder):
+            name = path.relative_to(folder).as_posix()
+            match = next(filter(None, (pattern.fullmatch(name) for pattern in _RESPONSE_FILES)), None)
+            sport = SPORTS.get(match["sport"].lower()) if match else None
+            with self._collecting():
+                if match is None or sport is None:
+                    self._leave_out(path)
+                    continue
+                self._check_file(path)
+                place = (match["who"], match["part"], sport)
+                if place in files:
+                    raise broken(path, "file name", f"{sport} again, as {files[place].name} is", "one file a sport")
+                files[place] = path
+        for sport in dict.fromkeys(SPORTS.values()):
+            self._read_people(
+                files.get(("humans", "clicks", sport)), files.get(("humans", "explanations", sport)), sport
+            )
+        for (who, part, sport), path in files.items():
+            if part in PROMPTS:
+                with self._collecting():
+                    self._read_model(path, sport, who, PROMPTS[part])
+
+    def _read_people(self, clicks: Path | None, explanations: Path | None, sport: str) -> None:
+        rows = _NO_CLICKS
+        with self._collecting():
+            if clicks:
+                rows = self._read_clicks(clicks, sport)
+        with self._collecting():
+            if explanations:
+                rows = self._explained(rows, explanations, sport)
+        self._add(rows, respondent="human", kind="human", prompt=PROMPTS["0"])
+
+    def _read_clicks(self, path: Path, sport: str) -> pl.DataFrame:
+        rows = read_table(path, ("id", "image", "click", "row", "col"), sport=sport).with_columns(
+            participant=pl.col("id").str.strip_chars(),
+            sample=whole_number("click"),
+            answer=pl.format("row {}, column {}", pl.col("row").str.strip_chars(), pl.col("col").str.strip_chars()),
+            reasoning=pl.lit(None, dtype=pl.String),
+        )
+        rows = self._accept(path, rows, HAS_PERSON, ("click", pl.col("sample").is_not_null(), "a whole number"))
+        return self._parsed(path, self._numbered(path, rows), clicked_cell)
+
+    def _explained(self, clicks: pl.DataFrame, path: Path, sport: str) -> pl.DataFrame:
+        """Clicks, with what people wrote of an image as the reasoning of their first click on it."""
+        person = ("participant", "number")
+        rows = read_table(path, ("id", "image", "response"), sport=sport).with_columns(
+            participant=pl.col("id").str.strip_chars()
+        )
+        rows = self._accept(path, rows, HAS_PERSON)
+        written = rows.filter(pl.col("response").str.strip_chars() != "").select(*person, "response")
+        once = written.unique(person, keep="first", maintain_order=True)
+        if again := len(written) - len(once):
+            self._note(path, f"{again} of {len(written)} explanations are left out: their writer gave one before")
+        if homeless := len(once.join(clicks, on=person, how="anti")):
+            self._note(
+                path, f"{homeless} of {len(written)} explanations are left out: their writer did not click there"
+            )
+        is_first = pl.col("sample") == pl.col("sample").min().over(person)
+        joined = clicks.join(once, on=person, how="left", maintain_order="left")
+        return joined.with_columns(reasoning=pl.when(is_first).then("response"))
+
+    def _read_model(self, path: Path, sport: str, model: str, prompt: str) -> None:
+        rows = read_table(path, ("image", "iteration", "cell"), optional=("reasoning",), sport=sport)
+        rows = rows.rename({"cell": "answer"}).with_columns(
+            participant=pl.lit(None, dtype=pl.String), sample=whole_number("iteration")
+        )
+        rows = self._accept(path, rows, ("iteration", pl.col("sample").is_not_null(), "a whole number"))
+        rows = self._parsed(path, self._numbered(path, rows), named_cell)
+        self._add(rows, respondent=model, kind="model", prompt=prompt)
+
+    def _numbered(self, path: Path, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows whose samples number somebody's answers to an image, each once and from 1."""
+        who = ("participant", "number")
+        repeats = int(rows.select(*who, "sample").is_duplicated().sum())
+        if not repeats and not (rows["sample"] < 1).any():
+            return rows
+        reason = f"{repeats} rows have the number of another" if repeats else "samples are not numbered from 1"
+        self._note(path, f"{reason}; all are kept, each image's samples numbered anew in the file's order")
+        return rows.with_columns(sample=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(who))
+
+    def _parsed(self, path: Path, rows: pl.DataFrame, read: Callable[[str], Reading]) -> pl.DataFrame:
+        """Rows with their `answer` read to a `cell`; notes those without one, and uneven numbers of samples."""
+        # Each distinct answer is read once: there are few of them, however many rows there are.
+        readings = [(answer, *(read(answer) if answer else (None, "empty"))) for answer in rows["answer"].unique()]
+        schema = {"answer": pl.String, "cell": pl.String, "fault": pl.String}
+        cells = pl.DataFrame(readings, schema=schema, orient="row")
+        rows = rows.join(cells, on="answer", how="left", nulls_equal=True, maintain_order="left")
+        faults = rows.drop_nulls("fault").group_by("fault").agg(pl.len(), pl.col("answer").first()).sort("fault")
+        if unparsed := int(faults["len"].sum()):
+            found = [
+                f"{n} {fault}, such as {answer[:40]!r}" if answer and answer.strip() else f"{n} {fault}"
+                for fault, n, answer in faults.iter_rows()
+            ]
+            self._note(path, f"{unparsed} of {len(rows)} responses name no cell, and are unparsed ({'; '.join(found)})")
+        sizes = rows.group_by("number").len("size")["size"].value_counts().sort("count", "size", descending=True)
+        if len(sizes) > 1:
+            found = [f"{size} on {images} image{'s' if images > 1 else ''}" for size, images in sizes.iter_rows()]
+            self._note(path, f"uneven numbers of responses: {listed(found)}")
+        return rows
+
+    def _add(self, rows: pl.DataFrame, *, respondent: str, kind: str, prompt: str) -> None:
+        named = {"respondent": pl.lit(respondent), "kind": pl.lit(kind), "prompt": pl.lit(prompt)}
+        self.responses.append(rows.with_columns(sport="in_sport", image="number", **named).select(COLUMNS))
+
+
+def _entries_below(folder: Path) -> list[Path]:
+    """Return all files and folders below a folder, in one order everywhere, but for the hidden ones that systems leave.
+
+    What has a file's name and is none, such as a FIFO or a link to nothing, is among them: passed over, its respondent
+    would be missing without a word.
+    """
+    found = (Path(root, name) for root, folders, files in os.walk(folder) for name in (*folders, *files))
+    return sorted((path for path in found if not path.name.startswith(".")), key=Path.as_posix)
+
+
+def _by_number(key: Key) -> tuple[int, int, str]:
+    sport, image = key
+    return list(SPORTS.values()).index(sport), len(image), image

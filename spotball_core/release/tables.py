@@ -1,0 +1,190 @@
+"""Tables of the published release: their columns as text, what must hold of them, and the cells they name."""
+
+from __future__ import annotations
+
+import glob
+import re
+from pathlib import Path
+
+import polars as pl
+
+from spotball_core.errors import GridError, InputError, Problem
+from spotball_core.grid import Grid, parse_label
+from spotball_core.io.csv_records import read_layout
+from spotball_core.io.sources import check_is_text, doubtful, plain, problems_of, unreadable
+from spotball_core.service.safe_text import csv_restored
+
+GRID = Grid.standard()
+
+SPORTS = {
+    "soccer": "soccer",
+    "basketball": "basketball",
+    "bb": "basketball",
+    "volleyball": "volleyball",
+    "vball": "volleyball",
+}
+"""What files and folders call the sports, and what they are called here."""
+
+
+_CLICK = re.compile(r"row ([0-9]{1,9})(?:\.0*)?, column ([0-9]{1,9})(?:\.0*)?", re.ASCII)
+
+Demand = tuple[str, pl.Expr, str]
+"""A column, what must hold of it, and that in words."""
+
+HAS_IMAGE: Demand = (
+    "image",
+    pl.col("number").is_not_null(),
+    "a name that starts with the image's number, such as 163.jpg",
+)
+HAS_PERSON: Demand = ("id", pl.col("participant") != "", "the participant's id")
+HAS_SPORT: tuple[Demand, ...] = (
+    ("sport", pl.col("in_sport").is_not_null(), f"one of {', '.join(SPORTS)}, here or as the image's folder"),
+    ("image", (pl.col("folder_sport") == pl.col("in_sport")).fill_null(True), "a folder of its row's sport"),
+)
+
+
+def read_table(
+    path: Path,
+    needed: tuple[str, ...],
+    *,
+    optional: tuple[str, ...] = (),
+    sport: str | None = None,
+    may_be_empty: bool = False,
+) -> pl.DataFrame:
+    """The columns of a CSV file as text, without its blank lines.
+
+    Beside them: `record`, the row's number from 0; `number`, the image's id within its sport; `control`; `in_sport`,
+    the row's sport: `sport` if that is given, else what the column `sport` says, else `folder_sport`, the last folder
+    of the image's path. What cannot be told is null.
+
+    Raises:
+        InputError: if the file cannot be read, lacks a column or has it twice, or has no rows, unless that may be.
+    """
+    try:
+        check_is_text(path)
+        layout = read_layout(path)
+        if layout.problems:
+            raise InputError(layout.problems)
+        # Polars would take the brackets and stars of a file's name for a pattern.
+        rows = pl.read_csv(glob.escape(str(path.absolute())), infer_schema=False, row_index_name="record")
+    except OSError as error:
+        raise broken(path, "file", str(error), "a readable csv file") from error
+    except pl.exceptions.PolarsError as error:
+        raise unreadable(path, error) from error
+    rows = rows.with_columns(csv_restored(pl.col(pl.String)))
+    columns = rows.columns[1:]
+    if any("\r" in name for name in columns):
+        raise broken(path, "file", "carriage returns alone between lines", "lines that end in LF or CR LF")
+    if missing := [column for column in needed if column not in columns]:
+        found = f"the columns {plain(', '.join(columns), 200)}"
+        raise InputError([Problem(str(path), 1, column, found, f"a column {column}") for column in missing])
+    if doubts := [Problem(str(path), 1, *doubt) for doubt in doubtful(columns, (*needed, *optional))]:
+        raise InputError(doubts)
+    absent = [pl.lit(None, dtype=pl.String).alias(column) for column in optional if column not in columns]
+    name = pl.col("image").str.extract(r"([^/\\]+)$")
+    rows = (
+        rows.filter(pl.any_horizontal(pl.col(columns).is_not_null()))
+        .with_columns(absent)
+        .select("record", *needed, *optional)
+        .with_columns(
+            number=name.str.extract(r"^\s*([0-9]+)"),
+            control=name.str.to_lowercase().str.contains("wball", literal=True),
+        )
+    )
+    if rows.is_empty() and not may_be_empty:
+        raise broken(path, "file", "no rows", "a header and at least one row")
+    if sport:
+        return rows.with_columns(in_sport=pl.lit(sport))
+    said = pl.col("sport").str.strip_chars()
+    return rows.with_columns(
+        folder_sport=_sport_of(pl.col("image").str.extract(r"([^/\\]+)[/\\][^/\\]+$"))
+    ).with_columns(in_sport=pl.when(said != "").then(_sport_of(said)).otherwise("folder_sport"))
+
+
+def _sport_of(name: pl.Expr) -> pl.Expr:
+    return name.str.to_lowercase().replace_strict(SPORTS, default=None, return_dtype=pl.String)
+
+
+def parsed_number(column: str) -> pl.Expr:
+    """A column's finite numbers, under the column's name and `_number`; null where there is none."""
+    number = pl.col(column).str.strip_chars().cast(pl.Float64, strict=False)
+    return pl.when(number.is_finite()).then(number).alias(f"{column}_number")
+
+
+def whole_number(column: str) -> pl.Expr:
+    """A column's whole numbers, also those that were once written as floats (`3.0`)."""
+    return pl.col(column).str.strip_chars().str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
+
+
+def check(path: Path, rows: pl.DataFrame, *demands: Demand) -> None:
+    """Raise InputError for every row that does not meet a demand."""
+    faults = [
+        rows.filter(~holds.fill_null(False)).select(
+            _record="record", field=pl.lit(field), found=pl.format("'{}'", field), expected=pl.lit(expected)
+        )
+        for field, holds, expected in demands
+    ]
+    table = pl.concat(faults).with_columns(pl.col("found").fill_null("nothing"))
+    if not table.is_empty():
+        raise InputError(problems_of(str(path), path, table))
+
+
+Reading = tuple[str | None, str | None]
+"""A cell's label, or why there is none."""
+
+
+def truth_cells(text: str | None) -> tuple[str, ...] | None:
+    """The cells that the ground truth names; None if they cannot be read.
+
+    Examples:
+        >>> truth_cells("D10;D9"), truth_cells("G1")
+        (('D10', 'D9'), None)
+    """
+    try:
+        return tuple(GRID.label(label) for label in (text or "").split(";"))
+    except GridError:
+        return None
+
+
+def named_cell(answer: str) -> Reading:
+    """The cell that a model's answer names.
+
+    Examples:
+        >>> named_cell("5d"), named_cell("ERROR"), named_cell("G1")
+        (('D5', None), (None, 'unreadable'), (None, 'outside the grid'))
+    """
+    if not answer.strip():
+        return None, "empty"
+    try:
+        return _on_grid(parse_label(answer))
+    except GridError:
+        return None, "unreadable"
+
+
+def clicked_cell(answer: str) -> Reading:
+    """The cell of a person's click.
+
+    Examples:
+        >>> clicked_cell("row 4, column 5"), clicked_cell("row 7, column 5")
+        (('D5', None), (None, 'outside the grid'))
+    """
+    match = _CLICK.fullmatch(answer)
+    return _on_grid((int(match[1]), int(match[2]))) if match else (None, "unreadable")
+
+
+def _on_grid(position: tuple[int, int]) -> Reading:
+    try:
+        return GRID.label(position), None
+    except GridError:
+        return None, "outside the grid"
+
+
+def broken(path: Path, field: str, found: str, expected: str) -> InputError:
+    """The error of one problem with a whole file or folder."""
+    return InputError([Problem(str(path), None, field, found, expected)])
+
+
+def listed(items: list[str], most: int = 8) -> str:
+    """The first of some items, and how many more there are."""
+    shown = ", ".join(items[:most])
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"

@@ -1,0 +1,1 @@
+"""Charts that only a score report's page has."""

@@ -1,0 +1,118 @@
+"""What explains a respondent: the weight of each part of a mixture, a column for each part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from spotball_core.plots.canvas import LABEL, SMALL, Box, Frame, headline, panels, quiet_axes, text_width
+from spotball_core.plots.theme import FAINT, INK, PAPER, RULE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLUMN, _ROW, _GAP = 1.0, 0.21, 0.08
+
+Weight = tuple[float, tuple[float, float] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """One row: a respondent and prompt, and the weight of each part with its interval, by the part's name."""
+
+    respondent: str
+    prompt: str
+    color: str
+    marker: str
+    weights: dict[str, Weight]
+
+
+@dataclass(frozen=True, slots=True)
+class MixPanel:
+    """One sport's rows."""
+
+    title: str
+    under: str
+    mixes: tuple[Mix, ...]
+
+
+@dataclass(frozen=True)
+class MixtureChart:
+    """A panel for each sport, in it a column for each part, from 0 to 100%.
+
+    Attributes:
+        panels: at least one.
+        parts: the columns, in order; a row need not have all.
+    """
+
+    panels: tuple[MixPanel, ...]
+    parts: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        """How many panels there are."""
+        return len(self.panels)
+
+    def draw(self, places: Sequence[int], frame: Frame | None = None) -> Figure:
+        """Some of the panels, as they are on a page, or framed for a file."""
+        chosen = [self.panels[place] for place in places]
+        rows = max(len(panel.mixes) for panel in chosen)
+        mixes = [mix for panel in self.panels for mix in panel.mixes]
+        names = max(text_width(mix.respondent, LABEL) for mix in mixes)
+        prompts = max(text_width(mix.prompt, SMALL) for mix in mixes)
+        left = names + (prompts + _GAP if prompts else 0.0) + 2 * _GAP
+        box = Box(_COLUMN * len(self.parts), _ROW * rows, left, 0.1, 0.66, 0.3)
+        figure, axes = panels(len(chosen), box, frame, across=1)
+        for one, panel in zip(axes, chosen, strict=True):
+            self._draw(one, panel, rows, box)
+        return figure
+
+    def _draw(self, axes: Axes, panel: MixPanel, rows: int, box: Box) -> None:
+        quiet_axes(axes)
+        axes.grid(visible=False)
+        # The columns stand side by side on one axis, each as wide as 1 and a gap.
+        axes.set_xlim(0, len(self.parts))
+        axes.set_ylim(rows - 0.5, -0.5)
+        axes.set_yticks([])
+        inner = (0.06, 0.80)
+
+        def at(column: int, weight: float) -> float:
+            return column + inner[0] + (inner[1] - inner[0]) * weight
+
+        ticks = []
+        for column, part in enumerate(self.parts):
+            for weight, name in ((0.0, "0"), (0.5, ""), (1.0, "100%")):
+                axes.axvline(at(column, weight), color=RULE, linewidth=0.7, zorder=0)
+                ticks.append((at(column, weight), name))
+            look: dict[str, Any] = {
+                "xycoords": ("data", "axes fraction"),
+                "textcoords": "offset points",
+                "annotation_clip": False,
+            }
+            axes.annotate(part, (at(column, 0), 1), (0, 4), fontsize=SMALL, color=INK, va="bottom", **look)
+        axes.set_xticks([x for x, _ in ticks], [name for _, name in ticks])
+        axes.tick_params(labelsize=SMALL - 1)
+        before = None
+        look = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center_baseline"}
+        for y, mix in enumerate(panel.mixes):
+            if mix.respondent != before:
+                place = (-72 * (box.left - 0.06), 0)
+                axes.annotate(mix.respondent, (0, y), place, ha="left", fontsize=LABEL, color=INK, **look)
+            axes.annotate(mix.prompt, (0, y), (-72 * _GAP, 0), ha="right", fontsize=SMALL, color=FAINT, **look)
+            before = mix.respondent
+            for column, part in enumerate(self.parts):
+                if part in mix.weights:
+                    weight, ends = mix.weights[part]
+                    if ends:
+                        span = (at(column, ends[0]), at(column, ends[1]))
+                        axes.hlines(y, *span, color=mix.color, linewidth=1.6, zorder=2)
+                    dot: dict[str, Any] = {
+                        "markeredgecolor": PAPER,
+                        "markeredgewidth": 0.6,
+                        "clip_on": False,
+                        "zorder": 3,
+                    }
+                    axes.plot([at(column, weight)], [y], mix.marker, color=mix.color, markersize=5.5, **dot)
+        headline(axes, panel.title, panel.under, box)

@@ -1,0 +1,212 @@
+"""Compute everything that a report's page shows: the scores, the noise ceiling, and all other numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import Grid
+from spotball_core.metrics.inputs import ratio, share
+from spotball_core.metrics.sampling import distance_at_any_size
+from spotball_core.metrics.strategy import PAPER_WINDOW
+from spotball_core.metrics.task import euclidean_error
+from spotball_core.reasoning.records import ReasoningReport
+from spotball_core.report.numbers.cases import center_window, uniform_sums
+from spotball_core.report.numbers.crowds import crowd
+from spotball_core.report.numbers.gallery import gallery_numbers
+from spotball_core.report.numbers.records import (
+    MEAN_OVER_PROMPTS,
+    CellMap,
+    GroupAnswers,
+    MapGrid,
+    PageNumbers,
+    PageReport,
+    PromptMeans,
+    SportNumbers,
+    ThresholdFit,
+    UniformGuessing,
+    compared,
+)
+from spotball_core.schema.mixture import Mixture
+from spotball_core.schema.report import GroupScore, ScoreReport
+from spotball_core.scoring.groups import PARTS, Group, Scoring
+from spotball_core.typing import BoolArray, FloatArray
+
+RESAMPLES = 200
+"""Resamples for the intervals of mixtures, at most: each is a fit of its own."""
+
+
+def analyze(
+    scoring: Scoring, *, reasoning: ReasoningReport | None = None, tell: Callable[[str], None] = lambda _: None
+) -> PageReport:
+    """Compute everything that the report shows.
+
+    Args:
+        scoring: of groups by sport, respondent and prompt; with participants, for the noise ceiling. Its seed and its
+            resamples are used for everything random.
+        reasoning: what rationales speak of, to be part of the report.
+        tell: called with what is being computed.
+
+    Raises:
+        OptionError: for groups made in another way, or if nothing is left to score.
+    """
+    from spotball_core.scoring.ceiling import noise_ceiling
+
+    if tuple(scoring.policy.by) != PARTS:
+        raise OptionError(f"the report's groups are by {', '.join(PARTS)}, not by {', '.join(scoring.policy.by)}")
+    tell("noise ceiling")
+    has_reference = scoring.policy.reference is not None
+    ceilings = noise_ceiling(scoring, seed=scoring.policy.seed) if has_reference else ()
+    tell("scores")
+    report = scoring.report(ceilings)
+    scored = [(group, score) for group, score in zip(scoring.groups, report.groups, strict=True) if score.n_images]
+    if not scored:
+        raise OptionError("no images are left to score; see --images")
+    numbers = _page_numbers(scoring, scored, reasoning, tell)
+    fields = {name: getattr(report, name) for name in ScoreReport.model_fields}
+    return PageReport(**fields, page=numbers)
+
+
+def _page_numbers(
+    scoring: Scoring,
+    scored: Sequence[tuple[Group, GroupScore]],
+    reasoning: ReasoningReport | None,
+    tell: Callable[[str], None],
+) -> PageNumbers:
+    arrays, reference = scoring.arrays, scoring.policy.reference
+    places = sorted(set().union(*(scoring.images(group) for group, _ in scored)))
+    sports = list(dict.fromkeys(group.sport for group, _ in scored))
+    inside, grid = center_window(scoring), arrays.grids[0]
+    uniform = uniform_sums(scoring)
+    tell("threshold fit")
+    thresholds = _threshold_fit(scoring) if np.any(arrays.has_players[places]) else None
+    tell("what explains whom")
+    groups = compared([group for group, _ in scored], reference)
+    resamples = min(scoring.policy.bootstrap, RESAMPLES)
+    of_reference = [group for group, _ in scored if group.respondent == reference]
+    mixtures, unexplained = _mixtures(scoring, [*groups, *of_reference], resamples)
+    tell("image by image")
+    return PageNumbers(
+        n_images=len(places),
+        n_responses=sum(score.n_responses for _, score in scored),
+        grid=MapGrid(rows=grid.rows, cols=grid.cols, width=grid.width, height=grid.height),
+        window=None if inside is None else scoring.policy.window or PAPER_WINDOW,
+        sports=tuple(
+            _sport_numbers(scoring, sport, [p for p in places if arrays.sports[p] == sport], uniform, inside)
+            for sport in sports
+        ),
+        groups=tuple(_answers(scoring, group, inside) for group, _ in scored),
+        prompt_means=tuple(_prompt_means(score for _, score in scored)),
+        mixtures=mixtures,
+        mixture_resamples=resamples,
+        unexplained=unexplained,
+        thresholds=thresholds,
+        gallery=gallery_numbers(scoring, groups),
+        reasoning=reasoning,
+    )
+
+
+def _answers(scoring: Scoring, group: Group, inside: BoolArray | None) -> GroupAnswers:
+    return GroupAnswers(
+        sport=group.sport,
+        respondent=group.respondent,
+        prompt=group.prompt,
+        cells=_cell_map(scoring.estimator(group).answers.mass, inside),
+    )
+
+
+def _cell_map(mass: FloatArray, inside: BoolArray | None) -> CellMap:
+    total = mass.sum(axis=0)
+    shares = np.nan_to_num(ratio(total, total.sum()))
+    return CellMap(
+        n=float(mass.sum()),
+        n_images=int(mass.any(axis=-1).sum()),
+        shares=tuple(shares.tolist()),
+        in_window=None if inside is None else float(shares[inside].sum()),
+    )
+
+
+def _sport_numbers(
+    scoring: Scoring, sport: str | None, places: list[int], uniform: FloatArray, inside: BoolArray | None
+) -> SportNumbers:
+    arrays = scoring.arrays
+    truth = arrays.truth.astype(float)
+
+    def over_truth(function: Callable[[FloatArray, Grid], FloatArray]) -> float | None:
+        known = [place for place in places if arrays.has_truth[place]]
+        return _mean([float(function(truth[place], arrays.grids[arrays.grid_of[place]])) for place in known])
+
+    with_players = [place for place in places if arrays.has_players[place]]
+    both = [place for place in with_players if arrays.has_truth[place]]
+    return SportNumbers(
+        sport=sport,
+        n_images=len(places),
+        n_with_players=len(with_players),
+        uniform=UniformGuessing(
+            accuracy=over_truth(lambda ball, _: ball.mean(axis=-1)),
+            euclidean_error=over_truth(lambda ball, grid: euclidean_error(np.ones(len(ball)), ball, grid=grid)),
+            wasserstein_matched=_mean([float(distance_at_any_size(uniform[places].sum(axis=0)))]),
+        ),
+        ball=_cell_map(truth[places], inside),
+        ball_near_player=_mean(share(truth[both], arrays.near[both])),
+        ball_on_player=_mean(share(truth[both], arrays.overlap[both])),
+        crowd=crowd(
+            [arrays.scenes[place] for place in places],
+            bootstrap=scoring.policy.bootstrap,
+            seed=scoring.policy.seed,
+        ),
+    )
+
+
+def _mean(values: Sequence[float] | FloatArray) -> float | None:
+    """The mean of the values that are known; None if none is."""
+    known = np.asarray(values, dtype=float)
+    known = known[np.isfinite(known)]
+    return float(known.mean()) if len(known) else None
+
+
+def _prompt_means(scores: Iterable[GroupScore]) -> Iterator[PromptMeans]:
+    prompts: dict[tuple[str | None, str | None], list[GroupScore]] = {}
+    for score in scores:
+        prompts.setdefault((score.sport, score.respondent), []).append(score)
+    for (sport, respondent), asked in prompts.items():
+        if len(asked) > 1:
+            means = {}
+            for key in MEAN_OVER_PROMPTS:
+                values = [value for score in asked if (value := score.metrics[key].value) is not None]
+                means[key] = sum(values) / len(values) if len(values) == len(asked) else None
+            yield PromptMeans(sport=sport, respondent=respondent, metrics=means)
+
+
+def _mixtures(scoring: Scoring, groups: Sequence[Group], resamples: int) -> tuple[tuple[Mixture, ...], tuple[str, ...]]:
+    """The mixture of each group, and the reasons why others have none."""
+    from spotball_core.cues.mixture import explain
+
+    mixtures, unexplained = [], []
+    for group in groups:
+        try:
+            mixtures.append(explain(scoring, group, bootstrap=resamples, seed=scoring.policy.seed))
+        except OptionError as error:
+            unexplained.append(str(error))
+    return tuple(mixtures), tuple(unexplained)
+
+
+def _threshold_fit(scoring: Scoring) -> ThresholdFit:
+    from spotball_core.cues.thresholds import threshold_surface
+
+    surface, policy = threshold_surface(scoring), scoring.policy
+    row, col = np.abs(surface.taus - policy.tau).argmin(), np.abs(surface.thetas - policy.theta).argmin()
+    return ThresholdFit(
+        taus=tuple(surface.taus.tolist()),
+        thetas=tuple(surface.thetas.tolist()),
+        objective=tuple(map(tuple, surface.objective.tolist())),
+        near_largest=tuple(map(tuple, surface.plateau.tolist())),
+        best=surface.best,
+        largest=float(surface.objective.max()),
+        at_policy=float(surface.objective[row, col]),
+        n_near_largest=int(surface.plateau.sum()),
+        n_pairs=surface.plateau.size,
+        n_responses=surface.n_responses,
+    )

@@ -1,0 +1,196 @@
+"""Cases: one group's answers to one image, how far they are from the reference's, and in which way they fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.metrics.alignment import wasserstein
+from spotball_core.metrics.inputs import share, where_known
+from spotball_core.metrics.matched import wasserstein_additive
+from spotball_core.metrics.registry import METRICS
+from spotball_core.metrics.sampling import COLUMNS
+from spotball_core.metrics.strategy import PAPER_WINDOW, normalized_entropy, window_mask
+from spotball_core.report.numbers.records import FailureMode
+from spotball_core.scoring.groups import Group, Scoring
+from spotball_core.text.numbers import window_words
+from spotball_core.typing import BoolArray, FloatArray
+
+HALF = 0.5
+"""A respondent is near a player, or near the center, on an image where at least this share of its guesses is."""
+
+SURE_SHARE = 0.1
+"""A respondent is sure on an image where its guesses spread, in effect, over no more than this share of the cells."""
+
+RIGHT_SHARE = 0.1
+"""A respondent is wrong on an image where less than this share of its guesses names a cell the ball is in."""
+
+
+def modes(scoring: Scoring) -> tuple[FailureMode, ...]:
+    """The ways to fail that are told apart, as a scoring's policy and grid define them."""
+    policy = scoring.policy
+    half, right = f"{HALF:.0%}", f"{RIGHT_SHARE:.0%}"
+    near = f"within {100 * policy.tau:g}% of the image's diagonal of a player"
+    known = (
+        FailureMode(
+            key="far",
+            title=f"Far from {policy.reference}, near a player",
+            rule=f"at least as far from {policy.reference} as guessing every cell alike would be, "
+            f"and at least {half} of the guesses {near}",
+        ),
+        FailureMode(
+            key="center",
+            title="Near the center, where the ball is not",
+            rule=f"at least {half} of the guesses in the center window "
+            f"({window_words(policy.window or PAPER_WINDOW)}), and no cell of the ball there",
+        ),
+        FailureMode(
+            key="sure",
+            title="Low entropy and wrong",
+            rule=f"guesses spread over no more than {SURE_SHARE:.0%} of the cells in effect (exponential of their "
+            f"entropy), and less than {right} of them name a cell the ball is in",
+        ),
+    )
+    return known if center_window(scoring) is not None else (known[0], known[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One group's answers to one image.
+
+    Attributes:
+        group: whose.
+        scene: the image's position among the scenes.
+        distance: Wasserstein distance to the reference on this image.
+        uniform: what guessing every cell alike would get there.
+        near: share of guesses near a player; NaN without player boxes.
+        center: share in the center window; NaN where the grid has none.
+        spread: over how many cells the guesses spread, in effect.
+        right: share that names a cell the ball is in; NaN where that is not known.
+        mass: how often each cell was named, shape (n_cells,).
+        failures: keys of the modes it fails in.
+    """
+
+    group: Group
+    scene: int
+    distance: float
+    uniform: float
+    near: float
+    center: float
+    spread: float
+    right: float
+    mass: FloatArray
+    failures: frozenset[str]
+
+
+def cases(scoring: Scoring, groups: Sequence[Group]) -> list[Case]:
+    """Every image of some groups that can be compared with the reference, in the order of the groups."""
+    arrays = scoring.arrays
+    uniform = uniform_distances(scoring)
+    out = []
+    for group in groups:
+        estimator = scoring.estimator(group)
+        places, mass = np.asarray(scoring.images(group), dtype=int), estimator.answers.mass
+        if not len(places) or estimator.answers.reference is None or estimator.answers.is_reference:
+            continue
+        statistic = estimator.statistic(METRICS["wasserstein"], mass, estimator.answers.unparsed)
+        assert statistic.values is not None  # it is a mean over images
+        window = center_window(scoring)
+        has_truth = arrays.has_truth[places]
+        near = where_known(share(mass, arrays.near[places]), arrays.has_players[places])
+        center = share(mass, window) if window is not None else np.full(len(places), np.nan)
+        ball_at_center = arrays.truth[places][:, window].any(axis=-1) if window is not None else np.zeros(len(places))
+        spread = np.exp(normalized_entropy(mass) * np.log(mass.shape[-1]))
+        right = where_known(share(mass, arrays.truth[places]), has_truth)
+        # A comparison with NaN, for what is not known, is false: nothing fails for want of data.
+        failing = {
+            "far": (statistic.values >= uniform[places]) & (near >= HALF),
+            "center": (center >= HALF) & has_truth & ~ball_at_center.astype(bool),
+            "sure": (spread <= SURE_SHARE * mass.shape[-1]) & (right < RIGHT_SHARE),
+        }
+        for i in np.flatnonzero(statistic.enters):
+            failures = frozenset(key for key, fails in failing.items() if fails[i])
+            case = Case(
+                group=group,
+                scene=int(places[i]),
+                distance=float(statistic.values[i]),
+                uniform=float(uniform[places[i]]),
+                near=float(near[i]),
+                center=float(center[i]),
+                spread=float(spread[i]),
+                right=float(right[i]),
+                mass=mass[i],
+                failures=failures,
+            )
+            out.append(case)
+    return out
+
+
+def uniform_distances(scoring: Scoring) -> FloatArray:
+    """Distance of the uniform distribution to the reference on each image, shape (n_scenes,); NaN where undefined."""
+    arrays, unit = scoring.arrays, scoring.policy.wasserstein_unit
+    mass = scoring.reference_mass(range(len(arrays.keys)))
+    out = np.full(len(arrays.keys), np.nan)
+    if mass is None:
+        return out
+    for number in np.unique(arrays.grid_of):
+        here = np.flatnonzero(arrays.grid_of == number)
+        out[here] = wasserstein(np.ones(mass.shape[-1]), mass[here], unit=unit, grid=arrays.grids[number])
+    return out
+
+
+def uniform_sums(scoring: Scoring) -> FloatArray:
+    """What each image adds to the matched distance of uniform guessing to the reference, shape (n_scenes, 7).
+
+    Zeros for images without enough answers of the reference, and without a reference.
+    """
+    arrays, policy = scoring.arrays, scoring.policy
+    mass = scoring.reference_mass(range(len(arrays.keys)))
+    out = np.zeros((len(arrays.keys), COLUMNS))
+    if mass is None:
+        return out
+    for number in np.unique(arrays.grid_of):
+        here = np.flatnonzero(arrays.grid_of == number)
+        grid, uniform = arrays.grids[number], np.full(mass[here].shape, 1 / mass.shape[-1])
+        out[here], _ = wasserstein_additive(
+            uniform, mass[here], unit=policy.wasserstein_unit, grid=grid, seed=policy.seed
+        )
+    return out
+
+
+def center_window(scoring: Scoring) -> BoolArray | None:
+    """The center window; None for a grid that has none."""
+    try:
+        return window_mask(scoring.arrays.grids[0], scoring.policy.window)
+    except OptionError:
+        return None
+
+
+def ranked(some: Sequence[Case]) -> list[Case]:
+    """Cases by their distance to the reference, farthest first; of equal ones, in the order they came."""
+    return sorted(some, key=lambda case: -case.distance)
+
+
+def chosen(some: Sequence[Case], shown: int, of_each: int) -> list[Case]:
+    """The cases to show of one respondent and sport, farthest first, each image once.
+
+    Of each mode the farthest `of_each` are among them, so that every mode can be seen; the rest are the farthest.
+    """
+    order = ranked(some)
+    picked: dict[int, Case] = {}
+    for key in dict.fromkeys(key for case in order for key in sorted(case.failures)):
+        already = sum(key in case.failures for case in picked.values())
+        for case in order:
+            if already >= of_each or len(picked) >= shown:
+                break
+            if key in case.failures and case.scene not in picked:
+                picked[case.scene] = case
+                already += 1
+    for case in order:
+        if len(picked) >= shown:
+            break
+        picked.setdefault(case.scene, case)
+    return ranked(list(picked.values()))

@@ -1,0 +1,62 @@
+"""The gallery's section: what the failures are, how many images they hold for, and the cards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from spotball_core.pages.parts import Cell, Rows, Section, Table
+from spotball_core.report.gallery import gallery
+from spotball_core.report.numbers.records import GalleryNumbers
+from spotball_core.report.sections.scores import NO_REFERENCE
+from spotball_core.report.sections.tables import names
+from spotball_core.report.view import PageView, same_group
+from spotball_core.text.numbers import plural
+
+
+def images(view: PageView, folders: Sequence[Path]) -> Section:
+    """Image by image, the most disagreeing first (Figure 8), with the failures that are told apart.
+
+    Args:
+        view: what is shown.
+        folders: where the scenes' image files may be.
+    """
+    title = "Image by image"
+    if not view.reference:
+        return Section("gallery", title, missing=f"Images are sorted by the distance to a reference. {NO_REFERENCE}")
+    found = view.page.gallery
+    if found is None:
+        why = f"No other respondent answered images that {view.reference} answered."
+        return Section("gallery", title, missing=why)
+    shown = gallery(view, found, folders)
+    first = (
+        f"Where respondents are farthest from {view.reference}: one card an image, farthest first, each image once "
+        "for each respondent and sport."
+    )
+    lead = [first]
+    if shown.left_out:
+        lead.append(shown.left_out)
+    if shown.without:
+        bare = (
+            f"{plural(shown.without, 'image')} drawn without a picture, with the players as boxes: no file that "
+            "can be read and drawn on where the scenes say; name its folder with `--image-folder`."
+        )
+        lead.append(bare)
+    tables = (_counts(view, found),)
+    return Section("gallery", title, tuple(lead), tables=tables, gallery=shown)
+
+
+def _counts(view: PageView, found: GalleryNumbers) -> Table:
+    """How many images of each group each failure holds for."""
+    groups = []
+    for sport in view.sports:
+        rows = tuple(
+            (*names(one), Cell(f"{one.n_images}"), *(Cell(f"{one.failed[mode.key].n}") for mode in found.modes))
+            for group in view.of_sport(sport)
+            for one in found.failures
+            if same_group(one, group)
+        )
+        if rows:
+            groups.append(Rows(sport, rows))
+    heads = ("Respondent", "Prompt", "Images compared", *(mode.title for mode in found.modes))
+    return Table("failures", "On how many images each failure happens.", heads, 2, tuple(groups))

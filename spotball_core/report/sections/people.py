@@ -1,0 +1,190 @@
+"""The sections on guesses beside people's: the noise ceiling, where guesses fall, what explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from spotball_core.pages.parts import Cell, Picture, Rows, Section, Table
+from spotball_core.plots.dots import Dot, DotChart, Panel, Rule
+from spotball_core.report.charts.mixture import Mix, MixPanel, MixtureChart
+from spotball_core.report.maps import map_row
+from spotball_core.report.sections.scores import NO_REFERENCE, no_ceiling
+from spotball_core.report.sections.tables import names
+from spotball_core.report.view import PageView
+from spotball_core.schema.mixture import Mixture
+from spotball_core.schema.report import Ceiling
+from spotball_core.text.numbers import interval, listed, number, plural, quantity, span, told, unit_of
+
+
+def ceiling(view: PageView) -> Section:
+    """How close anyone can get to people, and how much of the way each respondent went."""
+    title = "How close can anyone get?"
+    if not view.reference:
+        return Section("ceiling", title, missing=NO_REFERENCE)
+    if not view.ceilings:
+        return Section("ceiling", title, missing=f"The noise ceiling is missing: {no_ceiling(view)}")
+    reference, unit = view.reference, unit_of("wasserstein", view.policy)
+    lead = (
+        "Participants differ among themselves, so no sample of them is at distance 0 from another. The noise ceiling "
+        f"is the distance between two random halves of the participants of {reference}. The score puts each "
+        f"respondent between uniform guessing (0) and answering like {reference} (1). It uses the matched distance, "
+        "which does not depend on the number of responses."
+    )
+    panels, alts, points = [], [], []
+    for sport, one in view.ceilings.items():
+        dots = tuple(
+            Dot(*view.labels(g), view.color(g), view.marker(g), one.score[g.name].value, one.score[g.name].ci95)
+            for g in view.of_sport(sport)
+            if g.name in one.score
+        )
+        rules = (Rule(0.0, "uniform guessing"), Rule(1.0, reference, view.looks[reference].color))
+        under = f"{plural(one.n_participants, 'participant')}, {plural(one.n_images, 'image')}"
+        points.append(_ceiling_words(one, unit, view))
+        if dots:
+            panels.append(Panel(sport, under, dots, rules))
+            alts.append(points[-1])
+    pictures = []
+    if panels:
+        chart = DotChart(tuple(panels), f"score: 0 = uniform guessing, 1 = {reference}", lambda v: f"{v:.2f}")
+        caption = (
+            f"Dots: how far a respondent is from uniform guessing to {reference}. Lines: 95% bootstrap intervals over "
+            "images."
+        )
+        pictures.append(Picture("ceiling", "Between chance and the noise ceiling", caption, chart, tuple(alts)))
+    tables = (_ceiling_table(view, unit),)
+    return Section("ceiling", title, (lead,), tuple(points), pictures=tuple(pictures), tables=tables)
+
+
+def _ceiling_words(one: Ceiling, unit: str, view: PageView) -> str:
+    words = (
+        f"{one.sport}: two halves of {one.n_participants} participants are {told(one.split_half, unit)} apart, "
+        f"uniform guessing is {quantity(one.uniform, unit)} away; a participant is right in "
+        f"{told(one.participant_accuracy, 'share')}, the others' most named cell in "
+        f"{told(one.leave_one_out_accuracy, 'share')}"
+    )
+    known = [(g, one.score[g.name]) for g in view.of_sport(one.sport) if g.name in one.score]
+    scores = [(score.value, told(score, "score"), g) for g, score in known if score.value is not None]
+    if scores:
+        _, best_score, best = max(scores, key=lambda found: found[0])
+        words += f"; highest score {best_score}, of {view.name(best)}"
+    return words + "."
+
+
+def _ceiling_table(view: PageView, unit: str) -> Table:
+    heads = ("Respondent", "Prompt", f"Wasserstein distance ({unit})", f"Sampling floor ({unit})", "Score")
+    groups = []
+    for sport, one in view.ceilings.items():
+        rows = []
+        for group in view.of_sport(sport):
+            value = group.metrics["wasserstein"]
+            if group.name in one.score and value.value is not None:
+                distance = Cell(number(value.value, unit), interval(value.ci95, unit))
+                floor = Cell(number(one.sampling_floor[group.name], unit))
+                found = one.score[group.name]
+                words = "–" if found.value is None else number(found.value, "score")
+                rows.append((*names(group), distance, floor, Cell(words, interval(found.ci95, "score"))))
+        groups.append(Rows(sport, tuple(rows)))
+    caption = (
+        "The distance of the responses as counted, the distance of as many responses drawn from the reference's own "
+        "distribution (sampling floor), and the score, which does not depend on the number of responses."
+    )
+    return Table("floors", caption, heads, 2, tuple(groups), "Distances, floors and scores as a table")
+
+
+# Where guesses fall ------------------------------------------------------------------------------------------
+
+
+def where(view: PageView) -> Section:
+    """Where guesses fall, pooled over images, beside where the ball is."""
+    rows = [
+        map_row(sport, one.ball, [(view.name(g), g.cells) for g in view.answers_of(sport)], view.grid, view.page.window)
+        for sport, one in view.by_sport.items()
+    ]
+    lead = (
+        "Guesses pooled over images: where a respondent looks for the ball whatever the image shows. The outline is "
+        "the center window; maps of a sport share one scale."
+    )
+    return Section("where", "Where do guesses fall?", (lead,), maps=tuple(rows))
+
+
+# What explains a respondent ----------------------------------------------------------------------------------
+
+
+def mixture(view: PageView) -> Section:
+    """What mixture of simple guessers and people each respondent's guesses look like."""
+    title = "What explains a respondent?"
+    if not view.page.mixtures:
+        why = "; ".join(view.page.unexplained)
+        return Section("mixture", title, missing=f"Nobody's guesses can be taken apart: {why}.")
+    reference = view.reference
+    people = f", and {reference} (people), whose own mixture is without that part" if reference else ""
+    lead = (
+        "Each respondent's guesses as a mixture of simpler guessers, fitted by maximum likelihood: with which "
+        "probability a guess came from which part. The parts: every cell alike (uniform), the image's center, the "
+        "nearest player, where the ball is in the sport's other images (prior), the ball itself (truth)"
+        f"{people}. Parts that resemble each other on the images share their weight, and the intervals say how far."
+    )
+    notes = sorted({note for one in view.page.mixtures for note in one.notes} | set(view.page.unexplained))
+    parts = tuple(dict.fromkeys(part for one in view.page.mixtures for part in one.weights))
+    panels, points, tables = [], [], []
+    for sport in view.sports:
+        found = [(g, one) for g in view.of_sport(sport) if (one := view.mixture(g))]
+        if not found:
+            continue
+        mixes = tuple(
+            Mix(
+                *view.labels(group),
+                view.color(group),
+                view.marker(group),
+                {part: (w.value, w.ci95) for part, w in one.weights.items() if w.value is not None},
+            )
+            for group, one in found
+        )
+        panels.append(MixPanel(sport, f"{span([one.n_images for _, one in found], 'image')} each", mixes))
+        points.append(f"{sport}: {_largest({view.name(group): one for group, one in found})}.")
+        rows = tuple((*names(group), *_weights(one, parts)) for group, one in found)
+        tables.append(Rows(sport, rows))
+    lines = (
+        f" Lines: 95% intervals of {view.page.mixture_resamples} resamples of images." if view.policy.bootstrap else ""
+    )
+    caption = f"Weight of each part in each respondent's guesses, from 0 to 100%.{lines}"
+    chart = MixtureChart(tuple(panels), parts)
+    picture = Picture("mixture", "What explains each respondent", caption, chart, tuple(points), wide=True)
+    table = Table(
+        "weights",
+        "Weight of each part in %, its 95% interval, and in italics its share of the log likelihood gained over "
+        "guessing every cell alike (Shapley value).",
+        ("Respondent", "Prompt", *parts),
+        2,
+        tuple(tables),
+        "Weights, intervals and shares of the log likelihood as a table",
+    )
+    said = tuple(f"{note[0].upper()}{note[1:]}." for note in notes)
+    return Section("mixture", title, (lead, *said), tuple(points), pictures=(picture,), tables=(table,))
+
+
+def _largest(mixtures: Mapping[str, Mixture]) -> str:
+    """Whose largest part is which, with the range of its weights."""
+    by_part: dict[str, dict[str, float]] = {}
+    for name, one in mixtures.items():
+        values = {part: weight.value or 0.0 for part, weight in one.weights.items()}
+        part = max(values, key=lambda part: values[part])
+        by_part.setdefault(part, {})[name] = values[part]
+    said = []
+    for part, weights in sorted(by_part.items(), key=lambda item: -len(item[1])):
+        low, high = quantity(min(weights.values()), "share"), quantity(max(weights.values()), "share")
+        range_ = low if low == high else f"{low} to {high}"
+        said.append(f"{part} is the largest part of {listed(list(weights))} ({range_})")
+    return "; ".join(said)
+
+
+def _weights(one: Mixture, parts: tuple[str, ...]) -> list[Cell]:
+    cells = []
+    for part in parts:
+        if part not in one.weights:
+            cells.append(Cell("–"))
+            continue
+        weight = one.weights[part]
+        share = f"{one.explained[part]:.0%}" if part in one.explained else ""
+        cells.append(Cell(number(weight.value or 0.0, "share"), interval(weight.ci95, "share"), share))
+    return cells

@@ -1,0 +1,158 @@
+"""The sections on players: how near them guesses fall, how many there are, and the thresholds of being near."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spotball_core.pages.parts import Cell, Picture, Section, Table
+from spotball_core.report.charts.density import Strip, StripChart
+from spotball_core.report.charts.proximity import Point, ProximityChart, ProximityPanel
+from spotball_core.report.charts.thresholds import SurfaceChart
+from spotball_core.report.sections.tables import by_sport, cell, head, names
+from spotball_core.report.view import PageView
+from spotball_core.schema.report import GroupScore, MetricValue
+from spotball_core.text.numbers import listed, plural, quantity, told
+
+NO_PLAYERS = "None of the scored images has player boxes."
+KEYS = ("near_player_rate", "overlap_rate")
+
+
+def proximity(view: PageView) -> Section:
+    """Near-player rate against overlap rate, with the truth's point (Figure 5)."""
+    title = "Near the players, or on them?"
+    if not view.has_players:
+        return Section("players", title, missing=NO_PLAYERS)
+    policy = view.policy
+    lead = (
+        f"Near: the guessed cell's center is within {100 * policy.tau:g}% of the image's diagonal of a "
+        f"player's box. Overlap: a box covers at least {100 * policy.theta:g}% of the guessed cell. The star "
+        "is where the ball's own cells are, all images weighing alike: a respondent up and right of it looks for the "
+        "ball at the players more often than the ball is there."
+    )
+    panels, points = [], []
+    for sport in view.sports:
+        truth = truth_point(view, sport)
+        found = _points(view, sport)
+        if not found:
+            continue
+        n = view.by_sport[sport].n_with_players
+        panels.append(ProximityPanel(sport, f"{plural(n, 'image')} with players", found, truth))
+        points.append(_words(view, sport, truth))
+    lines = " Thin lines: 95% bootstrap intervals over images." if policy.bootstrap else ""
+    caption = f"Near-player rate (across) and overlap rate (up) of each respondent and prompt.{lines} Star: the ball."
+    chart = ProximityChart(tuple(panels))
+    picture = Picture("proximity", "Near-player and overlap rates", caption, chart, tuple(points))
+
+    def cells(score: GroupScore) -> tuple[Cell, ...]:
+        return (*names(score), *(cell(key, score, view) for key in KEYS))
+
+    heads = ("Respondent", "Prompt", *(head(key, view) for key in KEYS))
+    rows = by_sport(view, cells)
+    table = Table("rates", "Near-player and overlap rates, with 95% intervals.", heads, 2, rows, "The rates as a table")
+    return Section("players", title, (lead,), tuple(points), pictures=(picture,), tables=(table,))
+
+
+def truth_point(view: PageView, sport: str) -> tuple[float, float] | None:
+    """Which share of the ball's cells is near a player, and on one; None where that is not known."""
+    near, overlap = view.by_sport[sport].ball_near_player, view.by_sport[sport].ball_on_player
+    return None if near is None or overlap is None else (near, overlap)
+
+
+def _points(view: PageView, sport: str) -> tuple[Point, ...]:
+    out = []
+    for score in view.of_sport(sport):
+        near, overlap = (score.metrics[key] for key in KEYS)
+        if near.value is not None and overlap.value is not None:
+            looks = (view.color(score), view.marker(score))
+            ends = (near.ci95, overlap.ci95)
+            out.append(Point(*view.labels(score), *looks, near.value, overlap.value, *ends))
+    return tuple(out)
+
+
+def _words(view: PageView, sport: str, truth: tuple[float, float] | None) -> str:
+    """A sport's rates in words: the ball's, the reference's, the range of the others'."""
+    score = view.of_reference(sport)
+    others = [other for other in view.compared if other.sport == sport]
+    said = []
+    for place, (key, title) in enumerate(zip(KEYS, ("near a player", "on one"), strict=True)):
+        parts = [f"the ball {quantity(truth[place], 'share')}"] if truth else []
+        if score and score.metrics[key].value is not None:
+            parts.append(f"{view.reference} {told(score.metrics[key], 'share')}")
+        values = [value for s in others if (value := s.metrics[key].value) is not None]
+        if values:
+            low, high = quantity(min(values), "share"), quantity(max(values), "share")
+            parts.append(f"{'others' if score else 'guesses'} {low if low == high else f'{low} to {high}'}")
+        said.append(f"{title}: {', '.join(parts)}")
+    return f"{sport}: {'; '.join(said)}."
+
+
+def density(view: PageView) -> Section:
+    """How many players there are, and how much of the image they cover (Figure 3)."""
+    title = "How crowded are the images?"
+    if not view.has_players:
+        return Section("density", title, missing=NO_PLAYERS)
+    policy = view.policy
+    strips: tuple[list[Strip], list[Strip]] = ([], [])
+    points = []
+    for sport in view.sports:
+        crowd = view.by_sport[sport].crowd
+        if crowd is None:
+            continue
+        n = [image.n_players for image in crowd.images]
+        found = (
+            _strip(sport, n, crowd.n_players),
+            _strip(sport, [image.covered for image in crowd.images], crowd.covered),
+        )
+        for of_measure, strip in zip(strips, found, strict=True):
+            of_measure.append(strip)
+        points.append(
+            f"{sport}: {found[0].mean:.2f} players an image ({min(n)} to {max(n)}), covering "
+            f"{quantity(found[1].mean, 'share')} of it, mean of {plural(len(n), 'image')}."
+        )
+    lead = (
+        "In a crowd most cells are near a player, whoever guesses: rates of sports that are not equally crowded do not "
+        "compare."
+    )
+    of_n, of_area = (tuple(strip) for strip in strips)
+    chart = StripChart((("Players per image", of_n, False), ("Share of the image covered", of_area, True)))
+    caption = "Dots: images. Diamond: their mean" + (" with its 95% bootstrap interval." if policy.bootstrap else ".")
+    caption += " Covered by two players is covered once."
+    alts = tuple(
+        f"{name}: {listed([f'{strip.name} mean {_said(strip.mean, percent)}' for strip in some])}."
+        for name, some, percent in chart.measures
+    )
+    picture = Picture("density", "Players per image, and how much of it they cover", caption, chart, alts)
+    return Section("density", title, (lead,), tuple(points), pictures=(picture,))
+
+
+def _said(value: float, percent: bool) -> str:
+    return quantity(value, "share") if percent else f"{value:.2f}"
+
+
+def _strip(name: str, values: Sequence[float], mean: MetricValue) -> Strip:
+    return Strip(name, tuple(values), mean.value or 0.0, mean.ci95)
+
+
+def thresholds(view: PageView) -> Section:
+    """The threshold fit (Figure 10)."""
+    title = "How were the thresholds chosen?"
+    fit = view.page.thresholds
+    if fit is None:
+        return Section("thresholds", title, missing=NO_PLAYERS)
+    policy = view.policy
+    tau, theta = fit.best
+    lead = (
+        "The paper chose τ and θ where the mean of near-player and overlap rate, over all responses, is largest. That "
+        "mean can only grow with τ and shrink with θ, whatever people do: its maximum is at the edge of whatever range "
+        "is searched, and says nothing about which thresholds are right."
+    )
+    at_chosen, most = quantity(fit.at_policy, "share"), quantity(fit.largest, "share")
+    point = (
+        f"Of {plural(fit.n_responses, 'response')}: largest, {most}, at τ = {tau:g}, θ = {theta:g}; {at_chosen} at "
+        f"this report's τ = {policy.tau:g}, "
+        f"θ = {policy.theta:g}; {fit.n_near_largest} of {fit.n_pairs} pairs are within 1% of the largest."
+    )
+    caption = "Color: the objective at each pair of thresholds, all scored responses to images with players pooled."
+    chart = SurfaceChart(fit, (policy.tau, policy.theta))
+    picture = Picture("thresholds", "Objective of the threshold fit", caption, chart, (point,))
+    return Section("thresholds", title, (lead,), (point,), pictures=(picture,))

@@ -1,0 +1,154 @@
+"""The section on what rationales speak of (Figure 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spotball_core.pages.parts import Cell, Rows, Section, Table
+from spotball_core.reasoning.figure import name_of, picture
+from spotball_core.reasoning.records import CategoryContrast, Offset, ReasoningGroup, ReasoningReport
+from spotball_core.reasoning.tables import OUTCOMES, UNITS, counted, least, say_p
+from spotball_core.text.numbers import interval, listed, number, plural, quantity, told
+
+
+def words(report: ReasoningReport) -> Section:
+    """The share of each category, how far to trust it, and what it goes with."""
+    what = (
+        f"Each rationale is embedded ({report.provenance.embedder}, {report.provenance.model}) and has the category "
+        f"whose sentences it is closest to in the mean: {listed(report.categories)}. This tells which words are nearer "
+        "to the text, not what a respondent looked at."
+    )
+    lead = (
+        what,
+        _offset_words(report.offsets[0]),
+        f"{counted(report.texts)}.",
+    )
+    return Section(
+        "reasoning",
+        "What do the words speak of?",
+        lead,
+        tuple(_points(report)),
+        pictures=(picture(report),) if report.panels else (),
+        tables=(_share_table(report), _trust_table(report), _contrast_table(report)),
+        signature=report.signature,
+    )
+
+
+def _offset_words(offset: Offset) -> str:
+    closest = max(offset.similarity, key=lambda category: offset.similarity[category])
+    which = f"{plural(offset.n_texts, 'sentence')} that speak of no category"
+    if offset.texts == "rationales":
+        which = "all rationales, their groups counted alike"
+    return (
+        f"One set of sentences can be closer to any text than the other. Over {which}, {closest} has a head start of "
+        f"{offset.spread:.3f} in the mean cosine; centered shares are without it."
+    )
+
+
+def _points(report: ReasoningReport) -> Iterator[str]:
+    """A sentence for each panel, then for the template that matters most, then for contrasts without 0."""
+    # Of two categories the second is the rest.
+    shown = report.categories[:1] if len(report.categories) == 2 else report.categories
+    for panel in report.panels:
+        groups = []
+        for group in panel.groups:
+            both = ((name, group.published.shares[name], group.centered.shares[name].value) for name in shown)
+            said = (
+                f"{name} {told(share, 'share')}" + (f", centered {quantity(fair, 'share')}" if fair is not None else "")
+                for name, share, fair in both
+            )
+            groups.append(f"{name_of(group)} {', '.join(said)}")
+        yield f"{panel.name}: {'; '.join(groups)}."
+    kept = [one for one in least(report) if one.published is not None]
+    if kept:
+        worst = min(kept, key=lambda one: one.published or 0.0)
+        stay = quantity(worst.published or 0.0, "share")
+        yield f"Whichever single template is left out, at least {stay} of the rationales keep their category."
+    for one in report.contrasts:
+        if one.statistic == "published" and one.ci95 and not one.ci95[0] <= 0 <= one.ci95[1]:
+            unit, who = UNITS[one.outcome], one.respondent or "all models"
+            difference = f"{quantity(one.difference or 0.0, unit)} {interval(one.ci95, unit)}"
+            yield f"{who}, {OUTCOMES[one.outcome].partition(' (')[0].lower()}: {one.a} less {one.b} is {difference}."
+
+
+def _names(group: ReasoningGroup) -> tuple[Cell, Cell]:
+    return Cell(group.respondent or ""), Cell(group.prompt or "")
+
+
+def _by_sport(report: ReasoningReport, cells: dict[int, tuple[Cell, ...]]) -> tuple[Rows, ...]:
+    """A table's rows, sport by sport; `cells` by the group's place."""
+    sports = dict.fromkeys(group.sport or "" for group in report.groups)
+    return tuple(
+        Rows(sport, tuple(cells[place] for place, group in enumerate(report.groups) if group.sport == sport))
+        for sport in sports
+    )
+
+
+def _share_table(report: ReasoningReport) -> Table:
+    heads = (
+        *("Respondent", "Prompt", "Images", "Rationales", "Without words"),
+        *(f"{category} (%)" for category in report.categories),
+        *(f"{category}, centered (%)" for category in report.categories),
+    )
+    cells = {
+        place: (
+            *_names(group),
+            *(Cell(f"{n:,}") for n in (group.n_images, group.n_rationales, group.n_empty)),
+            *(
+                Cell("–" if share.value is None else number(share.value, "share"), interval(share.ci95, "share"))
+                for found in (group.published, group.centered)
+                for share in found.shares.values()
+            ),
+        )
+        for place, group in enumerate(report.groups)
+    }
+    drawn = "; in brackets the 95% bootstrap interval over images" if report.provenance.bootstrap else ""
+    return Table("reasoning-shares", f"Share of each category{drawn}.", heads, 2, _by_sport(report, cells))
+
+
+def _trust_table(report: ReasoningReport) -> Table:
+    words_too = ("With keywords (%)", "Agree (%)", "Kappa") if any(g.keywords for g in report.groups) else ()
+    heads = ("Respondent", "Prompt", "Margin", "By random labels", "p", "Changed by centering (%)", *words_too)
+    cells: dict[int, tuple[Cell, ...]] = {}
+    for place, group in enumerate(report.groups):
+        mean, test = group.published.margin.mean, group.published.margin_test
+        row = [Cell(f"{mean.value:.3f}", interval(mean.ci95, "")), Cell(f"{test.expected:.3f}"), Cell(say_p(test))]
+        row.append(Cell(number(group.changed, "share")))
+        if group.keywords is not None:
+            share, kappa = group.keywords.share, group.keywords.kappa
+            row.append(Cell(number(group.keywords.covered, "share")))
+            row.append(Cell("–" if share is None else number(share, "share")))
+            row.append(Cell("–" if kappa is None else f"{kappa:.2f}"))
+        cells[place] = (*_names(group), *row)
+    caption = (
+        "How much closer the closest category is, beside what random labels of the templates give; how many rationales "
+        "change with the offset; how often a rule of plain keywords says the same."
+    )
+    return Table("reasoning-trust", caption, heads, 2, _by_sport(report, cells), "How far to trust the categories")
+
+
+def _contrast_table(report: ReasoningReport) -> Table:
+    heads = ("Respondent", "Categories", "Statistic", "Of the first", "Of the second", "Difference", "Rationales")
+
+    def row(one: CategoryContrast) -> tuple[Cell, ...]:
+        unit = UNITS[one.outcome]
+        values = ("–" if value is None else number(value, unit) for value in (one.value_a, one.value_b))
+        return (
+            Cell(one.respondent or "all models"),
+            Cell(f"{one.a}, {one.b}"),
+            Cell(one.statistic),
+            *map(Cell, values),
+            Cell("–" if one.difference is None else number(one.difference, unit), interval(one.ci95, unit)),
+            Cell(f"{one.n_a:,}, {one.n_b:,}"),
+        )
+
+    groups = tuple(
+        Rows(title, tuple(row(one) for one in report.contrasts if one.outcome == outcome))
+        for outcome, title in OUTCOMES.items()
+        if any(one.outcome == outcome for one in report.contrasts)
+    )
+    caption = (
+        "What a category goes with: means within sport and prompt, weighted over them, and their difference. "
+        "Categories are not drawn by lot: a difference is no effect."
+    )
+    return Table("reasoning-contrasts", caption, heads, 3, groups, "Accuracy and distances by category")

@@ -1,0 +1,233 @@
+"""The sections on single metrics: accuracy, distances, center and spread, each with its dot chart."""
+
+from __future__ import annotations
+
+from spotball_core.metrics.registry import METRICS
+from spotball_core.pages.parts import Cell, Picture, Rows, Section, Table
+from spotball_core.plots.dots import Dot, DotChart, Panel, Rule
+from spotball_core.report.numbers.records import MEAN_OVER_PROMPTS
+from spotball_core.report.sections.tables import caption, cell, has_values, head, names
+from spotball_core.report.view import PageView
+from spotball_core.schema.report import GroupScore
+from spotball_core.text.numbers import number, quantity, span, told, unit_of, within
+
+OFF_SCALE = 2.0
+"""The oracle's accuracy is written, not drawn, where it is this many times what anybody else reaches."""
+
+NO_REFERENCE = "No respondent was named to compare with; name one, such as `--reference human`."
+
+UNIFORM = "uniform guessing"
+LIKE_THE_BALL = "like the ball"
+
+Chance = dict[str, float | None]
+"""By sport, what uniform guessing gets, or another value to read against."""
+
+
+def accuracy(view: PageView) -> Section:
+    """How often the ball is found (Figure 4)."""
+    chance = {sport: one.uniform.accuracy for sport, one in view.by_sport.items()}
+    lead = "How often a response names a cell the ball is in. A response that names no cell is wrong."
+    return dots_section(view, "accuracy", "accuracy", "Is the ball found?", lead, chance, "highest")
+
+
+def error(view: PageView) -> Section:
+    """How far off the guesses are."""
+    chance = {sport: one.uniform.euclidean_error for sport, one in view.by_sport.items()}
+    lead = (
+        "How far a guessed cell's center is from that of the nearest cell with the ball: the mean over an image's "
+        "responses, then over images."
+    )
+    return dots_section(view, "euclidean_error", "error", "How far off are the guesses?", lead, chance, "lowest")
+
+
+def alignment(view: PageView) -> Section:
+    """How far a respondent's guesses are from the reference's (Figures 6 and 9)."""
+    title = f"How close to {view.reference}?" if view.reference else "How close to people?"
+    if not view.reference:
+        return Section("alignment", title, missing=NO_REFERENCE)
+    if not has_values(view, "wasserstein_matched"):
+        why = f"No respondent but {view.reference} answered images that {view.reference} answered, often enough."
+        return Section("alignment", title, missing=why)
+    lead = (
+        f"How far a respondent's guesses of an image must be moved, on average, to become {view.reference}'s: the "
+        "Wasserstein distance between the two distributions, mean over images. Lower is closer. The distance is "
+        "matched: estimated so that it does not depend on the number of responses. It is 0 for a respondent that "
+        f"answers like {view.reference}, and estimates near 0 may be negative."
+    )
+    chance = {sport: one.uniform.wasserstein_matched for sport, one in view.by_sport.items()}
+    color = view.looks[view.reference].color
+    rules = {sport: Rule(0.0, f"like {view.reference_label}", color) for sport in view.sports}
+    return dots_section(
+        view, "wasserstein_matched", "alignment", title, lead, chance, "closest", rules, from_zero=False
+    )
+
+
+def no_ceiling(view: PageView) -> str:
+    """Why there is no noise ceiling."""
+    return f"the answers of {view.reference} do not tell two or more participants apart."
+
+
+def center(view: PageView) -> Section:
+    """Where on the image guesses gather, and how widely they spread (Table 3)."""
+    lead = (
+        "Center ratio: the share of the guesses in the center window over that of the ball's cells; above 1 is a lean "
+        "to the center. The window, rows 2–4 and columns 3–7 of the paper's grid, is half a cell left of and above the "
+        "middle; the symmetric center bias, the mean distance from the image's center over that of the ball (below 1 "
+        "is a lean to the center), is the measure to prefer. Normalized entropy says how widely all guesses spread "
+        "over the benchmark, image entropy how unsure a respondent is about one image. Both depend on the number of "
+        "responses; to compare respondents, use the matched entropies."
+    )
+    keys = MEAN_OVER_PROMPTS
+    one: Chance = dict.fromkeys(view.sports, 1.0)
+    ratio = dots_section(view, "center_ratio", "center", "", "", one, "highest", chance_name=LIKE_THE_BALL)
+    spread = dots_section(
+        view, "normalized_entropy_matched", "entropy", "", "", {}, "most widely spread", from_zero=False
+    )
+    table = Table(
+        "center",
+        caption("Center bias and entropy, with the mean over prompts where there are several", view),
+        ("Respondent", "Prompt", *(head(key, view) for key in keys)),
+        2,
+        tuple(Rows(sport, _with_means(view, sport, keys)) for sport in view.sports),
+        "Center bias and entropy as a table, with the means over prompts",
+    )
+    title = "Center and spread"
+    parts = (("Center ratio", ratio), ("Entropy", spread))
+    points = tuple(f"{name}, {point}" for name, part in parts for point in part.points)
+    missing = tuple(part.missing for _, part in parts if part.missing)
+    pictures = (*ratio.pictures, *spread.pictures)
+    return Section("center", title, (lead, *missing), points, pictures=pictures, tables=(table,))
+
+
+def _with_means(view: PageView, sport: str, keys: tuple[str, ...]) -> tuple[tuple[Cell, ...], ...]:
+    """A sport's rows, and behind the prompts of a respondent with several their mean, as in the paper's table."""
+    rows: list[tuple[Cell, ...]] = []
+    scores = view.of_sport(sport)
+    for respondent in dict.fromkeys(score.respondent for score in scores):
+        mine = [score for score in scores if score.respondent == respondent]
+        rows += [(*names(score), *(cell(key, score, view) for key in keys)) for score in mine]
+        for means in view.page.prompt_means:
+            if (means.sport, means.respondent) == (sport, respondent):
+                values = ((means.metrics[key], unit_of(key, view.policy)) for key in keys)
+                said = (Cell("–" if value is None else number(value, unit)) for value, unit in values)
+                rows.append((Cell(respondent or ""), Cell("mean"), *said))
+    return tuple(rows)
+
+
+def dots_section(
+    view: PageView,
+    key: str,
+    name: str,
+    title: str,
+    lead: str,
+    chance: Chance,
+    best: str,
+    rules: dict[str, Rule] | None = None,
+    chance_name: str = UNIFORM,
+    from_zero: bool = True,
+) -> Section:
+    """A section that is one metric's dot chart.
+
+    Args:
+        view: what is shown.
+        key: the metric's.
+        name: of the section and the chart's files.
+        title: its heading.
+        lead: what is measured.
+        chance: what guessing every cell alike would get, or another value to read against.
+        best: what the respondent with the best value is called.
+        rules: by sport, a line and band to draw instead of the reference's own value.
+        chance_name: what `chance` is.
+        from_zero: whether the axis begins at zero.
+    """
+    metric, unit = METRICS[key], unit_of(key, view.policy)
+    if not has_values(view, key):
+        why = next((score.metrics[key].reason for score in view.scored if score.metrics[key].reason), "")
+        return Section(name, title, missing=f"{metric.title} has no value here: {why}.")
+    panels, alts, points = [], [], []
+    for sport in view.sports:
+        lines = [*([rules[sport]] if rules and sport in rules else _reference_rule(view, sport, key))]
+        if (value := chance.get(sport)) is not None:
+            lines.append(Rule(value, chance_name))
+        dots = _dots(view, sport, key)
+        scores = view.of_sport(sport)
+        n_images, n_responses = [s.n_images for s in scores], [s.n_responses for s in scores]
+        under = f"{span(n_images, 'image')}, {span(n_responses, 'response')} each"
+        panels.append(Panel(sport, under, dots, tuple(lines)))
+        said = _finding(view, sport, key, best)
+        told_already = (view.reference_label, LIKE_THE_BALL)
+        read = [f"{line.name}: {quantity(line.value, unit)}" for line in lines if line.name not in told_already]
+        points.append("; ".join([said, *read]) + ".")
+        alts.append(f"{metric.title} of {len(dots)} respondents and prompts. {points[-1]}")
+    start = 0.0 if from_zero else None
+    chart = DotChart(tuple(panels), _axis(key, view), lambda v: quantity(v, unit), unit == "share", start)
+    parts = [f"Dots: {_axis(key, view)} of each respondent and prompt"]
+    if view.policy.bootstrap:
+        parts.append("lines: 95% bootstrap intervals over images")
+    if not rules and view.reference and any(_reference_rule(view, sport, key) for sport in view.sports):
+        parts.append(f"band: {view.reference}")
+    if chance:
+        parts.append(f"dashed: {chance_name}")
+    if any(dot.note.endswith("→") for panel in panels for dot in panel.dots):
+        parts.append("an arrow: off the scale")
+    picture = Picture(name, metric.title, "; ".join(parts) + ".", chart, tuple(alts))
+    return Section(name, title, (lead,) if lead else (), tuple(points), pictures=(picture,))
+
+
+def _axis(key: str, view: PageView) -> str:
+    """What a metric's scale is; a share's unit is at its ticks."""
+    return within(head(key, view).removesuffix(" (%)"))
+
+
+def _dots(view: PageView, sport: str, key: str) -> tuple[Dot, ...]:
+    unit = unit_of(key, view.policy)
+    scores = [score for score in view.of_sport(sport) if score.metrics[key].value is not None]
+    most = max((score.metrics[key].value or 0.0 for score in scores if not _is_oracle(score)), default=0.0)
+    dots = []
+    for score in scores:
+        value, ends = score.metrics[key].value, score.metrics[key].ci95
+        note = ""
+        if key == "accuracy" and _is_oracle(score) and most and (value or 0.0) > OFF_SCALE * most:
+            value, ends, note = None, None, quantity(value or 0.0, unit) + " →"
+        looks = (view.color(score), view.marker(score))
+        dots.append(Dot(*view.labels(score), *looks, value, ends, note=note))
+    return tuple(dots)
+
+
+def _is_oracle(group: GroupScore) -> bool:
+    return group.kind == "baseline" and group.respondent == "oracle"
+
+
+def _reference_rule(view: PageView, sport: str, key: str) -> list[Rule]:
+    """The reference's own value, to read the others against."""
+    score = view.of_reference(sport)
+    value = score.metrics[key] if score else None
+    drawn = {dot.respondent: dot.value for dot in _dots(view, sport, key)}
+    label = view.reference_label
+    if value is None or value.value is None or drawn.get(label) is None:
+        return []
+    return [Rule(value.value, label, view.looks[str(view.reference)].color, value.ci95)]
+
+
+def _finding(view: PageView, sport: str, key: str, best: str) -> str:
+    """A sport's reference and extremes, in words."""
+    unit = unit_of(key, view.policy)
+    parts = []
+    score = view.of_reference(sport)
+    if score and score.metrics[key].value is not None:
+        parts.append(f"{view.reference} {told(score.metrics[key], unit)}")
+    others = [
+        (value, other, other.metrics[key])
+        for other in view.compared
+        if other.sport == sport and (value := other.metrics[key].value) is not None
+    ]
+    if others:
+        ascending = best in ("lowest", "closest")
+        order = sorted(others, key=lambda one: one[0], reverse=not ascending)
+        first, last = order[0], order[-1]
+        word = f"{best} of the others " if parts else f"{best} "
+        parts.append(f"{word if len(order) > 1 else ''}{view.name(first[1])} {told(first[2], unit)}")
+        if len(order) > 1:
+            opposite = {"lowest": "highest", "closest": "farthest", "highest": "lowest"}.get(best, "least spread")
+            parts.append(f"{opposite} {view.name(last[1])} {told(last[2], unit)}")
+    return f"{sport}: " + ", ".join(parts)

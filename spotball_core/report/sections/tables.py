@@ -1,0 +1,85 @@
+"""The page's tables of scores: the headline, every number, and what other sections' tables are made with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spotball_core.metrics.registry import METRICS
+from spotball_core.pages.parts import Cell, Rows, Section, Table
+from spotball_core.report.view import OfGroup, PageView
+from spotball_core.schema.report import GroupScore
+from spotball_core.scoring.tables import FAMILIES
+from spotball_core.text.numbers import interval, number, unit_of
+
+HEADLINE = ("accuracy", "euclidean_error", "wasserstein_matched")
+
+
+def headline(view: PageView) -> Section:
+    """Who answered how much, and the three measures that come first."""
+    keys = [key for key in HEADLINE if has_values(view, key)]
+    heads = ("Respondent", "Prompt", "Images", "Responses", "Unparsed", *(head(key, view) for key in keys))
+
+    def cells(score: GroupScore) -> tuple[Cell, ...]:
+        counts = (f"{n:,}" for n in (score.n_images, score.n_responses, score.n_unparsed))
+        return (*names(score), *map(Cell, counts), *(cell(key, score, view) for key in keys))
+
+    table = Table("headline", caption("Main scores", view), heads, 2, by_sport(view, cells))
+    return Section("summary", "Scores at a glance", tables=(table,))
+
+
+def everything(view: PageView) -> Section:
+    """Every metric of every group, one table a family."""
+    tables = []
+    for family, title in FAMILIES.items():
+        keys = [key for key, m in METRICS.items() if m.family == family and has_values(view, key)]
+        if keys:
+            heads = ("Respondent", "Prompt", *(head(key, view) for key in keys))
+
+            def cells(score: GroupScore, keys: list[str] = keys) -> tuple[Cell, ...]:
+                return (*names(score), *(cell(key, score, view, sd=True) for key in keys))
+
+            groups = by_sport(view, cells)
+            name = f"all-{family.replace(' ', '-')}"
+            tables.append(Table(name, caption(title, view, sd=True), heads, 2, groups, fold=title))
+    lead = ("The same numbers in full precision, with the reasons for those that are missing, are in report.json.",)
+    return Section("numbers", "Every number", lead, tables=tuple(tables))
+
+
+def by_sport(view: PageView, cells: Callable[[GroupScore], tuple[Cell, ...]]) -> tuple[Rows, ...]:
+    """A table's rows, sport by sport."""
+    return tuple(Rows(sport, tuple(map(cells, view.of_sport(sport)))) for sport in view.sports)
+
+
+def names(group: OfGroup) -> tuple[Cell, Cell]:
+    """The cells that name a group beside its sport."""
+    return Cell(group.respondent or ""), Cell(group.prompt or "")
+
+
+def head(key: str, view: PageView) -> str:
+    """A metric's column head, with its unit."""
+    title = METRICS[key].title_under(view.policy)
+    sign = {"share": " (%)", "none": "", "ratio": ""}.get(unit_of(key, view.policy))
+    if "reference" in METRICS[key].needs:
+        title += f" to {view.reference}"
+    return title + (f" ({unit_of(key, view.policy)})" if sign is None else sign)
+
+
+def cell(key: str, score: GroupScore, view: PageView, *, sd: bool = False) -> Cell:
+    """A metric's value in a table, its interval in small type."""
+    value, unit = score.metrics[key], unit_of(key, view.policy)
+    if value.value is None:
+        return Cell("–")
+    spread = f" ± {number(value.sd, unit)}" if sd and value.sd is not None and unit != "share" else ""
+    return Cell(number(value.value, unit) + spread, interval(value.ci95, unit))
+
+
+def caption(title: str, view: PageView, *, sd: bool = False) -> str:
+    """A table's caption: what it holds, and what stands beside its values."""
+    parts = ["± standard deviation over images"] if sd else []
+    parts += ["in brackets the 95% bootstrap interval over images"] if view.policy.bootstrap else []
+    return title + (f": {', '.join(parts)}." if parts else ".")
+
+
+def has_values(view: PageView, key: str) -> bool:
+    """Whether any group has a value of a metric."""
+    return any(score.metrics[key].value is not None for score in view.scored)

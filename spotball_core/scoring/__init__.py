@@ -1,0 +1,1 @@
+"""From counts to scores: groups, estimates with intervals, the noise ceiling and the score report."""

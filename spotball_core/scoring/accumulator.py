@@ -1,0 +1,194 @@
+"""Counts that grow batch by batch, on as many machines as there are, until somebody asks for the metrics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+
+import numpy as np
+
+from spotball_core.counting.counts import PARTS, Counts
+from spotball_core.errors import DistributionError, OptionError
+from spotball_core.interchange import values_of
+from spotball_core.metrics.inputs import ArrayValues, are_labels, checked_mass
+from spotball_core.schema.policy import Images, ScorePolicy
+from spotball_core.schema.report import ScoreReport
+from spotball_core.schema.response import SUM_TOLERANCE, Kind
+from spotball_core.schema.scene import Scene
+from spotball_core.typing import IntArray
+
+if TYPE_CHECKING:
+    from spotball_core.scoring.groups import Part
+
+
+class ScoreChoices(TypedDict, total=False):
+    """Keyword arguments of `Accumulator.report` and `Accumulator.compute`; `score` describes them."""
+
+    policy: ScorePolicy | Literal["standard", "paper"]
+    reference: str | None
+    images: Images | None
+    by: Sequence[Part] | None
+    wasserstein_unit: Literal["px", "cell", "diagonal"] | None
+    cluster: Literal["image", "participant"] | None
+    bootstrap: int | None
+    seed: int | None
+    ceiling: bool
+    strict: bool
+
+
+class Accumulator:
+    """One respondent's answers to the images of a benchmark, as counts: update, merge, compute.
+
+    Counts are whole numbers (of answers, and of 2**-53 parts of answers given as probabilities), so that batches and
+    machines may be added up in any order to the very same scores, and memory does not grow with answers.
+
+    Args:
+        scenes: the images that are answered; all with the same rows and columns.
+        respondent: what the answers are scored as.
+        kind: human, model or baseline.
+        prompt: what was asked.
+
+    Raises:
+        OptionError: for no scenes, an image that is there twice, or grids that differ in rows or columns.
+
+    Examples:
+        >>> from spotball_core import Grid
+        >>> scenes = [Scene(sport="soccer", image=i, grid=Grid.standard(), ball_cells=["C5"]) for i in ("1", "2")]
+        >>> half, other = Accumulator(scenes), Accumulator(scenes)
+        >>> half.update(["1", "2"], ["C5", None])
+        >>> other.update(["2"], ["C5"])
+        >>> half.merge(other)
+        >>> half.compute()["accuracy"]
+        0.6666666666666666
+    """
+
+    def __init__(
+        self, scenes: Sequence[Scene], *, respondent: str = "model", kind: Kind = "model", prompt: str = "base"
+    ) -> None:
+        from spotball_core.counting.responses import common_grid
+
+        self.scenes = tuple(scenes)
+        self.respondent, self.kind, self.prompt = respondent, kind, prompt
+        self._grid = common_grid(self.scenes)
+        self._place: dict[object, int] = {}
+        times = Counter(scene.image for scene in self.scenes)
+        for place, scene in enumerate(self.scenes):
+            self._place[scene.key] = place
+            if times[scene.image] == 1:
+                self._place[scene.image] = place
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all answers."""
+        # A column a cell, and one for answers that could not be read.
+        self._whole: IntArray = np.zeros((len(self.scenes), self._grid.n_cells + 1), dtype=np.int64)
+        self._parts: IntArray = np.zeros_like(self._whole)
+
+    def update(self, images: Iterable[str | tuple[str, str] | int], answers: ArrayValues) -> None:
+        """Count a batch.
+
+        Args:
+            images: which image each answer is to: its id, where that is unique among the scenes, or (sport, image), or
+                its place among the scenes.
+            answers: one label each, None where the answer could not be read; or numbers over the cells, shape
+                (n_answers, n_cells): counts, or probabilities, which together are one answer in parts.
+
+        Raises:
+            OptionError: for an image that is not among the scenes.
+            DistributionError: for numbers that are neither counts nor sum to 1 within 1e-6, or answers that are not as
+                many as images.
+            GridError: for a label outside the grid.
+        """
+        places = np.array([self._found(image) for image in images], dtype=np.int64)
+        plain = values_of(answers, self._grid)
+        whole, parts = self._labels(plain) if are_labels(plain) else self._numbers(plain)
+        if len(whole) != len(places):
+            raise DistributionError(f"{len(places)} images, {len(whole)} answers")
+        np.add.at(self._whole, places, whole)
+        for i in np.flatnonzero(parts.any(axis=1)):
+            # Carried over at once, so that parts never outgrow their numbers.
+            self._parts[places[i]] += parts[i]
+            self._whole[places[i]] += self._parts[places[i]] // PARTS
+            self._parts[places[i]] %= PARTS
+
+    def merge(self, *others: Accumulator) -> None:
+        """Add what others counted of the same scenes; OptionError where theirs are others."""
+        for other in others:
+            if [scene.key for scene in other.scenes] != [scene.key for scene in self.scenes]:
+                raise OptionError("accumulators of different scenes do not add")
+            parts = self._parts + other._parts
+            self._whole += other._whole + parts // PARTS
+            self._parts = parts % PARTS
+
+    @property
+    def counts(self) -> Counts:
+        """What was counted, as `score`, `spotball count` and other counts take it."""
+        import polars as pl
+
+        place, cell = np.nonzero((self._whole > 0) | (self._parts > 0))
+        scenes = [self.scenes[i] for i in place.tolist()]
+        n_cells = self._grid.n_cells
+        table = pl.DataFrame(
+            {
+                "sport": pl.Series([scene.sport for scene in scenes], dtype=pl.String),
+                "image": pl.Series([scene.image for scene in scenes], dtype=pl.String),
+                "cell": pl.Series([None if one == n_cells else one for one in cell.tolist()], dtype=pl.Int64),
+                "n": self._whole[place, cell],
+                "parts": self._parts[place, cell],
+            }
+        ).with_columns(respondent=pl.lit(self.respondent), kind=pl.lit(self.kind), prompt=pl.lit(self.prompt))
+        return Counts.of(table, rows=self._grid.rows, cols=self._grid.cols)
+
+    def report(self, others: Counts | None = None, **choices: Unpack[ScoreChoices]) -> ScoreReport:
+        """The whole report, with intervals and signature.
+
+        Args:
+            others: counts of other respondents, the reference's among them.
+            choices: as `score` takes them, such as `reference`, `bootstrap`, `policy`.
+
+        Raises:
+            OptionError: where nothing was counted, and as `score` does.
+        """
+        from spotball_core.scoring.score import score
+
+        return score(self.counts if others is None else self.counts + others, self.scenes, **choices)
+
+    def compute(self, others: Counts | None = None, **choices: Unpack[ScoreChoices]) -> dict[str, float]:
+        """Each metric's value by its key, NaN where it is undefined; arguments and errors as `report`, no intervals."""
+        choices.setdefault("by", ("respondent", "prompt"))
+        choices.setdefault("bootstrap", 0)
+        report = self.report(others, **choices)
+        (group,) = [one for one in report.groups if (one.respondent, one.prompt) == (self.respondent, self.prompt)]
+        return {key: float("nan") if one.value is None else one.value for key, one in group.metrics.items()}
+
+    def _found(self, image: object) -> int:
+        if isinstance(image, (int, np.integer)):
+            if not 0 <= image < len(self.scenes):
+                raise OptionError(f"there are {len(self.scenes)} scenes, no place {image}")
+            return int(image)
+        try:
+            return self._place[tuple(image) if isinstance(image, list) else image]
+        except KeyError:
+            raise OptionError(f"{image!r} names none, or more than one, of the scenes") from None
+
+    def _labels(self, labels: Sequence[str | None]) -> tuple[IntArray, IntArray]:
+        n = self._whole.shape[1]
+        whole = np.zeros((len(labels), n), dtype=np.int64)
+        cells = [n - 1 if label is None else self._grid.index(label) for label in labels]
+        whole[np.arange(len(labels)), cells] = 1
+        return whole, np.zeros_like(whole)
+
+    def _numbers(self, values: object) -> tuple[IntArray, IntArray]:
+        mass = checked_mass(values, self._grid)
+        if mass.ndim != 2:
+            raise DistributionError(f"answers have shape {mass.shape}, expected (n_answers, {mass.shape[-1]})")
+        are_counts, total = (mass == np.floor(mass)).all(axis=1), mass.sum(axis=1)
+        if (odd := np.flatnonzero(~are_counts & (np.abs(total - 1) > SUM_TOLERANCE))).size:
+            raise DistributionError(f"answer {odd[0]} sums to {total[odd[0]]:g} and is no counts, expected 1")
+        whole = np.where(are_counts[:, None], mass, 0.0).astype(np.int64)
+        shares = np.where(are_counts[:, None], 0.0, mass / np.where(are_counts, 1.0, total)[:, None])
+        parts = np.floor(shares * PARTS).astype(np.int64)
+        # What rounding leaves goes to the likeliest cell, so that each is one answer to the last bit.
+        parts[np.arange(len(mass)), shares.argmax(axis=1)] += np.where(are_counts, 0, PARTS - parts.sum(axis=1))
+        return np.pad(whole, ((0, 0), (0, 1))), np.pad(parts, ((0, 0), (0, 1)))

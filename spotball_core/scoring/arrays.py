@@ -1,0 +1,193 @@
+"""Scores of arrays: the truth, the guesses, and no files, as scikit-learn's metrics are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from spotball_core.errors import DistributionError, OptionError
+from spotball_core.grid import Grid
+from spotball_core.interchange import values_of
+from spotball_core.metrics import strategy
+from spotball_core.metrics.inputs import AnyArray, ArrayValues, are_labels, boxes_of, checked_numbers, mass_of, truth_of
+from spotball_core.metrics.metric import Metric, MetricInput, MetricOptions
+from spotball_core.metrics.registry import METRICS
+from spotball_core.typing import BoolArray, FloatArray
+
+Rows = TypeVar("Rows", bound=AnyArray)
+
+
+def score_arrays(
+    y_true: ArrayValues,
+    y_pred: ArrayValues,
+    *,
+    metrics: Iterable[str] | None = None,
+    reference: ArrayValues | None = None,
+    players: ArrayValues | None = None,
+    grid: Grid | None = None,
+    sample_weight: ArrayValues | None = None,
+) -> dict[str, float]:
+    """Metrics of many images at once, each brought to one number as `score` does it (`Metric.over`).
+
+    Args:
+        y_true: where each image's ball is: true or 1 on its cells, shape (n_images, n_cells); or one label an image.
+        y_pred: counts or probabilities, shape (n_images, n_cells); or one label an image, None where the answer could
+            not be read.
+        metrics: keys of the metrics wanted; all that what was given allows if left out.
+        reference: the distributions compared with, in the forms of `y_pred`.
+        players: their boxes in pixels, shape (n_images, n_boxes, 4), padded with rows of NaN.
+        grid: the grid to measure on (default: the paper's).
+        sample_weight: how much each image counts, shape (n_images,); alike if left out.
+
+    Returns:
+        Each metric's value by its key; NaN where it is undefined.
+
+    Raises:
+        OptionError: for a metric that there is not, or that needs what was not given.
+        DistributionError: for arrays that are no distributions, or not as long as each other.
+
+    Examples:
+        >>> score_arrays(["C5", "D5"], ["C5", "D6"], metrics=["accuracy", "euclidean_error"])
+        {'accuracy': 0.5, 'euclidean_error': 32.0}
+    """
+    grid = grid or Grid.standard()
+    truth = _truth(y_true, grid)
+    mass, unparsed = _guesses(y_pred, grid)
+    weight = np.ones(len(mass)) if sample_weight is None else checked_numbers(sample_weight, "sample_weight")
+    given: dict[str, Any] = {"truth": truth}
+    if reference is not None:
+        given["reference"] = _guesses(reference, grid)[0]
+    if players is not None:
+        given["players"] = boxes_of(players)
+    if weight.ndim != 1:
+        raise DistributionError(f"sample_weight has shape {weight.shape}, expected (n_images,)")
+    for name, array in {**given, "sample_weight": weight}.items():
+        if len(array) != len(mass):
+            name = "y_true" if name == "truth" else name
+            raise DistributionError(f"{len(mass)} images in y_pred, {len(array)} in {name}")
+    if metrics is None:
+        wanted = [metric for metric in METRICS.values() if set(metric.needs) <= given.keys()]
+    else:
+        wanted = [_metric(key, given) for key in metrics]
+    data = _input(mass, unparsed, given, grid)
+    return {metric.key: float(metric.aggregate.statistic(data).weighted(weight)) for metric in wanted}
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A metric as a scorer of scikit-learn; higher is better. `scorer` makes one.
+
+    Scorers are picklable, so they work with `GridSearchCV(..., n_jobs=2)`.
+
+    Attributes:
+        metric: the metric's key.
+        grid: the grid to measure on; the paper's if None.
+    """
+
+    metric: str
+    grid: Grid | None = None
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: ArrayValues | None = None) -> float:
+        """Score an estimator's guesses for `X` against the labels `y`; `sample_weight` weights the images."""
+        if hasattr(estimator, "predict_proba"):
+            probabilities = checked_numbers(estimator.predict_proba(X), "predict_proba")
+            guesses = _in_grid(probabilities, list(estimator.classes_), self.grid or Grid.standard())
+        else:
+            guesses = estimator.predict(X)
+        scores = score_arrays(y, guesses, metrics=[self.metric], grid=self.grid, sample_weight=sample_weight)
+        value = scores[self.metric]
+        return -value if METRICS[self.metric].direction == "lower" else value
+
+
+def scorer(metric: str, *, grid: Grid | None = None) -> Scorer:
+    """Return a scorer for scikit-learn, such as for `cross_val_score(..., scoring=...)`; higher is better.
+
+    The estimator's `predict_proba` and `classes_`, which are labels of cells, or else its `predict`, give the guesses.
+    The scorer is picklable and takes a `sample_weight`.
+
+    Args:
+        metric: the key of a metric of which lower or higher is better and that needs nothing but the truth.
+        grid: the grid to measure on (default: the paper's).
+
+    Raises:
+        OptionError: for a metric that there is not, or that cannot be used so.
+
+    Examples:
+        >>> class Always:
+        ...     classes_ = ["C5", "C6"]
+        ...     def predict_proba(self, X): return [[0.5, 0.5]] * len(X)
+        >>> scorer("euclidean_error")(Always(), [0, 1], ["C5", "C7"])
+        -64.0
+        >>> scorer("euclidean_error")(Always(), [0, 1], ["C5", "C7"], sample_weight=[1, 0])
+        -32.0
+    """
+    record = _metric(metric, {"truth": None})
+    if record.direction not in ("lower", "higher") or "truth" not in record.needs:
+        raise OptionError(f"{metric} says how a respondent answers, not how well: there is no better and worse")
+    return Scorer(metric, grid)
+
+
+def _metric(key: str, given: dict[str, Any]) -> Metric:
+    if key not in METRICS:
+        raise OptionError(f"no metric is called {key!r}; there are {', '.join(METRICS)}")
+    if missing := [need for need in METRICS[key].needs if need not in given]:
+        raise OptionError(f"{key} needs {' and '.join(missing)}")
+    return METRICS[key]
+
+
+def _input(mass: FloatArray, unparsed: FloatArray, given: dict[str, Any], grid: Grid) -> MetricInput:
+    options, n = MetricOptions(), len(mass)
+    boxes = given.get("players", np.empty((n, 0, 4)))
+    near, has_players = strategy.near_player_mask(boxes, grid, tau=options.tau)
+    return MetricInput(
+        mass=mass,
+        unparsed=unparsed,
+        truth=given["truth"],
+        reference=given.get("reference", np.zeros_like(mass)),
+        near=near,
+        overlap=strategy.overlap_mask(boxes, grid, theta=options.theta)[0],
+        has_players=has_players,
+        boxes=lambda: list(boxes),
+        grids=(grid,),
+        grid_of=np.zeros(n, dtype=int),
+        options=options,
+    )
+
+
+def _guesses(values: object, grid: Grid) -> tuple[FloatArray, FloatArray]:
+    """Mass, shape (n_images, n_cells), and unparsed answers, shape (n_images,)."""
+    plain = values_of(values, grid)
+    if not are_labels(plain):
+        return _rows(mass_of(plain, grid)[0], "y_pred"), np.zeros(len(np.asarray(plain)))  # type: ignore[arg-type]
+    _check_any(plain, "y_pred")
+    mass, unparsed = zip(*(mass_of([label], grid) for label in plain), strict=True)
+    return np.stack(mass), np.array(unparsed)
+
+
+def _truth(values: object, grid: Grid) -> BoolArray:
+    plain = values_of(values, grid)
+    if not are_labels(plain):
+        return _rows(truth_of(plain, grid), "y_true")  # type: ignore[arg-type]
+    _check_any(plain, "y_true")
+    return np.stack([truth_of([] if label is None else [label], grid) for label in plain])
+
+
+def _check_any(labels: Sequence[str | None], name: str) -> None:
+    if not labels:
+        raise DistributionError(f"{name} has no images, expected at least one")
+
+
+def _rows(array: Rows, name: str) -> Rows:
+    if array.ndim != 2:
+        raise DistributionError(f"{name} has shape {array.shape}, expected (n_images, {array.shape[-1]})")
+    return array
+
+
+def _in_grid(probabilities: FloatArray, classes: list[str], grid: Grid) -> FloatArray:
+    """Probabilities of an estimator's classes as mass over the grid's cells."""
+    mass = np.zeros((len(probabilities), grid.n_cells))
+    mass[:, [grid.index(label) for label in classes]] = probabilities
+    return mass

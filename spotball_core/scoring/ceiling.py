@@ -1,0 +1,208 @@
+"""The noise ceiling: how close can anyone get to people, given that people differ among themselves?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.metrics.alignment import Unit, wasserstein
+from spotball_core.metrics.inputs import ratio
+from spotball_core.metrics.matched import wasserstein_additive
+from spotball_core.metrics.sampling import COLUMNS, distance_at_any_size
+from spotball_core.random import generator_for
+from spotball_core.schema.report import Ceiling, MetricValue
+from spotball_core.scoring import sides
+from spotball_core.scoring.estimates import SceneArrays
+from spotball_core.scoring.groups import Scoring
+from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
+from spotball_core.typing import BoolArray, FloatArray
+
+SPLITS = 100
+"""Splits into halves by default: on 50 images, another hundred gives a mean that differs by about 0.2 px."""
+
+DRAWS = 20
+"""How often a respondent that samples the reference's distribution is drawn, for the sampling floor."""
+
+
+def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> tuple[Ceiling, ...]:
+    """The noise ceiling of each sport in which the reference's participants are told apart.
+
+    It solves splits x images transport problems for the halves, and 20 x images for each group. 100 splits of 50 images
+    take about a second.
+
+    Args:
+        scoring: what is scored, with a reference, and with participants (`load_counts(..., participants=True)`). Its
+            policy says how many resamples the intervals rest on.
+        splits: how often the participants are split into two random halves; of an odd number, one sits out each time.
+        seed: seed of the splits, the draws and the intervals.
+
+    Returns:
+        One record for each sport; none where no sport's reference has two participants that are told apart.
+
+    Raises:
+        OptionError: without a reference, or for less than one split.
+    """
+    if splits < 1:
+        raise OptionError(f"splits is {splits}, expected at least 1")
+    if scoring.policy.reference is None:
+        raise OptionError("a noise ceiling needs a reference, the respondent that others are compared with")
+    scored = {scene for group in scoring.groups for scene in scoring.images(group)} & scoring.reference
+    sports = dict.fromkeys(scoring.arrays.sports[scene] for scene in sorted(scored))
+    found = (_ceiling(scoring, sport, sorted(scored), splits, seed) for sport in sports)
+    return tuple(ceiling for ceiling in found if ceiling is not None)
+
+
+def _ceiling(scoring: Scoring, sport: str, scored: list[int], splits: int, seed: int) -> Ceiling | None:
+    import polars as pl
+
+    arrays, reference = scoring.arrays, str(scoring.policy.reference)
+    scenes = [scene for scene in scored if arrays.sports[scene] == sport]
+    rows = scoring.table.filter((pl.col("respondent") == reference) & pl.col("_scene").is_in(scenes))
+    people = sides.people(scoring, rows, scenes)
+    if people is None:
+        return None
+    crowd = _Crowd(arrays, scenes, people, scoring.policy.wasserstein_unit, seed)
+    halves = crowd.split_half(splits)
+    uniform = crowd.distances(np.ones((1, *crowd.mass.shape)))[0]
+    floors, scores = {}, {}
+    for group in scoring.groups:
+        if group.respondent == reference:
+            continue
+        answers, its = np.zeros_like(crowd.mass), set(scoring.images(group))
+        mine = [place for place, scene in enumerate(scenes) if scene in its]
+        if mine:
+            answers[mine] = scoring.estimator(group, [scenes[place] for place in mine]).answers.mass
+        here = answers.any(axis=-1) & np.isfinite(halves)
+        if not here.any():
+            continue
+        floors[group.name] = float(crowd.sampling_floor(answers)[here].mean())
+        scores[group.name] = _score(crowd, answers, scoring.policy.bootstrap, seed)
+
+    def estimate(values: FloatArray, weights: FloatArray) -> MetricValue:
+        return _mean(values, weights, scoring.policy.bootstrap, seed)
+
+    leave_one_out, hits, answered = crowd.accuracies(arrays.truth[scenes])
+    return Ceiling(
+        sport=sport,
+        reference=reference,
+        n_participants=len(people.ids),
+        n_images=len(scenes),
+        splits=splits,
+        split_half=estimate(halves, np.ones(len(scenes))),
+        leave_one_out_accuracy=estimate(leave_one_out, np.ones(len(scenes))),
+        participant_accuracy=estimate(ratio(hits, answered), answered),
+        uniform=float(uniform.mean()),
+        sampling_floor=floors,
+        score=scores,
+        signature=f"{scoring.signature()}|splits:{splits}|splits-seed:{seed}",
+    )
+
+
+def _score(crowd: _Crowd, answers: FloatArray, resamples: int, seed: int) -> MetricValue:
+    """How far a group is from uniform guessing (0) to answering like people (1)."""
+    mine, uniform = crowd.matched_sums(answers), crowd.matched_sums(np.full_like(answers, 1 / answers.shape[-1]))
+    enters = (mine[:, -1] > 0) & (uniform[:, -1] > 0)
+    if not enters.any():
+        return MetricValue(value=None, reason="too few responses per image to be matched")
+    sums = np.concatenate([mine, uniform], axis=-1)[enters]
+
+    def combine(added: FloatArray) -> FloatArray:
+        group, even = (distance_at_any_size(part) for part in np.split(added, 2, axis=-1))
+        return 1 - np.asarray(ratio(group, even))
+
+    total = sums.sum(axis=0)
+    value = float(combine(total))
+    drawn = combine(resample_weights(len(sums), resamples, seed) @ sums) if resamples else None
+    return MetricValue(
+        value=value,
+        ci95=None if drawn is None else bootstrap_interval(value, drawn, combine(total - sums)),
+        n_images=len(sums),
+    )
+
+
+class _Crowd:
+    """People's answers to the images of one sport.
+
+    Attributes:
+        mass: of all of them together, shape (n_images, n_cells).
+    """
+
+    def __init__(self, arrays: SceneArrays, scenes: list[int], people: sides.People, unit: Unit, seed: int) -> None:
+        self.keys = [arrays.keys[scene] for scene in scenes]
+        self.grids, self.grid_of = arrays.grids, arrays.grid_of[scenes]
+        self.people, self.unit, self.seed = people, unit, seed
+        self.mass: FloatArray = people.mass.sum(axis=0)
+
+    def distances(self, first: FloatArray, second: FloatArray | None = None) -> FloatArray:
+        """Wasserstein distances of shape (n, n_images), between two arrays (n, n_images, n_cells), or one and all."""
+        second = np.broadcast_to(self.mass, first.shape) if second is None else second
+        out = np.empty(first.shape[:-1])
+        for number in np.unique(self.grid_of):
+            here = np.flatnonzero(self.grid_of == number)
+            out[:, here] = wasserstein(first[:, here], second[:, here], unit=self.unit, grid=self.grids[number])
+        return out
+
+    def matched_sums(self, answers: FloatArray) -> FloatArray:
+        """What each image adds to the matched distance of answers, shape (n_images, 7)."""
+        out = np.zeros((len(answers), COLUMNS))
+        for number in np.unique(self.grid_of):
+            here = np.flatnonzero(self.grid_of == number)
+            grid = self.grids[number]
+            out[here], _ = wasserstein_additive(
+                answers[here], self.mass[here], unit=self.unit, grid=grid, seed=self.seed
+            )
+        return out
+
+    def split_half(self, splits: int) -> FloatArray:
+        """Each image's distance between two random halves, mean over splits; NaN where a half never answered it."""
+        n = len(self.people.ids)
+        generator = generator_for(self.seed, "halves", self.keys[0][0])
+        order = generator.permuted(np.tile(np.arange(n), (splits, 1)), axis=1)
+        first = (order[:, :, None] == np.arange(n))[:, : n // 2].any(axis=1)
+        second = (order[:, :, None] == np.arange(n))[:, n // 2 : n // 2 * 2].any(axis=1)
+        values = self.distances(
+            *(np.tensordot(half.astype(float), self.people.mass, axes=1) for half in (first, second))
+        )
+        known = np.isfinite(values)
+        return ratio(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0))
+
+    def sampling_floor(self, answers: FloatArray) -> FloatArray:
+        """What each image would get if it were answered as often by sampling people, shape (n_images,)."""
+        drawn = np.stack([self._drawn(place, mass) for place, mass in enumerate(answers)], axis=1)
+        floors = self.distances(drawn).mean(axis=0)
+        # Shares of no known number of answers are not sampled: their floor is 0.
+        return np.where((answers == np.floor(answers)).all(axis=-1), floors, 0.0)
+
+    def _drawn(self, place: int, mass: FloatArray) -> FloatArray:
+        """Random answers to an image from all people's, as many as some mass holds: shape (DRAWS, n_cells)."""
+        n = int(mass.sum())
+        generator = generator_for(self.seed, "floor", *self.keys[place], str(n))
+        shares = self.mass[place] / self.mass[place].sum()
+        return generator.multinomial(n, shares, size=DRAWS).astype(float)
+
+    def accuracies(self, truth: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Each image's leave-one-out accuracy (NaN where the truth is not known), people's hits, and their answers."""
+        others = self.mass - self.people.mass
+        modes = (others == others.max(axis=-1, keepdims=True)) & (others > 0)
+        hit = ratio((modes & truth).sum(axis=-1), modes.sum(axis=-1))
+        known = truth.any(axis=-1)
+        answered = np.where(known, self.mass.sum(axis=-1) + self.people.unparsed.sum(axis=0), 0.0)
+        return np.where(known, hit.mean(axis=0), np.nan), (self.mass * truth).sum(axis=-1), answered
+
+
+def _mean(values: FloatArray, weights: FloatArray, resamples: int, seed: int) -> MetricValue:
+    """Weighted mean of the images that have a value, with an interval that draws images."""
+    known = np.isfinite(values) & (weights > 0)
+    if not known.any():
+        return MetricValue(value=None, reason="no image has a value")
+    sums = np.stack([np.where(known, weights * np.where(known, values, 0.0), 0.0), np.where(known, weights, 0.0)], -1)
+    total = sums.sum(axis=0)
+    drawn = resample_weights(len(values), resamples, seed) @ sums if resamples else None
+    value, rest = float(total[0] / total[1]), (total - sums)[known]
+    return MetricValue(
+        value=value,
+        ci95=None
+        if drawn is None
+        else bootstrap_interval(value, ratio(drawn[:, 0], drawn[:, 1]), np.atleast_1d(ratio(rest[:, 0], rest[:, 1]))),
+        n_images=int(known.sum()),
+    )

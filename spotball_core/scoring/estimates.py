@@ -1,0 +1,285 @@
+"""One group's metrics with their bootstrap intervals, and the reasons for values that are missing.
+
+A metric says what each image adds (`Metric.aggregate`). A resample of images only changes how often an image's numbers
+enter the sum, so all resamples follow from one matrix product.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.metrics import sampling, strategy
+from spotball_core.metrics.metric import Metric, MetricInput, MetricOptions, Statistic
+from spotball_core.schema.policy import ScorePolicy
+from spotball_core.schema.report import MetricValue
+from spotball_core.schema.scene import Scene
+from spotball_core.stats.bootstrap import bootstrap_interval, weight_blocks
+from spotball_core.typing import BoolArray, FloatArray, IntArray
+
+_BLOCK = 2_000_000
+"""Numbers in memory at once when resampling."""
+
+
+class SceneArrays:
+    """Scenes as arrays with the scene on the first axis, in the order given."""
+
+    def __init__(self, scenes: Sequence[Scene], *, tau: float, theta: float) -> None:
+        self.scenes = tuple(scenes)
+        self.keys = [scene.key for scene in scenes]
+        self.sports = [scene.sport for scene in scenes]
+        self.control = np.array([scene.control for scene in scenes], dtype=bool)
+        self.truth: BoolArray = np.stack([scene.layout.mask(scene.ball_cells or ()) for scene in scenes])
+        self.has_truth = np.asarray(self.truth.any(axis=-1))
+        self.grids = list(dict.fromkeys(scene.layout for scene in scenes))
+        self.grid_of = np.array([self.grids.index(scene.layout) for scene in scenes])
+        self.near = np.zeros_like(self.truth)
+        self.overlap = np.zeros_like(self.truth)
+        self.has_players = np.zeros(len(scenes), dtype=bool)
+        for i, scene in enumerate(scenes):
+            self.near[i], self.has_players[i] = strategy.near_player_mask(scene.boxes, scene.layout, tau=tau)
+            self.overlap[i], _ = strategy.overlap_mask(scene.boxes, scene.layout, theta=theta)
+
+    @property
+    def grid_name(self) -> str:
+        """The grid as a signature names it."""
+        if len(self.grids) == 1:
+            return str(self.grids[0])
+        return f"{self.grids[0].rows}x{self.grids[0].cols}@mixed"
+
+    def digest(self) -> str:
+        """SHA-256 over all that scoring uses of the scenes, in whatever order they came."""
+        text = sorted(scene.model_dump_json(exclude={"path"}) for scene in self.scenes)
+        return hashlib.sha256("\n".join(text).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One group's counts on the images it is scored on.
+
+    Attributes:
+        mass: shape (n_images, n_cells).
+        unparsed: shape (n_images,).
+        reference: the reference's counts on the same images; None without a reference.
+        is_reference: whether the group is (a part of) the reference itself.
+        compared: which images the reference answered, shape (n_images,).
+        people: the same mass and unparsed answers told apart by participant, on a first axis.
+    """
+
+    mass: FloatArray
+    unparsed: FloatArray
+    reference: FloatArray | None
+    is_reference: bool
+    compared: BoolArray
+    people: tuple[FloatArray, FloatArray] | None
+
+
+class Estimator:
+    """All metrics of one group."""
+
+    def __init__(self, arrays: SceneArrays, scenes: IntArray, answers: Answers, policy: ScorePolicy) -> None:
+        self.arrays, self.scenes, self.answers, self.policy = arrays, scenes, answers, policy
+        self.truth = arrays.truth[scenes]
+        self._input = self._known()
+
+    def estimate(self, metric: Metric) -> MetricValue:
+        """The metric's value with what belongs to it, or the reason why it has none."""
+        return self.estimates([metric])[metric.key]
+
+    def estimates(self, metrics: Iterable[Metric]) -> dict[str, MetricValue]:
+        """Several metrics' values, by key; resampled together, which costs little more than one of them."""
+        found: dict[str, MetricValue] = {}
+        statistics: dict[str, Statistic] = {}
+        asked = {metric.key: metric for metric in metrics}
+        for key, metric in asked.items():
+            if reason := self._undefined(metric):
+                found[key] = MetricValue(value=None, reason=reason)
+                continue
+            try:
+                statistics[key] = self.statistic(metric, self.answers.mass, self.answers.unparsed)
+            except OptionError as error:
+                found[key] = MetricValue(value=None, reason=str(error))
+                continue
+            if not np.isfinite(statistics[key].total()):
+                del statistics[key]
+                found[key] = MetricValue(value=None, reason=self._no_value(metric))
+        resampled = self._resampled({key: asked[key] for key in statistics}, statistics)
+        without = self._without({key: asked[key] for key in statistics}, statistics) if self.policy.bootstrap else {}
+        for key, statistic in statistics.items():
+            n_images = int(statistic.enters.sum())
+            found[key] = MetricValue(
+                value=float(statistic.total()),
+                sd=statistic.sd if asked[key].over == "images" else None,
+                ci95=bootstrap_interval(
+                    float(statistic.total()),
+                    resampled[key],
+                    without.get(key, ()),
+                    bounds=(asked[key].lowest, asked[key].highest),
+                ),
+                n_images=n_images if n_images != len(self.scenes) else None,
+                reference=self.policy.reference if "reference" in asked[key].needs else None,
+                **self._samples(asked[key]),
+                reason=self._why_fewer(asked[key], statistic.enters),
+            )
+        return {key: found[key] for key in asked}
+
+    def samples(self) -> float:
+        """The median number of parsed responses per image."""
+        return float(np.median(self.answers.mass.sum(axis=-1)))
+
+    def _samples(self, metric: Metric) -> dict[str, float]:
+        """How many responses per image a value that depends on their number rests on."""
+        if not metric.by_size:
+            return {}
+        found = {"samples": self.samples()}
+        if "reference" in metric.needs and self.answers.reference is not None:
+            found["reference_samples"] = float(np.median(self.answers.reference[self.answers.compared].sum(axis=-1)))
+        return found
+
+    # What is defined -----------------------------------------------------------------------------------------
+
+    def _undefined(self, metric: Metric) -> str | None:
+        if not len(self.scenes):
+            return "no shared images" if self.policy.images == "shared" else "no images"
+        if "reference" in metric.needs:
+            if self.answers.reference is None:
+                return "no reference"
+            if self.answers.is_reference:
+                return "is the reference"
+            if not self.answers.compared.any():
+                return "the reference answered none of the images"
+        if "players" in metric.needs and not self.arrays.has_players[self.scenes].any():
+            return "no player boxes"
+        if "truth" in metric.needs and not self.truth.any():
+            return "no ground truth"
+        return None
+
+    def _no_value(self, metric: Metric) -> str:
+        """Why a metric whose needs are met has no value."""
+        if not metric.is_matched or not self.answers.mass.any():
+            return metric.no_value
+        of_reference = f", or {sampling.LEAST_REFERENCE} of the reference" if "reference" in metric.needs else ""
+        return f"matching needs {metric.least_responses} responses per image{of_reference}"
+
+    def _used(self, metric: Metric) -> BoolArray:
+        """Which images the policy lets enter the metric."""
+        used = np.ones(len(self.scenes), dtype=bool)
+        if self.policy.controls == "paper" and not metric.published_with_controls:
+            used &= ~self.arrays.control[self.scenes]
+            if self.policy.reference is not None:
+                used &= self.answers.compared
+        return used
+
+    def _why_fewer(self, metric: Metric, enters: BoolArray) -> str | None:
+        """Why the value rests on fewer images than the group's; each image for the first reason that it has."""
+        narrowed = not self._used(metric).all()
+        compares = self.answers.reference is not None and (narrowed or "reference" in metric.needs)
+        causes = [
+            ("players" in metric.needs, ~self.arrays.has_players[self.scenes], "without player boxes"),
+            ("truth" in metric.needs, ~self.arrays.has_truth[self.scenes], "without ground truth"),
+            (narrowed, self.arrays.control[self.scenes], "with a visible ball"),
+            (compares, ~self.answers.compared, "that the reference did not answer"),
+            (metric.is_matched, self.answers.mass.any(axis=-1), "with too few responses to be matched"),
+            (True, np.ones(len(enters), dtype=bool), "without parsed responses"),
+        ]
+        said, left = [], ~enters
+        for applies, has, what in causes:
+            if applies and (n := int((left & has).sum())):
+                said.append(f"{n} image{'s' if n > 1 else ''} {what} left out")
+                left = left & ~has
+        return "; ".join(said) or None
+
+    # From images to one number -------------------------------------------------------------------------------
+
+    def statistic(
+        self, metric: Metric, mass: FloatArray, unparsed: FloatArray, *, draws: int = sampling.DRAWS
+    ) -> Statistic:
+        """The metric of answers to this group's images, in the form that resampling needs.
+
+        Args:
+            metric: which one.
+            mass: shape (..., n_images, n_cells).
+            unparsed: shape (..., n_images).
+            draws: how many random halves of the answers a matched metric draws.
+
+        Raises:
+            OptionError: where the policy's choices leave the metric undefined for these images.
+        """
+        options = replace(self._input.options, draws=draws)
+        data = replace(self._input, mass=mass, unparsed=unparsed, options=options)
+        return metric.aggregate.statistic(data).only(self._used(metric))
+
+    def _known(self) -> MetricInput:
+        arrays, scenes, answers, policy = self.arrays, self.scenes, self.answers, self.policy
+        used, grid_of = np.unique(arrays.grid_of[scenes], return_inverse=True)
+        return MetricInput(
+            mass=answers.mass,
+            unparsed=answers.unparsed,
+            truth=self.truth,
+            reference=np.zeros_like(answers.mass) if answers.reference is None else answers.reference,
+            near=arrays.near[scenes],
+            overlap=arrays.overlap[scenes],
+            has_players=arrays.has_players[scenes],
+            boxes=lambda: [arrays.scenes[int(scene)].boxes for scene in scenes],
+            grids=tuple(arrays.grids[int(number)] for number in used),
+            grid_of=grid_of,
+            prior=self._prior(),
+            options=MetricOptions(
+                tau=policy.tau,
+                theta=policy.theta,
+                window=policy.window,
+                wasserstein_unit=policy.wasserstein_unit,
+                top_k=policy.top_k,
+                log_smoothing=policy.log_smoothing,
+                seed=policy.seed,
+            ),
+        )
+
+    def _prior(self) -> FloatArray | None:
+        """The ground truth of all images of the group's sports, where the policy compares with that."""
+        if self.policy.prior == "scored":
+            return None
+        sports = {self.arrays.sports[scene] for scene in self.scenes}
+        here = np.array([sport in sports for sport in self.arrays.sports])
+        prior: FloatArray = self.arrays.truth[here].sum(axis=0).astype(float)
+        return prior
+
+    # Intervals -----------------------------------------------------------------------------------------------
+
+    def _resampled(self, metrics: dict[str, Metric], statistics: dict[str, Statistic]) -> dict[str, FloatArray]:
+        """Each metric's value in each resample, shape (n_resamples,); computed in blocks, so that memory stays flat."""
+        values: dict[str, list[FloatArray]] = {key: [np.empty(0)] for key in statistics}
+        if not statistics:
+            return {}
+        if self.answers.people is None:
+            names = list(statistics)
+            ends = np.cumsum([statistics[key].sums.shape[-1] for key in names])
+            # One matrix product resamples all metrics.
+            sums = np.concatenate([statistics[key].sums for key in names], axis=-1)
+            for weights in self._weights(len(self.scenes), max(sums.shape)):
+                parts = np.split(weights @ sums, ends[:-1], axis=-1)
+                for key, part in zip(names, parts, strict=True):
+                    values[key].append(statistics[key].combine(part))
+        else:
+            mass, unparsed = self.answers.people
+            for weights in self._weights(len(mass), mass[0].size):
+                drawn, blanks = np.tensordot(weights, mass, axes=1), weights @ unparsed
+                for key, metric in metrics.items():
+                    values[key].append(self.statistic(metric, drawn, blanks, draws=1).total())
+        return {key: np.concatenate(parts) for key, parts in values.items()}
+
+    def _without(self, metrics: dict[str, Metric], statistics: dict[str, Statistic]) -> dict[str, FloatArray]:
+        """Each metric without each of the units that the bootstrap draws, shape (n_units,)."""
+        if self.answers.people is None:
+            return {key: statistic.leave_one_out() for key, statistic in statistics.items()}
+        mass, unparsed = self.answers.people
+        rest, blanks = mass.sum(axis=0) - mass, unparsed.sum(axis=0) - unparsed
+        return {key: self.statistic(metric, rest, blanks, draws=1).total() for key, metric in metrics.items()}
+
+    def _weights(self, n: int, width: int) -> Iterator[FloatArray]:
+        """Weights of the policy's resamples of n units, as many at a time as make `_BLOCK` numbers of some width."""
+        return weight_blocks(n, self.policy.bootstrap, self.policy.seed, block=max(1, _BLOCK // width))

@@ -1,0 +1,307 @@
+"""Counts brought to groups: who is scored, on which images, and with which arrays.
+
+Every analysis starts here: the score report, comparisons, the noise ceiling, mixtures, thresholds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from spotball_core.counting.counts import Counts, dense
+from spotball_core.errors import OptionError
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema.policy import ScorePolicy
+from spotball_core.schema.report import Ceiling, GroupScore, ScoreReport, Signature, group_name
+from spotball_core.schema.response import Kind
+from spotball_core.schema.scene import Scene
+from spotball_core.scoring.estimates import Answers, Estimator, SceneArrays
+from spotball_core.typing import FloatArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+COSTLY_GAP = 0.1
+"""A group whose gaps take more than this share of the images from the others is warned about."""
+
+UNEVEN = 1.1
+"""Groups whose numbers of responses per image differ by more than this factor are warned about."""
+
+Part = Literal["sport", "respondent", "prompt"]
+PARTS: tuple[Part, ...] = ("sport", "respondent", "prompt")
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group's name and what it answered: positions among the scenes."""
+
+    sport: str | None
+    respondent: str | None
+    prompt: str | None
+    kind: Kind | None
+    number: int
+    answered: frozenset[int]
+
+    @property
+    def name(self) -> str:
+        """Its parts in one word, such as soccer/gemini/cot."""
+        return group_name(self.sport, self.respondent, self.prompt)
+
+
+class Scoring:
+    """Counts brought to groups, the images each is scored on, and their arrays: what every analysis starts from.
+
+    Attributes:
+        arrays: the scenes.
+        groups: what is scored, people first, then models, then baselines.
+        policy: the choices.
+    """
+
+    def __init__(self, counts: Counts, scenes: Sequence[Scene], policy: ScorePolicy) -> None:
+        self.counts, self.policy = counts, policy
+        self.arrays = SceneArrays(scenes, tau=policy.tau, theta=policy.theta)
+        self.table = self._located()
+        self.groups = self._grouped()
+        self.reference = self._answered_by(policy.reference)
+        self._scored = {group.number: self._images(group) for group in self.groups}
+
+    def _located(self) -> pl.DataFrame:
+        """The counts' table with the scene's position and the group's number of each row."""
+        import polars as pl
+
+        places = pl.DataFrame(
+            {
+                "sport": [sport for sport, _ in self.arrays.keys],
+                "image": [image for _, image in self.arrays.keys],
+                "_scene": range(len(self.arrays.keys)),
+            }
+        )
+        table = self.counts.table.join(places, on=["sport", "image"], how="left", maintain_order="left")
+        strangers = table.filter(pl.col("_scene").is_null())
+        if not strangers.is_empty():
+            sport, image = strangers.select("sport", "image").row(0)
+            raise OptionError(f"counts are of an image that is not among the scenes: {sport}/{image}")
+        respondents = table["respondent"].unique().sort().to_list()
+        if self.policy.reference is not None and self.policy.reference not in respondents:
+            raise OptionError(f"no respondent is called {self.policy.reference!r}; there are {', '.join(respondents)}")
+        return table
+
+    def _grouped(self) -> list[Group]:
+        import polars as pl
+
+        by = list(self.policy.by)
+        names = self.table.select(by).unique().with_columns(pl.lit(0).alias("_")) if by else pl.DataFrame({"_": [0]})
+        names = names.sort(by).with_row_index("_group").drop("_")
+        self.table = (
+            self.table.join(names, on=by, maintain_order="left")
+            if by
+            else self.table.with_columns(_group=pl.lit(0, pl.UInt32))
+        )
+        seen = self.table.group_by("_group").agg(
+            pl.col("kind").unique(), pl.col("_scene").unique(), *(pl.col(part).first() for part in by)
+        )
+        groups = [
+            Group(
+                sport=row.get("sport"),
+                respondent=row.get("respondent"),
+                prompt=row.get("prompt"),
+                kind=row["kind"][0] if len(row["kind"]) == 1 else None,
+                number=row["_group"],
+                answered=frozenset(row["_scene"]),
+            )
+            for row in seen.iter_rows(named=True)
+        ]
+        return sorted(groups, key=lambda group: reading_order(group.sport, group.kind, group.respondent, group.prompt))
+
+    def _answered_by(self, respondent: str | None) -> frozenset[int]:
+        import polars as pl
+
+        if respondent is None:
+            return frozenset()
+        return frozenset(self.table.filter(pl.col("respondent") == respondent)["_scene"].unique().to_list())
+
+    # Which images count --------------------------------------------------------------------------------------
+
+    def _images(self, group: Group) -> list[int]:
+        kept = set(group.answered)
+        if self.policy.controls == "out":
+            kept = {scene for scene in kept if not self.arrays.control[scene]}
+        if self.policy.images == "shared":
+            kept &= self._shared(self.groups)
+        return sorted(kept)
+
+    def _shared(self, groups: Iterable[Group], *, by_reference: bool = True) -> set[int]:
+        """Images that, within their sport, every group that answered any of the sport, and the reference, answered."""
+        sports = self.arrays.sports
+        with_reference = by_reference and self.policy.reference is not None
+        shared = set(self.reference) if with_reference else set(range(len(sports)))
+        for group in groups:
+            mine = {sports[scene] for scene in group.answered}
+            shared = {scene for scene in shared if sports[scene] not in mine or scene in group.answered}
+        return shared
+
+    def _warnings(self) -> list[str]:
+        if self.policy.images != "shared":
+            return []
+        said = []
+        uncontrolled = {scene for scene in range(len(self.arrays.keys)) if not self.arrays.control[scene]}
+        for sport in sorted(set(self.arrays.sports)):
+            here = {s for s in uncontrolled if self.arrays.sports[s] == sport}
+            groups = [g for g in self.groups if g.answered & here]
+            left = len(self._shared(groups) & here)
+            for name, others, advice in self._left_out_in_turn(groups):
+                without = len(others & here)
+                if without - left > COSTLY_GAP * without:
+                    said.append(
+                        f"{name} did not answer {without - left} of the {without} {sport} images that the others "
+                        f"share, so all are scored on {left}; {advice}"
+                    )
+        return said
+
+    def _left_out_in_turn(self, groups: list[Group]) -> Iterator[tuple[str, set[int], str]]:
+        """Who may be left out, the images that the others then share, and what to do about a costly gap."""
+        reference = self.policy.reference
+        scored = [group for group in groups if reference is None or group.respondent != reference]
+        if reference is not None and scored:
+            yield f"the reference {reference}", self._shared(scored, by_reference=False), "use --images all"
+        for group in scored:
+            if len(groups) > 1:
+                others = self._shared(other for other in groups if other is not group)
+                yield group.name, others, "leave it out, or use --images all"
+
+    # Numbers -------------------------------------------------------------------------------------------------
+
+    def report(self, ceilings: tuple[Ceiling, ...] = ()) -> ScoreReport:
+        """Every metric of every group, beside noise ceilings if there are any."""
+        signature = self.signature()
+        groups = tuple(self._score(group) for group in self.groups)
+        return ScoreReport(
+            signature=str(signature),
+            provenance=signature,
+            policy=self.policy,
+            warnings=(*map(str, self.counts.warnings), *self._warnings(), *_uneven_samples(groups)),
+            groups=groups,
+            ceilings=ceilings,
+        )
+
+    def _score(self, group: Group) -> GroupScore:
+        estimator = self.estimator(group)
+        mass, unparsed = estimator.answers.mass, estimator.answers.unparsed
+        return GroupScore(
+            sport=group.sport,
+            respondent=group.respondent,
+            kind=group.kind,
+            prompt=group.prompt,
+            n_images=len(mass),
+            n_responses=round(float(mass.sum() + unparsed.sum())),
+            n_unparsed=round(float(unparsed.sum())),
+            metrics=estimator.estimates(METRICS.values()),
+        )
+
+    def images(self, group: Group) -> list[int]:
+        """Positions of the scenes that a group is scored on."""
+        return self._scored[group.number]
+
+    def estimator(self, group: Group, scenes: Sequence[int] | None = None) -> Estimator:
+        """A group's metrics on the images it is scored on, or on others."""
+        scenes = self.images(group) if scenes is None else scenes
+        people = self.people(group, scenes) if self.policy.cluster == "participant" else None
+        mass, unparsed = self._dense(self._rows(group), scenes)
+        answers = Answers(
+            mass=mass,
+            unparsed=unparsed,
+            reference=self.reference_mass(scenes),
+            is_reference=group.respondent is not None and group.respondent == self.policy.reference,
+            compared=np.array([scene in self.reference for scene in scenes], dtype=bool),
+            people=people,
+        )
+        return Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, self.policy)
+
+    def reference_mass(self, scenes: Sequence[int]) -> FloatArray | None:
+        """The reference's counts, over all its prompts, shape (n_images, n_cells); None without a reference."""
+        import polars as pl
+
+        if self.policy.reference is None:
+            return None
+        return self._dense(self.table.filter(pl.col("respondent") == self.policy.reference), scenes)[0]
+
+    def people(self, group: Group, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray] | None:
+        """A group's answers told apart by participant: mass, shape (n_participants, n_images, n_cells), and unparsed.
+
+        None where the counts do not tell participants apart, or some answers name none.
+        """
+        rows = self._rows(group)
+        if not self.counts.has_participants or rows["participant"].null_count():
+            return None
+        parts = [self._dense(part, scenes) for part in rows.sort("participant").partition_by("participant")]
+        return np.stack([mass for mass, _ in parts]), np.stack([unparsed for _, unparsed in parts])
+
+    def _rows(self, group: Group) -> pl.DataFrame:
+        import polars as pl
+
+        return self.table.filter(pl.col("_group") == group.number)
+
+    def _dense(self, rows: pl.DataFrame, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+        places = rows["_scene"].replace_strict(dict(zip(scenes, range(len(scenes)), strict=True)), default=None)
+        return dense(rows, places, len(scenes), self.counts.n_cells)
+
+    @cached_property
+    def _data(self) -> str:
+        return hashlib.sha256((self.counts.digest() + self.arrays.digest()).encode()).hexdigest()
+
+    def signature(self) -> Signature:
+        """Where the numbers come from."""
+        from spotball_core.version import version
+
+        used = set().union(*self._scored.values())
+        answered = {scene for group in self.groups for scene in group.answered}
+        controls = {scene for scene in answered if self.arrays.control[scene]}
+        dropped = {
+            "controls": len(controls - used),
+            "images not shared": len(answered - controls - used),
+            "images without player boxes": sum(not self.arrays.has_players[scene] for scene in used),
+            "images without ground truth": sum(not self.arrays.has_truth[scene] for scene in used),
+        }
+        return Signature(
+            version=version(),
+            data=self._data,
+            grid=self.arrays.grid_name,
+            policy=self.policy,
+            n_images=len(used),
+            dropped=dropped,
+            parse_policies=tuple(sorted(self.counts.parse_policies)),
+        )
+
+
+def _uneven_samples(groups: Sequence[GroupScore]) -> Iterator[str]:
+    """A warning for each sport whose groups have unlike numbers of responses, on which some metrics depend."""
+    by_size = [key for key, metric in METRICS.items() if metric.by_size]
+    for sport in dict.fromkeys(group.sport for group in groups):
+        found = (group.metrics[key].samples for group in groups if group.sport == sport for key in by_size)
+        sizes = [size for size in found if size]
+        if sizes and max(sizes) > UNEVEN * min(sizes):
+            where = f"{sport}: " if sport else ""
+            yield f"{where}{min(sizes):g} to {max(sizes):g} responses per image: compare groups by matched metrics"
+
+
+def reading_order(
+    sport: str | None, kind: Kind | None, respondent: str | None, prompt: str | None
+) -> tuple[str, int, str, int, str]:
+    """What groups are sorted by: by sport people first, then models, then baselines, the paper's prompts in its order.
+
+    Examples:
+        >>> groups = [("soccer", "model", "gpt", "cot"), ("soccer", "model", "gpt", "base"),
+        ...           ("soccer", "human", "human", "base")]
+        >>> [group[3] for group in sorted(groups, key=lambda group: reading_order(*group))]
+        ['base', 'base', 'cot']
+    """
+    kinds, prompts = ("human", "model", "baseline", None), ("base", "cue", "cot")
+    known = prompt in prompts
+    place = prompts.index(prompt) if known else len(prompts)
+    return sport or "", kinds.index(kind), respondent or "", place, "" if known else prompt or ""

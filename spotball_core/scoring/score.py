@@ -1,0 +1,184 @@
+"""Scoring: responses and scenes in, a report of every metric of every group out.
+
+Responses become counts, counts become one statistic per image and metric, and those become values and intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import ValidationError
+
+from spotball_core.counting.counts import Counts
+from spotball_core.errors import InputError, OptionError
+from spotball_core.schema.policy import Images, ScorePolicy
+from spotball_core.schema.report import ScoreReport
+from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    from spotball_core.counting.engines import Engine
+    from spotball_core.io.sources import Responses
+
+from spotball_core.scoring.ceiling import noise_ceiling
+from spotball_core.scoring.groups import PARTS, Part, Scoring
+
+
+def score(
+    responses: Responses | Counts,
+    scenes: str | Path | Sequence[Scene] | None = None,
+    *,
+    policy: ScorePolicy | Literal["standard", "paper"] = "standard",
+    reference: str | None = None,
+    images: Images | None = None,
+    by: Sequence[Part] | None = None,
+    wasserstein_unit: Literal["px", "cell", "diagonal"] | None = None,
+    cluster: Literal["image", "participant"] | None = None,
+    bootstrap: int | None = None,
+    seed: int | None = None,
+    ceiling: bool = False,
+    engine: Engine | None = None,
+    pool: bool = False,
+    strict: bool = False,
+) -> ScoreReport:
+    """Score responses: every metric for every group, with intervals and a signature.
+
+    Args:
+        responses: dataset folders or response files; or counts; or a frame; or records.
+        scenes: the scenes answered to, or a file of them; a dataset folder brings its own.
+        policy: a named policy, which the arguments from `reference` to `seed` refine, or a whole ScorePolicy, which
+            makes all these choices itself. None leaves a choice to the policy.
+        reference: the respondent that others are compared with, usually "human".
+        images: "shared" or "all"; by default shared under `standard` with a reference, else all.
+        by: what makes a group; by default sport, respondent and prompt.
+        wasserstein_unit: pixels (the default), cells, or shares of the image's diagonal.
+        cluster: what the bootstrap draws: images (the default) or participants.
+        bootstrap: how many resamples, by default 1000; 0 for no intervals.
+        seed: seed of the resamples, by default 0.
+        ceiling: add the noise ceiling, how close anyone can get to the reference's people.
+        engine: what counts files, as `spotball_core.counting.engines.engine_named` gives it; by default this process.
+        pool: merge a respondent's answers to the same images from independent files, instead of refusing them.
+        strict: raise InputError for signs that a file was misread, instead of listing them in the report's warnings.
+
+    Raises:
+        InputError: for files that cannot be used.
+        OptionError: for options that cannot be used, such as a reference without responses, or an argument that
+            differs from the ScorePolicy.
+    """
+    if by is not None:
+        parts = [by] if isinstance(by, str) else by
+        if unknown := set(parts) - set(PARTS):
+            raise OptionError(f"groups cannot be made by {', '.join(sorted(unknown))}, only by {', '.join(PARTS)}")
+        by = tuple(part for part in PARTS if part in parts)
+    choices = {
+        "reference": reference,
+        "images": images,
+        "by": by,
+        "wasserstein_unit": wasserstein_unit,
+        "cluster": cluster,
+        "bootstrap": bootstrap,
+        "seed": seed,
+    }
+    policy = _refined(policy, {name: choice for name, choice in choices.items() if choice is not None})
+    apart = ceiling or policy.cluster == "participant"
+    counts, known = load_counts(responses, scenes, participants=apart, engine=engine, pool=pool, strict=strict)
+    scoring = Scoring(counts, known, policy)
+    if not ceiling:
+        return scoring.report()
+    ceilings = noise_ceiling(scoring, seed=policy.seed)
+    report = scoring.report(ceilings)
+    if ceilings:
+        return report
+    missing = f"no noise ceiling: the answers of {policy.reference} do not tell two participants apart"
+    return report.model_copy(update={"warnings": (*report.warnings, missing)})
+
+
+def _refined(policy: ScorePolicy | str, choices: dict[str, object]) -> ScorePolicy:
+    """A named policy with these choices, or a whole one that has them."""
+    if isinstance(policy, ScorePolicy):
+        for name, choice in choices.items():
+            if choice != (has := getattr(policy, name)):
+                raise OptionError(
+                    f"{name} is {choice!r}, but the policy's is {has!r}: choices are given both in a ScorePolicy and "
+                    "as arguments. Leave the argument out, or change the policy"
+                )
+        return policy
+    if policy not in ("standard", "paper"):
+        raise OptionError(f"policy is {policy!r}, expected standard or paper")
+    try:
+        return (ScorePolicy.paper if policy == "paper" else ScorePolicy.standard)(**choices)  # type: ignore[arg-type]
+    except ValidationError as error:
+        wrong = (f"{'.'.join(map(str, one['loc']))} is {one['input']!r}: {one['msg']}" for one in error.errors())
+        raise OptionError("; ".join(wrong)) from None
+
+
+def load_counts(
+    responses: Responses | Counts,
+    scenes: str | Path | Sequence[Scene] | None,
+    *,
+    participants: bool,
+    engine: Engine | None = None,
+    pool: bool = False,
+    strict: bool = False,
+) -> tuple[Counts, Sequence[Scene]]:
+    """Counts and scenes from whatever `score` takes, told apart by participant where that is asked."""
+    from spotball_core.counting.responses import common_grid, read_counts
+    from spotball_core.io.dataset import read_dataset, response_files
+    from spotball_core.io.scenes import read_scenes
+
+    paths = [responses] if isinstance(responses, (str, Path)) else responses
+    are_paths = isinstance(paths, list | tuple) and paths and all(isinstance(path, (str, Path)) for path in paths)
+    if are_paths and (scenes is None or isinstance(scenes, (str, Path))):
+        dataset = read_dataset(paths, scenes)  # type: ignore[arg-type]
+        known: Sequence[Scene] = dataset.scenes
+        counts = _counted(dataset.response_files, known, participants, engine, pool)
+    else:
+        if scenes is None:
+            raise OptionError("scenes are needed where the responses are no dataset folder")
+        known = read_scenes(scenes) if isinstance(scenes, (str, Path)) else list(scenes)
+        if engine is not None and not are_paths:
+            raise OptionError("an engine counts files, and none were given")
+        if isinstance(responses, Counts):
+            counts = responses
+        elif are_paths:
+            counts = _counted(response_files(paths), known, participants, engine, pool)  # type: ignore[arg-type]
+        else:
+            counts = read_counts(responses, known, participants=participants)
+    if counts.table.is_empty():
+        raise OptionError("the counts hold no responses")
+    grid = common_grid(known)
+    if (grid.rows, grid.cols) != (counts.rows, counts.cols):
+        raise OptionError(
+            f"counts are of a grid of {counts.rows} x {counts.cols}, the scenes' is {grid.rows} x {grid.cols}"
+        )
+    if strict and counts.warnings:
+        raise InputError(counts.warnings)
+    return counts, known
+
+
+def _counted(
+    files: Sequence[Path], scenes: Sequence[Scene], participants: bool, engine: Engine | None, pool: bool
+) -> Counts:
+    """The counts of files of responses and of counts together."""
+    from spotball_core.counting.counts_file import merged, read_counts_file
+    from spotball_core.counting.misread import warnings_of_counts
+    from spotball_core.counting.parse_record import read_parse_policies
+    from spotball_core.counting.pooling import check_counts
+    from spotball_core.counting.responses import read_counts
+    from spotball_core.io.sources import COUNTS_ENDING
+
+    rows = [file for file in files if file.suffix != COUNTS_ENDING]
+    counted = [file for file in files if file.suffix == COUNTS_ENDING]
+    parts = []
+    if rows:
+        policies = read_parse_policies(rows)
+        counts = (engine or read_counts)(rows, scenes, participants=participants, pool=pool)
+        parts.append(replace(counts, parse_policies=policies))
+    if counted:
+        counts = merged((read_counts_file(file) for file in counted), participants=participants)
+        parts.append(replace(counts, warnings=warnings_of_counts(counts, scenes, counted)))
+    if len(parts) == 2 and not pool:
+        check_counts(parts[0], parts[1], rows, counted)
+    return merged(parts, participants=participants)

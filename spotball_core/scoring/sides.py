@@ -1,0 +1,113 @@
+"""Whose answers an analysis takes: names to groups, groups to arrays.
+
+A name is a respondent (`gemini`: all its prompts together) or a respondent with a prompt (`gemini/cot`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spotball_core.counting.counts import Counts, dense
+from spotball_core.errors import OptionError
+from spotball_core.scoring.groups import Group, Scoring
+from spotball_core.typing import FloatArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class People:
+    """Answers told apart by participant.
+
+    Attributes:
+        ids: the participants.
+        mass: shape (n_participants, n_images, n_cells).
+        unparsed: shape (n_participants, n_images).
+    """
+
+    ids: tuple[str, ...]
+    mass: FloatArray
+    unparsed: FloatArray
+
+
+def named(names: Iterable[tuple[str, str | None]], name: str) -> list[tuple[str, str | None]]:
+    """Those of some (respondent, prompt) pairs that a name means.
+
+    A respondent's own name goes first: one called `org/model` is not taken for the prompt `model` of `org`.
+
+    Raises:
+        OptionError: if there are none.
+
+    Examples:
+        >>> names = [("human", "base"), ("gemini", "base"), ("gemini", "cot")]
+        >>> named(names, "gemini"), named(names, "gemini/cot")
+        ([('gemini', 'base'), ('gemini', 'cot')], [('gemini', 'cot')])
+    """
+    names = list(dict.fromkeys(names))
+    whole = [pair for pair in names if pair[0] == name]
+    found = whole or [pair for pair in names if pair[1] is not None and f"{pair[0]}/{pair[1]}" == name]
+    if not found:
+        known = sorted({respondent for respondent, _ in names} | {f"{r}/{p}" for r, p in names if p is not None})
+        raise OptionError(f"nobody is called {name!r}; there are {', '.join(known)}")
+    return found
+
+
+def only(counts: Counts, names: Iterable[str]) -> Counts:
+    """The counts of the respondents, or of their prompts, that are named, and of nobody else.
+
+    Raises:
+        OptionError: for a name that nobody has.
+    """
+    import polars as pl
+
+    there = counts.table.select("respondent", "prompt").unique(maintain_order=True).rows()
+    kept = {pair for name in names for pair in named(there, name)}
+    wanted = pl.DataFrame(sorted(kept), schema={"respondent": pl.String, "prompt": pl.String}, orient="row")
+    table = counts.table.join(wanted, on=["respondent", "prompt"], how="semi", maintain_order="left")
+    return replace(counts, table=table)
+
+
+def groups_named(scoring: Scoring, name: str) -> list[Group]:
+    """The groups, of whatever sports, that a name means.
+
+    Raises:
+        OptionError: if there are none, or groups are not told apart by respondent.
+    """
+    if "respondent" not in scoring.policy.by:
+        raise OptionError("groups are not told apart by respondent, so that none can be named")
+    names = [(str(group.respondent), group.prompt) for group in scoring.groups]
+    found = named(names, name)
+    return [group for group, pair in zip(scoring.groups, names, strict=True) if pair in found]
+
+
+def answers(scoring: Scoring, rows: pl.DataFrame, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+    """Some rows of the scoring's table as mass, shape (n_images, n_cells), and unparsed answers, shape (n_images,)."""
+    return dense(rows, _places(rows, scenes), len(scenes), scoring.counts.n_cells)
+
+
+def people(scoring: Scoring, rows: pl.DataFrame, scenes: Sequence[int]) -> People | None:
+    """Some rows of the scoring's table told apart by participant.
+
+    None where fewer than two participants answered, or some answers name none.
+    """
+    if "participant" not in rows.columns or rows["participant"].null_count():
+        return None
+    ids = rows["participant"].unique().sort()
+    if len(ids) < 2:
+        return None
+    who = rows["participant"].replace_strict(ids, np.arange(len(ids)))
+    shape = (len(ids), len(scenes))
+    mass, unparsed = dense(rows, who * shape[1] + _places(rows, scenes), shape[0] * shape[1], scoring.counts.n_cells)
+    return People(tuple(ids), mass.reshape(*shape, -1), unparsed.reshape(shape))
+
+
+def _places(rows: pl.DataFrame, scenes: Sequence[int]) -> pl.Series:
+    import polars as pl
+
+    places = dict(zip(scenes, range(len(scenes)), strict=True))
+    return rows["_scene"].replace_strict(places, default=None, return_dtype=pl.Int64)

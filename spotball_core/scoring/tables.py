@@ -1,0 +1,195 @@
+"""A score report as text: on a terminal, as CSV, as Markdown. Every form carries the signature."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from spotball_core.metrics.metric import Metric
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema.report import GroupScore, MetricValue, ScoreReport
+from spotball_core.service.safe_text import csv_cells
+from spotball_core.text.tables import Titled, print_tables, tables_as_markdown, tables_as_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FAMILIES = {
+    "task": "Task performance",
+    "alignment": "Alignment with the reference",
+    "strategy": "Behavioral strategies",
+    "scoring rules": "Scoring rules",
+}
+
+CSV_COLUMNS = (
+    *("sport", "respondent", "kind", "prompt", "n_images", "n_responses", "n_unparsed", "metric", "value", "sd"),
+    *("ci95_low", "ci95_high", "unit", "reference", "reason", "signature"),
+)
+
+
+def print_table(report: ScoreReport, console: Console) -> None:
+    """Print a report as tables, one a family of metrics, its warnings, and its signature at the foot."""
+    print_tables(_sections(report), _foot(report), console)
+
+
+def to_text(report: ScoreReport, *, to_terminal: bool = False) -> str:
+    """The report as `print_table` prints it: as wide as it needs, or as the terminal that standard output is."""
+    return tables_as_text(_sections(report), _foot(report), to_terminal=to_terminal)
+
+
+def to_markdown(report: ScoreReport) -> str:
+    """The report as Markdown tables, one a family of metrics, with the signature at the foot."""
+    return tables_as_markdown(_sections(report), _foot(report))
+
+
+def to_csv(report: ScoreReport) -> str:
+    """The report as CSV, full precision, the signature in each line.
+
+    One line for each group and metric, then one for each figure of a noise ceiling (`ceiling.*`), if there are any.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+
+    def write(name: tuple[object, ...], key: str, value: MetricValue, unit: str, signature: str) -> None:
+        low, high = value.ci95 or (None, None)
+        numbers = (value.value, value.sd, low, high)
+        writer.writerow(csv_cells((*name, key, *numbers, unit, value.reference, value.reason, signature)))
+
+    for group in report.groups:
+        name = (group.sport, group.respondent, group.kind, group.prompt)
+        numbers = (group.n_images, group.n_responses, group.n_unparsed)
+        for key, value in group.metrics.items():
+            write((*name, *numbers), key, value, METRICS[key].unit_under(report.policy), report.signature)
+    for ceiling in report.ceilings:
+        people = (ceiling.sport, ceiling.reference, None, None, ceiling.n_images, None, None)
+        distance = report.policy.wasserstein_unit
+        for key, value, unit in (
+            ("ceiling.split_half", ceiling.split_half, distance),
+            ("ceiling.uniform", MetricValue(value=ceiling.uniform), distance),
+            ("ceiling.participant_accuracy", ceiling.participant_accuracy, "share"),
+            ("ceiling.leave_one_out_accuracy", ceiling.leave_one_out_accuracy, "share"),
+        ):
+            write(people, key, value, unit, ceiling.signature)
+    return out.getvalue()
+
+
+def _sections(report: ScoreReport) -> Iterator[Titled]:
+    """Title, number of columns that are names, heads and rows of each table.
+
+    Who answered, then one table a family of metrics, then the noise ceiling where there is one.
+    """
+    n_names = len(report.policy.by)
+    names = [_name(group, report) for group in report.groups]
+    counts = [[f"{n:,}" for n in (group.n_images, group.n_responses, group.n_unparsed)] for group in report.groups]
+    rows = [[*name, *numbers] for name, numbers in zip(names, counts, strict=True)]
+    yield "Scored", n_names, [*report.policy.by, "images", "responses", "unparsed"], rows
+    for family, title in FAMILIES.items():
+        shown = [
+            metric
+            for metric in METRICS.values()
+            if metric.family == family and any(group.metrics[metric.key].value is not None for group in report.groups)
+        ]
+        if shown:
+            heads = [*report.policy.by, *(_head(metric, report) for metric in shown)]
+            yield (
+                title,
+                n_names,
+                heads,
+                [
+                    [*name, *(_cell(metric, group, report) for metric in shown)]
+                    for name, group in zip(names, report.groups, strict=True)
+                ],
+            )
+
+    if report.ceilings:
+        yield from _ceilings(report)
+
+
+def _ceilings(report: ScoreReport) -> Iterator[Titled]:
+    """How close people come to each other, and how close the groups come to them."""
+    unit, digits = report.policy.wasserstein_unit, 1 if report.policy.wasserstein_unit == "px" else 3
+    heads = ["sport", "participants", "images", f"Half of them to the other half ({unit})", f"Uniform ({unit})"]
+    rows = [
+        [
+            ceiling.sport,
+            str(ceiling.n_participants),
+            str(ceiling.n_images),
+            _said(ceiling.split_half, 1, digits),
+            f"{ceiling.uniform:.{digits}f}",
+            _said(ceiling.participant_accuracy, 100, 1),
+            _said(ceiling.leave_one_out_accuracy, 100, 1),
+        ]
+        for ceiling in report.ceilings
+    ]
+    yield "Noise ceiling", 1, [*heads, "Accuracy of one (%)", "Accuracy of the others' favorite (%)"], rows
+    heads = ["sport", "group", f"If it sampled the reference ({unit})", "Closeness (0 uniform, 1 people)"]
+    rows = [
+        [ceiling.sport, name, f"{floor:.{digits}f}", _said(ceiling.score[name], 1, 3)]
+        for ceiling in report.ceilings
+        for name, floor in ceiling.sampling_floor.items()
+    ]
+    if rows:
+        yield "Closeness to the reference", 2, heads, rows
+
+
+def _name(group: GroupScore, report: ScoreReport) -> list[str]:
+    return [str(getattr(group, part)) for part in report.policy.by]
+
+
+def _head(metric: Metric, report: ScoreReport) -> str:
+    unit, title = metric.unit_under(report.policy), metric.title_under(report.policy)
+    return {"share": f"{title} (%)", "none": title, "ratio": title}.get(unit, f"{title} ({unit})")
+
+
+def _cell(metric: Metric, group: GroupScore, report: ScoreReport) -> str:
+    """Value, standard deviation and interval; the interval on a line of its own."""
+    value = group.metrics[metric.key]
+    if value.value is None:
+        return "-"
+    unit = metric.unit_under(report.policy)
+    factor, digits = (100, 1) if unit == "share" else (1, 1 if unit == "px" else 3)
+
+    return _said(value, factor, digits, with_sd=unit != "share")
+
+
+def _said(value: MetricValue, factor: float, digits: int, *, with_sd: bool = False) -> str:
+    """Value, standard deviation and interval; the interval on a line of its own."""
+    if value.value is None:
+        return "-"
+
+    def say(number: float) -> str:
+        return f"{number * factor:.{digits}f}"
+
+    text = say(value.value) + (f" ± {say(value.sd)}" if value.sd is not None and with_sd else "")
+    return text + (f"\n[{say(value.ci95[0])}, {say(value.ci95[1])}]" if value.ci95 else "")
+
+
+def _foot(report: ScoreReport) -> str:
+    drawn = "participants, where there are any, else images" if report.policy.cluster == "participant" else "images"
+    spread = "± standard deviation over images; " if report.groups else ""
+    intervals = f"[95% bootstrap interval over {drawn}]" if report.policy.bootstrap else "no intervals"
+    return "\n".join(
+        [
+            *(f"warning: {warning}" for warning in report.warnings),
+            *(f"- {note}" for note in _notes(report)),
+            spread + intervals,
+            report.signature,
+        ]
+    )
+
+
+def _notes(report: ScoreReport) -> Iterator[str]:
+    """Why values are missing, or rest on fewer images: each reason once, with its metrics and groups."""
+    places: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    for group in report.groups:
+        for key, value in group.metrics.items():
+            if value.reason:
+                titles, names = places.setdefault(value.reason, ({}, {}))
+                titles[METRICS[key].title] = None
+                names["/".join(_name(group, report)) or "all"] = None
+    for reason, (titles, names) in places.items():
+        where = "all groups" if len(names) == len(report.groups) else ", ".join(names)
+        yield f"{', '.join(titles)} of {where}: {reason}"

@@ -1,0 +1,1 @@
+"""Files, paths, SQLite, plugins, the web and memory: what every other package builds on."""

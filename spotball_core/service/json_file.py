@@ -1,0 +1,88 @@
+"""Parse JSON that others wrote. A key that an object has twice is an error, where `json.loads` would keep the last."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any, NoReturn
+
+from spotball_core.errors import InputError, Problem
+
+
+class RepeatedKeyError(ValueError):
+    """An object that has a key twice.
+
+    Attributes:
+        key: the key.
+    """
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the key {json.dumps(key)} twice in one object")
+        self.key = key
+
+
+def parse_json(text: str | bytes, *, finite: bool = True) -> Any:
+    """Return the value of a JSON text.
+
+    Args:
+        text: the text.
+        finite: whether NaN and infinite numbers, which JSON does not have, are errors.
+
+    Raises:
+        ValueError: if the text is not JSON, or nests too deeply; RepeatedKeyError if an object has a key twice.
+
+    Examples:
+        >>> parse_json('{"cell": "D5"}')
+        {'cell': 'D5'}
+        >>> parse_json('{"cell": "D5", "cell": "E6"}')
+        Traceback (most recent call last):
+        spotball_core.service.json_file.RepeatedKeyError: the key "cell" twice in one object
+    """
+    numbers: dict[str, Any] = {"parse_constant": _not_finite, "parse_float": _float} if finite else {}
+    try:
+        return json.loads(text, object_pairs_hook=_object, **numbers)
+    except RecursionError:
+        raise ValueError("objects or lists are nested too deeply") from None
+
+
+def read_json(path: Path, wanted: str) -> Any:
+    """Return the value in a JSON file in UTF-8, with or without a byte order mark.
+
+    Args:
+        wanted: what the file is to hold, for the error message.
+
+    Raises:
+        InputError: if the file is missing, cannot be read, or is not JSON as `parse_json` defines it.
+    """
+    line = None
+    try:
+        return parse_json(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        found, expected = "nothing there", f"{wanted} (JSON)"
+    except (OSError, UnicodeDecodeError) as error:
+        found, expected = str(error), "a readable text file in UTF-8"
+    except json.JSONDecodeError as error:
+        line, found, expected = error.lineno, error.msg, f"{wanted} (JSON)"
+    except ValueError as error:
+        found, expected = str(error), f"{wanted} (JSON)"
+    raise InputError([Problem(str(path), line, "file", found, expected)])
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise RepeatedKeyError(key)
+            seen.add(key)
+    return value
+
+
+def _not_finite(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _float(text: str) -> float:
+    return value if math.isfinite(value := float(text)) else _not_finite(text)

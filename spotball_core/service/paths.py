@@ -1,0 +1,165 @@
+"""Paths made from data: the file that a dataset names, and the file that is named after a record.
+
+A dataset may come from anyone. What it names must not reach a file outside its folder, and what is named after its
+records must not be written outside the output folder, nor over the file of another record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import stat
+from collections.abc import Sequence
+from pathlib import Path, PureWindowsPath
+from typing import Final
+
+from spotball_core.errors import InputError, Problem
+
+MOST_SIGNS_OF_PATH: Final = 1024
+"""Length of a path, at most."""
+
+CONTROLS: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+"""Signs that no name has, as a part of a regular expression's class: they change how a terminal or an editor shows
+what stands around them. These are control characters, line separators, and what turns the direction of text."""
+
+PATH_RULE: Final = (
+    "a path relative to the dataset's folder: / between folders, no .., no drive letter, no control characters, "
+    f"at most {MOST_SIGNS_OF_PATH} characters"
+)
+"""What a path in a dataset has to be, as errors say it."""
+
+_CONTROL = re.compile(f"[{CONTROLS}]")
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+_PLAIN = re.compile(r"[a-z0-9_][a-z0-9._-]{0,99}(?<!\.)")
+_ENDING = re.compile(r"\.[a-z0-9]{1,8}")
+_DEVICES = frozenset({"aux", "con", "conin$", "conout$", "nul", "prn"}) | {
+    f"{port}{number}" for port in ("com", "lpt") for number in range(10)
+}
+
+
+def is_relative(text: str) -> bool:
+    """Return whether a text is a path of `RelativePath`.
+
+    Examples:
+        >>> [is_relative(text) for text in ("images/163.jpg", "../163.jpg", "/163.jpg", "C:163.jpg", "a\\\\163.jpg")]
+        [True, False, False, False, False]
+    """
+    # Windows' rules hold everywhere, so that a dataset means the same on each system. They cover those of POSIX.
+    leads_out = "\\" in text or PureWindowsPath(text).anchor != "" or ".." in text.split("/")
+    return 0 < len(text) <= MOST_SIGNS_OF_PATH and not leads_out and not _CONTROL.search(text)
+
+
+def data_file(folder: Path, name: str | None, *, field: str = "image", wanted: str = "an image file") -> Path:
+    """Return the regular file in a folder that data names, with links resolved.
+
+    Args:
+        folder: the dataset's.
+        name: as the data says it, relative to the folder.
+        field: what an error calls the name.
+        wanted: what the file is to be, as an error says it.
+
+    Raises:
+        InputError: if the name is not a relative path, the file is missing or not a regular file, or a link leads
+            out of the folder.
+    """
+    if name is None:
+        raise _refused(folder, "", field, "no path", f"the path of {wanted}")
+    path = confined(folder, name, field=field)
+    if fault := file_fault(path):
+        raise _refused(folder, name, field, fault, f"{wanted} in {folder}")
+    return path
+
+
+def find_file(folders: Sequence[Path], name: str | None) -> Path | None:
+    """Return the file that data names, as `data_file` does, in the first folder that has it; None if none has."""
+    for folder in folders if name else ():
+        try:
+            return data_file(folder, name)
+        except InputError:
+            continue
+    return None
+
+
+def confined(folder: Path, name: str, *, field: str = "path") -> Path:
+    """Return the place in a folder that data names, with links resolved, whether or not there is a file.
+
+    Raises:
+        InputError: if the name is not a relative path, or a link leads out of the folder.
+    """
+    if not is_relative(name):
+        raise _refused(folder, name, field, repr(name)[:80], PATH_RULE)
+    try:
+        path = (folder / name).resolve()
+        inside = path.is_relative_to(folder.resolve())
+    except (OSError, RuntimeError) as error:
+        # RuntimeError: links in a circle.
+        raise _refused(folder, name, field, str(error), f"a file in {folder}") from error
+    if not inside:
+        raise _refused(folder, name, field, "a link that leads out of the folder", f"a file in {folder}")
+    return path
+
+
+def file_fault(path: Path) -> str | None:
+    """Say what a path is instead of a regular file; None for a regular file. Nothing is opened.
+
+    Examples:
+        >>> file_fault(Path("/dev/null")), file_fault(Path("/")), file_fault(Path("/nothing"))
+        ('a device', 'a folder', 'nothing there')
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return "a link to nothing" if path.is_symlink() else "nothing there"
+    except OSError as error:
+        return error.strerror or str(error)
+    return None if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "no regular file")
+
+
+def output_name(*names: str, ending: str = "") -> str:
+    """Return the relative path of a file that is named after data: one folder or file for each name.
+
+    A name of lowercase ASCII letters, digits, dots, underscores and hyphens is kept. Any other is made plain and gets
+    a `~` and the first 32 digits of its SHA-256. So different names give different paths, also where case does not
+    count or accents are stored in several ways; and no name leads out of the folder or is a device on Windows.
+
+    Args:
+        names: folders, and last the file without its ending.
+        ending: of the file, such as `.png`.
+
+    Examples:
+        >>> output_name("soccer", "163", ending=".png")
+        'soccer/163.png'
+        >>> output_name("..", ending=".png"), output_name("Qwen/VL", ending=".jsonl")
+        ('~5ec1f7e700f37c3d0b2981d04855fc34.png', 'qwen-vl~c1db2e98b424ec0b62d51d353f1360b8.jsonl')
+    """
+    return "/".join(map(_plain, names)) + ending
+
+
+def image_ending(path: str) -> str:
+    """Return the ending of an image's path in lowercase; `.image` where it has none that is plain.
+
+    Examples:
+        >>> image_ending("images/163.JPG"), image_ending("images/163")
+        ('.jpg', '.image')
+    """
+    ending = Path(path).suffix.lower()
+    return ending if _ENDING.fullmatch(ending) else ".image"
+
+
+def _plain(name: str) -> str:
+    if _PLAIN.fullmatch(name) and name.split(".")[0] not in _DEVICES:
+        return name
+    readable = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
+    return f"{readable}~{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
+def _refused(folder: Path, name: str, field: str, found: str, expected: str) -> InputError:
+    return InputError([Problem(str(folder / name), None, field, found, expected)])

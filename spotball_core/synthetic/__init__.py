@@ -1,0 +1,1 @@
+"""Synthetic scenes and pictures, to try the software without data."""

@@ -1,0 +1,1 @@
+"""Numbers, p-values and tables as text."""

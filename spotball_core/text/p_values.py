@@ -1,0 +1,15 @@
+"""p values as text."""
+
+from __future__ import annotations
+
+
+def say_p(p: float) -> str:
+    """A p value with its sign of equality, as exactly as is of use.
+
+    Examples:
+        >>> say_p(0.04321), say_p(0.00004), say_p(0.6)
+        ('= 0.043', '< 0.001', '= 0.60')
+    """
+    if p < 0.001:
+        return "< 0.001"
+    return f"= {p:.2f}" if p >= 0.1 else f"= {p:.2g}"

@@ -1,0 +1,87 @@
+"""Tables as text: on a terminal and as Markdown."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from spotball_core.service.safe_text import markdown_row, markdown_text, rich_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_WIDE = 200
+
+Titled = tuple[str, int, list[str], list[list[str]]]
+"""A table: its title, how many of its columns are names, heads and rows."""
+
+
+def print_tables(tables: Iterable[Titled], foot: str, console: Console) -> None:
+    """Print tables and what stands beneath them.
+
+    A table that is wider than the console is printed in several, so that no number is cut.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    for title, n_names, heads, rows in tables:
+        widths = [_width(head, [row[i] for row in rows]) for i, head in enumerate(heads)]
+        for number, columns in enumerate(columns_that_fit(widths, n_names, console.width)):
+            table = Table(title=None if number else rich_text(title, "bold"), title_justify="left", header_style="")
+            table.box = SIMPLE_HEAD
+            for i in columns:
+                # Names may be folded, numbers not.
+                if i < n_names:
+                    table.add_column(rich_text(heads[i]), overflow="fold")
+                else:
+                    table.add_column(rich_text(heads[i]), justify="right", min_width=widths[i])
+            for row in rows:
+                table.add_row(*(rich_text(row[i]) for i in columns))
+            console.print(table)
+    console.print(rich_text(foot), soft_wrap=True)
+
+
+def _width(head: str, cells: list[str]) -> int:
+    """The least width of a column: its head may be broken between words, its cells between lines."""
+    return max(len(part) for part in (*head.split(), *(line for cell in cells for line in cell.split("\n"))))
+
+
+def columns_that_fit(widths: list[int], n_names: int, width: int) -> Iterator[list[int]]:
+    """The columns of each table: the names, and as many numbers as fit, one at least."""
+    names = list(range(n_names))
+    here: list[int] = []
+    for i in range(n_names, len(widths)):
+        # Each column has a blank on both sides and one to the next; the table has one at its left.
+        if here and sum(widths[j] + 3 for j in (*names, *here, i)) + 1 > width:
+            yield names + here
+            here = []
+        here.append(i)
+    yield names + here
+
+
+def tables_as_text(tables: Iterable[Titled], foot: str, *, to_terminal: bool = False) -> str:
+    """Tables as `print_tables` prints them: as wide as they need, or as the terminal that standard output is."""
+    import sys
+
+    from rich.console import Console
+
+    on_terminal = to_terminal and sys.stdout.isatty()
+    out = io.StringIO()
+    console = Console(file=out, width=Console().width if on_terminal else _WIDE, force_terminal=on_terminal or None)
+    print_tables(tables, foot, console)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def tables_as_markdown(tables: Iterable[Titled], foot: str) -> str:
+    """Tables in Markdown, and what stands beneath them."""
+    lines: list[str] = []
+    for title, n_names, heads, rows in tables:
+        rules = ["---"] * n_names + ["---:"] * (len(heads) - n_names)
+        lines += [f"**{markdown_text(title)}**", "", *map(markdown_row, (heads, rules, *rows)), ""]
+    for line in foot.splitlines():
+        if lines and lines[-1].startswith("- ") and not line.startswith("- "):
+            # Otherwise it would be a part of the list's last point.
+            lines.append("")
+        lines.append(f"{markdown_text(line)}  ")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""The dataset that a generation writes: scenes, card, statistics and exports."""

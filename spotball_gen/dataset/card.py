@@ -1,0 +1,248 @@
+"""The card of a dataset: what is in it, how it came about, and whether its balls are really gone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spotball_core.schema.scene import Scene
+from spotball_core.service.safe_text import markdown_row
+from spotball_gen.dataset.statistics import TABLE_1, difficulty, table_1
+from spotball_gen.items.item import Item
+from spotball_gen.pipeline.difficulty import MEASURES
+from spotball_gen.quality.decoys import DECOYS
+from spotball_gen.quality.leak import leak_test
+from spotball_gen.quality.splits import TEST, TRAIN, WITHOUT_TEST, video_of
+
+PERMUTATIONS, LOOKED_AT = 200, 1000
+"""Of the leak test that every dataset gets; `spotball gen check` does more."""
+
+_ROWS = {
+    "cells": "cells the ball spans",
+    "ball_area": "area of the ball's box (px²)",
+    "center_distance": "ball to the image's center (px)",
+    "players": "players in the image",
+    "player_area": "area of a player's box (px²)",
+}
+
+
+def card(
+    folder: Path,
+    items: Iterable[Item],
+    scenes: Sequence[Scene],
+    splits: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    *,
+    seed: int,
+) -> dict[str, Any]:
+    """The card, as JSON.
+
+    Args:
+        folder: with the scenes and images, for the leak test.
+        items: those of the dataset; one at a time is looked at.
+        scenes: the same as scenes.
+        splits: see `spotball_gen.quality.splits`.
+        facts: how they came about; see `spotball_gen.dataset.output`.
+        seed: of the leak test.
+    """
+    by_sport = group(scenes)
+    artifacts, taken = _Artifacts(), Counter[str]()
+    for item in items:
+        artifacts.add(item)
+        taken[item.source.video] += 1
+    sources = [{**source, "items": taken[source["video"]]} for source in facts["sources"]]
+    return {
+        "items": {sport: len(of) for sport, of in by_sport.items()},
+        "table_1": {sport: table_1(of) for sport, of in by_sport.items()},
+        "difficulty": {sport: difficulty(of) for sport, of in by_sport.items()},
+        "splits": {part: {what: len(of) for what, of in splits[part].items()} for part in (TRAIN, TEST)},
+        "without_test": splits[WITHOUT_TEST],
+        "artifacts": artifacts.record(),
+        "leak_test": _leak(folder, scenes, seed),
+        **facts,
+        "sources": sources,
+    }
+
+
+def group(scenes: Sequence[Scene]) -> dict[str, list[Scene]]:
+    """Scenes by sport, both in order."""
+    found: dict[str, list[Scene]] = {}
+    for scene in scenes:
+        found.setdefault(scene.sport, []).append(scene)
+    return dict(sorted(found.items()))
+
+
+class _Artifacts:
+    """What the stage `check` found, of one item after the other."""
+
+    def __init__(self) -> None:
+        self._scores: list[float] = []
+        self._why: Counter[str] = Counter()
+        self._found: Counter[str] = Counter()
+
+    def add(self, item: Item) -> None:
+        """Take note of an item."""
+        check, scores = item.notes.get("check", {}), item.scores
+        self._scores += [scores["artifact"]] if "artifact" in scores else []
+        self._why.update(check.get("why", ()))
+        self._found["review_first"] += bool(check.get("review_first"))
+        for name in ("ball_again", "changed_outside"):
+            self._found[f"asked {name}"] += name in scores
+            self._found[name] += scores.get(name, 0) > 0
+
+    def record(self) -> dict[str, Any]:
+        """As JSON."""
+        quartiles = [round(float(value), 3) for value in np.percentile(self._scores or [0.0], [25, 50, 75])]
+        found = self._found
+        return {
+            "scored": len(self._scores),
+            "quartiles": quartiles if self._scores else None,
+            "review_first": found["review_first"],
+            "why": dict(sorted(self._why.items())),
+            "detected_again": {"asked": found["asked ball_again"], "seen": found["ball_again"]},
+            "outside_the_mask": {"compared": found["asked changed_outside"], "changed": found["changed_outside"]},
+        }
+
+
+def _leak(folder: Path, scenes: Sequence[Scene], seed: int) -> dict[str, Any]:
+    if len({video_of(scene) for scene in scenes}) < 2:
+        return {"not_done": "it needs images of two videos at least"}
+    return leak_test(folder, seed=seed, permutations=PERMUTATIONS, most=LOOKED_AT).record()
+
+
+def markdown(of: Mapping[str, Any]) -> str:
+    """The card for people."""
+    parts = [_head(of), _like(of), _gone(of), _made(of), _sources(of)]
+    return "\n".join(line for part in parts for line in part)
+
+
+def _head(of: Mapping[str, Any]) -> Iterator[str]:
+    total = sum(of["items"].values())
+    yield from ("# Dataset card", "")
+    yield f"{total:,} items: " + ", ".join(f"{count:,} {sport}" for sport, count in of["items"].items()) + "."
+    run = of["run"]
+    yield f"Images of {run['width']} x {run['height']} pixels, grid of {run['rows']} x {run['cols']} cells."
+    splits = of["splits"]
+    parts = (
+        f"{splits[part]['images']:,} images of {splits[part]['videos']:,} videos ({part})" for part in (TRAIN, TEST)
+    )
+    yield f"Split by video: {' and '.join(parts)}; no video is in both. `checksums.sha256` is of all files."
+    if of["without_test"]:
+        yield f"No test images of {', '.join(of['without_test'])}: all are from a single video."
+    yield ""
+
+
+def _like(of: Mapping[str, Any]) -> Iterator[str]:
+    yield from ("## What the images are like", "", "Means over images, as in Table 1 of the paper:", "")
+    sports = list(of["items"])
+    yield from _table(
+        ["", *sports], [[_ROWS[row], *(_number(of["table_1"][sport][row]) for sport in sports)] for row in TABLE_1]
+    )
+    yield from ("", "![Where balls and players are](positions.svg)", "")
+    yield "How hard items may be, as quartiles over images (lengths in pixels), and the share of balls in the center"
+    yield "window:"
+    yield ""
+    found = of["difficulty"]
+    rows = [[name, *(_quartiles(found[sport][name]) for sport in sports)] for name in MEASURES]
+    yield from _table(["", *sports], [*rows, ["in_center", *(_number(found[sport]["in_center"]) for sport in sports)]])
+    for line in of["targets"]["starving"]:
+        yield f"\n{line}."
+    yield ""
+
+
+def _gone(of: Mapping[str, Any]) -> Iterator[str]:
+    yield from ("## Is the ball gone?", "")
+    found = of["artifacts"]
+    again, outside = found["detected_again"], found["outside_the_mask"]
+    if found["scored"]:
+        yield "Artifact score, the share of untouched regions of an image that stand out less than the painted one:"
+        yield f"quartiles {_quartiles(found['quartiles'])} over {found['scored']:,} items."
+        yield f"{found['review_first']:,} items are to be reviewed first{_because(found['why'])}."
+    else:
+        yield "No artifact scores: the run had no stage `check` that measures them."
+    if again["asked"]:
+        seen = f"{again['seen']:,} of {again['asked']:,} images"
+        yield f"Asked again, the detector saw a ball in the same place in {seen}."
+    if outside["compared"]:
+        yield f"Pixels outside the mask changed in {outside['changed']:,} of {outside['compared']:,} images."
+    yield ""
+    leak = of["leak_test"]
+    if "not_done" in leak:
+        yield f"The leak test was not done: {leak['not_done']}."
+        yield ""
+        return
+    yield f"Leak test, {leak['images']:,} images of {leak['videos']:,} videos: a simple classifier, told noise, blur"
+    yield "and edges of each cell and trained on other videos, was asked which cell had been painted over."
+    yield ""
+    asked = {"all cells": leak, **({"decoys": leak["decoys"]} if "decoys" in leak else {})}
+    rows = [
+        [
+            f"{among}: {name}",
+            f"{m['value']:.3f}",
+            _range(m["interval"]),
+            f"{m['chance']:.3f}",
+            _range(m["chance_range"]),
+            f"{m['p']:.4f}",
+        ]
+        for among, of in asked.items()
+        for name, m in (("its first choice held the ball", of["accuracy"]), ("AUC", of["auc"]))
+    ]
+    yield from _table(["", "value", "95% interval", "chance", "95% of chance", "p"], rows)
+    yield ""
+    verdict = "can be told from others" if leak["leaks"] else "were not told from others"
+    yield f"Painted cells {verdict}. Chance exchanges balls between images of a sport."
+    yield ""
+    if "decoys" in leak:
+        verdict = "can be told from these: painting shows" if leak["decoys"]["leaks"] else "were not told from these"
+        yield f"Decoys are {DECOYS} untouched cells of the same image, as high and as near to players as the ball's."
+        yield f"Painted cells {verdict}. Chance takes any of the five for the ball's."
+        yield ""
+
+
+def _made(of: Mapping[str, Any]) -> Iterator[str]:
+    yield from ("## How it was made", "", f"Seed {of['run']['seed']}.", "")
+    rows = [[stage["stage"], stage["kind"], stage["version"], _settings(stage["settings"])] for stage in of["stages"]]
+    yield from _table(["stage", "kind", "version", "settings"], rows)
+    yield from ("", "![Items left after each stage](funnel.svg)", "")
+    yield "Versions: " + ", ".join(f"{name} {version}" for name, version in of["packages"].items()) + "."
+    yield ""
+
+
+def _sources(of: Mapping[str, Any]) -> Iterator[str]:
+    yield from ("## Sources", "")
+    rows = [
+        [source["video"], source["sport"], source["license"] or "not known", source["origin"], f"{source['items']:,}"]
+        for source in of["sources"]
+    ]
+    yield from _table(["video", "sport", "license", "from", "items"], rows)
+    yield ""
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield markdown_row(head)
+    yield f"|{' --- |' * len(head)}"
+    yield from map(markdown_row, rows)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.2f}"
+
+
+def _quartiles(values: Sequence[float] | None) -> str:
+    return "-" if values is None else " / ".join(f"{value:,.4g}" for value in values)
+
+
+def _range(ends: Sequence[float] | None) -> str:
+    return "-" if ends is None else f"{ends[0]:.3f} to {ends[1]:.3f}"
+
+
+def _because(why: Mapping[str, int]) -> str:
+    return f" ({', '.join(f'{reason}: {count:,}' for reason, count in why.items())})" if why else ""
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in settings.items())

@@ -1,0 +1,61 @@
+"""COCO's detection format: a file of annotations for each part of the split, and the images."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from spotball_gen.dataset.exports.rows import PARTS, Row
+
+CATEGORIES = [
+    {"id": 1, "name": "ball", "supercategory": "sports"},
+    {"id": 2, "name": "player", "supercategory": "person"},
+]
+
+
+def write(rows: list[Row], out: Path) -> None:
+    """Write annotations/PART.json and images/SPORT/IMAGE. Boxes are [x, y, width, height].
+
+    The ball's box is where the ball was: it is painted out of the image.
+    """
+    (out / "annotations").mkdir()
+    for row in rows:
+        row.copy(out / "images")
+    for part in PARTS:
+        told = _annotations([row for row in rows if row.part == part])
+        text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
+        (out / "annotations" / f"{part}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _annotations(rows: list[Row]) -> dict[str, Any]:
+    licenses = {name: number for number, name in enumerate(dict.fromkeys(row.license for row in rows), start=1)}
+    images: list[dict[str, Any]] = []
+    annotations: list[dict[str, Any]] = []
+    for number, row in enumerate(rows, start=1):
+        scene, record = row.scene, row.record()
+        extra = {key: record[key] for key in ("id", "sport", "rows", "cols", "ball_cells", "video", "origin")}
+        extra["scene"] = extra.pop("id")
+        image = {"id": number, "file_name": row.name, "width": scene.width, "height": scene.height}
+        images.append({**image, "license": licenses[row.license], **extra})
+        boxes = [] if scene.ball_box is None else [(1, scene.ball_box)]
+        boxes += [(2, box.corners) for box in scene.players or ()]
+        for category, (x1, y1, x2, y2) in boxes:
+            box = [x1, y1, round(x2 - x1, 4), round(y2 - y1, 4)]
+            annotations.append(
+                {
+                    "id": len(annotations) + 1,
+                    "image_id": number,
+                    "category_id": category,
+                    "bbox": box,
+                    "area": round(box[2] * box[3], 4),
+                    "iscrowd": 0,
+                }
+            )
+    return {
+        "info": {"description": "Spot the Ball items"},
+        "licenses": [{"id": number, "name": name or "not known", "url": ""} for name, number in licenses.items()],
+        "images": images,
+        "annotations": annotations,
+        "categories": CATEGORIES,
+    }

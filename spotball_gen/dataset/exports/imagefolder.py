@@ -1,0 +1,21 @@
+"""Hugging Face's imagefolder: `load_dataset("imagefolder", data_dir=...)` reads it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from spotball_gen.dataset.exports.rows import PARTS, Row
+
+
+def write(rows: list[Row], out: Path) -> None:
+    """Write PART/SPORT/IMAGE and PART/metadata.jsonl, a line for each image."""
+    for part in PARTS:
+        inside = [row for row in rows if row.part == part]
+        if not inside:
+            continue
+        (out / part).mkdir()
+        with (out / part / "metadata.jsonl").open("w", encoding="utf-8") as file:
+            for row in inside:
+                row.copy(out / part)
+                file.write(json.dumps({"file_name": row.name, **row.record()}, ensure_ascii=False) + "\n")

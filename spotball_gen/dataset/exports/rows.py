@@ -1,0 +1,145 @@
+"""What all exports are made of: the scenes of a dataset, with split, video and license."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.io.dataset import SCENES
+from spotball_core.io.scenes import read_scenes
+from spotball_core.schema.scene import Scene
+from spotball_core.service.json_file import read_json
+from spotball_core.service.paths import data_file, image_ending, output_name
+from spotball_gen.quality.splits import TEST, TRAIN, split, video_of
+
+PARTS = (TRAIN, TEST)
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class _Part(BaseModel):
+    images: tuple[str, ...]
+
+
+class _Splits(BaseModel):
+    train: _Part
+    test: _Part
+
+
+class _Source(BaseModel):
+    video: str
+    license: str = ""
+    origin: str = ""
+
+
+class _Card(BaseModel):
+    sources: tuple[_Source, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """An image of a dataset.
+
+    Attributes:
+        file: of the image.
+        part: `train` or `test`.
+        video: which one it is from.
+        license: of the video; empty where it is not known.
+        origin: where the video is from, likewise.
+    """
+
+    scene: Scene
+    file: Path
+    part: str
+    video: str
+    license: str
+    origin: str
+
+    def record(self) -> dict[str, Any]:
+        """All but the image, as JSON values; boxes are (x1, y1, x2, y2) in pixels."""
+        scene = self.scene
+        return {
+            "id": scene.image,
+            "sport": scene.sport,
+            "width": scene.width,
+            "height": scene.height,
+            "rows": scene.grid.rows,
+            "cols": scene.grid.cols,
+            "ball_cells": list(scene.ball_cells or ()),
+            "ball_box": None if scene.ball_box is None else list(scene.ball_box),
+            "players": [list(box.corners) for box in scene.players or ()],
+            "video": self.video,
+            "license": self.license,
+            "origin": self.origin,
+        }
+
+    @property
+    def name(self) -> str:
+        """The image's file in an export: SPORT/IMAGE with the ending that it has in the dataset."""
+        return output_name(self.scene.sport, self.scene.image, ending=image_ending(str(self.scene.path)))
+
+    def copy(self, folder: Path) -> None:
+        """Copy the image's file into a folder, under its name."""
+        place = folder / self.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.file, place)
+
+
+def read_rows(dataset: Path) -> list[Row]:
+    """The images of a dataset, in the order of its scenes; attention checks with a visible ball are left out.
+
+    Split and sources are those of the dataset; one without them is split here, by video where ids tell it.
+
+    Raises:
+        InputError: for scenes that cannot be read or whose images are not there.
+    """
+    scenes = [scene for scene in read_scenes(dataset / SCENES) if not scene.control]
+    files = _image_files(dataset, scenes)
+    parts = _read(dataset / "splits.json", _Splits) or _Splits.model_validate(split(scenes, seed=0))
+    part_of = {name: part for part in PARTS for name in getattr(parts, part).images}
+    if missing := [f"{scene.sport}/{scene.image}" for scene in scenes if f"{scene.sport}/{scene.image}" not in part_of]:
+        expected = f"each image of {SCENES} in {' or '.join(PARTS)}"
+        raise InputError([Problem(str(dataset / "splits.json"), None, name, "no part", expected) for name in missing])
+    card = _read(dataset / "card.json", _Card) or _Card()
+    sources = {source.video: source for source in card.sources}
+    rows = []
+    for scene, file in zip(scenes, files, strict=True):
+        video = video_of(scene)
+        source = sources.get(video, _Source(video=video))
+        part = part_of[f"{scene.sport}/{scene.image}"]
+        rows.append(Row(scene, file, part, video, source.license, source.origin))
+    return rows
+
+
+def _image_files(dataset: Path, scenes: Sequence[Scene]) -> list[Path]:
+    """The image file of each scene; InputError with all that cannot be used."""
+    files: list[Path] = []
+    problems: list[Problem] = []
+    for scene in scenes:
+        try:
+            files.append(data_file(dataset, scene.path))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    return files
+
+
+def _read(path: Path, model: type[_Model]) -> _Model | None:
+    """A file beside the scenes, of which only what exports need is checked; None where it is missing."""
+    if not path.exists():
+        return None
+    try:
+        return model.model_validate(read_json(path, "the record of a generated dataset"))
+    except ValidationError as error:
+        problems = [
+            Problem(str(path), None, ".".join(map(str, each["loc"])) or "file", str(each["input"])[:80], each["msg"])
+            for each in error.errors(include_url=False)
+        ]
+        raise InputError(problems) from None

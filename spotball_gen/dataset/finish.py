@@ -1,0 +1,57 @@
+"""What makes scenes and images a dataset that others can rely on: its card, its split and its checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from spotball_core.io.dataset import SCENES
+from spotball_core.io.scenes import read_scenes
+from spotball_gen.dataset import positions
+from spotball_gen.dataset.card import card, group, markdown
+from spotball_gen.items.item import Item
+from spotball_gen.quality.splits import split
+
+CARD, CARD_TEXT, SPLITS, POSITIONS, CHECKSUMS = (
+    "card.json",
+    "card.md",
+    "splits.json",
+    "positions.svg",
+    "checksums.sha256",
+)
+
+
+def finish(folder: Path, items: Iterable[Item], facts: Mapping[str, Any], *, seed: int) -> None:
+    """Write the split, the card with its picture and, last, the checksums of all files.
+
+    Args:
+        folder: with scenes, images and the funnel.
+        items: those of the dataset, in the order of their ids.
+        facts: how it came about; see `spotball_gen.dataset.output`.
+        seed: of what is drawn.
+
+    Raises:
+        OSError: if they cannot be written.
+    """
+    scenes = read_scenes(folder / SCENES)
+    splits = split(scenes, seed=seed)
+    _write_json(folder / SPLITS, splits)
+    (folder / POSITIONS).write_text(positions.picture(group(scenes)), encoding="utf-8")
+    told = card(folder, items, scenes, splits, facts, seed=seed)
+    _write_json(folder / CARD, told)
+    (folder / CARD_TEXT).write_text(markdown(told), encoding="utf-8")
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    lines = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in files]
+    (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

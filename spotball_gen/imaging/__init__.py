@@ -1,0 +1,1 @@
+"""Masks, shadows, sharpness, colors and painting: computing with images."""

@@ -1,0 +1,90 @@
+"""Masks of pixels that have a color, and their shapes; masks are boolean, of shape (height, width)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_gen.items.item import Image
+from spotball_gen.items.pictures import opencv
+
+Color = tuple[int, int, int]
+"""RGB, each from 0 to 255."""
+Mask = NDArray[np.bool_]
+Edges = tuple[int, int, int, int]
+"""(x1, y1, x2, y2), the last two exclusive."""
+
+
+def of_colors(image: Image, colors: Iterable[Color], near: int) -> Mask:
+    """Where one of the colors is: no channel differs by more.
+
+    Examples:
+        >>> of_colors(np.array([[[10, 10, 10], [10, 10, 13]]], dtype=np.uint8), [(8, 10, 12)], 2).tolist()
+        [[True, True]]
+    """
+    cv2 = opencv()
+    found = np.zeros(image.shape[:2], dtype=np.bool_)
+    for color in colors:
+        low, high = (tuple(float(part + sign * near) for part in color) for sign in (-1, 1))
+        found |= cv2.inRange(image, low, high) > 0
+    return found
+
+
+def of_hue(image: Image, color: Color, near: int, saturation: float, brightness: float) -> Mask:
+    """Where a color's hue is.
+
+    Args:
+        image: RGB, shape (height, width, 3).
+        color: no gray, which has no hue.
+        near: how far a hue may be, of 256 around the circle.
+        saturation: the least, as a part of the color's.
+        brightness: likewise.
+    """
+    cv2 = opencv()
+    wanted = cv2.cvtColor(np.array([[color]], dtype=np.uint8), cv2.COLOR_RGB2HSV_FULL)[0, 0].astype(np.int16)
+    pixels = cv2.cvtColor(image, cv2.COLOR_RGB2HSV_FULL).astype(np.int16)
+    turned = np.abs((pixels[..., 0] - wanted[0] + 128) % 256 - 128)
+    found: Mask = (
+        (turned <= near) & (pixels[..., 1] >= saturation * wanted[1]) & (pixels[..., 2] >= brightness * wanted[2])
+    )
+    return found
+
+
+def opened(mask: Mask, width: int) -> Mask:
+    """Without what is thinner than a disc of so many pixels."""
+    return _changed(mask, opencv().MORPH_OPEN, width)
+
+
+def closed(mask: Mask, width: int) -> Mask:
+    """With all gaps filled that a disc of so many pixels does not fit into."""
+    return _changed(mask, opencv().MORPH_CLOSE, width)
+
+
+def odd(share: float, height: int) -> int:
+    """A share of the height as an odd number of pixels, which has a middle.
+
+    Examples:
+        >>> odd(0.014, 360), odd(0.02, 360), odd(0.02, 20)
+        (5, 7, 1)
+    """
+    return 2 * int(share * height / 2) + 1
+
+
+def parts(mask: Mask) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The parts that do not touch each other but at corners.
+
+    Returns:
+        The number of the part that each pixel is of, 0 for none, shape (height, width), and of each part, 0 included:
+        x, y, width, height and area, shape (n, 5).
+    """
+    _, labels, measured, _ = opencv().connectedComponentsWithStats(mask.astype(np.uint8), connectivity=4)
+    return labels, measured
+
+
+def _changed(mask: Mask, how: int, width: int) -> Mask:
+    cv2 = opencv()
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (width, width))
+    changed: Mask = cv2.morphologyEx(mask.astype(np.uint8), how, disc) > 0
+    return changed

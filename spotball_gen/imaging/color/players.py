@@ -1,0 +1,157 @@
+"""Players by their shirts, and by the skin, hair and shorts that belong to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_gen.imaging.color.pixels import Color, Edges, Mask, closed, odd, of_colors, opened, parts
+from spotball_gen.items.item import Box, Image
+from spotball_gen.items.pictures import opencv
+
+_NEAR, _HAIR_NEAR = 28, 18
+"""By how much each channel may differ: noise, compression, and colors that mix. Hair is as dark as shadows are."""
+_THIN, _GAP = 0.014, 0.02
+"""What is thinner is no shirt but a line or a letter; what is no farther apart hangs together."""
+_LEAST_HEIGHT, _LEAST_AREA = 0.02, 0.0005
+"""Of a shirt; the area as a share of the squared height."""
+
+# A person's measures, as shares of the body's height.
+_SHIRT_HEIGHT, _SHIRT_WIDTH = 0.54, 0.36
+_ASIDE, _ABOVE, _BELOW = 0.4, 0.7, 0.42
+"""How far one reaches: to the sides from the shirt's middle, and up and down from its lower edge."""
+_HAIR_BELOW, _SHORTS_BELOW, _SHORTS_ASIDE = 0.1, 0.2, 0.05
+"""Where hair ends below the shirt's upper edge, and where shorts end below and beside the shirt."""
+
+_UPRIGHT = 0.8
+"""A shirt's width over its height, at most, where pieces are put together."""
+_FILLED = 0.35
+"""The part of the box that a person fills."""
+
+
+@dataclass(frozen=True)
+class Team:
+    """Colors of a team's clothes."""
+
+    shirt: Color
+    shorts: Color
+
+
+@dataclass
+class _Shirt:
+    """A shirt, which arms may cut into pieces: the edges of all, their area and numbers."""
+
+    edges: Edges
+    area: int
+    pieces: list[int]
+
+
+def find_players(image: Image, teams: Sequence[Team], skin: Sequence[Color], hair: Sequence[Color]) -> tuple[Box, ...]:
+    """People in the teams' shirts, also those of the audience who wear such.
+
+    The pieces of a shirt are put together where skin joins them. How large the shirt is says how far its player
+    reaches; what hangs together with it within that reach is the player. Two in equal shirts of whom one hides much of
+    the other are found as one.
+
+    Args:
+        image: RGB, shape (height, width, 3).
+        teams: whose players.
+        skin: its tones.
+        hair: its colors.
+
+    Returns:
+        Their boxes, best first. A score is how much of the box is filled, over what a person fills; at most 1.
+    """
+    height = image.shape[0]
+    smooth = opencv().medianBlur(image, 3)
+    bare, heads = opened(of_colors(smooth, skin, _NEAR), 3), of_colors(smooth, hair, _HAIR_NEAR)
+    shirts = [opened(of_colors(smooth, [team.shirt], _NEAR), odd(_THIN, height)) for team in teams]
+    free = ~np.any(np.stack([*shirts, np.zeros_like(bare)]), axis=0)
+    found: list[Box] = []
+    for team, mask in zip(teams, shirts, strict=True):
+        shorts = of_colors(smooth, [team.shorts], _NEAR)
+        labels, measured = parts(mask)
+        found += [
+            _person(shirt, labels, bare & free, heads & free, shorts & free)
+            for shirt in _shirts(labels, measured, mask | bare)
+        ]
+    return tuple(sorted(found, key=lambda box: (-box.score, box.corners)))
+
+
+def _shirts(labels: NDArray[np.int32], measured: NDArray[np.int32], bodies: Mask) -> list[_Shirt]:
+    """Shirts, put together of pieces on one body, or on bodies that touch."""
+    body, _ = parts(closed(bodies, 3))
+    by_body: dict[int, list[_Shirt]] = {}
+    # From the largest piece on.
+    for piece in sorted(range(1, len(measured)), key=lambda i: (-measured[i, 4], i)):
+        x, y, width, height, area = measured[piece].tolist()
+        edges = x, y, x + width, y + height
+        shirts = by_body.setdefault(int(body[y, x + int(np.argmax(labels[y, x : x + width] == piece))]), [])
+        fitting = [shirt for shirt in shirts if _go_together(shirt.edges, edges)]
+        if fitting:
+            shirt = min(fitting, key=lambda shirt: (_apart(shirt.edges, edges), shirt.pieces))
+            shirt.edges, shirt.area = _around(shirt.edges, edges), shirt.area + area
+            shirt.pieces.append(piece)
+        else:
+            shirts.append(_Shirt(edges, area, [piece]))
+    least = _LEAST_HEIGHT * len(bodies), _LEAST_AREA * len(bodies) ** 2
+    together = [shirt for shirts in by_body.values() for shirt in shirts]
+    return [shirt for shirt in together if shirt.edges[3] - shirt.edges[1] >= least[0] and shirt.area >= least[1]]
+
+
+def _go_together(shirt: Edges, piece: Edges) -> bool:
+    """Whether a piece may be of a shirt: it is near, and with it the shirt is upright or hardly larger."""
+    wide, high = _size(shirt)
+    all_wide, all_high = _size(_around(shirt, piece))
+    upright = all_wide <= _UPRIGHT * all_high
+    return _apart(shirt, piece) < high / 2 and (upright or (all_wide <= 1.15 * wide and all_high <= 1.15 * high))
+
+
+def _person(shirt: _Shirt, labels: NDArray[np.int32], bare: Mask, heads: Mask, shorts: Mask) -> Box:
+    """The box of who wears a shirt."""
+    height, width = labels.shape
+    x1, y1, x2, y2 = shirt.edges
+    tall = max((y2 - y1) / _SHIRT_HEIGHT, (x2 - x1) / _SHIRT_WIDTH)
+    left, right = (int(np.clip((x1 + x2) / 2 + side * _ASIDE * tall, 0, width)) for side in (-1, 1))
+    # The shirt itself is within, however it is cut.
+    left, right = min(left, x1), max(right, x2)
+    top, bottom = int(max(y2 - _ABOVE * tall, 0)), int(min(y2 + _BELOW * tall, height))
+    top, bottom = min(top, y1), max(bottom, y2)
+    window = slice(top, bottom), slice(left, right)
+    own = np.isin(labels[window], shirt.pieces)
+    head = heads[window].copy()
+    head[max(int(y1 + _HAIR_BELOW * tall) - top, 0) :] = False
+    below, aside = int(_SHORTS_BELOW * tall), int(_SHORTS_ASIDE * tall)
+    legs = np.zeros_like(own)
+    there = slice(max(y2 - 3 - top, 0), y2 + below - top), slice(max(x1 - aside - left, 0), x2 + aside - left)
+    legs[there] = shorts[window][there]
+    body = opened(bare[window] | head | legs, 3) | own
+    joined, _ = parts(closed(body, odd(_GAP, height)))
+    mine = body & np.isin(joined, np.unique(joined[own]))
+    rows, cols = np.flatnonzero(mine.any(axis=1)), np.flatnonzero(mine.any(axis=0))
+    filled = mine.sum() / ((rows[-1] - rows[0] + 1) * (cols[-1] - cols[0] + 1))
+    return Box(
+        left + int(cols[0]),
+        top + int(rows[0]),
+        left + int(cols[-1]) + 1,
+        top + int(rows[-1]) + 1,
+        score=round(min(1.0, float(filled) / _FILLED), 4),
+        label="player",
+    )
+
+
+def _size(edges: Edges) -> tuple[int, int]:
+    """Width and height."""
+    return edges[2] - edges[0], edges[3] - edges[1]
+
+
+def _around(a: Edges, b: Edges) -> Edges:
+    return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
+
+
+def _apart(a: Edges, b: Edges) -> int:
+    """The larger of the horizontal and the vertical gap; negative where they overlap."""
+    return max(a[0] - b[2], b[0] - a[2], a[1] - b[3], b[1] - a[3])

@@ -1,0 +1,81 @@
+"""What is painted over to remove a ball: the ball, a margin around it and its shadow, but no player."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from spotball_gen.imaging.shadows import ellipse, shadow_of
+from spotball_gen.items.item import Box, Image, Item
+from spotball_gen.items.pictures import opencv
+from spotball_gen.items.stage import StageSettings
+
+_RIM = 1.0
+"""Pixels around the ball's box that its color still mixes into."""
+
+
+class MaskSettings(StageSettings):
+    """How large the mask is: settings that all kinds of inpainting have.
+
+    Attributes:
+        margin: how much is added on each side of the ball and its shadow, as a share of the ball's size.
+        shadow: how far below the ball its shadow is looked for, in the ball's sizes; 0: not at all.
+        protect: leave what is in players' boxes as it is, but for the ball itself.
+    """
+
+    margin: float = Field(0.25, ge=0, le=2)
+    shadow: float = Field(10.0, ge=0, le=30)
+    protect: bool = True
+
+
+def ball_mask(item: Item, settings: MaskSettings) -> NDArray[np.uint8]:
+    """What is painted over in an item's image.
+
+    The ball is the ellipse in its box. It is always inside, also where a player's box covers it, and so is what
+    reviewers marked (the note `regions` of `inpaint`); of the margin around both and of the shadow, what is in a
+    player's box stays out.
+
+    Returns:
+        Shape (height, width), 255 inside and 0 outside.
+
+    Raises:
+        ValueError: if the item has no ball.
+    """
+    if item.ball is None:
+        raise ValueError("the item has no ball to paint over")
+    ball, shape = item.ball, item.image.shape[:2]
+    margin = settings.margin * (ball.width + ball.height) / 2
+    around = ellipse(ball, shape, max(margin, _RIM))
+    if settings.shadow:
+        shadow = shadow_of(item.image, ball, item.players, reach=settings.shadow)
+        around |= _dilated(shadow, margin)
+    marked = np.zeros(shape, dtype=np.bool_)
+    for region in item.notes.get("inpaint", {}).get("regions", ()):
+        marked[_pixels(Box(*region), shape)] = True
+    if marked.any():
+        around |= _dilated(marked, margin)
+    if settings.protect:
+        for player in item.players:
+            around[_pixels(player, shape)] = False
+    return np.where(around | ellipse(ball, shape, _RIM) | marked, np.uint8(255), np.uint8(0))
+
+
+def composite(image: Image, painted: Image, mask: NDArray[np.uint8]) -> Image:
+    """The painted image inside the mask, and outside it the image, bit for bit."""
+    return np.where(mask[..., None] > 0, painted, image)
+
+
+def _dilated(mask: NDArray[np.bool_], by: float) -> NDArray[np.bool_]:
+    cv2 = opencv()
+    width = 2 * round(by) + 1
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (width, width))
+    dilated: NDArray[np.bool_] = cv2.dilate(mask.astype(np.uint8), kernel) > 0
+    return dilated
+
+
+def _pixels(box: Box, shape: tuple[int, ...]) -> tuple[slice, slice]:
+    """All pixels that a box touches."""
+    rows = np.clip([np.floor(box.y1), np.ceil(box.y2)], 0, shape[0]).astype(int).tolist()
+    cols = np.clip([np.floor(box.x1), np.ceil(box.x2)], 0, shape[1]).astype(int).tolist()
+    return slice(*rows), slice(*cols)

@@ -1,0 +1,99 @@
+"""Painting over a ball with OpenCV: what both methods have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from spotball_gen.imaging.masks import MaskSettings, ball_mask, composite
+from spotball_gen.items.item import Image, Item
+from spotball_gen.items.pictures import opencv
+from spotball_gen.items.stage import Context, Device, Outcome, StageSettings, one_by_one
+
+_FINE = 1.0
+"""Standard deviation, in pixels, of the blur that grain is what is left of."""
+_RING = 12
+"""Pixels around the mask that grain is taken from."""
+_STEEP = 3.0
+"""Grain is not taken from where it is so many times as strong as in the median: there is an edge."""
+
+
+class PaintingSettings(MaskSettings):
+    """Settings of `telea` and `navier-stokes`: those of the mask, and these.
+
+    Attributes:
+        radius: pixels around each painted one that it is painted from.
+        grain: whether the surroundings' grain is put on what is painted, which is smoother than any picture is.
+    """
+
+    radius: float = Field(4.0, gt=0, le=100)
+    grain: bool = True
+
+
+class OpenCVInpainting(ABC):
+    """Paints the masked part of an image from what is around it. Nothing outside the mask changes."""
+
+    Settings: ClassVar[type[StageSettings]] = PaintingSettings
+    packages: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy")
+
+    name = "inpaint"
+    kind = ""
+    version = "1"
+    batch_size = 16
+    device: Device = "cpu"
+
+    def __init__(self, settings: PaintingSettings, context: Context) -> None:
+        opencv()
+        self.settings = settings
+        self.context = context
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """The items with their mask and the image without the ball. None is rejected; one without a ball fails."""
+        return one_by_one(self.name, items, self._painted)
+
+    @abstractmethod
+    def _method(self) -> int:
+        """OpenCV's number of the method."""
+
+    def _painted(self, item: Item) -> Item:
+        mask = ball_mask(item, self.settings)
+        filled: Image = opencv().inpaint(item.image, mask, self.settings.radius, self._method())
+        if self.settings.grain:
+            seed = item.seed(self.context.seed, self.name)
+            filled = with_grain(filled, mask, np.random.default_rng(seed))
+            item = item.noted(self.name, seed=seed)
+        whole = composite(item.image, filled, mask)
+        kept = self.context.keep(item, "masks", mask), self.context.keep(item, "painted", whole)
+        return replace(item, mask=kept[0], painted=kept[1])
+
+
+def with_grain(image: Image, mask: NDArray[np.uint8], rng: np.random.Generator) -> Image:
+    """The image with grain in the masked part: what is fine in a ring around it, put there in another order.
+
+    Args:
+        image: RGB, shape (height, width, 3), painted inside the mask.
+        mask: shape (height, width), 255 inside.
+        rng: says in which order.
+    """
+    cv2 = opencv()
+    inside = mask > 0
+    around = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * _RING + 1, 2 * _RING + 1))
+    # Away from the painted part, whose smoothness the blur would mix in.
+    near = cv2.dilate(mask, np.ones((5, 5), dtype=np.uint8)) > 0
+    ring = (cv2.dilate(mask, around) > 0) & ~near
+    pixels = image.astype(np.float32)
+    grain = (pixels - cv2.GaussianBlur(pixels, (0, 0), _FINE))[ring]
+    if not len(grain):
+        return image
+    strength = np.abs(grain).max(axis=1)
+    grain = grain[strength <= max(_STEEP * float(np.median(strength)), 1.0)]
+    there = pixels[inside] + grain[rng.integers(len(grain), size=int(inside.sum()))]
+    grained = image.copy()
+    grained[inside] = np.clip(there.round(), 0, 255).astype(np.uint8)
+    return grained

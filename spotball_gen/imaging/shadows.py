@@ -1,0 +1,101 @@
+"""Where a ball's shadow is on the ground: a flat, soft, dark spot below the ball that keeps the ground's color."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_gen.items.item import Box, Image
+from spotball_gen.items.pictures import opencv
+
+_DARKER = 0.9
+"""In a shadow each channel is below this part of what is around."""
+
+_SAME_COLOR = 0.25
+"""By so much the channels' parts may differ, else it is something of another color."""
+
+_EVEN = 0.15
+"""The ground around a shadow differs by less than this part from what is around it, in most places."""
+
+_TAKEN = 0.2
+"""A spot of which a greater part is within players' boxes is a player's."""
+
+
+def shadow_of(image: Image, ball: Box, players: Sequence[Box], *, reach: float) -> NDArray[np.bool_]:
+    """The shadow that is most likely a ball's.
+
+    Light comes from above, more or less: the spot nearest to the vertical line through the ball is taken, within twice
+    its size to either side. A spot that is largely within a player's box is the player's.
+
+    Args:
+        image: RGB, shape (height, width, 3).
+        ball: the ball.
+        players: whose shadows and clothes it is not.
+        reach: how far below the ball it may be, in the ball's sizes.
+
+    Returns:
+        Shape (height, width); all false where there is none.
+    """
+    cv2 = opencv()
+    found = np.zeros(image.shape[:2], dtype=np.bool_)
+    size, (x, y) = (ball.width + ball.height) / 2, ball.center
+    # What is around is seen from twice the size more on each side.
+    left, right = (int(np.clip(x + side * 4 * size, 0, image.shape[1])) for side in (-1, 1))
+    top = int(np.clip(y - size, 0, image.shape[0]))
+    bottom = int(np.clip(y + (reach + 2) * size, 0, image.shape[0]))
+    if right - left < 3 or bottom - top < 3:
+        return found
+    window = cv2.GaussianBlur(image[top:bottom, left:right], (0, 0), max(size / 12, 0.5))
+    around = cv2.medianBlur(window, 2 * int(1.5 * size) + 1)
+    part = window.astype(np.float32) / np.maximum(around, 1)
+    dark = ((part < _DARKER).all(axis=2) & (np.ptp(part, axis=2) < _SAME_COLOR)).astype(np.uint8)
+    own = ellipse(ball, image.shape, size / 12 + 1)[top:bottom, left:right]
+    dark[own] = 0
+    _, labels, measured, centers = cv2.connectedComponentsWithStats(dark, connectivity=4)
+    taken = np.zeros(dark.shape, dtype=np.bool_)
+    for player in players:
+        taken[_within(player, left, top)] = True
+    best: tuple[float, int] | None = None
+    for spot, ((*corner, width, height, area), (at_x, at_y)) in enumerate(zip(measured, centers, strict=True)):
+        aside, below = abs(at_x + left - x), at_y + top - y
+        fits = (
+            0.5 * size <= width <= 4 * size
+            and 0.15 * size <= height <= 1.5 * size
+            and width >= 1.2 * height
+            and area >= 0.4 * width * height
+            and aside <= 2 * size
+            and 0 < below <= reach * size
+        )
+        if not spot or not fits or (best is not None and aside >= best[0]) or taken[labels == spot].mean() > _TAKEN:
+            continue
+        if _on_even_ground(part, own | taken | (labels == spot), (*corner, width, height)):
+            best = float(aside), spot
+    if best is not None:
+        found[top:bottom, left:right] = labels == best[1]
+    return found
+
+
+def ellipse(box: Box, shape: tuple[int, ...], more: float) -> NDArray[np.bool_]:
+    """The pixels whose centers are in the ellipse of a box that is larger by so many pixels on each side."""
+    x, y = box.center
+    across = (np.arange(shape[1]) + 0.5 - x) / (box.width / 2 + more)
+    down = (np.arange(shape[0]) + 0.5 - y) / (box.height / 2 + more)
+    inside: NDArray[np.bool_] = across**2 + down[:, None] ** 2 <= 1
+    return inside
+
+
+def _on_even_ground(part: NDArray[np.float32], other: NDArray[np.bool_], place: tuple[int, int, int, int]) -> bool:
+    """Whether what is beside a spot and is nothing else is ground: between the seats of the stands it is not even."""
+    x, y, width, height = place
+    rows, cols = slice(max(y - height, 0), y + 2 * height), slice(max(x - width // 2, 0), x + width + width // 2)
+    beside = np.abs(part[rows, cols][~other[rows, cols]] - 1).max(axis=1) < _EVEN
+    return beside.size > 0 and bool(beside.mean() > 0.5)
+
+
+def _within(box: Box, left: int, top: int) -> tuple[slice, slice]:
+    """A box's pixels, and one more on each side, within a window."""
+    rows = max(int(box.y1) - top - 1, 0), max(int(np.ceil(box.y2)) - top + 1, 0)
+    cols = max(int(box.x1) - left - 1, 0), max(int(np.ceil(box.x2)) - left + 1, 0)
+    return slice(*rows), slice(*cols)

@@ -1,0 +1,104 @@
+"""What an inpainting model is shown of an image: the mask's surroundings, at the model's size, without the ball."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_gen.items.item import Image
+from spotball_gen.items.pictures import opencv
+
+CELL = 8
+"""Pixels of a side that become one number in such a model: it knows no finer mask."""
+
+LEAST = 128
+"""Pixels of a side that are shown at least, where the image has them."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A window of an image, and its size for the model.
+
+    Attributes:
+        mask: of the whole image, shape (height, width), 255 inside and 0 outside.
+        window: rows and columns of the image that are shown.
+        canvas: (height, width) for the model, multiples of 8.
+    """
+
+    mask: NDArray[np.uint8]
+    window: tuple[slice, slice]
+    canvas: tuple[int, int]
+
+    @classmethod
+    def of(cls, mask: NDArray[np.uint8], *, size: int, surroundings: float) -> View:
+        """The window around a mask.
+
+        Args:
+            mask: shape (height, width), 255 inside and 0 outside; it must not be empty.
+            size: the longer side of the canvas.
+            surroundings: the window's side, as so many times the mask's longer side.
+        """
+        rows, cols = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+        extent = max(np.ptp(rows), np.ptp(cols)) + 1
+        side = max(round(surroundings * extent), LEAST)
+        window = _around(rows, side, mask.shape[0]), _around(cols, side, mask.shape[1])
+        lengths = [part.stop - part.start for part in window]
+        height, width = (max(round(size * length / max(lengths) / CELL), 1) * CELL for length in lengths)
+        return cls(mask, window, (height, width))
+
+    def shown(self, image: Image) -> tuple[Image, NDArray[np.uint8]]:
+        """What the model gets.
+
+        Nothing of what is masked is in it: it is of the mean color of what is around.
+
+        Args:
+            image: RGB, shape (height, width, 3).
+
+        Returns:
+            The canvas, shape (height, width, 3), and its mask, shape (height, width): every cell that the mask touches.
+        """
+        pixels, mask = image[self.window].copy(), self.mask[self.window] > 0
+        pixels[mask] = pixels[~mask].mean(axis=0).round() if not mask.all() else 0
+        height, width = self.canvas
+        spread = opencv().resize(
+            mask.astype(np.float32), (width, height), interpolation=_method(mask.shape, self.canvas)
+        )
+        cells = (np.abs(spread) > 1e-3).reshape(height // CELL, CELL, width // CELL, CELL).any(axis=(1, 3))
+        touched = np.kron(cells, np.ones((CELL, CELL), dtype=np.uint8)) * np.uint8(255)
+        return _resized(pixels, self.canvas), touched
+
+    def put_back(self, image: Image, painted: Image) -> Image:
+        """The whole image with the window as the model painted it.
+
+        Args:
+            image: RGB, shape (height, width, 3).
+            painted: of the canvas's size.
+        """
+        whole = image.copy()
+        rows, cols = self.window
+        whole[self.window] = _resized(painted, (rows.stop - rows.start, cols.stop - cols.start))
+        return whole
+
+
+def _around(inside: NDArray[np.intp], side: int, length: int) -> slice:
+    """So many pixels around some, within the image."""
+    side = min(side, length)
+    start = round((int(inside[0]) + int(inside[-1]) + 1 - side) / 2)
+    start = min(max(start, 0), length - side)
+    return slice(start, start + side)
+
+
+def _resized(pixels: Image, size: tuple[int, int]) -> Image:
+    if pixels.shape[:2] == size:
+        return pixels
+    method = _method(pixels.shape, size)
+    resized: Image = opencv().resize(pixels, (size[1], size[0]), interpolation=method)
+    return resized
+
+
+def _method(before: tuple[int, ...], after: tuple[int, int]) -> int:
+    cv2 = opencv()
+    method: int = cv2.INTER_CUBIC if after[0] * after[1] > before[0] * before[1] else cv2.INTER_AREA
+    return method

@@ -1,0 +1,1 @@
+"""Items, and the protocol of the stages they pass through."""

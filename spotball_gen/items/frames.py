@@ -1,0 +1,130 @@
+"""Frames of videos: what a reader of them is, and how near duplicates are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_core.errors import SpotballError
+from spotball_gen.items.item import Image, Source
+from spotball_gen.items.pictures import opencv
+from spotball_gen.items.stage import StageSettings
+
+_SIDE = 16
+
+
+class VideoError(SpotballError):
+    """A video that cannot be read, or only in part; it costs that video only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a video was read: number, time stamp (ms) and shot of the last frame that was taken."""
+
+    frame: int
+    ms: int
+    shot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame that was taken, or that was to be taken and could not be.
+
+    Attributes:
+        number: its place in the order of decoding, from 0.
+        ms: its time stamp in milliseconds.
+        shot: number of its shot, from 0.
+        image: RGB, of the run's size; None where it could not be had, or is in its file already.
+        size: width and height of the frame as decoded.
+        window: what of that is in the image: (x1, y1, x2, y2) in its pixels.
+        error: why there is no image; empty where there is one.
+        digest: its perceptual hash, where the image is in its file already.
+    """
+
+    number: int
+    ms: int
+    shot: int
+    image: Image | None
+    size: tuple[int, int] = (0, 0)
+    window: tuple[int, int, int, int] = (0, 0, 0, 0)
+    error: str = ""
+    digest: bytes | None = None
+
+
+class FrameReader(Protocol):
+    """One kind of the stage `frames`. Made, as the other stages are, of its settings and the run's context."""
+
+    Settings: ClassVar[type[StageSettings]]
+    packages: ClassVar[tuple[str, ...]]
+    name: str
+    kind: str
+    version: str
+    settings: Any
+
+    def read(self, source: Source, after: Mark | None = None) -> Iterator[Frame]:
+        """The frames to take, in order; those after a mark are the same as without one.
+
+        Raises:
+            VideoError: if there is nothing to read, or no more where there should be.
+        """
+        ...
+
+
+def digest(image: Image) -> bytes:
+    """A perceptual hash of 256 bits: whether brightness grows from each of 16 x 17 fields to the next.
+
+    Two pictures of the same thing differ in few bits, whatever their compression and size.
+
+    Args:
+        image: RGB, shape (height, width, 3).
+
+    Returns:
+        32 bytes.
+    """
+    cv2 = opencv()
+    gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+    small = cv2.resize(gray, (_SIDE + 1, _SIDE), interpolation=cv2.INTER_AREA)
+    return np.packbits(small[:, 1:] > small[:, :-1]).tobytes()
+
+
+class Seen:
+    """The perceptual hashes of all frames so far, to find whether another is near one of them.
+
+    Args:
+        bits: hashes that differ in at most so many are of near duplicates.
+        known: ids and hashes from before.
+
+    Examples:
+        >>> seen = Seen(2, [("a", bytes(32))])
+        >>> seen.near(bytes(31) + b"\\x03"), seen.near(bytes(31) + b"\\x07")
+        (('a', 2), None)
+    """
+
+    def __init__(self, bits: int, known: Iterable[tuple[str, bytes]] = ()) -> None:
+        self._cv2, self._bits = opencv(), bits
+        self._names: list[str] = []
+        self._hashes: NDArray[np.uint8] = np.empty((1024, _SIDE * _SIDE // 8), dtype=np.uint8)
+        for name, found in known:
+            self.add(name, found)
+
+    def add(self, name: str, found: bytes) -> None:
+        """Remember a frame's hash."""
+        count = len(self._names)
+        if count == len(self._hashes):
+            self._hashes = np.concatenate([self._hashes, np.empty_like(self._hashes)])
+        self._hashes[count] = np.frombuffer(found, dtype=np.uint8)
+        self._names.append(name)
+
+    def near(self, found: bytes) -> tuple[str, int] | None:
+        """The nearest frame, the first of those equally near, and in how many bits it differs; None if none is near."""
+        if not self._names:
+            return None
+        query = np.frombuffer(found, dtype=np.uint8)[None]
+        known = self._hashes[: len(self._names)]
+        distance, place = self._cv2.batchDistance(query, known, self._cv2.CV_32S, normType=self._cv2.NORM_HAMMING, K=1)
+        nearest, bits = int(place[0, 0]), int(distance[0, 0])
+        return (self._names[nearest], bits) if bits <= self._bits else None

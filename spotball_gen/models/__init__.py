@@ -1,0 +1,1 @@
+"""Neural networks: load them, prepare their input, read their output."""

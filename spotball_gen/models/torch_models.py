@@ -1,0 +1,132 @@
+"""Models of the Hugging Face libraries: where they come from, where they run, and what they were exactly."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from spotball_core.errors import MissingExtraError, OptionError
+from spotball_gen.items.stage import StageSettings
+
+
+class TorchSettings(StageSettings):
+    """Settings of a kind of stage that runs such a model.
+
+    Attributes:
+        model: a folder, seen from the configuration's folder, or a name on the Hugging Face Hub.
+        revision: branch, tag or commit on the Hub.
+        device: `auto` is `cuda` if PyTorch finds one, else `cpu`.
+        dtype: the numbers it computes in; what `auto` is, the kind of stage says.
+        batch_size: images that it gets together.
+    """
+
+    model: str
+    revision: str | None = None
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    dtype: Literal["auto", "float32", "float16", "bfloat16"] = "auto"
+    batch_size: int = Field(ge=1, le=1024)
+
+
+def require(what: str, *modules: str) -> None:
+    """Refuse early where a library is missing.
+
+    Raises:
+        MissingExtraError: if one of the modules cannot be found.
+    """
+    if any(importlib.util.find_spec(module) is None for module in modules):
+        raise MissingExtraError(what, "local")
+
+
+def picked_device(asked: str, stage: str) -> Literal["cpu", "cuda"]:
+    """The device that a setting means.
+
+    Raises:
+        OptionError: for `cuda` where PyTorch finds none.
+    """
+    import torch
+
+    there = torch.cuda.is_available()
+    if asked == "cuda" and not there:
+        raise OptionError(f"{stage}: device: PyTorch finds no CUDA here")
+    return "cuda" if there and asked != "cpu" else "cpu"
+
+
+def source_of(model: str, folder: Path, stage: str) -> str:
+    """What the libraries load a model from: the folder that there is, else a name on the Hub.
+
+    Args:
+        model: as the settings have it.
+        folder: what paths start from.
+        stage: for the message.
+
+    Raises:
+        OptionError: if it can only be a folder, and there is none.
+    """
+    path = folder / Path(model).expanduser()
+    if path.is_dir():
+        return str(path)
+    if Path(model).is_absolute() or model.startswith((".", "~")) or model.count("/") > 1:
+        raise OptionError(f"{stage}: model: there is no folder {path}")
+    return model
+
+
+def loaded(load: Callable[[], Any], source: str, stage: str) -> Any:
+    """What a library loads.
+
+    Raises:
+        OptionError: if it cannot.
+    """
+    if not sys.stderr.isatty():
+        _draw_no_bars()
+    try:
+        return load()
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        raise OptionError(f"{stage}: {source}: cannot be loaded: {_one_line(error)}") from error
+
+
+def weights_name(source: str, commit: str | None) -> str:
+    """Which weights they are, for the record.
+
+    Args:
+        source: the folder or the name on the Hub.
+        commit: the Hub's, where they are from there.
+
+    Returns:
+        `NAME@COMMIT`; of a folder, its name and the start of the digest of all its files.
+    """
+    folder = Path(source)
+    if not folder.is_dir():
+        return f"{source}@{commit}" if commit else source
+    total = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        total.update(f"{path.relative_to(folder).as_posix()}\n{digest}\n".encode())
+    return f"{folder.name}@{total.hexdigest()[:12]}"
+
+
+def _draw_no_bars() -> None:
+    import huggingface_hub.utils
+    import transformers.utils.logging
+
+    transformers.utils.logging.disable_progress_bar()
+    huggingface_hub.utils.disable_progress_bars()
+    if "diffusers" in sys.modules:
+        import diffusers.utils.logging
+
+        diffusers.utils.logging.disable_progress_bar()
+
+
+def _one_line(error: Exception) -> str:
+    """The first line of a message, without the token that the Hub was asked with."""
+    from huggingface_hub import get_token
+
+    line = next(iter(str(error).splitlines()), type(error).__name__)
+    token = get_token()
+    return line.replace(token, "***") if token else line

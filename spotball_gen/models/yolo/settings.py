@@ -1,0 +1,75 @@
+"""What the two kinds of detectors have in common: their settings, and which of their classes we look for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from spotball_core.errors import OptionError
+from spotball_gen.items.item import Item, Label
+from spotball_gen.items.sports import Sport
+from spotball_gen.items.stage import StageSettings
+
+
+class YoloSettings(StageSettings):
+    """Settings of a YOLO detector.
+
+    Attributes:
+        model: the weights' file.
+        confidence: boxes must score above.
+        overlap: of two boxes of one class with a greater intersection over union, the weaker goes.
+        size: how many pixels the image's longer side has for the detector, where its file leaves that open.
+        batch_size: images that it gets together.
+        device: where it runs: `auto` is the GPU if there is one.
+    """
+
+    model: str
+    confidence: float = Field(0.25, ge=0, lt=1)
+    overlap: float = Field(0.7, gt=0, le=1)
+    size: int | None = Field(None, ge=32, le=8192)
+    batch_size: int = Field(8, ge=1, le=1024)
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+
+
+def wanted_classes(names: Mapping[int, str], sport: Sport, model: str) -> dict[int, Label]:
+    """Numbers of a detector's classes that are a sport's ball and its players.
+
+    Args:
+        names: of the detector's classes, by number.
+        sport: says what the detector calls them.
+        model: the detector's name, for the message.
+
+    Raises:
+        OptionError: if it has no such class.
+
+    Examples:
+        >>> wanted_classes({0: "person", 32: "sports ball", 38: "tennis racket"}, Sport(), "m.onnx")
+        {32: 'ball', 0: 'player'}
+    """
+    wanted: dict[int, Label] = {}
+    labels: tuple[tuple[str, Label], ...] = ((sport.ball_class, "ball"), (sport.player_class, "player"))
+    for name, label in labels:
+        numbers = [number for number, known in names.items() if known == name]
+        if not numbers:
+            known_names = ", ".join(names.values())
+            raise OptionError(f"detect: {model} knows no {name!r} ({label}_class); it knows {known_names}")
+        wanted |= dict.fromkeys(numbers, label)
+    return wanted
+
+
+def by_size(items: Sequence[Item]) -> dict[tuple[int, int], list[Item]]:
+    """Items by their images' (height, width)."""
+    sizes: dict[tuple[int, int], list[Item]] = {}
+    for item in items:
+        sizes.setdefault((item.image.shape[0], item.image.shape[1]), []).append(item)
+    return sizes
+
+
+def file_name(path: Path) -> str:
+    """A file's name and the start of its digest: which weights they are."""
+    with path.open("rb") as file:
+        return f"{path.name}@{hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"

@@ -1,0 +1,1 @@
+"""Run stages on items: configuration, engines, the ledger, quotas and progress."""

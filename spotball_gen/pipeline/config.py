@@ -1,0 +1,249 @@
+"""CONFIG.toml: which videos, which kind of each stage, which targets. All that is wrong with it is told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, Field, PositiveInt, ValidationError, model_validator
+
+from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.grid import Grid
+from spotball_core.service.toml_file import read_toml
+from spotball_gen.items.sports import Sport, known_sports
+from spotball_gen.items.stage import ORDER, Context, StageSettings
+from spotball_gen.pipeline.quotas import Targets
+from spotball_gen.pipeline.registry import find, kinds
+
+M = TypeVar("M", bound=BaseModel)
+
+DEFAULT_KINDS: Mapping[str, str] = {
+    "frames": "opencv",
+    "filter": "sharpness",
+    "plausibility": "rules",
+    "inpaint": "telea",
+    "check": "artifacts",
+    "label": "cells",
+}
+"""The kind of a stage that is not in the configuration, or names none. What finds balls depends on the footage."""
+
+
+class RunSettings(StageSettings):
+    """The table `[run]`.
+
+    Attributes:
+        seed: of all that is drawn.
+        width: of the items' images, in pixels.
+        height: likewise.
+        rows: of the grid.
+        cols: likewise.
+        keep_rejected: whether the work folder keeps pictures of rejected items, to see what the settings did.
+    """
+
+    seed: int = Field(0, ge=0)
+    width: PositiveInt = 640
+    height: PositiveInt = 360
+    rows: PositiveInt = 6
+    cols: PositiveInt = 10
+    keep_rejected: bool = False
+
+    @property
+    def grid(self) -> Grid:
+        """The grid over the items' images."""
+        return Grid(self.rows, self.cols, self.width, self.height)
+
+
+class SourceSettings(StageSettings):
+    """A table `[[sources]]`: files, or what is searched for. With neither, the sport's own queries are.
+
+    Attributes:
+        sport: what is played.
+        path: a video, or a folder with videos at any depth.
+        query: what yt-dlp searches YouTube for, or an address of a video or a list of videos.
+        count: how many videos of a search.
+        match: which of them, as yt-dlp's `--match-filters` has it: `license ~= 'Creative Commons'`.
+        license: of all these videos, where they do not say it themselves.
+    """
+
+    sport: str = Field(min_length=1, pattern=r"^[\w-]+$")
+    path: str | None = None
+    query: str | None = None
+    count: PositiveInt = 10
+    match: str | None = None
+    license: str = ""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> SourceSettings:
+        if self.path is not None:
+            searched = {"query", "count", "match"} & self.model_fields_set
+            if searched:
+                raise ValueError(f"{' and '.join(sorted(searched))} and path exclude each other")
+        return self
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A stage as the configuration has it: its kind's class, and the settings that it is made with."""
+
+    stage: str
+    kind: str
+    make: Any
+    settings: StageSettings
+
+    def identity(self) -> dict[str, Any]:
+        """What its results depend on."""
+        return {"kind": self.kind, "version": self.make.version, **self.settings.model_dump(mode="json")}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A configuration that can be run.
+
+    Attributes:
+        folder: what its paths start from.
+        frames: the stage that makes items.
+        stages: those that items pass, in order.
+    """
+
+    folder: Path
+    run: RunSettings
+    sources: tuple[SourceSettings, ...]
+    sports: Mapping[str, Sport]
+    frames: Choice
+    stages: tuple[Choice, ...]
+    targets: Targets
+
+    def context(self, work: Path) -> Context:
+        """What its stages know of the run, whose work folder this is."""
+        detectors = [(choice.make, choice.settings) for choice in self.stages if choice.stage == "detect"]
+        return Context(
+            work, self.run.grid, self.run.seed, self.sports, self.folder, detectors[0] if detectors else None
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """What makes items belong together, by name: under another one of these, a run does not go on."""
+        parts: dict[str, Any] = {
+            "run": self.run.model_dump(exclude={"keep_rejected"}),
+            **{f"sports.{name}": sport.model_dump(mode="json") for name, sport in self.sports.items()},
+            **{choice.stage: choice.identity() for choice in (self.frames, *self.stages)},
+            "targets": self.targets.model_dump(mode="json"),
+        }
+        flat = {f"{table}.{name}": value for table, entries in parts.items() for name, value in entries.items()}
+        sources = {
+            f"sources.{number}": source.model_dump(mode="json") for number, source in enumerate(self.sources, start=1)
+        }
+        return {"stages": [choice.stage for choice in self.stages], **sources, **flat}
+
+
+def read_config(path: Path) -> Plan:
+    """Read a configuration.
+
+    Raises:
+        InputError: naming all that is wrong with it.
+    """
+    return _Reading(path, read_toml(path, "a configuration")).plan()
+
+
+class _Reading:
+    """One configuration being read; collects what is wrong with it."""
+
+    def __init__(self, path: Path, tables: dict[str, Any]) -> None:
+        self._path, self._tables = path, tables
+        self._problems: list[Problem] = []
+
+    def plan(self) -> Plan:
+        known = {"run", "sources", "sports", "frames", *ORDER, "targets"}
+        for name in sorted(set(self._tables) - known):
+            self._wrong(name, "a table of this name", f"one of {', '.join(sorted(known))}")
+        run = self._model(RunSettings, "run", self._table("run"))
+        sources = self._sources()
+        sports = self._sports({source.sport for source in sources})
+        self._check_queries(sources, sports)
+        choices = {stage: self._choice(stage) for stage in ("frames", *ORDER)}
+        self._check_bounds(sports, choices["plausibility"])
+        targets = self._model(Targets, "targets", self._table("targets"))
+        if self._problems:
+            raise InputError(self._problems)
+        chosen = [choice for choice in choices.values() if choice]
+        assert run
+        assert targets
+        return Plan(self._path.parent, run, sources, sports, chosen[0], tuple(chosen[1:]), targets)
+
+    def _sources(self) -> tuple[SourceSettings, ...]:
+        entries = self._tables.get("sources", [])
+        if not isinstance(entries, list) or not entries:
+            self._wrong("sources", "none", "[[sources]] with sport, and path or query")
+            return ()
+        found = []
+        for number, entry in enumerate(entries, start=1):
+            where = f"sources.{number}"
+            source = self._model(SourceSettings, where, entry)
+            if source is None:
+                continue
+            found.append(source)
+            if source.path is not None and not (self._path.parent / source.path).exists():
+                self._wrong(f"{where}.path", repr(source.path), "a video or a folder of videos that is there")
+        return tuple(found)
+
+    def _sports(self, played: set[str]) -> dict[str, Sport]:
+        entries = self._table("sports")
+        found: dict[str, Sport] = {}
+        for name, entry in entries.items():
+            sport = self._model(Sport, f"sports.{name}", entry)
+            if sport and name in played:
+                found[name] = sport
+        for name in played - set(entries):
+            found[name] = known_sports().get(name, Sport())
+        return dict(sorted(found.items()))
+
+    def _check_queries(self, sources: Sequence[SourceSettings], sports: Mapping[str, Sport]) -> None:
+        """See that a source that names neither path nor query is of a sport that has queries."""
+        for source in sources:
+            nothing = source.path is None and source.query is None
+            if nothing and source.sport in sports and not sports[source.sport].queries:
+                expected = f"path or query, or queries in [sports.{source.sport}]"
+                self._wrong("sources", f"{source.sport} with nothing to take videos from", expected)
+
+    def _choice(self, stage: str) -> Choice | None:
+        table = dict(self._table(stage))
+        kind = table.pop("kind", DEFAULT_KINDS.get(stage))
+        if kind not in kinds(stage):
+            self._wrong(f"{stage}.kind", "nothing" if kind is None else repr(kind), f"one of {', '.join(kinds(stage))}")
+            return None
+        try:
+            make = find(stage, kind)
+        except OptionError as error:
+            self._wrong(f"{stage}.kind", repr(kind), f"one that can be used: {error}")
+            return None
+        settings = self._model(make.Settings, stage, table)
+        return settings and Choice(stage, kind, make, settings)
+
+    def _check_bounds(self, sports: Mapping[str, Sport], choice: Choice | None) -> None:
+        """See that each sport's bounds are settings of the stage that they are for."""
+        for name, sport in sports.items() if choice else ():
+            assert choice
+            together = {**choice.settings.model_dump(), **sport.bounds}
+            self._model(choice.make.Settings, f"sports.{name}.bounds", together)
+
+    def _table(self, name: str) -> dict[str, Any]:
+        table = self._tables.get(name, {})
+        if not isinstance(table, dict):
+            self._wrong(name, repr(table)[:80], f"a table [{name}]")
+            return {}
+        return table
+
+    def _model(self, make: type[M], where: str, table: object) -> M | None:
+        """The table as a record; None where it is none, with what is wrong noted."""
+        try:
+            return make.model_validate(table)
+        except ValidationError as error:
+            for detail in error.errors(include_url=False):
+                field = ".".join([where, *(str(part) for part in detail["loc"])])
+                found = "nothing" if detail["type"] == "missing" else repr(detail["input"])[:80]
+                self._wrong(field, found, detail["msg"].removeprefix("Value error, "))
+        return None
+
+    def _wrong(self, field: str, found: str, expected: str) -> None:
+        self._problems.append(Problem(str(self._path), None, field, found, expected))

@@ -1,0 +1,44 @@
+"""All frames of a video that are left, and how it ended, on whatever engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spotball_gen.items.frames import Frame, FrameReader, Mark, VideoError
+from spotball_gen.items.item import Source
+from spotball_gen.items.stage import said, spares_no_other
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A video has no more frames.
+
+    Attributes:
+        detail: what is wrong with it.
+        failed: whether nothing could be had of it.
+    """
+
+    detail: str | None = None
+    failed: bool = False
+
+
+def frames_left(reader: FrameReader, source: Source, mark: Mark | None) -> Iterator[Frame | End]:
+    """The frames after a mark, in order, and in the end how it ended. What is wrong with a video is its own matter.
+
+    Raises:
+        Exception: what the next video would meet, too.
+    """
+    some = mark is not None
+    try:
+        for frame in reader.read(source, mark):
+            some = True
+            yield frame
+    except VideoError as error:
+        yield End(str(error), failed=not some)
+    except Exception as error:
+        if spares_no_other(error):
+            raise
+        yield End(said(error), failed=not some)
+    else:
+        yield End()

@@ -1,0 +1,171 @@
+"""The engine of one machine: a thread decodes, one writes frames, one runs each stage, so that their work overlaps.
+
+Decoding, OpenCV and models let go of the interpreter while they compute. Items go through each stage in order, and are
+noted in the ledger before they go on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import chain, groupby
+from typing import Any
+
+from spotball_gen.items.frames import Frame, FrameReader
+from spotball_gen.items.item import Item, Source
+from spotball_gen.items.stage import Reject, Stage
+from spotball_gen.pipeline.config import Plan
+from spotball_gen.pipeline.engines.channel import Channel, Stopped
+from spotball_gen.pipeline.engines.decoding import End, frames_left
+from spotball_gen.pipeline.engines.settling import settle
+from spotball_gen.pipeline.engines.taking import Taker, drop_pictures
+from spotball_gen.pipeline.engines.tally import Tally, Watch
+from spotball_gen.pipeline.engines.work import CircuitBreaker, parts, process
+from spotball_gen.pipeline.ledger import FRAMES, Ledger, State
+
+_FRAMES_AHEAD, _TOGETHER = 16, 8
+"""Frames that wait to be written, and that one transaction has."""
+
+
+class LocalEngine:
+    """Takes what is left of a run through its stages.
+
+    Args:
+        plan: the configuration.
+        ledger: of the dataset; its videos are known.
+    """
+
+    name = "local"
+
+    def __init__(self, plan: Plan, ledger: Ledger) -> None:
+        self._plan, self._ledger = plan, ledger
+        self._stop = threading.Event()
+        self._error: BaseException | None = None
+        self._gpu = threading.Lock()
+        self._channels: list[Channel[Any]] = []
+        self.tally = Tally.of(ledger, [choice.stage for choice in plan.stages])
+
+    def run(self, watch: Watch) -> None:
+        """Do what is left to do. On an interrupt, what is under way is noted, and the interrupt raised.
+
+        Args:
+            watch: shows how far it is.
+
+        Raises:
+            SpotballError, OSError, MemoryError: where a stage or the ledger cannot go on.
+        """
+        context = self._plan.context(self._ledger.work)
+        reader: FrameReader = self._plan.frames.make(self._plan.frames.settings, context)
+        stages = [choice.make(choice.settings, context) for choice in self._plan.stages]
+        frames: Channel[tuple[Source, Frame | End]] = Channel(_FRAMES_AHEAD, self._stop)
+        ways: list[Channel[Item]] = [Channel(2 * stage.batch_size, self._stop) for stage in stages]
+        self._channels = [frames, *ways]
+        taker = Taker(self._ledger, self._plan.frames)
+        before = [FRAMES, *(choice.stage for choice in self._plan.stages)]
+        # Before anything moves: what a stage is handed by the one before it is not among these.
+        left = [self._ledger.ids("going", stage) for stage in before[:-1]]
+        threads = [
+            self._thread("decode", lambda: self._decode(reader, taker, frames)),
+            self._thread("frames", lambda: self._take(taker, frames, ways)),
+            *(
+                self._thread(stage.name, partial(self._work, number, stage, left[number], ways))
+                for number, stage in enumerate(stages)
+            ),
+        ]
+        with watch(self.tally) as show:
+            try:
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    while thread.is_alive():
+                        thread.join(0.1)
+                        show()
+            except BaseException:
+                self._end()
+                for thread in threads:
+                    thread.join()
+                raise
+        if self._error:
+            raise self._error
+
+    def _thread(self, name: str, work: Callable[[], None]) -> threading.Thread:
+        def run() -> None:
+            try:
+                work()
+            except Stopped:
+                pass
+            except BaseException as error:
+                # The first one is what stopped the run.
+                self._error = self._error or error
+                self._end()
+
+        # Not waited for if the user does not want to wait, by a second interrupt.
+        return threading.Thread(target=run, name=f"spotball-{name}", daemon=True)
+
+    def _end(self) -> None:
+        self._stop.set()
+        for channel in self._channels:
+            channel.wake()
+
+    # Threads --------------------------------------------------------------------------------------------------------
+
+    def _decode(self, reader: FrameReader, taker: Taker, frames: Channel[tuple[Source, Frame | End]]) -> None:
+        for video in self._ledger.videos():
+            if video.state == "waiting":
+                for part in frames_left(reader, video.source, taker.mark(video.source)):
+                    frames.put((video.source, part))
+        frames.close()
+
+    def _take(self, taker: Taker, frames: Channel[tuple[Source, Frame | End]], ways: Sequence[Channel[Item]]) -> None:
+        for batch in frames.batches(_TOGETHER):
+            for source, group in groupby(batch, key=lambda pair: pair[0]):
+                those = [part for _, part in group]
+                taken = [part for part in those if isinstance(part, Frame)]
+                items = taker.take(source, taken)
+                self.tally.count(FRAMES, len(taken), len(items), sum(bool(frame.error) for frame in taken))
+                for item in items:
+                    ways[0].put(item)
+                for part in those:
+                    if isinstance(part, End):
+                        self._ledger.end_video(source.video, part.detail, failed=part.failed)
+                        self.tally.videos_done += 1
+        ways[0].close()
+
+    def _work(self, number: int, stage: Stage, left: Sequence[str], ways: Sequence[Channel[Item]]) -> None:
+        choice, last = self._plan.stages[number], number + 1 == len(ways)
+        settles = bool(getattr(stage, "settles", False))
+        after: State = "passed" if last else "going"
+        breaker = CircuitBreaker(choice)
+        waiting = (self._load(ids) for ids in parts(left, stage.batch_size))
+        for batch in chain(waiting, ways[number].batches(stage.batch_size)):
+            with self._gpu if stage.device == "gpu" else contextlib.nullcontext():
+                outcome = process(stage, choice, batch)
+            self._ledger.keep(choice.stage, outcome, "held" if settles else after)
+            self.tally.count(choice.stage, len(batch), len(outcome.items), len(outcome.failures))
+            breaker.see(outcome)
+            self._drop(batch, outcome.rejects)
+            if not settles and not last:
+                self._pass_on(outcome.items, ways[number + 1])
+        if settles:
+            kept = self._plan.run.keep_rejected
+            settled = settle(self._ledger, stage, choice, after, self.tally, keep_pictures=kept)
+            if not last:
+                self._pass_on((self._ledger.item(name) for name in settled), ways[number + 1])
+        if not last:
+            ways[number + 1].close()
+
+    def _load(self, ids: Sequence[str]) -> list[Item]:
+        if self._stop.is_set():
+            raise Stopped
+        return [self._ledger.item(name) for name in ids]
+
+    def _pass_on(self, items: Iterable[Item], way: Channel[Item]) -> None:
+        for item in items:
+            way.put(item)
+
+    def _drop(self, items: Iterable[Item], rejects: Sequence[Reject]) -> None:
+        if not self._plan.run.keep_rejected:
+            gone = {reject.item for reject in rejects}
+            drop_pictures(item for item in items if item.id in gone)

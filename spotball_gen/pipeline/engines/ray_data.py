@@ -1,0 +1,208 @@
+"""The engine of many machines: Ray Data hands out videos and items, and this process keeps the ledger.
+
+All videos are read first, each by one worker; near duplicates are told here, in the videos' order, whichever is read
+first. Then items go through the stages, some at a time, so that processors and GPUs work at once. What comes back is
+noted in the ledger, as the local engine does: a worker that dies costs what it was at, which another does again.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from spotball_core.counting.engines.ray_cluster import connected, faults_told, require
+from spotball_gen.items.frames import Frame
+from spotball_gen.items.stage import Outcome, Stage
+from spotball_gen.pipeline.config import Plan
+from spotball_gen.pipeline.engines.decoding import End
+from spotball_gen.pipeline.engines.ray_work import (
+    COLUMN,
+    Job,
+    Passage,
+    Read,
+    Reading,
+    Stretch,
+    packed_table,
+    read_video,
+    through,
+)
+from spotball_gen.pipeline.engines.settling import settle
+from spotball_gen.pipeline.engines.taking import Taker, drop_pictures
+from spotball_gen.pipeline.engines.tally import Tally, Watch
+from spotball_gen.pipeline.engines.work import CircuitBreaker, parts, wants_gpu
+from spotball_gen.pipeline.ledger import FRAMES, Ledger, State, Video
+
+TOGETHER = 16
+"""Items that go from worker to worker together: what a worker that dies has to be done again."""
+
+AT_ONCE = 10_000
+"""Items that are handed to Ray at once: few enough to hold, many enough for loading models not to matter."""
+
+NOTED_TOGETHER = 500
+"""Frames that one transaction has."""
+
+
+class RayEngine:
+    """Takes what is left of a run through its stages, on Ray Data.
+
+    Args:
+        plan: the configuration.
+        ledger: of the dataset; its videos are known. All machines see its folder, and the videos, at the same paths.
+        address: of a Ray cluster that is there already; without it one is started here, and ended.
+        debug: lets Ray say what it does.
+
+    Raises:
+        MissingExtraError: without Ray.
+    """
+
+    name = "ray"
+
+    def __init__(self, plan: Plan, ledger: Ledger, address: str | None = None, *, debug: bool = False) -> None:
+        require("making items on Ray")
+        # Workers have folders of their own.
+        self._plan, self._ledger = replace(plan, folder=plan.folder.absolute()), ledger
+        self._address, self._debug = address, debug
+        self.tally = Tally.of(ledger, [choice.stage for choice in plan.stages])
+        self._job = Job(self._plan, ledger.work.absolute())
+        self._packed = pickle.dumps(self._job)
+        self._show: Callable[[], None] = lambda: None
+
+    def run(self, watch: Watch) -> None:
+        """Do what is left to do. On an interrupt, what came back is noted, and the interrupt raised.
+
+        Args:
+            watch: shows how far it is.
+
+        Raises:
+            OptionError: where no cluster answers at the address.
+            SpotballError, OSError, MemoryError: where a stage, the ledger or Ray cannot go on.
+        """
+        context = self._plan.context(self._job.work)
+        stages: list[Stage] = [choice.make(choice.settings, context) for choice in self._plan.stages]
+        with connected(self._address, debug=self._debug), faults_told("make items"), watch(self.tally) as self._show:
+            self._read()
+            start = 0
+            for number, stage in enumerate(stages):
+                settles, last = bool(getattr(stage, "settles", False)), number + 1 == len(stages)
+                if settles or last:
+                    self._pass(range(start, number + 1), stages, "held" if settles else "passed")
+                    start = number + 1
+                if settles:
+                    settle(
+                        self._ledger,
+                        stage,
+                        self._plan.stages[number],
+                        "passed" if last else "going",
+                        self.tally,
+                        keep_pictures=self._plan.run.keep_rejected,
+                    )
+                    self._show()
+
+    # Frames -------------------------------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        """Read all videos that are left."""
+        import ray.data
+
+        videos = [video for video in self._ledger.videos() if video.state == "waiting"]
+        if not videos:
+            return
+        taker = Taker(self._ledger, self._plan.frames)
+        readings = [Reading(at, video.source, taker.mark(video.source)) for at, video in enumerate(videos)]
+        rows = [{COLUMN: pickle.dumps(reading)} for reading in readings]
+        dataset = ray.data.from_items(rows, override_num_blocks=len(rows))
+        early: dict[int, Read] = {}
+        due = 0
+        for row in dataset.map(partial(read_video, job=self._packed)).iter_rows():
+            read: Read = pickle.loads(row[COLUMN])
+            if read.error:
+                raise read.error
+            early[read.number] = read
+            while due in early:
+                self._take(taker, videos[due], early.pop(due).frames)
+                due += 1
+
+    def _take(self, taker: Taker, video: Video, found: Sequence[Frame | End]) -> None:
+        frames = [frame for frame in found if isinstance(frame, Frame)]
+        for some in parts(frames, NOTED_TOGETHER):
+            items = taker.take(video.source, some)
+            self.tally.count(FRAMES, len(some), len(items), sum(bool(frame.error) for frame in some))
+            self._show()
+        for end in found:
+            if isinstance(end, End):
+                self._ledger.end_video(video.source.video, end.detail, failed=end.failed)
+                self.tally.videos_done += 1
+        self._show()
+
+    # Items --------------------------------------------------------------------------------------------------------
+
+    def _pass(self, numbers: range, stages: Sequence[Stage], after: State) -> None:
+        """Take all items that come to these stages through them; `after` is what the last one makes of them."""
+        before = [FRAMES, *(choice.stage for choice in self._plan.stages)]
+        breakers = {choice.stage: CircuitBreaker(choice) for choice in self._plan.stages}
+        left = [(name, number) for number in numbers for name in self._ledger.ids("going", before[number])]
+        for some in parts(left, AT_ONCE):
+            for passages in self._passed(some, numbers, stages):
+                self._note(passages, before[numbers[-1] + 1], after, breakers)
+
+    def _passed(
+        self, left: Sequence[tuple[str, int]], numbers: range, stages: Sequence[Stage]
+    ) -> Iterator[list[Passage]]:
+        """Some items, by id and number of the next stage, as they come back."""
+        import ray.data
+
+        tables = [
+            packed_table([Passage(self._ledger.item(name), number) for name, number in some])
+            for some in parts(left, TOGETHER)
+        ]
+        dataset: Any = ray.data.from_arrow(tables)
+        there: Any = ray
+        gpus = float(there.cluster_resources().get("GPU", 0))
+        on_gpu = [bool(gpus) and wants_gpu(stage, self._plan, at) for at, stage in enumerate(stages)]
+        stretches = _stretches(numbers, on_gpu)
+        pools = sum(gpu for _, gpu in stretches)
+        for those, gpu in stretches:
+            of = partial(dataset.map_batches, batch_size=TOGETHER, batch_format="pyarrow")
+            if gpu:
+                dataset = of(
+                    Stretch,
+                    fn_constructor_args=(self._packed, those),
+                    # Several kinds of actors share what GPUs there are; none keeps a processor from other stages.
+                    num_gpus=min(1.0, gpus / pools),
+                    num_cpus=0,
+                    concurrency=(1, max(1, int(gpus) - pools + 1)),
+                )
+            else:
+                dataset = of(through, fn_args=(self._packed, those))
+        for table in dataset.iter_batches(batch_size=None, batch_format="pyarrow"):
+            yield [pickle.loads(packed) for packed in table[COLUMN].to_pylist()]
+
+    def _note(self, passages: Sequence[Passage], last: str, after: State, breakers: dict[str, CircuitBreaker]) -> None:
+        for choice in self._plan.stages:
+            said = [outcome for one in passages for stage, outcome in one.outcomes if stage == choice.stage]
+            if not said:
+                continue
+            outcome = Outcome(
+                tuple(item for one in said for item in one.items),
+                tuple(reject for one in said for reject in one.rejects),
+                tuple(failure for one in said for failure in one.failures),
+            )
+            self._ledger.keep(choice.stage, outcome, after if choice.stage == last else "going")
+            self.tally.count(choice.stage, len(said), len(outcome.items), len(outcome.failures))
+            if not self._plan.run.keep_rejected:
+                gone = {reject.item for reject in outcome.rejects}
+                drop_pictures(one.item for one in passages if one.item.id in gone)
+            breakers[choice.stage].see(outcome)
+        self._show()
+        for one in passages:
+            if one.error:
+                raise one.error
+
+
+def _stretches(numbers: Sequence[int], on_gpu: Sequence[bool]) -> list[tuple[tuple[int, ...], bool]]:
+    """Which stages work in one process: those that follow one another, and are all on a GPU or all not."""
+    return [(tuple(group), gpu) for gpu, group in groupby(numbers, key=lambda number: on_gpu[number])]

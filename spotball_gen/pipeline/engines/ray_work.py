@@ -1,0 +1,196 @@
+"""What Ray's workers do: decode a video, or take items through some stages. Pictures go to the run's work folder."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from spotball_core.errors import SpotballError
+from spotball_gen.items.frames import Frame, FrameReader, Mark, digest
+from spotball_gen.items.item import Item, Source
+from spotball_gen.items.pictures import Picture
+from spotball_gen.items.stage import Outcome, Stage
+from spotball_gen.pipeline.config import Choice, Plan
+from spotball_gen.pipeline.engines.decoding import End, frames_left
+from spotball_gen.pipeline.engines.taking import frame_path
+from spotball_gen.pipeline.engines.work import parts, process
+
+COLUMN = "packed"
+"""Of the tables that workers are given and give back."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all workers know of a run.
+
+    Attributes:
+        plan: whose folder is an absolute path.
+        work: the work folder, which is at the same absolute path on all machines.
+    """
+
+    plan: Plan
+    work: Path
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A video to be read.
+
+    Attributes:
+        number: its place among those to be read.
+        mark: how far it was read before.
+    """
+
+    number: int
+    source: Source
+    mark: Mark | None
+
+
+@dataclass(frozen=True)
+class Read:
+    """A video that was read.
+
+    Attributes:
+        number: as `Reading` has it.
+        frames: those that were taken, whose pictures are in the work folder; and in the end how it ended.
+        error: what the next video would meet, too.
+    """
+
+    number: int
+    frames: tuple[Frame | End, ...]
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
+class Passage:
+    """An item on its way.
+
+    Attributes:
+        item: as it was after the last stage that it passed.
+        at: number of the stage that it comes to next.
+        outcomes: what stages said of it on this way, by stage.
+        error: what the next item would meet, too.
+    """
+
+    item: Item
+    at: int
+    outcomes: tuple[tuple[str, Outcome], ...] = ()
+    error: Exception | None = None
+
+    @property
+    def going(self) -> bool:
+        """Whether it goes on."""
+        return self.error is None and (not self.outcomes or bool(self.outcomes[-1][1].items))
+
+    def after(self, stage: str, outcome: Outcome) -> Passage:
+        """The same once a stage has spoken of it."""
+        item = outcome.items[0] if outcome.items else self.item
+        return replace(self, item=item, at=self.at + 1, outcomes=(*self.outcomes, (stage, outcome)))
+
+
+def read_video(row: dict[str, Any], job: bytes) -> dict[str, Any]:
+    """Read the video that a row names, and write the pictures of its frames."""
+    reading: Reading = pickle.loads(row[COLUMN])
+    found: list[Frame | End] = []
+    try:
+        at, reader = _reader(job)
+        for one in frames_left(reader, reading.source, reading.mark):
+            frame = _written(one, reading.source, at.work) if isinstance(one, Frame) else one
+            found.append(frame)
+    except Exception as error:
+        return {COLUMN: pickle.dumps(Read(reading.number, (), portable(error)))}
+    return {COLUMN: pickle.dumps(Read(reading.number, tuple(found)))}
+
+
+def _written(frame: Frame, source: Source, work: Path) -> Frame:
+    """The frame without its pixels, which are in a file."""
+    if frame.image is None:
+        return frame
+    Picture.write(frame_path(work, source, frame.ms), frame.image)
+    return replace(frame, image=None, digest=digest(frame.image))
+
+
+@cache
+def _reader(job: bytes) -> tuple[Job, FrameReader]:
+    """One for all videos that this process reads."""
+    found: Job = pickle.loads(job)
+    choice = found.plan.frames
+    return found, choice.make(choice.settings, found.plan.context(found.work))
+
+
+class Stretch:
+    """Stages that follow one another, in one process: what Ray calls with tables of passages.
+
+    Args:
+        job: a `Job`, packed.
+        numbers: which of the plan's stages.
+    """
+
+    def __init__(self, job: bytes, numbers: Sequence[int]) -> None:
+        self._job, self._numbers = job, numbers
+
+    @cached_property
+    def _stages(self) -> list[tuple[int, Choice, Stage]]:
+        job: Job = pickle.loads(self._job)
+        context = job.plan.context(job.work)
+        choices = [(number, job.plan.stages[number]) for number in self._numbers]
+        return [(number, choice, choice.make(choice.settings, context)) for number, choice in choices]
+
+    def __call__(self, table: Any) -> Any:
+        """Take the items of a table as far as these stages take them."""
+        passages = [pickle.loads(packed) for packed in table[COLUMN].to_pylist()]
+        return packed_table(self.passed(passages))
+
+    def passed(self, passages: Sequence[Passage]) -> list[Passage]:
+        """The same, those that came to these stages with what they said."""
+        passages = list(passages)
+        try:
+            for number, choice, stage in self._stages:
+                coming = [place for place, one in enumerate(passages) if one.going and one.at == number]
+                for some in parts(coming, stage.batch_size):
+                    outcome = process(stage, choice, [passages[place].item for place in some])
+                    said = _by_item(outcome)
+                    for place in some:
+                        passages[place] = passages[place].after(choice.stage, said[passages[place].item.id])
+        except Exception as error:
+            return [replace(one, error=one.error or portable(error)) for one in passages]
+        return passages
+
+
+@cache
+def stretch(job: bytes, numbers: tuple[int, ...]) -> Stretch:
+    """The same in each call of one process, so that it loads what it needs once."""
+    return Stretch(job, numbers)
+
+
+def through(table: Any, job: bytes, numbers: tuple[int, ...]) -> Any:
+    """Take the items of a table through stages that need no process of their own."""
+    return stretch(job, numbers)(table)
+
+
+def packed_table(passages: Sequence[Passage]) -> Any:
+    """A table of passages."""
+    import pyarrow
+
+    return pyarrow.table({COLUMN: pyarrow.array([pickle.dumps(one) for one in passages], pyarrow.large_binary())})
+
+
+def portable(error: Exception) -> Exception:
+    """An error that another process can raise: the same, or one that says the same."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return SpotballError(str(error))
+    return error
+
+
+def _by_item(outcome: Outcome) -> dict[str, Outcome]:
+    return {
+        **{item.id: Outcome(items=(item,)) for item in outcome.items},
+        **{reject.item: Outcome(rejects=(reject,)) for reject in outcome.rejects},
+        **{failure.item: Outcome(failures=(failure,)) for failure in outcome.failures},
+    }

@@ -1,0 +1,30 @@
+"""Stages that look at all items before they decide, on whatever engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spotball_gen.pipeline.config import Choice
+from spotball_gen.pipeline.engines.taking import drop_pictures
+from spotball_gen.pipeline.engines.tally import Tally
+from spotball_gen.pipeline.ledger import Ledger, State
+
+
+def settle(ledger: Ledger, stage: Any, choice: Choice, after: State, tally: Tally, *, keep_pictures: bool) -> list[str]:
+    """Let a stage decide on all items that it held; the ids of those that go on.
+
+    Args:
+        after: what these are then.
+        keep_pictures: whether those of rejects stay.
+    """
+    held = ledger.held(choice.stage)
+    if not held:
+        return []
+    items = {name: ledger.item(name) for name in held}
+    rejects = stage.settle(held, {name: item.sport for name, item in items.items()})
+    ledger.settle(choice.stage, rejects, after)
+    gone = {reject.item for reject in rejects}
+    if not keep_pictures:
+        drop_pictures(items[name] for name in gone)
+    tally.count(choice.stage, 0, -len(rejects), 0)
+    return [name for name in held if name not in gone]

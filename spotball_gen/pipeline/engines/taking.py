@@ -1,0 +1,80 @@
+"""From the frames of a video to items: near duplicates left out, pictures written, all noted in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from spotball_core.service.paths import output_name
+from spotball_gen.items.frames import Frame, Mark, Seen, digest
+from spotball_gen.items.item import Item, Source
+from spotball_gen.items.pictures import Picture, save_all
+from spotball_gen.items.stage import Failure, Reject
+from spotball_gen.pipeline.config import Choice
+from spotball_gen.pipeline.engines.work import settings_digest
+from spotball_gen.pipeline.ledger import FRAMES, Ledger, Taken
+
+DUPLICATE = "near duplicate"
+
+
+def item_id(source: Source, ms: int) -> str:
+    """The id of the item at a time stamp in milliseconds; ids of a video sort as its time stamps do."""
+    return f"{source.video}-{ms:09d}"
+
+
+def frame_path(work: Path, source: Source, ms: int) -> Path:
+    """The file of the picture of the frame at a time stamp in milliseconds."""
+    return work / output_name(FRAMES, source.video, item_id(source, ms), ending=".png")
+
+
+class Taker:
+    """Turns frames into items, videos in their order and frames in theirs, across restarts."""
+
+    def __init__(self, ledger: Ledger, choice: Choice) -> None:
+        self._ledger, self._choice = ledger, choice
+        bits = choice.settings.model_dump().get("duplicate_bits", -1)
+        self._seen = Seen(bits, ledger.digests()) if bits >= 0 else None
+        self._notes = {"kind": choice.kind, "version": choice.make.version, "settings": settings_digest(choice)}
+
+    def mark(self, source: Source) -> Mark | None:
+        """How far a video was read."""
+        last = self._ledger.last(source.video)
+        return last and Mark(*last)
+
+    def take(self, source: Source, frames: Iterable[Frame]) -> tuple[Item, ...]:
+        """Note some frames, their pictures being on the disk by then; those that are items, to go on."""
+        taken: list[Taken] = []
+        failures: list[Failure] = []
+        for frame in frames:
+            if frame.error:
+                failures.append(Failure(item_id(source, frame.ms), FRAMES, frame.error))
+            else:
+                taken.append(self._judged(source, frame))
+        # Of a near duplicate no picture is kept.
+        save_all([one.item.frame for one in taken if not one.reject])
+        drop_pictures(one.item for one in taken if one.reject)
+        self._ledger.take(source.video, taken, failures)
+        return tuple(one.item for one in taken if not one.reject)
+
+    def _judged(self, source: Source, frame: Frame) -> Taken:
+        name, found = item_id(source, frame.ms), frame.digest
+        if found is None:
+            assert frame.image is not None
+            found = digest(frame.image)
+        near = self._seen.near(found) if self._seen else None
+        if self._seen and near is None:
+            self._seen.add(name, found)
+        picture = Picture(frame_path(self._ledger.work, source, frame.ms), frame.image)
+        item = Item(name, source, frame.ms / 1000, frame.shot, picture)
+        place = {"number": frame.number, "size": list(frame.size), "window": list(frame.window)}
+        item = item.noted(FRAMES, **self._notes, **place)
+        reject = near and Reject(name, FRAMES, DUPLICATE, f"{near[1]} bits from {near[0]}", {"bits": float(near[1])})
+        return Taken(item, frame.number, found, reject or None)
+
+
+def drop_pictures(items: Iterable[Item]) -> None:
+    """Remove the pictures of items that go no further."""
+    for item in items:
+        for picture in (item.frame, item.mask, item.painted):
+            if picture is not None:
+                picture.path.unlink(missing_ok=True)

@@ -1,0 +1,52 @@
+"""How far a run is, counted while it goes on, by whatever engine."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TypeAlias
+
+from spotball_gen.pipeline.ledger import FRAMES, Ledger
+
+
+class Tally:
+    """What there is, by stage. Several threads may count.
+
+    Args:
+        videos: how many there are.
+        videos_done: how many of them are done.
+        seen: items that each stage decided on.
+        kept: those of them that it kept.
+        failed: items and frames that failed, at any stage.
+    """
+
+    def __init__(self, videos: int, videos_done: int, seen: Counter[str], kept: Counter[str], failed: int = 0) -> None:
+        self.videos, self.videos_done = videos, videos_done
+        self.seen, self.kept, self.failed = seen, kept, failed
+        self._turn = threading.Lock()
+
+    @classmethod
+    def of(cls, ledger: Ledger, stages: Sequence[str]) -> Tally:
+        """As a run's ledger has it."""
+        videos = ledger.videos()
+        steps = ledger.funnel([FRAMES, *stages])
+        return cls(
+            len(videos),
+            sum(video.state != "waiting" for video in videos),
+            Counter({step.stage: step.entered for step in steps}),
+            Counter({step.stage: step.kept for step in steps}),
+            sum(step.failed for step in steps),
+        )
+
+    def count(self, stage: str, seen: int, kept: int, failed: int) -> None:
+        """Add to a stage's numbers."""
+        with self._turn:
+            self.seen[stage] += seen
+            self.kept[stage] += kept
+            self.failed += failed
+
+
+Watch: TypeAlias = Callable[[Tally], AbstractContextManager[Callable[[], None]]]
+"""Shows how far a run is: a context that gives what is called every now and then."""

@@ -1,0 +1,108 @@
+"""What any engine does with a batch, wherever it runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from spotball_core.errors import SpotballError
+from spotball_gen.items.item import Item
+from spotball_gen.items.stage import Failure, Outcome, Stage, said, spares_no_other
+from spotball_gen.pipeline.config import Choice, Plan
+
+T = TypeVar("T")
+
+STORM = 25
+"""So many failures of a stage in a row are no longer a matter of items."""
+
+
+class StageError(SpotballError):
+    """A stage that is broken, rather than an item."""
+
+
+def process(stage: Stage, choice: Choice, items: Sequence[Item]) -> Outcome:
+    """What a stage says of a batch; one that breaks is tried item by item, so that an item costs no other.
+
+    Raises:
+        SpotballError, OSError, MemoryError: as the stage, where the next item would fare no better.
+        StageError: if the stage does not say once of each item what became of it.
+    """
+    try:
+        outcome = stage.process(items)
+    except Exception as error:
+        if spares_no_other(error):
+            raise
+        if len(items) == 1:
+            return Outcome(failures=(Failure(items[0].id, choice.stage, said(error)),))
+        parts = [process(stage, choice, [item]) for item in items]
+        return Outcome(
+            tuple(item for part in parts for item in part.items),
+            tuple(reject for part in parts for reject in part.rejects),
+            tuple(failure for part in parts for failure in part.failures),
+        )
+    ids = [item.id for item in outcome.items]
+    ids += [reject.item for reject in outcome.rejects]
+    ids += [failure.item for failure in outcome.failures]
+    if sorted(ids) != sorted(item.id for item in items):
+        raise StageError(
+            f"{choice.stage} {choice.kind!r} was given {len(items)} items and spoke of {len(ids)}, not the same"
+        )
+    notes = {"kind": choice.kind, "version": choice.make.version, "settings": settings_digest(choice)}
+    kept = tuple(item.noted(choice.stage, **notes) for item in outcome.items)
+    return replace(outcome, items=kept)
+
+
+def settings_digest(choice: Choice) -> str:
+    """A short digest of a stage's settings, by which items of different ones are told apart."""
+    settings = json.dumps(choice.settings.model_dump(mode="json"), sort_keys=True)
+    return hashlib.sha256(settings.encode()).hexdigest()[:12]
+
+
+class CircuitBreaker:
+    """Counts a stage's failures in a row, and ends the run when there are too many."""
+
+    def __init__(self, choice: Choice) -> None:
+        self._choice, self._row = choice, 0
+
+    def see(self, outcome: Outcome) -> None:
+        """Take note of a batch, once it is in the ledger.
+
+        Raises:
+            StageError: if so many items failed in a row, in this batch and those before.
+        """
+        if outcome.items or outcome.rejects:
+            self._row = 0
+        self._row += len(outcome.failures)
+        if self._row >= STORM:
+            raise StageError(
+                f"{self._choice.stage} {self._choice.kind!r} failed on {self._row} items in a row; the last: "
+                f"{outcome.failures[-1].error}\nMend it, and run again with --retry-failed."
+            )
+
+
+def wants_gpu(stage: Stage, plan: Plan, number: int) -> bool:
+    """Whether a stage would work on a GPU where there is one, which need not be here.
+
+    Args:
+        stage: as it was made here.
+        number: which of the plan's stages it is.
+    """
+    # What lets the detector look again works where that does.
+    again = getattr(plan.stages[number].settings, "detect_again", False)
+    with_it = [choice for choice in plan.stages if again and choice.stage == "detect"]
+    devices = [getattr(choice.settings, "device", "cpu") for choice in (plan.stages[number], *with_it)]
+    return stage.device == "gpu" or any(device != "cpu" for device in devices)
+
+
+def parts(them: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """So many at a time, in order.
+
+    Examples:
+        >>> list(parts("abcde", 2))
+        ['ab', 'cd', 'e']
+    """
+    for start in range(0, len(them), size):
+        yield them[start : start + size]

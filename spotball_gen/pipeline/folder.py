@@ -1,0 +1,69 @@
+"""The folder of a dataset that is being made: whether it may be one, who has it, and where its ledger is."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from spotball_core.errors import OptionError
+from spotball_core.service import folder_lock, sqlite_file
+from spotball_gen.pipeline.ledger_schema import SCHEMA
+
+WORK, LEDGER, LOCK = ".work", "ledger.sqlite", "run.lock"
+
+IMAGES, WITH_BALL = "images", "with_ball"
+"""Folders of the dataset: by sport, the images that are asked about, and the same with the ball."""
+
+
+def check_folder(dataset: Path) -> None:
+    """See that a folder may become a dataset, or is one that `spotball gen run` began.
+
+    Raises:
+        OptionError: if not.
+    """
+    if dataset.exists() and not dataset.is_dir():
+        raise OptionError(f"{dataset} is a file; --out names a folder")
+    if dataset.is_dir() and not (dataset / WORK).is_dir() and any(dataset.iterdir()):
+        raise OptionError(f"{dataset} is not empty and was not made by spotball gen; name another folder with --out")
+
+
+def read_only(dataset: Path) -> sqlite3.Connection:
+    """A connection that reads a dataset's ledger, whoever has it.
+
+    Raises:
+        OptionError: if there is none.
+        DamagedStoreError: if it is empty or damaged.
+    """
+    path = dataset / WORK / LEDGER
+    if not path.exists():
+        raise OptionError(f"{dataset} holds no ledger; spotball gen run makes one")
+    return sqlite_file.read_only(path, SCHEMA)
+
+
+def locked(dataset: Path) -> Any:
+    """The lock of a dataset, held; `release` lets go of it.
+
+    Raises:
+        OptionError: if another process has it.
+        MissingExtraError: without filelock.
+    """
+    return folder_lock.locked(
+        dataset / WORK / LOCK,
+        lambda: (
+            f"{dataset} is in use by {folder_lock.holder(dataset / WORK / LEDGER)}; one process at a time has a dataset"
+        ),
+        what="making items",
+        extra="gen",
+    )
+
+
+def with_ball(path: str | None) -> str | None:
+    """The name of an image with its ball, as it is where a generation made it; None for other images.
+
+    Examples:
+        >>> with_ball("images/soccer/1.png"), with_ball("elsewhere/1.png")
+        ('with_ball/soccer/1.png', None)
+    """
+    parts = PurePosixPath(path or "").parts
+    return str(PurePosixPath(WITH_BALL, *parts[1:])) if parts[:1] == (IMAGES,) else None

@@ -1,0 +1,343 @@
+"""The ledger of a generation, DATASET/.work/ledger.sqlite: the truth from which the dataset is made.
+
+What a stage said of an item is there once its transaction is, which outlives a kill and a power cut.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from spotball_core.service.sqlite_file import StoreError, faults_told, now
+from spotball_gen.items.item import Item, Source
+from spotball_gen.items.stage import Failure, Outcome, Reject
+from spotball_gen.pipeline.folder import read_only
+from spotball_gen.pipeline.ledger_file import LedgerFile
+
+FRAMES = "frames"
+"""The stage that makes items of videos."""
+
+State = Literal["going", "held", "passed", "rejected", "failed"]
+"""What an item is: on its way, waiting for its stage to see all, through all stages, or decided on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Video:
+    """A video as the ledger has it; see the table `videos`."""
+
+    source: Source
+    size: int
+    modified: int
+    state: str = "waiting"
+    detail: str | None = None
+    frames: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A frame that was taken from a video.
+
+    Attributes:
+        item: what it became.
+        frame: its number within the video.
+        digest: its perceptual hash.
+        reject: why it goes no further, if so.
+    """
+
+    item: Item
+    frame: int
+    digest: bytes
+    reject: Reject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a stage did: a line of the funnel."""
+
+    stage: str
+    kept: int
+    rejected: int
+    failed: int
+    reasons: Mapping[str, int]
+
+    @property
+    def entered(self) -> int:
+        """How many items it decided on."""
+        return self.kept + self.rejected + self.failed
+
+
+class Ledger(LedgerFile):
+    """A dataset's ledger, held by this process; a context manager that lets go of it.
+
+    Args:
+        dataset: the dataset's folder.
+
+    Raises:
+        OptionError: if the folder holds something else, or another process has it.
+        StoreError: if the ledger cannot be opened or is of a later version.
+    """
+
+    def __init__(self, dataset: Path) -> None:
+        super().__init__(dataset)
+        self._sources: dict[str, Source] = {}
+
+    # Videos -------------------------------------------------------------------------------------------------------
+
+    def add_videos(self, videos: Iterable[Video]) -> None:
+        """Note the videos, in the order in which their frames count."""
+        rows = [
+            (
+                video.source.video,
+                position,
+                video.source.sport,
+                self._stored_path(video.source.path),
+                video.source.license,
+                video.source.origin,
+                video.source.sha256,
+                video.size,
+                video.modified,
+                video.state,
+                video.detail,
+                video.frames,
+            )
+            for position, video in enumerate(videos)
+        ]
+        with self._writing() as connection:
+            connection.executemany(f"INSERT INTO videos VALUES ({', '.join('?' * 12)})", rows)
+
+    def videos(self) -> tuple[Video, ...]:
+        """All videos, in order."""
+        columns = "video, path, sport, license, origin, sha256, size, modified, state, detail, frames"
+        found = []
+        for video, path, *row in self._rows(f"SELECT {columns} FROM videos ORDER BY position"):
+            found.append(Video(Source(video, str(self.work / path), *row[:4]), *row[4:]))
+        return tuple(found)
+
+    def moved(self, video: str, path: str, size: int, modified: int) -> None:
+        """Note where a video's file is now, its content being the same."""
+        with self._writing() as connection:
+            connection.execute(
+                "UPDATE videos SET path = ?, size = ?, modified = ? WHERE video = ?",
+                (self._stored_path(path), size, modified, video),
+            )
+        self._sources.clear()
+
+    def end_video(self, video: str, detail: str | None, *, failed: bool = False) -> None:
+        """Note that no more frames come of a video, and what was wrong with it."""
+        with self._writing() as connection:
+            connection.execute(
+                "UPDATE videos SET state = ?, detail = ? WHERE video = ?",
+                ("failed" if failed else "done", detail, video),
+            )
+
+    # Frames -------------------------------------------------------------------------------------------------------
+
+    def take(self, video: str, taken: Sequence[Taken], failures: Sequence[Failure] = ()) -> None:
+        """Note frames of a video, in order; those without a reject go on."""
+        at = now()
+        with self._writing() as connection:
+            for one in taken:
+                state = "rejected" if one.reject else "going"
+                record = json.dumps(one.item.record(self.work))
+                row = (one.item.id, video, round(one.item.time * 1000), one.frame, one.item.shot, one.digest, FRAMES)
+                connection.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, state, record))
+            rejects = [one.reject for one in taken if one.reject]
+            kept = [one.item for one in taken if not one.reject]
+            self._results(connection, FRAMES, at, kept, rejects, failures)
+            connection.execute("UPDATE videos SET frames = frames + ? WHERE video = ?", (len(taken), video))
+
+    def last(self, video: str) -> tuple[int, int, int] | None:
+        """Frame number, time stamp in milliseconds and shot of the last frame that was taken of a video."""
+        query = "SELECT frame, ms, shot FROM items WHERE video = ? ORDER BY ms DESC LIMIT 1"
+        for row in self._rows(query, video):
+            frame, ms, shot = row
+            return frame, ms, shot
+        return None
+
+    def digests(self) -> Iterator[tuple[str, bytes]]:
+        """Ids and perceptual hashes of frames that are no near duplicates, in the order in which they were taken."""
+        query = (
+            "SELECT item, hash FROM items JOIN videos USING (video) "
+            f"WHERE NOT (stage = '{FRAMES}' AND items.state = 'rejected') ORDER BY position, ms"
+        )
+        with faults_told(self.path), closing(read_only(self.dataset)) as connection:
+            yield from connection.execute(query)
+
+    # Items --------------------------------------------------------------------------------------------------------
+
+    def keep(self, stage: str, outcome: Outcome, state: State = "going") -> None:
+        """Note what a stage said of a batch.
+
+        Args:
+            state: of the items that it kept: `held` where it is still to see all, `passed` if it is the last one.
+        """
+        with self._writing() as connection:
+            for item in outcome.items:
+                connection.execute(
+                    "UPDATE items SET stage = ?, state = ?, record = ? WHERE item = ?",
+                    (stage, state, json.dumps(item.record(self.work)), item.id),
+                )
+            self._decided(connection, stage, outcome.rejects, outcome.failures)
+            self._results(connection, stage, now(), outcome.items, outcome.rejects, outcome.failures)
+
+    def held(self, stage: str) -> dict[str, dict[str, float]]:
+        """Scores, by item id and in its order, of the items that wait for a stage to see all."""
+        query = "SELECT item, json_extract(record, '$.scores') FROM items WHERE stage = ? AND state = 'held' ORDER BY 1"
+        return {item: json.loads(scores) for item, scores in self._rows(query, stage)}
+
+    def settle(self, stage: str, rejects: Sequence[Reject], state: State) -> None:
+        """Let those that waited go on, but for these; `state` is then theirs."""
+        with self._writing() as connection:
+            connection.executemany(
+                "DELETE FROM results WHERE item = ? AND stage = ?", [(one.item, stage) for one in rejects]
+            )
+            self._decided(connection, stage, rejects, ())
+            self._results(connection, stage, now(), (), rejects, ())
+            connection.execute("INSERT OR IGNORE INTO settled VALUES (?, ?)", (stage, now()))
+            connection.execute("UPDATE items SET state = ? WHERE stage = ? AND state = 'held'", (state, stage))
+
+    def ids(self, state: State, stage: str | None = None) -> tuple[str, ...]:
+        """Ids of the items of a state, of those that a stage saw last if one is named, in the order of ids."""
+        query = "SELECT item FROM items WHERE state = ? AND stage = coalesce(?, stage) ORDER BY item"
+        return tuple(item for (item,) in self._rows(query, state, stage))
+
+    def item(self, name: str) -> Item:
+        """One item, as it was after the last stage that it passed.
+
+        Raises:
+            KeyError: if there is none of this id.
+            StoreError: if its record is damaged, or names a picture outside the work folder.
+        """
+        for video, record in self._rows("SELECT video, record FROM items WHERE item = ?", name):
+            try:
+                return Item.from_record(json.loads(record), self._source(video), self.work)
+            except ValueError as error:
+                raise StoreError(f"{self.path}: the item {name} cannot be read: {error}") from error
+        raise KeyError(name)
+
+    def items(self, state: State = "passed", stage: str | None = None) -> Iterator[Item]:
+        """Items of a state, in the order of their ids; their pictures are read when looked at."""
+        return (self.item(name) for name in self.ids(state, stage))
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether there are videos to be read, or items on their way."""
+        query = "SELECT EXISTS (SELECT * FROM videos WHERE state = 'waiting')"
+        going = " OR EXISTS (SELECT * FROM items WHERE state IN ('going', 'held'))"
+        return bool(self._rows(query + going)[0][0])
+
+    def forget_failures(self) -> int:
+        """Let items that failed try their stage once more; returns how many there are.
+
+        Where a stage has seen all and decided, its failures stay: of a few it would say something else than of all.
+        """
+        stages = [FRAMES, *self.identity()["stages"]]
+        before = dict(zip(stages[1:], stages, strict=False))
+        query = "SELECT item, stage FROM items WHERE state = 'failed' AND stage NOT IN (SELECT stage FROM settled)"
+        with self._writing() as connection:
+            failed = connection.execute(query).fetchall()
+            connection.executemany("DELETE FROM results WHERE item = ? AND stage = ?", failed)
+            rows = [(before[stage], item) for item, stage in failed]
+            connection.executemany("UPDATE items SET state = 'going', stage = ? WHERE item = ?", rows)
+        return len(failed)
+
+    def go_again(self, items: Iterable[Item], stage: str) -> None:
+        """Let items that passed go to a stage again, as they are here; what it and later ones said is said anew."""
+        stages = [FRAMES, *self.identity()["stages"]]
+        at = stages.index(stage)
+        with self._writing() as connection:
+            for item in items:
+                connection.execute(
+                    "UPDATE items SET stage = ?, state = 'going', record = ? WHERE item = ? AND state = 'passed'",
+                    (stages[at - 1], json.dumps(item.record(self.work)), item.id),
+                )
+                rows = [(item.id, name) for name in stages[at:]]
+                connection.executemany("DELETE FROM results WHERE item = ? AND stage = ?", rows)
+
+    def repainted(self) -> frozenset[str]:
+        """Ids of items that were painted again because reviewers wanted it."""
+        query = "SELECT item FROM items WHERE json_extract(record, '$.notes.inpaint.repainted') > 0"
+        return frozenset(item for (item,) in self._rows(query))
+
+    def digest(self) -> str:
+        """Of all items that passed, as they are; the same for the same items however they came about."""
+        digest = hashlib.sha256()
+        with faults_told(self.path), closing(read_only(self.dataset)) as connection:
+            for row in connection.execute("SELECT item, record FROM items WHERE state = 'passed' ORDER BY item"):
+                digest.update("\0".join(row).encode())
+        return digest.hexdigest()
+
+    # What there is to tell ------------------------------------------------------------------------------------------
+
+    def funnel(self, stages: Sequence[str]) -> tuple[Step, ...]:
+        """What each stage kept and did not keep, and why."""
+        counted: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
+        reasons: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
+        reason_of = "CASE outcome WHEN 'rejected' THEN reason END"
+        query = f"SELECT stage, outcome, {reason_of}, count(*) FROM results GROUP BY 1, 2, 3"
+        for stage, outcome, reason, count in self._rows(query):
+            counted[stage][outcome] += count
+            if outcome == "rejected":
+                reasons[stage][reason] += count
+        return tuple(
+            Step(stage, of["kept"], of["rejected"], of["failed"], dict(sorted(reasons[stage].items())))
+            for stage, of in counted.items()
+        )
+
+    def failures(self) -> tuple[Failure, ...]:
+        """Frames and items that failed, and videos that could not be used, in order."""
+        query = "SELECT item, stage, reason FROM results WHERE outcome = 'failed' ORDER BY item, stage"
+        videos = [
+            Failure(video.source.video, FRAMES, video.detail) for video in self.videos() if video.detail is not None
+        ]
+        return (*videos, *(Failure(*row) for row in self._rows(query)))
+
+    def progress(self) -> Counter[tuple[str, str]]:
+        """How many items there are, by the stage that saw them last and by state."""
+        query = "SELECT stage, state, count(*) FROM items GROUP BY 1, 2"
+        return Counter({(stage, state): count for stage, state, count in self._rows(query)})
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _source(self, video: str) -> Source:
+        if video not in self._sources:
+            self._sources.update((one.source.video, one.source) for one in self.videos())
+        return self._sources[video]
+
+    def _stored_path(self, path: str) -> str:
+        """From the work folder on where the file is in there, so that a dataset can be moved."""
+        absolute = Path(path).absolute()
+        work = self.work.absolute()
+        return absolute.relative_to(work).as_posix() if absolute.is_relative_to(work) else str(absolute)
+
+    def _decided(
+        self, connection: sqlite3.Connection, stage: str, rejects: Sequence[Reject], failures: Sequence[Failure]
+    ) -> None:
+        rows = [*((stage, "rejected", one.item) for one in rejects), *((stage, "failed", one.item) for one in failures)]
+        connection.executemany("UPDATE items SET stage = ?, state = ? WHERE item = ?", rows)
+
+    def _results(
+        self,
+        connection: sqlite3.Connection,
+        stage: str,
+        at: str,
+        kept: Iterable[Item],
+        rejects: Iterable[Reject],
+        failures: Iterable[Failure],
+    ) -> None:
+        rows = [
+            *((item.id, stage, "kept", None, None, "{}", self._session, at) for item in kept),
+            *(
+                (one.item, stage, "rejected", one.reason, one.detail, json.dumps(dict(one.scores)), self._session, at)
+                for one in rejects
+            ),
+            *((one.item, stage, "failed", one.error, None, "{}", self._session, at) for one in failures),
+        ]
+        connection.executemany("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)

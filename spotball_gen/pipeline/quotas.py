@@ -1,0 +1,297 @@
+"""Which of the items that passed all stages the dataset takes: ranges and quotas, and which of them starves.
+
+Items that share all their bins are alike; how many of each kind are taken is an integer program, solved by HiGHS.
+Which ones of a kind are taken is drawn by the seed, and does not depend on what other items there are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from pydantic import Field, PositiveInt, field_validator, model_validator
+
+from spotball_core.grid import Grid
+from spotball_gen.items.item import Item
+from spotball_gen.items.stage import StageSettings
+from spotball_gen.pipeline.difficulty import Measure, in_center, measures
+
+OUTSIDE, SURPLUS = "outside a range", "more than its share"
+"""Why an item is left out."""
+
+SPORT, CENTER = "sport", "center"
+"""Quotas beside those of measures."""
+
+_STRICT = 1e-4
+"""Less than one item, and by more than what the solver takes for equal."""
+
+
+class Range(StageSettings):
+    """A table `[targets.ranges.MEASURE]`: from where to where, both included."""
+
+    min: float = Field(0.0, ge=0)
+    max: float | None = None
+
+
+class Quota(StageSettings):
+    """A table `[targets.quotas.MEASURE]`: bins, and what share of the items each is to have.
+
+    Attributes:
+        edges: where one bin ends and the next begins, which has the edge itself: `[4, 8]` makes three bins.
+        shares: of all items, one more than edges; the same for all bins if left out.
+    """
+
+    edges: tuple[float, ...] = Field(min_length=1)
+    shares: tuple[float, ...] = ()
+
+    @field_validator("edges")
+    @classmethod
+    def _rising(cls, edges: tuple[float, ...]) -> tuple[float, ...]:
+        if list(edges) != sorted(set(edges)):
+            raise ValueError("edges have to rise")
+        return edges
+
+    @model_validator(mode="after")
+    def _a_share_each(self) -> Quota:
+        bins = len(self.edges) + 1
+        if not self.shares:
+            object.__setattr__(self, "shares", (1 / bins,) * bins)
+        elif len(self.shares) != bins:
+            raise ValueError(f"{len(self.edges)} edges make {bins} bins, but there are {len(self.shares)} shares")
+        _check_shares(self.shares)
+        return self
+
+    def bin(self, value: float) -> str:
+        """The bin of a value, as it is told."""
+        return self.bins[int(np.searchsorted(self.edges, value, side="right"))]
+
+    @property
+    def bins(self) -> tuple[str, ...]:
+        """All bins, as they are told.
+
+        Examples:
+            >>> Quota(edges=(4, 8)).bins
+            ('below 4', '4 to 8', 'from 8 up')
+        """
+        between = (f"{low:g} to {high:g}" for low, high in zip(self.edges, self.edges[1:], strict=False))
+        return (f"below {self.edges[0]:g}", *between, f"from {self.edges[-1]:g} up")
+
+
+class Targets(StageSettings):
+    """The table `[targets]`. Where nothing is asked for, every item is taken.
+
+    Attributes:
+        count: how many items are wanted; left out, as many as the quotas allow.
+        ranges: by measure, what is let in at all.
+        quotas: by measure, shares of bins.
+        sports: share of each sport, or `equal`.
+        center: share of items whose ball is in the center window, so that a guess at the center does not pay.
+    """
+
+    count: PositiveInt | None = None
+    ranges: Mapping[Measure, Range] = {}
+    quotas: Mapping[Measure, Quota] = {}
+    sports: Mapping[str, float] | str = {}
+    center: float | None = Field(None, ge=0, le=1)
+
+    @field_validator("sports")
+    @classmethod
+    def _equal_or_shares(cls, sports: Mapping[str, float] | str) -> Mapping[str, float] | str:
+        if isinstance(sports, str):
+            if sports != "equal":
+                raise ValueError('shares by sport, or "equal"')
+        elif sports:
+            _check_shares(tuple(sports.values()))
+        return sports
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The items that are taken.
+
+    Attributes:
+        chosen: their ids, in order.
+        left_out: why others are not, by id, in few words.
+        starving: what there are too few items for, one line each.
+        bins: by quota and bin: `wanted`, `available` and `taken`, numbers of items.
+    """
+
+    chosen: tuple[str, ...]
+    left_out: Mapping[str, str]
+    starving: tuple[str, ...]
+    bins: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """What the card says of it, as JSON."""
+        bins = {quota: {name: dict(of) for name, of in found.items()} for quota, found in self.bins.items()}
+        return {"starving": list(self.starving), "bins": bins}
+
+
+def choose(items: Iterable[Item], targets: Targets, grid: Grid, *, seed: int) -> Choice:
+    """The items to take.
+
+    With a count, no bin gets more than its share of it, and as many items as possible are taken: what is missing
+    starves. Without, the dataset is the largest in which each bin has its share to within one item; bins for which
+    there is no item at all starve, and their share goes to the others of their quota.
+
+    Args:
+        items: those that passed all stages; one at a time is looked at.
+        targets: what is asked for.
+        grid: over their images.
+        seed: of what is drawn where more items would do than are wanted.
+    """
+    left_out: dict[str, str] = {}
+    placed: dict[tuple[str, ...], list[tuple[int, str]]] = defaultdict(list)
+    sports: set[str] = set()
+    for item in items:
+        assert item.ball
+        sports.add(item.sport)
+        found = measures(item.ball.corners, [player.corners for player in item.players], grid)
+        if any(not _within(found[name], of) for name, of in targets.ranges.items()):
+            left_out[item.id] = OUTSIDE
+        else:
+            placed[tuple(_bins(item, found, targets, grid))].append((item.seed(seed, "targets"), item.id))
+    program = _Program(_wanted(sports, targets), {kind: len(of) for kind, of in placed.items()}, targets.count)
+    taken = program.solved()
+    chosen: list[str] = []
+    for kind, of in placed.items():
+        # By the seed, in an order that does not depend on what other items there are.
+        drawn = [ident for _, ident in sorted(of)]
+        chosen += drawn[: taken[kind]]
+        left_out.update((ident, SURPLUS) for ident in drawn[taken[kind] :])
+    bins, starving = program.told(taken)
+    return Choice(tuple(sorted(chosen)), left_out, starving, bins)
+
+
+def _wanted(played: Collection[str], targets: Targets) -> dict[str, dict[str, float]]:
+    """By quota, the share of each bin."""
+    wanted: dict[str, dict[str, float]] = {
+        name: dict(zip(quota.bins, quota.shares, strict=True)) for name, quota in targets.quotas.items()
+    }
+    if isinstance(targets.sports, str):
+        wanted[SPORT] = dict.fromkeys(sorted(played), 1 / max(len(played), 1))
+    elif targets.sports:
+        others = set(played) - set(targets.sports)
+        wanted[SPORT] = {**targets.sports, **dict.fromkeys(sorted(others), 0.0)}
+    if targets.center is not None:
+        wanted[CENTER] = {"inside": targets.center, "outside": 1 - targets.center}
+    return wanted
+
+
+def _bins(item: Item, found: Mapping[Measure, float], targets: Targets, grid: Grid) -> Iterator[str]:
+    """An item's bin of each quota, in the order of the quotas."""
+    for name, quota in targets.quotas.items():
+        yield quota.bin(found[name])
+    if targets.sports:
+        yield item.sport
+    if targets.center is not None:
+        assert item.ball
+        yield "inside" if in_center(item.ball.corners, grid) else "outside"
+
+
+class _Program:
+    """How many items of each kind are taken."""
+
+    def __init__(
+        self, wanted: Mapping[str, Mapping[str, float]], kinds: Mapping[tuple[str, ...], int], count: int | None
+    ) -> None:
+        self._count, self._kinds = count, dict(sorted(kinds.items()))
+        self._available = {
+            quota: {name: sum(n for kind, n in kinds.items() if kind[index] == name) for name in shares}
+            for index, (quota, shares) in enumerate(wanted.items())
+        }
+        self._wanted = {quota: self._shared(quota, shares) for quota, shares in wanted.items()}
+
+    def _shared(self, quota: str, shares: Mapping[str, float]) -> dict[str, float]:
+        """Shares; without a count, those of bins that nothing is in go to the others."""
+        if self._count is not None:
+            return dict(shares)
+        there = {name: share if self._available[quota][name] else 0.0 for name, share in shares.items()}
+        total = sum(there.values())
+        return {name: share / total if total else 0.0 for name, share in there.items()}
+
+    def solved(self) -> dict[tuple[str, ...], int]:
+        """As many of each kind."""
+        if not self._kinds:
+            return {}
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        kinds = list(self._kinds)
+        rows, low, high = [], [], []
+        for index, shares in enumerate(self._wanted.values()):
+            caps = _rounded(shares, self._count) if self._count is not None else None
+            for name, share in shares.items():
+                inside = np.array([float(kind[index] == name) for kind in kinds])
+                rows.append(inside if caps is not None else inside - share)
+                low.append(-np.inf if caps is not None else -1 + _STRICT if share else 0)
+                high.append(caps[name] if caps is not None else 1 - _STRICT if share else 0)
+        if self._count is not None:
+            rows.append(np.ones(len(kinds)))
+            low.append(-np.inf)
+            high.append(self._count)
+        constraints = [LinearConstraint(np.array(rows), low, high)] if rows else []
+        found = milp(
+            -np.ones(len(kinds)),
+            integrality=np.ones(len(kinds)),
+            bounds=Bounds(0, np.array(list(self._kinds.values()), dtype=float)),
+            constraints=constraints,
+        )
+        assert found.success, found.message  # Nothing at all is always a solution.
+        return {kind: round(number) for kind, number in zip(kinds, found.x, strict=True)}
+
+    def told(
+        self, taken: Mapping[tuple[str, ...], int]
+    ) -> tuple[dict[str, dict[str, dict[str, int]]], tuple[str, ...]]:
+        """Numbers of each bin, and a line for each that there are too few items for."""
+        total = self._count if self._count is not None else sum(taken.values())
+        surplus = sum(self._kinds.values()) - sum(taken.values())
+        bins: dict[str, dict[str, dict[str, int]]] = {}
+        lines = []
+        for index, (quota, shares) in enumerate(self._wanted.items()):
+            wanted = _rounded(shares, total)
+            bins[quota] = {}
+            for name, available in self._available[quota].items():
+                got = sum(n for kind, n in taken.items() if kind[index] == name)
+                bins[quota][name] = {"wanted": wanted[name], "available": available, "taken": got}
+                if line := self._starves(quota, name, wanted[name], available, got, surplus):
+                    lines.append(line)
+        if self._count is not None and not lines and sum(taken.values()) < self._count:
+            lines.append(f"count starves: {sum(taken.values()):,} of {self._count:,}")
+        return bins, tuple(lines)
+
+    def _starves(self, quota: str, name: str, wanted: int, available: int, got: int, surplus: int) -> str | None:
+        if self._count is not None and got < wanted:
+            return f"{quota} {name} starves: {got:,} of {wanted:,}, {available:,} there"
+        if self._count is None and not available:
+            return f"{quota} {name} starves: no item at all, and the others share its part"
+        if self._count is None and self._wanted[quota][name] and available == got and surplus:
+            others = sum(self._kinds.values()) - available
+            return f"{quota} {name} starves: all {available:,} are taken, and keep the other {others:,} from being"
+        return None
+
+
+def _rounded(shares: Mapping[str, float], total: int) -> dict[str, int]:
+    """Whole numbers nearest to the shares, of the same sum: the largest remainders are rounded up.
+
+    Examples:
+        >>> _rounded({"a": 0.5, "b": 0.25, "c": 0.25}, 7)
+        {'a': 3, 'b': 2, 'c': 2}
+    """
+    exact = {name: share * total for name, share in shares.items()}
+    whole = {name: int(value + 1e-9) for name, value in exact.items()}
+    missing = round(sum(exact.values())) - sum(whole.values())
+    for name in sorted(exact, key=lambda name: whole[name] - exact[name])[: max(missing, 0)]:
+        whole[name] += 1
+    return whole
+
+
+def _within(value: float, of: Range) -> bool:
+    return of.min <= value <= (np.inf if of.max is None else of.max)
+
+
+def _check_shares(shares: Sequence[float]) -> None:
+    if any(share < 0 for share in shares) or abs(sum(shares) - 1) > 1e-6:
+        raise ValueError(f"shares have to be 0 or more and to add up to 1, not to {sum(shares):g}")

@@ -1,0 +1,91 @@
+"""Videos from elsewhere, by the command yt-dlp, which is run and not imported: it changes with the sites, often."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spotball_core.errors import OptionError, SpotballError
+from spotball_core.service.json_file import parse_json
+from spotball_core.service.paths import find_file
+
+FORMAT = "bestvideo*[height<=1080][ext=mp4]/bestvideo*[height<=1080]/best"
+"""No more than the items can show, and no sound, which would need ffmpeg to be joined."""
+
+_INFO = ".info.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A video that was downloaded, with what its site says of it.
+
+    Attributes:
+        address: its page.
+        license: in the site's words; empty where it says nothing.
+    """
+
+    path: Path
+    address: str
+    license: str
+
+
+def fetch(query: str, folder: Path, *, match: str | None, tell: Callable[[str], None]) -> tuple[Download, ...]:
+    """Download what yt-dlp finds; what is there is not downloaded again, and what was cut off goes on.
+
+    Args:
+        query: an address, or a search such as `ytsearch10:soccer highlights`.
+        folder: to write to.
+        match: which videos, as `--match-filters` has it.
+        tell: says what could not be had.
+
+    Returns:
+        In the order of their files' names.
+
+    Raises:
+        OptionError: if yt-dlp is not installed.
+        SpotballError: if it fails and nothing was downloaded.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [
+        *(_program(), "--ignore-config", "--quiet", "--no-warnings", "--no-progress", "--write-info-json"),
+        *("--format", FORMAT, "--output", str(folder / "%(id)s.%(ext)s")),
+        *(["--match-filters", match] if match else []),
+        *("--", query),
+    ]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    found = _there(folder)
+    if done.returncode:
+        said = "\n".join(done.stderr.strip().splitlines()[-5:]) or f"exit status {done.returncode}"
+        if not found:
+            raise SpotballError(f"yt-dlp could not get {query}:\n{said}")
+        tell(f"yt-dlp could not get all of {query}:\n{said}")
+    return found
+
+
+def _program() -> str:
+    beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    program = shutil.which("yt-dlp", path=beside)
+    if program is None:
+        raise OptionError("searching for videos needs the command yt-dlp: pip install yt-dlp")
+    return program
+
+
+def _there(folder: Path) -> tuple[Download, ...]:
+    """What was downloaded to its end: a video under its final name, beside what its site says."""
+    found = []
+    for info in sorted(folder.glob(f"*{_INFO}")):
+        try:
+            record: dict[str, Any] = parse_json(info.read_text(encoding="utf-8"))
+        except ValueError:
+            continue  # Its writing was cut off, and the video's download had not begun.
+        path = find_file([folder], f"{info.name.removesuffix(_INFO)}.{record.get('ext')}")
+        if path:
+            address = record.get("webpage_url") or record.get("original_url") or ""
+            found.append(Download(path, str(address), str(record.get("license") or "")))
+    return tuple(found)

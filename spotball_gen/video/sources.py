@@ -1,0 +1,144 @@
+"""Where videos are from: files, folders, and what yt-dlp finds."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from spotball_core.errors import InputError, OptionError, Problem
+from spotball_gen.items.item import Source
+from spotball_gen.pipeline.config import Plan, SourceSettings
+from spotball_gen.pipeline.ledger import Ledger, Video
+from spotball_gen.video.downloads import fetch
+
+ENDINGS = frozenset(
+    {".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".ogv", ".ts", ".webm", ".wmv"}
+)
+"""Files of a folder that are videos."""
+
+DOWNLOADS = "downloads"
+"""The folder, in the work folder, that videos are downloaded to."""
+
+Tell = Callable[[str], None]
+Progress = Callable[[Sequence["Found"], str], Iterable["Found"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A video's file, before it was read."""
+
+    path: Path
+    sport: str
+    license: str
+    origin: str
+
+
+def settle_videos(plan: Plan, ledger: Ledger, tell: Tell, progress: Progress) -> tuple[Video, ...]:
+    """The run's videos, in the order in which their frames count; noted in the ledger when they are first found.
+
+    Args:
+        tell: says what the user should know.
+        progress: wraps the files while they are read.
+
+    Raises:
+        InputError: if there are none, or others than there were when the run began.
+        OptionError: if videos are to be searched for and cannot be.
+    """
+    if known := ledger.videos():
+        _check_same(plan, ledger, known)
+        return ledger.videos()
+    found = [*_local(plan), *_downloaded(plan, ledger.work / DOWNLOADS, tell)]
+    videos: list[Video] = []
+    for one in progress(found, "videos looked at"):
+        video = _read(one)
+        if video.source.sha256 in {other.source.sha256 for other in videos}:
+            tell(f"{one.path}: the same video as another one, and left out")
+        else:
+            videos.append(video)
+    if not videos:
+        where = [source.path or source.query or f"search for {source.sport}" for source in plan.sources]
+        raise InputError([Problem(str(place), None, "videos", "none", "at least one") for place in where])
+    ledger.add_videos(videos)
+    return ledger.videos()
+
+
+def _local(plan: Plan) -> list[Found]:
+    found: list[Found] = []
+    for source in plan.sources:
+        if source.path is None:
+            continue
+        place = plan.folder / source.path
+        inside = sorted(path for path in place.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file())
+        for path in inside if place.is_dir() else [place]:
+            # As the configuration names it: where that lies is nobody's business.
+            origin = Path(source.path, path.relative_to(place)) if place.is_dir() else Path(source.path)
+            found.append(Found(path, source.sport, source.license, origin.as_posix()))
+    return found
+
+
+def _downloaded(plan: Plan, folder: Path, tell: Tell) -> Iterator[Found]:
+    for number, source in enumerate(plan.sources, start=1):
+        if source.path is not None:
+            continue
+        for query in _queries(source, plan):
+            tell(f"searching: {query}")
+            into = folder / f"{number}-{hashlib.sha256(query.encode()).hexdigest()[:8]}"
+            for one in fetch(query, into, match=source.match, tell=tell):
+                yield Found(one.path, source.sport, one.license or source.license, one.address)
+
+
+def _queries(source: SourceSettings, plan: Plan) -> list[str]:
+    """What yt-dlp is asked for."""
+    given = [source.query] if source.query is not None else list(plan.sports[source.sport].queries)
+    return [query if re.match(r"\w+://", query) else f"ytsearch{source.count}:{query}" for query in given]
+
+
+def _read(found: Found) -> Video:
+    status = found.path.stat()
+    sha256 = _sha256(found.path)
+    name = re.sub(r"[^A-Za-z0-9]+", "-", found.path.stem).strip("-").lower()[:40] or "video"
+    source = Source(
+        f"{name}-{sha256[:8]}", str(found.path.absolute()), found.sport, found.license, found.origin, sha256
+    )
+    return Video(source, status.st_size, status.st_mtime_ns)
+
+
+def _check_same(plan: Plan, ledger: Ledger, known: Sequence[Video]) -> None:
+    """See that the videos are still those that the run began with, wherever they lie now.
+
+    A video all of whose frames were taken may be gone.
+    """
+    there = {found.origin: found for found in _local(plan)}
+    problems = []
+    for video in known:
+        source = video.source
+        path = (there[source.origin].path if source.origin in there else Path(source.path)).absolute()
+        if not path.exists():
+            if video.state == "waiting":
+                expected = "the video, not all of which was read"
+                problems.append(Problem(str(path), None, "video", "nothing there", expected))
+            continue
+        status = path.stat()
+        unchanged = (status.st_size, status.st_mtime_ns) == (video.size, video.modified)
+        if not unchanged and _sha256(path) != source.sha256:
+            problems.append(Problem(str(path), None, "video", "another content", "that of when the run began"))
+        elif not unchanged or path != Path(source.path).absolute():
+            ledger.moved(source.video, str(path), status.st_size, status.st_mtime_ns)
+    if problems:
+        raise InputError(problems)
+    begun = {video.source.origin for video in known}
+    contents = {video.source.sha256 for video in known}
+    new = [origin for origin in sorted(set(there) - begun) if _sha256(there[origin].path) not in contents]
+    if new:
+        listed = ", ".join(new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
+        raise OptionError(
+            f"{ledger.dataset} was begun without {listed}; take another folder with --out for more videos"
+        )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,207 @@
+"""`spotball compare`: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spotball_core.comparison import tables as comparisons
+from spotball_core.comparison.compare import compare
+from spotball_core.comparison.record import Comparison
+from spotball_core.io.frames import write_responses
+from spotball_core.io.scenes import write_scenes
+from spotball_core.metrics.registry import METRICS
+from spotball_core.scoring.groups import Scoring
+from tests.cli import process
+from tests.stats.build import GRID, drawn, scoring_of, varied_scenes
+
+Done = subprocess.CompletedProcess[str]
+FAST = ("--permutations", "999", "--bootstrap", "100")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two sports; people, told apart, and a model with two prompts."""
+    import polars as pl
+
+    folder = tmp_path_factory.mktemp("dataset")
+    rng = np.random.default_rng(0)
+    known = [*varied_scenes(9), *varied_scenes(7, "golf", seed=1)]
+    write_scenes(known, folder / "scenes.jsonl")
+    rows = []
+    for scene in known:
+        favorite = rng.dirichlet(np.full(60, 0.2))
+        for respondent, prompt, n in (("human", "base", 12), ("gemini", "base", 12), ("gemini", "cot", 6)):
+            for sample, cell in enumerate(rng.choice(60, n, p=favorite).tolist(), start=1):
+                rows.append(
+                    {
+                        "sport": scene.sport,
+                        "image": scene.image,
+                        "respondent": respondent,
+                        "prompt": prompt,
+                        "kind": "human" if respondent == "human" else "model",
+                        "sample": (sample - 1) % 3 + 1 if respondent == "human" else sample,
+                        "participant": f"p{(sample - 1) // 3}" if respondent == "human" else None,
+                        "cell": GRID.label(int(cell)),
+                        "reasoning": None,
+                    }
+                )
+    write_responses(pl.DataFrame(rows, infer_schema_length=None), folder / "responses.jsonl")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(dataset: Path) -> Callable[..., Done]:
+    def spotball(*words: str, status: int = 0) -> Done:
+        done = process.spotball("compare", *words, env={"COLUMNS": "200"}, cwd=dataset)
+        assert done.returncode == status, done.stderr
+        assert "Traceback" not in done.stderr
+        return done
+
+    return spotball
+
+
+def test_a_table_for_each_sport_and_for_all(run: Callable[..., Done]) -> None:
+    out = run(".", "--a", "human", "--b", "gemini/cot", "--reference", "human", *FAST).stdout
+    for title in ("soccer: human against gemini/cot on the same 9 images", "all sports: human against gemini/cot"):
+        assert title in out
+    lines = out.splitlines()
+    assert lines[-1].startswith("spotball|v:")
+    assert lines[-1].endswith("|ref:human|w:exact-px|boot:100|seed:0|perm:999")
+    of_reference = ("Wasserstein distance", "Wasserstein distance, matched", "1D Wasserstein distance")
+    assert f"* {', '.join(of_reference)}, 1D Wasserstein distance, matched: human is the reference" in lines
+    assert "depends on the number of responses; the matched metric is compared instead" in out
+    assert "images, and independently of them participants," in out
+    assert sum(line.lstrip().startswith("Accuracy (%)") for line in lines) == 3
+
+
+def test_json_is_the_comparison(run: Callable[..., Done]) -> None:
+    done = run(".", "--a", "gemini/base", "--b", "gemini/cot", "--reference", "human", "--format", "json", *FAST)
+    found = Comparison.model_validate_json(done.stdout)
+    assert (found.a, found.b) == ("gemini/base", "gemini/cot")
+    assert [one.sport for one in found.contrasts] == ["soccer", "golf", None]
+    one = json.loads(done.stdout)["contrasts"][2]["metrics"]["wasserstein_matched"]
+    assert set(one) == {
+        *("a", "b", "difference", "ci95", "p", "p_holm", "n_images", "effect_size", "direction", "verdict"),
+        *("sentence", "reason"),
+    }
+    assert one["n_images"] == 16
+
+
+def test_csv_has_a_line_for_each_sport_and_metric(run: Callable[..., Done]) -> None:
+    out = run(".", "--a", "gemini/base", "--b", "gemini/cot", "--format", "csv", *FAST).stdout
+    rows = list(csv.DictReader(out.splitlines()))
+    assert tuple(rows[0]) == comparisons.CSV_COLUMNS
+    assert len(rows) == 3 * len(METRICS)
+    row = next(row for row in rows if row["sport"] == "" and row["metric"] == "accuracy")
+    assert float(row["difference"]) == pytest.approx(float(row["value_a"]) - float(row["value_b"]))
+    assert row["signature"].startswith("spotball|v:")
+    assert next(row for row in rows if row["metric"] == "wasserstein")["reason"] == "no reference"
+
+
+def test_a_file_in_the_form_of_its_ending(run: Callable[..., Done], tmp_path: Path) -> None:
+    out = tmp_path / "new" / "found.md"
+    done = run(".", "--a", "human", "--b", "gemini/base", "--out", str(out), *FAST)
+    assert done.stdout == ""
+    assert done.stderr.splitlines()[-1] == f"wrote {out}"
+    text = out.read_text(encoding="utf-8")
+    assert "| Metric | human | gemini/base | Difference | 95% interval |" in text
+    assert "- Accuracy: human" in text
+    quiet = run(".", "--a", "human", "--b", "gemini/base", "--out", str(out), "--quiet", *FAST)
+    assert (quiet.stdout, quiet.stderr) == ("", "")
+    assert out.read_text(encoding="utf-8") == text
+
+
+def test_the_same_words_print_the_same(run: Callable[..., Done]) -> None:
+    words = (".", "--a", "human", "--b", "gemini/cot", *FAST)
+    assert run(*words).stdout == run(*words).stdout
+    assert run(*words).stdout != run(*words, "--seed", "1").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            (".", "--a", "human", "--b", "gpt"),
+            "error: nobody is called 'gpt'; there are gemini, gemini/base, gemini/cot, human, human/base\n",
+        ),
+        ((".", "--a", "human", "--b", "human"), "error: human and human share answers; compare different ones\n"),
+        ((".", "--a", "human", "--b", "gemini", "--reference", "gpt"), "error: nobody is called 'gpt'"),
+        (("nowhere", "--a", "human", "--b", "gemini"), "nowhere"),
+        ((".", "--a", "human", "--b", "gemini", "--permutations", "0"), "Invalid value for '--permutations'"),
+        ((".", "--a", "human"), "Missing option '--b'"),
+    ],
+)
+def test_what_cannot_be_used_is_status_2(run: Callable[..., Done], words: tuple[str, ...], message: str) -> None:
+    done = run(*words, status=2)
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_help_ends_with_an_example(run: Callable[..., Done]) -> None:
+    out = run("--help").stdout
+    assert "Example: `spotball compare data --a human --b gemini/cot --reference human`" in out
+
+
+# Tables ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def found() -> Comparison:
+    rng, known = np.random.default_rng(0), varied_scenes(12)
+    answers = {"a|b/base": drawn(rng, 12, 20), "gemini/cot": drawn(rng, 12, 20), "human/base": drawn(rng, 12, 20)}
+    scoring: Scoring = scoring_of(known, answers, reference="human")
+    return compare(scoring, "a|b", "gemini/cot", permutations=999)
+
+
+@pytest.mark.parametrize("width", [80, 100, 150])
+def test_no_number_is_cut_at_any_width(found: Comparison, width: int) -> None:
+    from rich.console import Console
+
+    console = Console(width=width, record=True, file=io.StringIO())
+    comparisons.print_table(found, console)
+    text = console.export_text()
+    assert "…" not in text
+    tables = text.split("The paper's metrics in words")[0]
+    assert max(len(line.rstrip()) for line in tables.splitlines()) <= width
+    compared = [key for key, one in found.contrasts[0].metrics.items() if one.ci95 is not None]
+    assert compared == [key for key, metric in METRICS.items() if not metric.by_size]
+    assert tables.count("[") == tables.count("]") == len(compared)
+    for word in ("Reading", "corrected", "interval"):
+        assert word in tables
+
+
+def test_markdown_escapes_names(found: Comparison) -> None:
+    text = comparisons.to_markdown(found)
+    assert "| Metric | a\\|b | gemini/cot |" in text
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
+
+
+def test_the_table_says_what_the_numbers_are(found: Comparison) -> None:
+    text = comparisons.to_text(found)
+    error = found.contrasts[0].metrics["euclidean_error"]
+    (row,) = (line for line in text.splitlines() if line.lstrip().startswith("Euclidean error (px)"))
+    assert f"{error.a:.1f}" in row
+    assert f"{error.difference:+.1f}" in row
+    assert found.signature in text
+    assert error.sentence in text
+
+
+@pytest.mark.parametrize(("difference", "shown"), [(-1e-9, "0.0"), (1e-9, "0.0"), (0.02, "+2.0"), (-0.02, "-2.0")])
+def test_differences_carry_a_sign_unless_they_round_to_nothing(
+    found: Comparison, difference: float, shown: str
+) -> None:
+    contrast = found.contrasts[0]
+    one = contrast.metrics["accuracy"].model_copy(update={"difference": difference, "effect_size": difference})
+    changed = contrast.model_copy(update={"metrics": {"accuracy": one}})
+    text = comparisons.to_markdown(found.model_copy(update={"contrasts": (changed,)}))
+    (row,) = (line for line in text.splitlines() if line.startswith("| Accuracy"))
+    assert row.split(" | ")[3] == shown

@@ -1,0 +1,411 @@
+"""Comparisons of whole respondents: images, people, names, sports, words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from spotball_core.comparison.compare import compare
+from spotball_core.comparison.matched import matched
+from spotball_core.comparison.record import Comparison, Difference
+from spotball_core.errors import OptionError
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema import ScorePolicy
+from spotball_core.scoring import sides
+from spotball_core.scoring.estimates import Estimator
+from spotball_core.scoring.groups import Scoring
+from spotball_core.scoring.score import load_counts
+from spotball_core.stats.bootstrap import percentile_interval, resample_weights
+from spotball_core.typing import FloatArray
+from tests.stats.build import counts_of, drawn, scenes, scoring_of, varied_scenes
+
+PEOPLE = 8
+
+
+def crowd(rng: np.random.Generator, n_images: int, n_people: int = PEOPLE, clicks: int = 3) -> FloatArray:
+    """People who share each image's distribution, shape (n_people, n_images, n_cells)."""
+    shares = rng.dirichlet(np.full(60, 0.3), n_images)
+    return rng.multinomial(clicks, shares, size=(n_people, n_images)).astype(float)
+
+
+@pytest.fixture(scope="module")
+def three() -> Scoring:
+    """People, a reference, and two models that answered as often as all of them together."""
+    rng, known = np.random.default_rng(0), varied_scenes(20)
+    answers = {"human/base": crowd(rng, 20), "m/base": drawn(rng, 20, 24), "m/cot": drawn(rng, 20, 24)}
+    return scoring_of(known, answers, reference="human")
+
+
+# Numbers ---------------------------------------------------------------------------------------------------------
+
+
+def test_values_are_those_of_the_score(three: Scoring) -> None:
+    report, found = three.report(), compare(three, "m/base", "m/cot", permutations=99)
+    (contrast,) = found.contrasts
+    assert (contrast.sport, contrast.n_images) == ("soccer", 20)
+    for key, one in contrast.metrics.items():
+        a, b = (report.group("m", prompt=prompt).metrics[key].value for prompt in ("base", "cot"))
+        assert a is not None
+        assert b is not None
+        assert (one.a, one.b) == (pytest.approx(a), pytest.approx(b))
+        assert one.difference == (None if METRICS[key].by_size else pytest.approx(a - b))
+        assert one.n_images == (None if METRICS[key].by_size else 20)
+
+
+def test_swapping_a_and_b_flips_the_sign_and_keeps_p(three: Scoring) -> None:
+    for names in (("m/base", "m/cot"), ("human", "m/cot")):
+        one = compare(three, *names, permutations=499).contrasts[0]
+        other = compare(three, *reversed(names), permutations=499).contrasts[0]
+        for key, first in one.metrics.items():
+            second = other.metrics[key]
+            assert (first.a, first.b, first.p, first.p_holm) == (second.b, second.a, second.p, second.p_holm)
+            assert first.verdict == second.verdict
+            if first.difference is not None:
+                assert second.difference == -first.difference
+                assert first.ci95 is not None
+                assert second.ci95 == pytest.approx((-first.ci95[1], -first.ci95[0]))
+                flipped = {"a": "b", "b": "a"}
+                who, word = str(first.direction).split(" ", maxsplit=1)
+                assert second.direction == f"{flipped[who]} {word}"
+            if first.effect_size is not None:
+                assert second.effect_size == pytest.approx(-first.effect_size)
+
+
+def test_the_same_seed_gives_the_same_and_another_another(three: Scoring) -> None:
+    again = Scoring(three.counts, list(three.arrays.scenes), three.policy)
+    one = compare(three, "human", "m/cot", permutations=200)
+    assert compare(again, "human", "m/cot", permutations=200) == one
+    policy = three.policy.model_copy(update={"seed": 1})
+    other = compare(Scoring(three.counts, three.arrays.scenes, policy), "human", "m/cot", permutations=200)
+    first, second = (found.contrasts[0].metrics["euclidean_error"] for found in (one, other))
+    assert first.difference == second.difference
+    assert first.ci95 != second.ci95
+    assert first.p != second.p
+
+
+def test_euclidean_error_is_what_scipy_makes_of_the_images_values(three: Scoring) -> None:
+    groups = {group.prompt: group for group in three.groups if group.respondent == "m"}
+    values = []
+    for prompt in ("base", "cot"):
+        estimator = three.estimator(groups[prompt])
+        answers = estimator.answers
+        statistic = estimator.statistic(METRICS["euclidean_error"], answers.mass, answers.unparsed)
+        values.append(statistic.values)
+    t = scipy_stats.ttest_rel(*values)
+    found = compare(three, "m/base", "m/cot", permutations=20_000).contrasts[0].metrics["euclidean_error"]
+    assert found.p == pytest.approx(t.pvalue, abs=0.03)
+    assert found.effect_size == pytest.approx(t.statistic / np.sqrt(20))
+
+
+def test_holm_is_over_the_metrics_that_were_tested(three: Scoring) -> None:
+    metrics = compare(three, "human", "m/cot", permutations=999).contrasts[0].metrics
+    tested = [one for one in metrics.values() if one.p is not None]
+    assert len(tested) == sum(not metric.by_size for metric in METRICS.values()) - 2
+    smallest = min(tested, key=lambda one: one.p or 0.0)
+    assert smallest.p_holm == pytest.approx(min(1.0, (smallest.p or 0.0) * len(tested)))
+
+
+def test_few_images_are_permuted_in_every_way() -> None:
+    rng = np.random.default_rng(1)
+    scoring = scoring_of(scenes(3), {"a/base": drawn(rng, 3, 9), "b/base": drawn(rng, 3, 9)})
+    found = compare(scoring, "a", "b")
+    (contrast,) = found.contrasts
+    assert contrast.exact
+    assert contrast.permutations == 8
+    assert all((one.p or 0.0) * 8 == round((one.p or 0.0) * 8) for one in contrast.metrics.values())
+    assert "no p corrected for" in found.warnings[-1]
+    spoken = contrast.metrics["expected_error"].sentence
+    assert "3 images are too few to tell: no p value can be below 0.25" in spoken
+
+
+def test_too_few_permutations_are_said(three: Scoring) -> None:
+    assert "with so few permutations (99)" in compare(three, "m/base", "m/cot", permutations=99).warnings[-1]
+    assert not compare(three, "m/base", "m/cot", permutations=999).warnings
+
+
+def test_the_least_p_value_of_all_ways_is_that_of_two_of_them() -> None:
+    """As they are and all swapped: of 9 images 2 / 512, 13 tests at once 0.051; of 10 images half of that."""
+    rng = np.random.default_rng(18)
+    for n, warned in ((9, True), (10, False)):
+        scoring = scoring_of(scenes(n), {"a/base": drawn(rng, n, 9), "b/base": drawn(rng, n, 9)})
+        warnings = compare(scoring, "a", "b").warnings
+        assert warnings == (
+            ("soccer: with so few images (9) no p corrected for 13 tests can be below 0.051",) if warned else ()
+        )
+
+
+def test_without_resamples_there_are_no_intervals() -> None:
+    rng = np.random.default_rng(2)
+    answers = {"a/base": drawn(rng, 12, 9), "b/base": drawn(rng, 12, 9)}
+    (contrast,) = compare(scoring_of(scenes(12), answers, bootstrap=0), "a", "b").contrasts
+    assert {one.ci95 for one in contrast.metrics.values()} == {None}
+    assert "interval" not in "".join(one.sentence for one in contrast.metrics.values())
+
+
+# Images ----------------------------------------------------------------------------------------------------------
+
+
+def test_only_images_that_both_answered_are_compared() -> None:
+    rng = np.random.default_rng(3)
+    a, b = drawn(rng, 10, 12), drawn(rng, 10, 12)
+    a[:2], b[9] = 0.0, 0.0
+    found = compare(scoring_of(scenes(10), {"a/base": a, "b/base": b}), "a", "b")
+    assert found.contrasts[0].n_images == 7
+    assert found.warnings[0] == "1 of the 8 soccer images that a answered are not compared"
+    assert found.warnings[1] == "2 of the 9 soccer images that b answered are not compared"
+
+
+def test_an_image_without_parsed_answers_counts_for_accuracy_alone() -> None:
+    rng = np.random.default_rng(4)
+    a, b, blanks = drawn(rng, 10, 12), drawn(rng, 10, 12), np.zeros(10)
+    a[0], blanks[0] = 0.0, 12.0
+    (contrast,) = compare(scoring_of(scenes(10), {"a/base": a, "b/base": b}, {"a/base": blanks}), "a", "b").contrasts
+    assert contrast.metrics["accuracy"].n_images == 10
+    for key in ("euclidean_error", "normalized_entropy_matched", "overlap_rate"):
+        assert contrast.metrics[key].n_images == 9
+        assert contrast.metrics[key].reason == "1 image without a value for both left out"
+
+
+def test_each_sport_and_all_of_them() -> None:
+    rng = np.random.default_rng(5)
+    known = [*varied_scenes(8, "soccer"), *varied_scenes(4, "golf", seed=1), *varied_scenes(3, "chess", seed=2)]
+    a, b = drawn(rng, 15, 12), drawn(rng, 15, 12)
+    b[12:] = 0.0
+    found = compare(scoring_of(known, {"a/base": a, "b/base": b}), "a", "b")
+    assert [(one.sport, one.n_images) for one in found.contrasts] == [("soccer", 8), ("golf", 4), (None, 12)]
+    errors = [one.metrics["euclidean_error"] for one in found.contrasts]
+    assert errors[2].a == pytest.approx((8 * (errors[0].a or 0) + 4 * (errors[1].a or 0)) / 12)
+    assert "3 of the 3 chess images that a answered are not compared" in found.warnings
+    pooled = compare(scoring_of(known, {"a/base": a, "b/base": b}, by=("respondent",)), "a", "b")
+    assert [one.sport for one in pooled.contrasts] == [None]
+    assert pooled.contrasts[0].metrics == found.contrasts[2].metrics
+
+
+def test_others_among_the_counts_are_left_out_by_name() -> None:
+    rng, known = np.random.default_rng(6), scenes(6)
+    short = drawn(rng, 6, 5)
+    short[1:] = 0.0
+    answers = {"a/base": drawn(rng, 6, 5), "b/base": drawn(rng, 6, 5), "b/cot": drawn(rng, 6, 5), "c/base": short}
+    counts = counts_of(known, answers)
+    kept = sides.only(counts, ["a", "b/cot"])
+    assert set(kept.table.select("respondent", "prompt").unique().rows()) == {("a", "base"), ("b", "cot")}
+    assert kept.table["n"].sum() == 60.0
+    policy = ScorePolicy.standard(images="shared", bootstrap=0)
+    assert compare(Scoring(counts, known, policy), "a", "b/cot").contrasts[0].n_images == 1
+    assert compare(Scoring(kept, known, policy), "a", "b/cot").contrasts[0].n_images == 6
+
+
+# The reference ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("names", [("human", "m/cot"), ("m/cot", "human")])
+def test_no_distance_where_one_is_the_reference(three: Scoring, names: tuple[str, str]) -> None:
+    metrics = compare(three, *names, permutations=50).contrasts[0].metrics
+    distance = three.report().group("m", prompt="cot").metrics["wasserstein"].value
+    for key in ("wasserstein", "wasserstein_1d"):
+        one = metrics[key]
+        assert (one.difference, one.p, one.verdict) == (None, None, None)
+        assert one.reason == "human is the reference"
+        assert one.sentence.endswith("no comparison: human is the reference.")
+    values = (metrics["wasserstein"].a, metrics["wasserstein"].b)
+    assert values == ((None, pytest.approx(distance)) if names[0] == "human" else (pytest.approx(distance), None))
+
+
+def test_without_a_reference_it_is_said() -> None:
+    rng = np.random.default_rng(7)
+    scoring = scoring_of(scenes(5), {"a/base": drawn(rng, 5, 5), "b/base": drawn(rng, 5, 5)})
+    assert compare(scoring, "a", "b").contrasts[0].metrics["wasserstein"].reason == "no reference"
+
+
+def test_metrics_that_depend_on_the_number_of_answers_are_compared_matched() -> None:
+    rng, known = np.random.default_rng(8), varied_scenes(40)
+    shares = rng.dirichlet(np.full(60, 0.3), 40)
+    answers = {f"{name}/base": rng.multinomial(n, shares).astype(float) for name, n in (("a", 100), ("b", 20))}
+    scoring = scoring_of(known, answers)
+    metrics = compare(scoring, "a", "b", permutations=999).contrasts[0].metrics
+    report = scoring.report()
+    for key, metric in METRICS.items():
+        if "wasserstein" in key:
+            continue
+        one = metrics[key]
+        assert one.a == pytest.approx(report.group("a").metrics[key].value, rel=0.1)
+        if metric.by_size:
+            assert (one.difference, one.p, one.verdict) == (None, None, None)
+            assert one.reason == "depends on the number of responses; the matched metric is compared instead"
+        else:
+            assert (one.p or 0) > 0.01, key
+
+
+# People ----------------------------------------------------------------------------------------------------------
+
+
+def test_people_are_drawn_as_well_as_images() -> None:
+    """People who differ much: each has a favorite cell for all images, so that images alone say little."""
+    rng, known = np.random.default_rng(10), varied_scenes(40)
+    people = np.zeros((6, 40, 60))
+    for person, cell in enumerate(rng.choice(60, 6, replace=False)):
+        people[person, :, cell] = 3.0
+    answers = {"human/base": people, "m/base": drawn(rng, 40, 18)}
+    two_way = compare(scoring_of(known, answers), "human", "m").contrasts[0]
+    one_way = compare(
+        scoring_of(known, {"human/base": people.sum(axis=0), "m/base": answers["m/base"]}), "human", "m"
+    ).contrasts[0]
+    assert (two_way.resampled, one_way.resampled) == ("images and participants", "images")
+
+    def width(one: Difference) -> float:
+        assert one.ci95 is not None
+        return one.ci95[1] - one.ci95[0]
+
+    for key in ("euclidean_error", "near_player_rate", "center_ratio", "symmetric_center_bias"):
+        assert two_way.metrics[key].difference == pytest.approx(one_way.metrics[key].difference)
+        assert two_way.metrics[key].p == one_way.metrics[key].p
+        assert width(two_way.metrics[key]) > 1.2 * width(one_way.metrics[key]), key
+
+
+def test_two_way_resamples_are_people_and_images_written_out_as_often_as_drawn() -> None:
+    rng, known = np.random.default_rng(11), varied_scenes(5)
+    people, blanks = crowd(rng, 5, 4), rng.integers(0, 2, (4, 5)).astype(float)
+    model = drawn(rng, 5, 12)
+    model[4] = 0.0
+    unparsed = {"human/base": blanks, "m/base": np.array([0.0, 0, 0, 0, 12])}
+    scoring = scoring_of(known, {"human/base": people, "m/base": model}, unparsed, bootstrap=12)
+    both = matched(scoring, {name: sides.groups_named(scoring, name) for name in ("human", "m")}, range(5))
+    pairs = {
+        key: both.pair(metric) for key, metric in METRICS.items() if not metric.needs or metric.needs == ("truth",)
+    }
+    pairs = {key: pair for key, pair in pairs.items() if not METRICS[key].is_matched}
+    weights, times = resample_weights(4, 12, seed=5), resample_weights(5, 12, seed=6)
+    found = both._two_way(0, weights, times, pairs)
+    assert [key for key, pair in pairs.items() if pair.enters.all()] == ["accuracy"]
+    for r in range(12):
+        who = np.repeat(np.arange(4), weights[r].astype(int))
+        for key, pair in pairs.items():
+            where = np.repeat(np.arange(5), (times[r] * pair.enters).astype(int))
+            written = Estimator(scoring.arrays, where, both.estimators[0].answers, scoring.policy)
+            mass, unparsed_then = people[who][:, where].sum(axis=0), blanks[who][:, where].sum(axis=0)
+            expected = float(written.statistic(METRICS[key], mass, unparsed_then).total())
+            assert found[key][r] == pytest.approx(expected, nan_ok=True), key
+
+
+def test_people_drawn_with_replacement_do_not_shift_the_interval() -> None:
+    """Entropy of drawn people is lower than of all; the interval is about the difference all the same."""
+    rng, known = np.random.default_rng(12), varied_scenes(60)
+    shares = rng.dirichlet(np.full(60, 0.5), 60)
+    people = rng.multinomial(1, shares, size=(10, 60)).astype(float)
+    answers = {"human/base": people, "m/base": rng.multinomial(10, shares).astype(float)}
+    metrics = compare(scoring_of(known, answers, bootstrap=1000), "human", "m").contrasts[0].metrics
+    for key in ("image_entropy_matched", "log_score_matched", "brier_score_matched"):
+        one = metrics[key]
+        assert one.ci95 is not None
+        low, high = one.ci95
+        assert abs((low + high) / 2 - (one.difference or 0)) < 0.2 * (high - low), key
+
+
+def test_intervals_hold_the_truth_for_other_images_and_other_people() -> None:
+    """Images and people that differ in difficulty: drawing images alone is sure of what hangs on who was asked."""
+    rng, known, n, k = np.random.default_rng(17), scenes(30), 30, 12
+    expected = [np.mean(1 / (1 + np.exp(0.3 - rng.normal(0, sd, 1_000_000)))) for sd in (np.hypot(0.8, 0.8), 0.8)]
+    truth, held = expected[0] - expected[1], np.zeros(2)
+    for _ in range(80):
+        image, person = rng.normal(-0.3, 0.8, n), rng.normal(0, 0.8, (k, 1))
+        people, model = np.zeros((k, n, 60)), np.zeros((n, 60))
+        people[..., 22] = rng.binomial(3, 1 / (1 + np.exp(-image - person)))
+        model[:, 22] = rng.binomial(36, 1 / (1 + np.exp(-image)))
+        people[..., 0], model[:, 0] = 3 - people[..., 22], 36 - model[:, 22]
+        scoring = scoring_of(known, {"human/base": people, "m/base": model})
+        both = matched(scoring, {name: sides.groups_named(scoring, name) for name in ("human", "m")}, range(n))
+        pair = both.pair(METRICS["accuracy"])
+        for way, draws in enumerate((both.drawn({"accuracy": pair})["accuracy"], pair.drawn(resample_weights(n, 200)))):
+            low, high = percentile_interval(draws[0] - draws[1]) or (0.0, 0.0)
+            held[way] += low <= truth <= high
+    assert held[0] / 80 > 0.85
+    assert held[1] / 80 < 0.8
+
+
+def test_the_same_people_under_two_prompts_are_drawn_together() -> None:
+    rng, known = np.random.default_rng(13), varied_scenes(15)
+    people = crowd(rng, 15)
+    scoring = scoring_of(known, {"human/base": people, "human/cue": people.copy()})
+    (contrast,) = compare(scoring, "human/base", "human/cue", permutations=99).contrasts
+    assert contrast.resampled == "images and participants"
+    for one in contrast.metrics.values():
+        if one.difference is not None:
+            assert one.ci95 == pytest.approx((0.0, 0.0), abs=1e-12)
+            assert (one.direction, one.verdict) == ("equal", "unclear")
+
+
+# Names -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_respondent_alone_is_all_its_prompts(three: Scoring) -> None:
+    found = compare(three, "human", "m", permutations=50)
+    assert (found.prompts_a, found.prompts_b) == (("base",), ("base", "cot"))
+    assert found.warnings[0] == "m is its prompts base, cot together; name one as m/base"
+    pooled = Scoring(three.counts, three.arrays.scenes, three.policy.model_copy(update={"by": ("sport", "respondent")}))
+    assert compare(pooled, "human", "m", permutations=50).contrasts == found.contrasts
+
+
+def test_a_name_with_a_slash_is_a_respondent_first() -> None:
+    rng, known = np.random.default_rng(14), scenes(4)
+    a, b, c = (drawn(rng, 4, 5) for _ in range(3))
+    scoring = scoring_of(known, {"org/model/base": a, "org/cot": b, "org/model": c})
+    found = compare(scoring, "org/model", "org/cot")
+    assert found.prompts_a == ("base",)
+    assert found.contrasts[0].metrics["accuracy"].a == pytest.approx(a[:, 22].sum() / a.sum())
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ("m/base", "x", "nobody is called 'x'; there are human, human/base, m, m/base, m/cot"),
+        ("m/base", "m/base", "share answers"),
+        ("m", "m/base", "share answers"),
+    ],
+)
+def test_names_that_do_not_work(three: Scoring, a: str, b: str, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        compare(three, a, b)
+
+
+def test_options_that_do_not_work(three: Scoring) -> None:
+    with pytest.raises(OptionError, match="permutations"):
+        compare(three, "m/base", "m/cot", permutations=0)
+    by_prompt = Scoring(three.counts, three.arrays.scenes, ScorePolicy.standard(by=("prompt",)))
+    with pytest.raises(OptionError, match="not told apart by respondent"):
+        compare(by_prompt, "m", "human")
+    rng = np.random.default_rng(15)
+    a, b = drawn(rng, 4, 5), drawn(rng, 4, 5)
+    a[:2], b[2:] = 0.0, 0.0
+    with pytest.raises(OptionError, match="no images in common"):
+        compare(scoring_of(scenes(4), {"a/base": a, "b/base": b}), "a", "b")
+
+
+# Whole ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_comparison_survives_json(three: Scoring) -> None:
+    found = compare(three, "human", "m/cot", permutations=50)
+    assert Comparison.model_validate_json(found.model_dump_json()) == found
+    assert found.signature.startswith("spotball|v:")
+    assert found.signature.endswith("|boot:200|seed:0|perm:50")
+
+
+@pytest.mark.real
+def test_soccer_people_against_gemini(real_release: object) -> None:
+    """Gemini's images look more certain than people's only because it answered 20 times to people's 150."""
+    from spotball_core.release.convert import import_release
+
+    release = import_release(str(real_release))
+    counts, known = load_counts(release.responses, release.scenes, participants=True)
+    scoring = Scoring(counts, known, ScorePolicy.standard(reference="human"))
+    (contrast,) = compare(scoring, "human", "gemini/cot").contrasts
+    assert (contrast.n_images, contrast.resampled) == (50, "images and participants")
+    accuracy, entropy = contrast.metrics["accuracy"], contrast.metrics["image_entropy_matched"]
+    assert accuracy.difference == pytest.approx(1441 / 7500 - 81 / 1000)
+    assert (accuracy.direction, accuracy.verdict) == ("a is better", "clear")
+    assert contrast.metrics["center_ratio"].verdict == "clear"
+    raw = [scoring.report().group(name).metrics["image_entropy"].value or 0.0 for name in ("human", "gemini")]
+    assert raw[0] - raw[1] == pytest.approx(0.106, abs=0.001)
+    assert entropy.difference == pytest.approx(0.013, abs=0.002)
+    assert entropy.verdict == "unclear"

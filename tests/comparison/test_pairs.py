@@ -1,0 +1,225 @@
+"""One metric of two respondents: p values and intervals against SciPy, by hand, and by simulation."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from spotball_core.comparison.pairs import Pair, pair_of
+from spotball_core.metrics.metric import Metric
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema import ScorePolicy
+from spotball_core.scoring.estimates import Answers, Estimator, SceneArrays
+from spotball_core.stats.bootstrap import percentile_interval, resample_weights
+from spotball_core.stats.permutation import Swaps
+from spotball_core.typing import FloatArray
+from tests.stats.build import drawn, scenes, varied_scenes
+
+
+def pair_of_means(a: FloatArray, b: FloatArray) -> Pair:
+    """A metric that is a mean over images, with a value on each."""
+    values = np.stack([a, b])
+    sums = np.stack([values, np.ones_like(values)], axis=-1)
+    return Pair(sums, sums[::-1], lambda s: s[..., 0] / s[..., 1], np.ones(len(a), dtype=bool), values)
+
+
+def estimator_of(n: int, *, varied: bool = False, reference: FloatArray | None = None) -> Estimator:
+    known = varied_scenes(n) if varied else scenes(n)
+    policy = ScorePolicy.standard(reference="people" if reference is not None else None, bootstrap=0)
+    nothing = np.zeros((n, 60))
+    answers = Answers(nothing, nothing[:, 0], reference, False, np.ones(n, dtype=bool), None)
+    return Estimator(SceneArrays(known, tau=0.08, theta=0.02), np.arange(n), answers, policy)
+
+
+# p values --------------------------------------------------------------------------------------------------------
+
+
+def test_exact_p_value_of_three_images_by_hand() -> None:
+    # Differences 2, 3, -1, sum 4. The eight signs give sums of size 4, 4, 6, 6, 2, 2, 0, 0: four of at least 4.
+    pair = pair_of_means(np.array([3.0, 5.0, 4.0]), np.array([1.0, 2.0, 5.0]))
+    assert pair.totals.tolist() == [4.0, pytest.approx(8 / 3)]
+    assert pair.p_value(Swaps(3, 8)) == 0.5
+
+
+def test_exact_p_value_is_that_of_scipy() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        a, b = rng.normal(0.4, 1, 9), rng.normal(0, 1, 9)
+        theirs = stats.permutation_test(
+            (a, b), lambda x, y: np.mean(x) - np.mean(y), permutation_type="samples", n_resamples=np.inf
+        )
+        assert pair_of_means(a, b).p_value(Swaps(9, 512)) == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+def test_drawn_p_value_is_near_that_of_the_t_test() -> None:
+    rng = np.random.default_rng(1)
+    for shift in (0.0, 0.2, 0.35):
+        a, b = rng.normal(shift, 1, 80), rng.normal(0, 1, 80)
+        pair = pair_of_means(a, b)
+        assert pair.p_value(Swaps(80, 20_000)) == pytest.approx(stats.ttest_rel(a, b).pvalue, abs=0.015)
+
+
+def test_equal_answers_have_p_1() -> None:
+    a = np.array([0.1, 0.2, 0.7, 0.3])
+    assert pair_of_means(a, a).p_value(Swaps(4, 16)) == 1.0
+    assert pair_of_means(a, a).p_value(Swaps(4, 10)) == 1.0
+
+
+def test_ties_by_rounding_count_as_ties() -> None:
+    # 0.1 + 0.2 differs from 0.3 in floating point; every way of swapping gives a difference of the same size.
+    a, b = np.array([0.1 + 0.2, 0.0]), np.array([0.0, 0.3])
+    p = pair_of_means(a, b).p_value(Swaps(2, 4))
+    assert p == 1.0
+
+
+def test_p_values_are_uniform_under_the_null_hypothesis() -> None:
+    """Of skewed values that are exchangeable within images."""
+    rng = np.random.default_rng(2)
+    p_values = []
+    for seed in range(400):
+        level = rng.exponential(1, 25)
+        a, b = level * rng.exponential(1, 25), level * rng.exponential(1, 25)
+        p_values.append(pair_of_means(a, b).p_value(Swaps(25, 399, seed)))
+    assert stats.kstest(p_values, "uniform").pvalue > 0.01
+    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.05, abs=0.03)
+
+
+@pytest.mark.parametrize("key", ["accuracy", "center_ratio"])
+def test_p_values_are_uniform_where_one_answers_more_often(key: str) -> None:
+    """Two respondents alike, 20 answers against 150, on images of very unlike difficulty.
+
+    Would swapping take along how many answers there are, images would weigh unlike and few p values be small.
+    """
+    n, rng = 30, np.random.default_rng(3)
+    estimator = estimator_of(n)
+    p_values = []
+    for seed in range(300):
+        # The ball's cell, which is in the center window, and a corner.
+        shares = np.zeros((n, 60))
+        shares[:, 22] = rng.beta(0.7, 1.5, n)
+        shares[:, 0] = 1 - shares[:, 22]
+        mass = np.stack([rng.multinomial(20, shares), rng.multinomial(150, shares)]).astype(float)
+        pair = pair_of(estimator, METRICS[key], mass, np.zeros((2, n)))
+        p_values.append(pair.p_value(Swaps(n, 199, seed)))
+    assert stats.kstest(p_values, "uniform").pvalue > 0.01
+    assert np.mean(np.array(p_values) <= 0.1) == pytest.approx(0.1, abs=0.05)
+
+
+def test_swapping_answers_of_unlike_numbers_by_plain_loops() -> None:
+    """Accuracy, over responses: on swapped images each takes the other's share of hits, not its number of answers."""
+    mass = np.zeros((2, 3, 60))
+    truth = 22  # C3
+    hits, answers = np.array([[3, 0, 2], [1, 4, 4]]), np.array([[4, 5, 2], [10, 8, 6]])
+    mass[..., truth], mass[..., 0] = hits, answers - hits
+    unparsed = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+    total = answers + unparsed
+    rates = hits / total
+    observed = hits[0].sum() / total[0].sum() - hits[1].sum() / total[1].sum()
+    count = 0
+    for way in product([False, True], repeat=3):
+        swapped = np.array([[rates[1 - side, i] if way[i] else rates[side, i] for i in range(3)] for side in (0, 1)])
+        values = [(total[side] * swapped[side]).sum() / total[side].sum() for side in (0, 1)]
+        count += abs(values[0] - values[1]) >= abs(observed) - 1e-12
+    pair = pair_of(estimator_of(3), METRICS["accuracy"], mass, unparsed)
+    a, b = pair.totals
+    assert a - b == pytest.approx(observed)
+    assert pair.p_value(Swaps(3, 8)) == count / 8
+
+
+def test_swapping_pooled_answers_by_plain_loops() -> None:
+    rng = np.random.default_rng(4)
+    n = 5
+    estimator = estimator_of(n)
+    mass = np.stack([drawn(rng, n, 7), drawn(rng, n, 19)])
+    window = np.zeros((6, 10), dtype=bool)
+    window[1:4, 2:7] = True
+    inside = window.ravel()
+    truth = estimator.truth.sum(axis=0)
+    q = truth[inside].sum() / truth.sum()
+
+    def ratio(pooled: FloatArray) -> float:
+        return float(pooled[inside].sum() / pooled.sum() / q)
+
+    observed = ratio(mass[0].sum(axis=0)) - ratio(mass[1].sum(axis=0))
+    count = 0
+    for way in product([False, True], repeat=n):
+        pooled = [np.zeros(60), np.zeros(60)]
+        for i in range(n):
+            for side, size in ((0, 7), (1, 19)):
+                other = mass[1 - side, i] if way[i] else mass[side, i]
+                pooled[side] += other / other.sum() * size
+        count += abs(ratio(pooled[0]) - ratio(pooled[1])) >= abs(observed) - 1e-12
+    pair = pair_of(estimator, METRICS["center_ratio"], mass, np.zeros((2, n)))
+    assert pair.p_value(Swaps(n, 2**n)) == count / 2**n
+
+
+# Sizes and intervals ---------------------------------------------------------------------------------------------
+
+
+def test_effect_size_is_the_t_statistic_over_the_root_of_n() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(0.5, 1, 30), rng.normal(0, 1, 30)
+    assert pair_of_means(a, b).effect_size == pytest.approx(stats.ttest_rel(a, b).statistic / np.sqrt(30))
+
+
+def test_effect_size_of_differences_that_do_not_vary_is_none() -> None:
+    a = np.array([0.1, 0.2, 0.7])
+    assert pair_of_means(a + 0.1, a).effect_size is None
+    assert pair_of_means(a[:1] + 1, a[:1]).effect_size is None
+
+
+def test_intervals_hold_the_truth_in_19_of_20_cases() -> None:
+    """Skewed values, 50 images: the true mean difference is 0.25."""
+    rng = np.random.default_rng(6)
+    held, times = 0, resample_weights(50, 500, seed=0)
+    for _ in range(600):
+        level = rng.exponential(1, 50)
+        a, b = level + rng.normal(0.25, 0.5, 50), level + rng.normal(0, 0.5, 50)
+        draws = pair_of_means(a, b).drawn(times)
+        low, high = percentile_interval(draws[0] - draws[1]) or (0.0, 0.0)
+        held += low <= 0.25 <= high
+    assert held / 600 == pytest.approx(0.95, abs=0.025)
+
+
+def test_images_that_lack_a_value_for_either_are_out_for_both() -> None:
+    mass = np.zeros((2, 3, 60))
+    mass[0, :, 22], mass[1, :2, 0] = 2.0, 3.0  # b has no parsed answer to the third image
+    for key in ("euclidean_error", "near_player_rate", "normalized_entropy"):
+        pair = pair_of(estimator_of(3), METRICS[key], mass, np.array([[0.0, 0, 0], [0, 0, 3]]))
+        assert pair.enters.tolist() == [True, True, False]
+    pair = pair_of(estimator_of(3), METRICS["accuracy"], mass, np.array([[0.0, 0, 0], [0, 0, 3]]))
+    assert pair.enters.all()
+    assert pair.totals.tolist() == [1.0, 0.0]
+
+
+# Thinning --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", [metric for metric in METRICS.values() if metric.is_matched], ids=lambda m: m.key)
+def test_another_number_of_answers_is_no_difference_in_matched_metrics(metric: Metric) -> None:
+    """Two respondents alike, 150 answers against 20: p values are small about as often as they should be."""
+    n, rng, p_values = 30, np.random.default_rng(7), []
+    shares = rng.dirichlet(np.full(60, 0.3), n)
+    for _ in range(30):
+        estimator = estimator_of(n, varied=True, reference=rng.multinomial(150, shares[::-1]).astype(float))
+        mass = np.stack([rng.multinomial(answers, shares).astype(float) for answers in (150, 20)])
+        p_values.append(pair_of(estimator, metric, mass, np.zeros((2, n))).p_value(Swaps(n, 199)))
+    # Binomial(30, 0.05) is above 6 once in 500.
+    assert sum(p <= 0.05 for p in p_values) <= 6
+
+
+def test_the_metrics_that_have_a_matched_one_are_those_that_depend_on_the_number_of_answers() -> None:
+    n, rng, times = 40, np.random.default_rng(9), 200
+    estimator = estimator_of(n, varied=True, reference=drawn(rng, n, 50))
+    shares = rng.dirichlet(np.full(60, 0.3), n)
+    few, many = (rng.multinomial(answers, shares, size=(times, n)).astype(float) for answers in (8, 200))
+    for key, metric in METRICS.items():
+        if "wasserstein" in key or metric.is_matched:
+            continue
+        values = [estimator.statistic(metric, mass, np.zeros(mass.shape[:-1])).total() for mass in (few, many)]
+        difference = values[0].mean() - values[1].mean()
+        error = np.sqrt((values[0].var() + values[1].var()) / times)
+        assert (abs(difference) > 6 * error) == metric.by_size, (key, difference / error)

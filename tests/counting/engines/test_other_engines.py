@@ -1,0 +1,74 @@
+"""What the documentation shows for Spark and Dask counts as `spotball count` does."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from spotball_core.counting.counts import Counts
+from spotball_core.counting.counts_file import read_counts_file
+from spotball_core.counting.responses import read_counts
+from tests.builders import scenes
+from tests.conftest import ROOT
+
+KNOWN = [*scenes("1", "2"), *scenes("1", sport="basketball")]
+
+
+def shown(engine: str) -> str:
+    page = (ROOT / "docs/how-to/many-machines.md").read_text(encoding="utf-8")
+    (block,) = re.findall(rf'```python title="{engine}"\n(.*?)```', page, re.DOTALL)
+    return block
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    cells = ["A1", "C2", None, "F10", "nowhere", "C2", "C2"]
+    for i in range(3):
+        rows = [
+            {
+                "sport": scene.sport,
+                "image": scene.image,
+                "respondent": f"m{k % 2}",
+                "prompt": "cot",
+                "cell": cells[k % 7],
+            }
+            for scene in KNOWN
+            for k in range(i, 50)
+        ]
+        pl.DataFrame(rows).write_parquet(shards / f"{i}.parquet")
+    return tmp_path
+
+
+def run(engine: str, folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", shown(engine)], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def local(folder: Path) -> Counts:
+    return read_counts(sorted((folder / "shards").iterdir()), KNOWN)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("dask") is None, reason="needs Dask: pip install 'dask[dataframe]'")
+def test_dask(folder: Path) -> None:
+    run("dask", folder)
+    assert read_counts_file(folder / "all.counts") == local(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("pyspark") is None or not shutil.which("java"), reason="needs pyspark and Java")
+def test_spark(folder: Path) -> None:
+    run("spark", folder)
+    (part,) = (folder / "counted").glob("part-*.parquet")
+    assert read_counts_file(part.rename(folder / "all.counts")) == local(folder)

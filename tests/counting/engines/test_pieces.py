@@ -1,0 +1,189 @@
+"""Files counted in pieces: the same as whole, and what is wrong is found."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotball_core.counting.counts import Counts
+from spotball_core.counting.engines import pieces
+from spotball_core.counting.engines.pieces import Counted, Gathered, Piece, count_piece
+from spotball_core.counting.responses import read_counts
+from spotball_core.errors import InputError, SpotballError
+from tests.builders import scenes, write_csv, write_jsonl
+from tests.conftest import examples
+
+KNOWN = scenes("1", "2", "3")
+
+cell_or_more = st.fixed_dictionaries({"cell": st.sampled_from(["C2", "d5", "F10", "nowhere", None])}) | st.builds(
+    lambda share: {"probabilities": {"D5": share, "E6": 1 - share}}, st.floats(0, 1)
+)
+rows = st.lists(
+    st.builds(lambda image, answer: {"image": image, **answer}, st.sampled_from("123"), cell_or_more), min_size=1
+)
+
+
+def gathered(some: list[Piece], *, participants: bool = False) -> Gathered:
+    together = Gathered(6, 10)
+    for piece in some:
+        together.add(count_piece(piece, KNOWN, participants=participants))
+    return together
+
+
+def cut(path: Path, n: int, at: set[int]) -> list[Piece]:
+    """A file of so many rows in pieces that start at some of them."""
+    borders = [0, *sorted(row for row in at if 0 < row < n), n]
+    return [Piece(str(path), start, end - start) for start, end in itertools.pairwise(borders)]
+
+
+def outcome(count: Callable[[], Counts]) -> Counts | str:
+    try:
+        return count()
+    except InputError as error:
+        return str(error)
+
+
+@settings(max_examples=20)
+@given(rows, st.sets(st.integers(0, 30)), st.randoms(use_true_random=False))
+def test_parts_of_a_file_in_any_order_count_as_the_file(
+    tmp_path_factory: pytest.TempPathFactory, some: list[dict[str, object]], cuts: set[int], rng: random.Random
+) -> None:
+    folder = tmp_path_factory.mktemp("pieces")
+    records = [{"probabilities": None, "cell": None} | row for row in some]
+    frame = pl.DataFrame(records, infer_schema_length=None)
+    for path in (folder / "m.parquet", write_jsonl(folder / "n.jsonl", some), write_csv(folder / "o.csv", records)):
+        if path.suffix == ".parquet":
+            frame.write_parquet(path)
+        parts = cut(path, len(some), cuts)
+        together = gathered(rng.sample(parts, len(parts)))
+        assert not together.suspects()
+        assert together.counts() == read_counts(path, KNOWN)
+
+
+sampled = st.fixed_dictionaries(
+    {
+        "image": st.sampled_from("12"),
+        "respondent": st.sampled_from([None, "a"]),
+        "kind": st.sampled_from([None, "model"] * 10 + ["human"]),
+        "participant": st.sampled_from([None, "p"]),
+        "cell": st.just("D5"),
+    }
+)
+
+
+@pytest.mark.parametrize("numbers", ["in order", "any", "some without"])
+@settings(max_examples=examples(25))
+@given(st.lists(sampled, min_size=1, max_size=12), st.data())
+def test_what_is_wrong_across_pieces_is_found(
+    tmp_path_factory: pytest.TempPathFactory, numbers: str, rows: list[dict[str, Any]], data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("across")
+    if numbers == "in order":
+        given = {"respondent": "a", "participant": None}
+        numbered = {image: itertools.count(1) for image in "12"}
+        rows = [row | given | {"sample": next(numbered[row["image"]])} for row in rows]
+    else:
+        number = st.integers(1, 9) if numbers == "any" else st.none() | st.integers(1, 99)
+        rows = [row | {"sample": data.draw(number)} for row in rows]
+    rows = data.draw(st.permutations(rows))
+    split = data.draw(st.integers(0, len(rows)))
+    files, parts = [], []
+    for name, some in (("one", rows[:split]), ("two", rows[split:])):
+        if some:
+            (folder / name).mkdir()
+            # Files of one name: what has no respondent is then nobody's.
+            files.append(write_jsonl(folder / name / "m.jsonl", some))
+            parts += cut(files[-1], len(some), data.draw(st.sets(st.integers(1, 11), max_size=3)))
+    participants = data.draw(st.booleans())
+    together = gathered(data.draw(st.permutations(parts)), participants=participants)
+    found = outcome(lambda: together.settled(files, KNOWN, participants=participants))
+    local = outcome(lambda: read_counts(files, KNOWN, participants=participants))
+    # Where several things are wrong, the one told of may be another.
+    assert type(found) is type(local)
+    assert isinstance(found, str) or found == local
+    kinds = {row["kind"] or "model" for row in rows}
+    if numbers == "in order" and len(kinds) == 1:
+        assert isinstance(found, Counts)
+        assert not together.suspects()
+
+
+def test_a_sample_in_two_files_is_found(tmp_path: Path) -> None:
+    rows = [{"image": "1", "respondent": "a", "sample": i, "cell": "D5"} for i in range(1, 9)]
+    files = [write_jsonl(tmp_path / "one.jsonl", rows[:5]), write_jsonl(tmp_path / "two.jsonl", rows[4:])]
+    together = gathered([Piece(str(file)) for file in files])
+    with pytest.raises(InputError, match=r"two\.jsonl:1: sample: found sample 5 of a, soccer/1, a second time"):
+        together.settled(files, KNOWN, participants=False)
+
+
+def test_what_only_a_worker_cannot_read(tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "m.jsonl", [{"image": "1", "cell": "D5"}])
+    together = Gathered(6, 10)
+    together.add(Counted(str(file), None, None, "m.jsonl: file: found nothing there"))
+    with pytest.raises(SpotballError, match=r"could not read what can be read here: m\.jsonl: file: found nothing"):
+        together.settled([file], KNOWN, participants=False)
+
+
+def test_many_pieces_are_added_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "MERGED_TOGETHER", 3)
+    path = write_jsonl(tmp_path / "m.jsonl", [{"image": "1", "cell": "D5"}] * 10)
+    assert gathered([Piece(str(path), i, 1) for i in range(10)]).counts() == read_counts(path, KNOWN)
+
+
+def test_pieces_that_cannot_be_counted_and_files_that_do_not_agree(tmp_path: Path) -> None:
+    row = {"image": "1", "respondent": "a", "cell": "D5"}
+    files = {
+        "good": [row | {"respondent": "b"}],
+        "model": [row],
+        "human": [row | {"kind": "human"}],
+        "unknown": [row | {"image": "9"}],
+    }
+    paths = {name: write_jsonl(tmp_path / f"{name}.jsonl", some) for name, some in files.items()}
+    together = gathered([Piece(str(path)) for path in paths.values()])
+    assert together.suspects() == {str(paths[name]) for name in ("model", "human", "unknown")}
+    (error,) = together.errors.values()
+    assert "unknown.jsonl:1: image: found '9'" in error
+
+
+class TestParquet:
+    @pytest.fixture(autouse=True)
+    def _arrow(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("pyarrow", reason='needs the "ray" extra')
+        monkeypatch.setattr(pieces, "PIECE_ROWS", 25)
+
+    @pytest.mark.parametrize(
+        ("n", "size", "expected"),
+        [
+            (25, 10, [(None, None)]),
+            (30, 10, [(0, 20), (20, 10)]),
+            (100, 10, [(0, 20), (20, 20), (40, 20), (60, 20), (80, 20)]),
+            (90, 30, [(0, 30), (30, 30), (60, 30)]),
+            (0, 10, [(None, None)]),
+        ],
+    )
+    def test_row_groups_go_together(
+        self, tmp_path: Path, n: int, size: int, expected: list[tuple[int | None, int | None]]
+    ) -> None:
+        path = tmp_path / "m.parquet"
+        cells = ["D5", "E6", None, "C2"]
+        pl.DataFrame({"image": ["1"] * n, "cell": [cells[i % 4] for i in range(n)]}).write_parquet(
+            path, row_group_size=size
+        )
+        made = list(pieces.pieces_of([path]))
+        assert [(piece.start, piece.length) for piece in made] == expected
+        if n:
+            assert gathered(made).counts() == read_counts(path, KNOWN)
+
+    def test_other_files_and_broken_ones_are_whole(self, tmp_path: Path) -> None:
+        broken = tmp_path / "x.parquet"
+        broken.write_bytes(b"PAR1 nonsense")
+        files = [broken, tmp_path / "missing.parquet", tmp_path / "m.csv"]
+        assert list(pieces.pieces_of(files)) == [Piece(str(file)) for file in files]
+        assert gathered([Piece(str(broken))]).suspects() == {str(broken)}

@@ -1,0 +1,205 @@
+"""Counting on Ray: a local cluster of two nodes with a worker each, of real processes."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from spotball_core.counting.engines import engine_named
+from spotball_core.errors import MissingExtraError, OptionError
+from tests.builders import dataset, scenes, write_csv, write_jsonl
+from tests.cli.process import MODULE, spotball_process
+from tests.conftest import ROOT
+from tests.counting.engines.workers import busy_workers, processes
+
+KNOWN = scenes("1", "2", "3", players=[[0, 0, 100, 100]])
+LABELS = ["A1", "C2", "d5", "E7", "F10", "nowhere"]
+
+
+def rows_of(n: int, respondent: str, *, seed: int) -> list[dict[str, Any]]:
+    rng = random.Random(seed)
+    made = [{"image": rng.choice("123"), "respondent": respondent, "cell": rng.choice(LABELS)} for _ in range(n)]
+    for row in made[::7]:
+        share = rng.random()
+        row |= {"cell": None, "probabilities": {"A1": share / 3, "D5": share * 2 / 3, "E7": 1 - share}}
+    return made
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    pytest.importorskip("ray.data", reason='needs the "ray" extra')
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster.add_node(num_cpus=1)
+    yield cluster.address
+    cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of all kinds, with names and distributions, one of them large enough for several pieces."""
+    folder = dataset(tmp_path_factory.mktemp("set"), KNOWN, a=rows_of(3000, "a", seed=1))
+    write_csv(folder / "responses-b.csv", rows_of(2000, "b", seed=2))
+    write_jsonl(folder / "responses-b2.jsonl", rows_of(500, "b", seed=3))
+    large = pl.DataFrame({"image": ["1", "2", "3", "3"], "cell": ["C2", "D5", "F10", None]})
+    pl.concat([large] * 800_000).write_parquet(folder / "responses-large.parquet", row_group_size=300_000)
+    known, out = folder / "scenes.jsonl", folder / "responses-d.counts"
+    assert spotball_process("count", folder / "responses-b.csv", "--scenes", known, "--out", out).returncode == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files that take some seconds to count."""
+    folder = tmp_path_factory.mktemp("shards")
+    for i in range(24):
+        write_csv(folder / f"{i}.csv", rows_of(20_000, "m", seed=i))
+    return folder
+
+
+class TestWithoutRay:
+    def test_an_address_needs_the_engine(self) -> None:
+        with pytest.raises(OptionError, match="an address of a Ray cluster is given, but the engine is local"):
+            engine_named("local", ray_address="127.0.0.1:6379")
+        with pytest.raises(OptionError, match="the engine is 'spark', expected local or ray"):
+            engine_named("spark")  # type: ignore[arg-type]
+
+    def test_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "ray", None)
+        monkeypatch.setitem(sys.modules, "ray.data", None)
+        with pytest.raises(MissingExtraError, match=r'pip install "spotball-core\[ray\]"'):
+            engine_named("ray")
+
+
+@pytest.mark.slow
+class TestOnACluster:
+    def test_scores_are_equal_byte_for_byte(self, folder: Path, address: str) -> None:
+        options = ("--bootstrap", "20", "--format", "json", "--reference", "a", "--quiet")
+        local = spotball_process("score", folder, *options)
+        there = spotball_process("score", folder, *options, "--engine", "ray", "--ray-address", address)
+        assert (there.returncode, there.stderr) == (0, "")
+        assert there.stdout == local.stdout
+        assert there.stdout.startswith("{")
+
+    def test_counts_are_equal_byte_for_byte_from_another_folder(
+        self, folder: Path, address: str, tmp_path: Path
+    ) -> None:
+        command = [*MODULE, "count", "responses-a.jsonl", "responses-large.parquet", "--scenes", "scenes.jsonl"]
+        for name, more in (("local", []), ("ray", ["--engine", "ray", "--ray-address", address])):
+            out = ["--out", str(tmp_path / f"{name}.counts"), *more]
+            done = subprocess.run([*command, *out], cwd=folder, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+        assert "pieces counted: 3 done" in done.stderr
+        assert (tmp_path / "ray.counts").read_bytes() == (tmp_path / "local.counts").read_bytes()
+
+    def test_a_killed_worker_changes_nothing(self, folder: Path, shards: Path, address: str, tmp_path: Path) -> None:
+        known = folder / "scenes.jsonl"
+        command = [
+            sys.executable,
+            "-m",
+            "tests.counting.engines.workers",
+            address,
+            known,
+            shards,
+            tmp_path / "ray.counts",
+        ]
+        done = subprocess.run([*map(str, command)], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "with 1 of 24 done" in done.stdout
+        spotball_process("count", *sorted(shards.iterdir()), "--scenes", known, "--out", tmp_path / "local.counts")
+        assert (tmp_path / "ray.counts").read_bytes() == (tmp_path / "local.counts").read_bytes()
+
+    @pytest.mark.parametrize("broken", ["row", "late row", "file", "empty", "kinds", "samples", "twice", "missing"])
+    def test_errors_are_those_of_the_local_engine(
+        self, folder: Path, address: str, tmp_path: Path, broken: str
+    ) -> None:
+        good = write_jsonl(tmp_path / "good.jsonl", rows_of(50, "g", seed=1))
+        files = [good, tmp_path / "broken.jsonl"]
+        if broken == "row":
+            write_jsonl(files[1], [*rows_of(30, "m", seed=2), {"image": "9", "cell": "D5"}])
+        elif broken == "late row":
+            files[1] = tmp_path / "broken.parquet"
+            images = ["1"] * 2_500_000 + ["9"]
+            pl.DataFrame({"image": images, "cell": "D5"}).write_parquet(files[1], row_group_size=500_000)
+        elif broken == "file":
+            files[1] = tmp_path / "broken.parquet"
+            files[1].write_bytes(b"PAR1 no PAR1")
+        elif broken == "empty":
+            files[1].write_text("\n", encoding="utf-8")
+        elif broken == "kinds":
+            write_jsonl(files[1], [{"image": "1", "respondent": "g", "kind": "baseline", "cell": "D5"}])
+        elif broken == "samples":
+            for i, file in enumerate(files):
+                rows = [{"image": "1", "respondent": "s", "sample": k + 7 * i, "cell": "D5"} for k in range(1, 9)]
+                write_jsonl(file, rows)
+        elif broken == "twice":
+            files[1] = good
+        options = ("--scenes", folder / "scenes.jsonl", "--out", tmp_path / "x.counts", "--quiet")
+        local = spotball_process("count", *files, *options)
+        there = spotball_process("count", *files, *options, "--engine", "ray", "--ray-address", address)
+        assert (there.returncode, there.stderr) == (2, local.stderr)
+        assert there.stderr.startswith("error: ")
+        assert not (tmp_path / "x.counts").exists()
+
+
+@pytest.mark.slow
+class TestOnAClusterOfItsOwn:
+    @pytest.fixture
+    def home(self) -> Iterator[Path]:
+        """Where the cluster keeps its files: by them its processes are known. Paths of sockets must be short."""
+        pytest.importorskip("ray.data", reason='needs the "ray" extra')
+        folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
+        yield folder
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def test_nobody_answers(self, home: Path, tmp_path: Path) -> None:
+        folder = dataset(tmp_path / "set", KNOWN, a=rows_of(3, "a", seed=1))
+        with socket.socket() as bound:
+            bound.bind(("127.0.0.1", 0))  # and listens to nobody
+            address = f"127.0.0.1:{bound.getsockname()[1]}"
+            options = ("--engine", "ray", "--ray-address", address)
+            done = spotball_process("score", folder, *options, env={"RAY_TMPDIR": str(home)})
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"error: no Ray cluster answers at {address}: ")
+        assert not processes(str(home))
+
+    def test_it_is_gone_afterwards(self, home: Path, tmp_path: Path) -> None:
+        folder = dataset(tmp_path / "set", KNOWN, a=rows_of(300, "a", seed=1), b=rows_of(300, "b", seed=2))
+        options = ("--bootstrap", "0", "--format", "csv")
+        there = spotball_process("score", folder, *options, "--engine", "ray", env={"RAY_TMPDIR": str(home)})
+        alone = spotball_process("score", folder, *options)
+        assert there.stdout == alone.stdout
+        assert there.stderr == f"pieces counted: 2 done\n{alone.stderr}"
+        assert any(home.iterdir())
+        assert not processes(str(home))
+
+    def test_and_after_ctrl_c(self, home: Path, shards: Path, tmp_path: Path) -> None:
+        dataset(tmp_path, KNOWN)
+        known, out = tmp_path / "scenes.jsonl", tmp_path / "x.counts"
+        command = [*MODULE, "count", *sorted(shards.iterdir()), "--scenes", known, "--engine", "ray", "--out", out]
+        environment = {**os.environ, "RAY_TMPDIR": str(home)}
+        with subprocess.Popen([*map(str, command)], env=environment, stderr=subprocess.PIPE, text=True) as process:
+            deadline = time.monotonic() + 120
+            while not busy_workers(str(home)) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert busy_workers(str(home))
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=120)[1]
+        assert (process.returncode, said) == (130, "")
+        assert not processes(str(home))
+        assert not out.exists()

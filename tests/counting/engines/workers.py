@@ -1,0 +1,74 @@
+"""Ray's worker processes, found among all that run here; and a script that kills one in the midst of a count."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+
+def processes(mark: str) -> dict[int, bytes]:
+    """Command lines, by process, that have a mark in them."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = entry.read_bytes()
+        except OSError:
+            continue  # It ended while we looked.
+        if mark.encode() in line:
+            found[int(entry.parent.name)] = line
+    return found
+
+
+TASKS, ACTORS = (b"ray::Map(", b"ray::MapBatches("), (b"ray::MapWorker",)
+"""How processes call themselves that are at a task of Ray Data, and those that are actors of it."""
+
+
+def busy_workers(mark: str, names: tuple[bytes, ...] = TASKS) -> list[int]:
+    """Processes at work for Ray Data, of a cluster whose node's command line has a mark in it."""
+    nodes = processes(mark)
+    workers = [process for process, line in processes("ray::").items() if line.startswith(names)]
+    return [worker for worker in workers if parent(worker) in nodes]
+
+
+def parent(process: int) -> int | None:
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
+
+
+def first_at_work(mark: str, names: tuple[bytes, ...] = TASKS, *, seconds: float = 30) -> int:
+    """The first of `busy_workers` to be seen; for a moment there may be none."""
+    end = time.monotonic() + seconds
+    while not (found := busy_workers(mark, names)):
+        if time.monotonic() > end:
+            raise TimeoutError(f"no worker was at work for {seconds} s")
+        time.sleep(0.002)
+    return found[0]
+
+
+def main(address: str, scenes: str, shards: str, out: str) -> None:
+    """Count the shards on the cluster at the address, and kill a worker that is at it once the first is done."""
+    from spotball_core.counting.counts_file import write_counts
+    from spotball_core.counting.engines import engine_named
+    from spotball_core.io.scenes import read_scenes
+
+    def watch(pieces: Iterable[object], total: int) -> Iterator[object]:
+        for done, one in enumerate(pieces):
+            # Ray counts ahead of what is taken: later there might be nobody left at work.
+            if done == 1:
+                worker = first_at_work(address)
+                os.kill(worker, signal.SIGKILL)
+                print(f"killed {worker} with {done} of {total} done")
+            yield one
+
+    engine = engine_named("ray", ray_address=address, watch=watch)
+    write_counts(engine(sorted(Path(shards).iterdir()), read_scenes(scenes), participants=True), out)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,234 @@
+"""Counts: a table that adds, and its digest."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import random
+from collections import Counter, defaultdict
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotball_core.counting.counts import PARTS, Counts, dense
+from spotball_core.errors import OptionError
+from spotball_core.io.frames import KEYS
+from tests.conftest import examples
+
+ROW = {"sport": "soccer", "image": "1", "respondent": "me", "kind": "model", "prompt": "base", "cell": 3, "n": 1.0}
+SCHEMA = {**dict.fromkeys(KEYS, pl.String), "participant": pl.String, "cell": pl.Int64, "n": pl.Float64}
+
+
+def exact(counts: Counts) -> Fraction:
+    """How many answers there are in all, without any rounding."""
+    return sum((n + Fraction(parts, PARTS) for n, parts in counts.table.select("n", "parts").rows()), Fraction())
+
+
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "sport": st.sampled_from(["soccer", "basketball"]),
+            "image": st.sampled_from(["1", "2", "12"]),
+            "respondent": st.sampled_from(["me", "you"]),
+            "kind": st.sampled_from(["human", "model"]),
+            "prompt": st.sampled_from(["base", "cue"]),
+            "participant": st.sampled_from([None, "a", "b"]),
+            "cell": st.none() | st.integers(0, 59),
+            "n": st.integers(0, 3),
+        }
+    ),
+    max_size=15,
+)
+
+
+def table(rows: list[dict[str, Any]], *, participants: bool = False) -> pl.DataFrame:
+    made = pl.DataFrame(rows, schema=SCHEMA)
+    return made if participants else made.drop("participant")
+
+
+def count(rows: list[dict[str, Any]], **options: bool) -> Counts:
+    return Counts.of(table(rows, **options), rows=6, cols=10)
+
+
+class TestOf:
+    @given(ROWS)
+    def test_a_loop_counts_the_same(self, rows: list[dict[str, Any]]) -> None:
+        expected: Counter[tuple[object, ...]] = Counter()
+        for row in rows:
+            expected[tuple(row[key] for key in (*KEYS, "participant", "cell"))] += row["n"]
+        found = {row[:-2]: row[-2] for row in count(rows, participants=True).table.rows()}
+        assert found == {key: n for key, n in expected.items() if n}
+
+    @given(ROWS, st.randoms(use_true_random=False))
+    def test_the_order_of_rows_does_not_matter(self, rows: list[dict[str, Any]], rng: random.Random) -> None:
+        assert count(rng.sample(rows, len(rows))) == count(rows)
+
+    @settings(max_examples=examples(30))
+    @given(st.lists(st.floats(0, 1), min_size=2, max_size=300), st.randoms(use_true_random=False))
+    def test_nor_for_parts_of_answers_to_the_last_bit(self, parts: list[float], rng: random.Random) -> None:
+        one = count([{**ROW, "n": n} for n in parts])
+        assert one == count([{**ROW, "n": n} for n in rng.sample(parts, len(parts))])
+        # Exact fractions are the oracle: each is rounded down to whole parts once.
+        assert exact(one) == sum(Fraction(math.floor(Fraction(n) * PARTS), PARTS) for n in parts)
+
+    def test_the_table_is_sorted_and_has_each_key_once(self) -> None:
+        rows = [ROW, {**ROW, "sport": "basketball"}, {**ROW, "cell": None}, ROW, {**ROW, "n": 0.0, "cell": 5}]
+        made = count(rows).table
+        assert made.columns == [*KEYS, "cell", "n", "parts"]
+        assert made.select("sport", "cell", "n", "parts").rows() == [
+            ("basketball", 3, 1, 0),
+            ("soccer", None, 1, 0),
+            ("soccer", 3, 2, 0),
+        ]
+
+    def test_ids_of_any_type_become_text(self) -> None:
+        rows = pl.DataFrame([{**ROW, "image": 7, "n": 2}])
+        assert Counts.of(rows, rows=6, cols=10).table.row(0) == ("soccer", "7", "me", "model", "base", 3, 2, 0)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"cell": 60}, "outside the grid of 6 x 10"),
+            ({"cell": -1}, "outside the grid of 6 x 10"),
+            ({"n": -1.0}, "negative"),
+            ({"n": float("nan")}, "not finite"),
+            ({"n": float("inf")}, "not finite"),
+            ({"n": None}, "missing"),
+            ({"parts": -1}, "negative"),
+            ({"parts": None}, "missing"),
+            ({"n": 2.0**53}, r"2\*\*53 answers and more"),
+            ({"n": 2.0**53 - 2, "parts": PARTS}, r"2\*\*53 answers and more"),
+            ({"kind": "alien"}, "the kind 'alien', expected human, model, baseline"),
+            *[({key: None}, f"need a {key} in each row") for key in KEYS],
+        ],
+    )
+    def test_what_is_no_count(self, change: dict[str, Any], message: str) -> None:
+        with pytest.raises(OptionError, match=message):
+            Counts.of(pl.DataFrame([{**ROW, "parts": 0}, {**ROW, "parts": 0, **change}]), rows=6, cols=10)
+
+    @pytest.mark.parametrize("change", [{"n": "many"}, {"cell": "D5"}])
+    def test_text_for_numbers(self, change: dict[str, Any]) -> None:
+        with pytest.raises(OptionError, match="cells or numbers that are none"):
+            Counts.of(pl.DataFrame([{**ROW, **change}]), rows=6, cols=10)
+
+    @pytest.mark.parametrize("column", [*KEYS, "cell", "n"])
+    def test_missing_columns(self, column: str) -> None:
+        with pytest.raises(OptionError, match=f"missing {column}$"):
+            Counts.of(pl.DataFrame([ROW]).drop(column), rows=6, cols=10)
+
+
+class TestAdding:
+    @given(st.lists(ROWS, min_size=3, max_size=3))
+    def test_equals_counting_all_rows_together(self, parts: list[list[dict[str, Any]]]) -> None:
+        counts = [count(part) for part in parts]
+        together = count([row for part in parts for row in part])
+        assert Counts.merge(counts) == together
+        assert counts[0] + counts[1] + counts[2] == together
+        assert Counts.merge(counts[::-1]).digest() == together.digest()
+
+    @settings(max_examples=examples(30))
+    @given(
+        st.lists(st.tuples(st.sampled_from([None, 0, 1, 59]), st.floats(0, 3), st.integers(0, 4)), min_size=1),
+        st.randoms(use_true_random=False),
+    )
+    def test_any_shards_in_any_order_to_the_last_bit(
+        self, answers: list[tuple[int | None, float, int]], rng: random.Random
+    ) -> None:
+        rows = [{**ROW, "cell": cell, "n": n} for cell, n, _ in answers]
+        shards: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+        for row, (_, _, shard) in zip(rows, answers, strict=True):
+            shards[shard].append(row)
+        parts = [count(shard) for shard in rng.sample(list(shards.values()), len(shards))]
+        whole = count(rows)
+        assert Counts.merge(parts) == functools.reduce(operator.add, parts) == whole
+        assert Counts.merge(parts).digest() == whole.digest()
+        assert exact(whole) == sum(Fraction(math.floor(Fraction(row["n"]) * PARTS), PARTS) for row in rows)
+
+    def test_more_than_are_held_at_a_time(self) -> None:
+        assert Counts.merge(count([ROW]) for _ in range(1234)).table["n"].to_list() == [1234]
+
+    def test_parts_carry_over_to_whole_answers(self) -> None:
+        third = {**ROW, "n": 0, "parts": PARTS // 3}
+        made = Counts.of(pl.DataFrame([third] * 5000), rows=6, cols=10)
+        assert made.table.select("n", "parts").row(0) == divmod(5000 * (PARTS // 3), PARTS)
+        assert made.n_answers == pytest.approx(5000 / 3, rel=1e-15)
+
+    def test_what_does_not_add(self) -> None:
+        one = count([ROW])
+        with pytest.raises(OptionError, match=r"different grids do not add: \[\(3, 20\), \(6, 10\)\]"):
+            one + Counts.of(table([ROW]), rows=3, cols=20)
+        with pytest.raises(OptionError, match="with and without participants"):
+            one + count([{**ROW, "participant": "a"}], participants=True)
+        with pytest.raises(OptionError, match="no counts to add"):
+            Counts.merge([])
+
+    @given(ROWS)
+    def test_pooled_is_as_if_nobody_was_told_apart(self, rows: list[dict[str, Any]]) -> None:
+        told, pooled = count(rows, participants=True), count(rows)
+        assert (told.has_participants, pooled.has_participants) == (True, False)
+        assert told.pooled() == pooled
+        assert pooled.pooled() is pooled
+        assert told.digest() == pooled.digest()
+
+
+class TestEquality:
+    @given(ROWS, ROWS)
+    def test_digests_are_equal_where_counts_are(self, one: list[dict[str, Any]], other: list[dict[str, Any]]) -> None:
+        assert (count(one) == count(other)) == (count(one).digest() == count(other).digest())
+
+    def test_the_grid_belongs_to_it(self) -> None:
+        one, other = count([ROW]), Counts.of(table([ROW]), rows=10, cols=6)
+        assert one != other
+        assert one.digest() != other.digest()
+        assert one != "counts"
+
+    @pytest.mark.parametrize(
+        ("key", "other"),
+        [
+            *((key, "human" if key == "kind" else "other") for key in KEYS),
+            ("cell", None),
+            ("n", 2.0),
+            ("n", 1 + 2**-52),
+        ],
+    )
+    def test_every_column_counts(self, key: str, other: object) -> None:
+        assert count([{**ROW, key: other}]).digest() != count([ROW]).digest()
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ([("a", "12"), ("b", "3")], [("a", "1"), ("b", "23")]),
+            ([("a", "x"), ("b", "1")], [("a", "x"), ("b1", "")]),
+            ([("a", "1"), ("b", "2")], [("a", "1\x1fb"), ("2", "")]),
+        ],
+    )
+    def test_no_two_tables_share_a_digest_for_how_they_are_joined(
+        self, one: list[tuple[str, str]], other: list[tuple[str, str]]
+    ) -> None:
+        made = [count([{**ROW, "sport": s, "image": i} for s, i in rows]).digest() for rows in (one, other)]
+        assert made[0] != made[1]
+
+
+class TestDense:
+    @given(ROWS, st.integers(0, 3))
+    def test_a_loop_fills_the_same_arrays(self, rows: list[dict[str, Any]], n_places: int) -> None:
+        made = count(rows).table
+        images = ["1", "2", "12"][:n_places]
+        places = pl.Series(
+            [images.index(image) if image in images else None for image in made["image"]], dtype=pl.Int64
+        )
+        mass, unparsed = np.zeros((n_places, 60)), np.zeros(n_places)
+        for row, place in zip(made.iter_rows(named=True), places, strict=True):
+            if place is not None and row["cell"] is None:
+                unparsed[place] += row["n"]
+            elif place is not None:
+                mass[place, row["cell"]] += row["n"]
+        found = dense(made, places, n_places, 60)
+        np.testing.assert_array_equal(found[0], mass)
+        np.testing.assert_array_equal(found[1], unparsed)

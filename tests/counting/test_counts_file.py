@@ -1,0 +1,169 @@
+"""Counts in files: what was counted apart scores as what was counted together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotball_core import Counts, InputError, OptionError, score
+from spotball_core.counting.counts import PARTS
+from spotball_core.counting.counts_file import merged, read_counts_file, write_counts
+from spotball_core.counting.responses import read_counts
+from tests.builders import dataset, scenes, write_jsonl
+from tests.conftest import examples
+
+KNOWN = scenes("1", "2", players=[[0, 0, 100, 100]])
+PEOPLE = [
+    {"image": image, "respondent": "human", "participant": person, "sample": 1, "cell": cell}
+    for image in ("1", "2")
+    for person, cell in (("a", "C2"), ("b", "D5"), ("c", None))
+]
+MODEL = [{"image": image, "respondent": "gpt", "cell": cell} for image in ("1", "2") for cell in ("C2", "F10", "F10")]
+
+named = st.fixed_dictionaries({"cell": st.sampled_from(["C2", "d5", "F10", "nowhere"])})
+weights = st.dictionaries(st.sampled_from(["C2", "D5", "E7", "F10"]), st.floats(1e-9, 1), min_size=1)
+likely = weights.map(lambda given: {"probabilities": {label: w / sum(given.values()) for label, w in given.items()}})
+answers = st.lists(st.tuples(st.sampled_from("12"), named | likely), min_size=2)
+
+
+@settings(max_examples=examples(30))
+@given(answers, st.data())
+def test_shards_score_as_the_whole_to_the_last_bit(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, dict[str, object]]], data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("shards")
+    split = data.draw(st.integers(1, len(rows) - 1))
+    records = [{"image": image, "respondent": "m", **answer} for image, answer in rows]
+    shuffled = data.draw(st.permutations(records))
+    for name, part in (("a", shuffled[:split]), ("b", shuffled[split:]), ("all", records)):
+        write_jsonl(folder / f"{name}.jsonl", part)
+    for name in ("a", "b"):
+        write_counts(read_counts(folder / f"{name}.jsonl", KNOWN), folder / f"{name}.counts")
+    apart = score([folder / "a.counts", folder / "b.counts"], KNOWN, bootstrap=20)
+    half = score([folder / "a.counts", folder / "b.jsonl"], KNOWN, bootstrap=20, pool=True)
+    whole = score(folder / "all.jsonl", KNOWN, bootstrap=20)
+    # Counts do not have the values that were given, so they show fewer signs of a misread file.
+    apart, half, whole = (report.model_copy(update={"warnings": ()}) for report in (apart, half, whole))
+    assert apart == half == whole
+    assert apart.model_dump_json() == whole.model_dump_json()
+
+
+def test_a_distribution_alone_and_beside_another(tmp_path: Path) -> None:
+    # Its probabilities sum to 1 less 2**-53, or to 1, by the order in which floats are added.
+    three = {"C2": 0.4348075965615364, "D5": 0.22304872089823818, "E7": 0.3421436825402253}
+    rows = [{"image": "1", "respondent": "m", "probabilities": given} for given in ({"C2": 1.0}, three)]
+    whole = read_counts(write_jsonl(tmp_path / "all.jsonl", rows), KNOWN)
+    apart = [read_counts(write_jsonl(tmp_path / f"{n}.jsonl", [row]), KNOWN) for n, row in enumerate(rows)]
+    assert Counts.merge(apart) == whole
+
+
+def test_round_trip_with_participants(tmp_path: Path) -> None:
+    counts = read_counts(write_jsonl(tmp_path / "p.jsonl", PEOPLE), KNOWN, participants=True)
+    write_counts(counts, tmp_path / "p.counts")
+    assert read_counts_file(tmp_path / "p.counts") == counts
+
+
+def test_other_engines_leave_parts_out_and_may_give_fractions(tmp_path: Path) -> None:
+    keys = {"sport": "soccer", "image": "1", "respondent": "m", "kind": "model", "prompt": "base"}
+    rows = [{**keys, "cell": 12, "n": 2.25}, {**keys, "cell": 12, "n": 0.5}, {**keys, "cell": None, "n": 1.0}]
+    pl.DataFrame(rows).with_columns(grid_rows=6, grid_cols=10).write_parquet(tmp_path / "x.counts")
+    table = read_counts_file(tmp_path / "x.counts").table
+    assert table.select("cell", "n", "parts").rows() == [(None, 1, 0), (12, 2, PARTS * 3 // 4)]
+
+
+KEYS = {"sport": "soccer", "image": "1", "respondent": "m", "kind": "model", "prompt": "base"}
+ROW = {**KEYS, "cell": 12, "n": 1, "parts": 0, "grid_rows": 6, "grid_cols": 10}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{**ROW, "cell": 12.5}], "cell: found a column of type Float64, expected integers"),
+        ([{**ROW, "cell": "D5"}], "cell: found a column of type String, expected integers"),
+        ([{**ROW, "cell": True}], "cell: found a column of type Boolean, expected integers"),
+        ([{**ROW, "cell": 60}], "outside the grid of 6 x 10"),
+        ([{**ROW, "cell": -1}], "outside the grid of 6 x 10"),
+        ([{**ROW, "n": "2"}], "n: found a column of type String, expected numbers"),
+        ([{**ROW, "n": True}], "n: found a column of type Boolean, expected numbers"),
+        ([{**ROW, "n": -1}], "negative"),
+        ([{**ROW, "n": float("nan")}], "not finite"),
+        ([{**ROW, "parts": 2**53}], "parts: found 9007199254740992, expected an integer from 0 to 2\\*\\*53 - 1"),
+        ([{**ROW, "parts": -1}], "parts: found -1"),
+        ([{**ROW, "parts": 0.5}], "parts: found a column of type Float64, expected integers"),
+        ([{**ROW, "image": 1}], "image: found a column of type Int64, expected text"),
+        ([{**ROW, "respondent": " "}], "respondent: found an empty text, expected a name"),
+        ([{**ROW, "kind": "robot"}], "robot"),
+        ([ROW, {**ROW, "kind": "human"}], "kind: found human and model for the respondent 'm', expected one kind"),
+        ([{**ROW, "grid_rows": 0}], "a grid of 0 x 10"),
+        ([{**ROW, "grid_rows": None}], "a grid of None x 10"),
+        ([{**ROW, "grid_rows": 6.0}], "grid_rows: found a column of type Float64, expected integers"),
+        ([{**ROW, "grid_rows": "6"}], "grid_rows: found a column of type String, expected integers"),
+        ([ROW, {**ROW, "grid_rows": 7}], "2 grids"),
+        ([{**ROW, "sport": None}], "counts need a sport"),
+    ],
+)
+def test_each_value_of_a_file_is_checked(rows: list[dict[str, object]], said: str, tmp_path: Path) -> None:
+    pl.DataFrame(rows).write_parquet(tmp_path / "x.counts")
+    with pytest.raises(InputError, match=said):
+        read_counts_file(tmp_path / "x.counts")
+
+
+def test_a_respondent_has_one_kind_in_all_files(tmp_path: Path) -> None:
+    for name, kind in (("a", "model"), ("b", "human")):
+        pl.DataFrame([{**ROW, "kind": kind}]).write_parquet(tmp_path / f"{name}.counts")
+    with pytest.raises(OptionError, match="human and model for the respondent 'm'"):
+        score([tmp_path / "a.counts", tmp_path / "b.counts"], KNOWN, bootstrap=0)
+
+
+def test_a_name_with_a_pattern_sign_is_a_name(tmp_path: Path) -> None:
+    pl.DataFrame([ROW]).write_parquet(tmp_path / "a.counts")
+    pl.DataFrame([{**ROW, "n": 3}]).write_parquet(tmp_path / "[a].counts")
+    assert read_counts_file(tmp_path / "[a].counts").n_answers == 3
+
+
+def test_people_stay_apart_beside_models_that_have_none(tmp_path: Path) -> None:
+    people = read_counts(write_jsonl(tmp_path / "p.jsonl", PEOPLE), KNOWN, participants=True)
+    model = read_counts(write_jsonl(tmp_path / "m.jsonl", MODEL), KNOWN)
+    together = merged([people, model], participants=True)
+    by_person = dict(together.table.group_by("participant").agg(pl.col("n").sum()).iter_rows())
+    assert by_person == {"a": 2, "b": 2, "c": 2, None: 6}
+    assert merged([people, model], participants=False) == Counts.merge([people.pooled(), model])
+
+
+def test_a_folder_may_hold_counts(tmp_path: Path) -> None:
+    folder = dataset(tmp_path / "set", KNOWN, human=PEOPLE)
+    write_counts(read_counts(write_jsonl(tmp_path / "m.jsonl", MODEL), KNOWN), folder / "responses-m.counts")
+    report = score(folder, reference="human", bootstrap=0)
+    assert [group.n_responses for group in report.groups] == [6, 6]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"a": [1]}, "found the columns a, expected also sport"),
+        ({"grid_rows": [6, 7]}, "found 2 grids, expected counts of one grid"),
+        ({"cell": [1, 60]}, "outside the grid of 6 x 10"),
+        ({"n": [1.0, -1.0]}, "negative"),
+    ],
+)
+def test_what_is_no_file_of_counts(tmp_path: Path, table: dict[str, list[float]], said: str) -> None:
+    good = dict.fromkeys(("sport", "image", "respondent", "prompt"), "x") | {"kind": "model"}
+    columns = good | {"cell": [1, 2], "n": [1.0, 1.0], "grid_rows": 6, "grid_cols": 10} | table
+    pl.DataFrame(table if "a" in table else columns).write_parquet(tmp_path / "x.counts")
+    with pytest.raises(InputError, match=said):
+        read_counts_file(tmp_path / "x.counts")
+
+
+def test_no_parquet_no_file_and_another_ending(tmp_path: Path) -> None:
+    (tmp_path / "x.counts").write_text("nonsense")
+    with pytest.raises(InputError, match=r"x\.counts: file: found .*, expected a Parquet file of counts"):
+        read_counts_file(tmp_path / "x.counts")
+    with pytest.raises(InputError, match="nothing there"):
+        read_counts_file(tmp_path / "y.counts")
+    counts = read_counts(write_jsonl(tmp_path / "m.jsonl", MODEL), KNOWN)
+    with pytest.raises(OptionError, match=r"ends in \.counts"):
+        write_counts(counts, tmp_path / "m.parquet")

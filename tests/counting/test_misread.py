@@ -1,0 +1,431 @@
+"""Signs that a file was misread: each is found, with its line and its fix, and valid files show none."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spotball_core.baselines import BASELINES, baseline_responses
+from spotball_core.counting.counts import Counts
+from spotball_core.counting.counts_file import write_counts
+from spotball_core.counting.engines.pieces import Gathered, Piece, count_piece
+from spotball_core.counting.responses import read_counts
+from spotball_core.errors import InputError
+from spotball_core.grid import Grid
+from spotball_core.schema import Scene
+from spotball_core.scoring.score import score
+from tests.builders import dataset, frame, scene, write_csv, write_jsonl, write_parquet
+from tests.cli.process import spotball
+
+Row = dict[str, Any]
+GRID = Grid.standard()
+WRITERS: dict[str, Callable[[Path, Sequence[Row]], Path]] = {
+    ".jsonl": write_jsonl,
+    ".csv": write_csv,
+    ".parquet": write_parquet,
+}
+
+
+def drawn_scenes(n: int, seed: int, *, rows: int = 6, cols: int = 10, sizes: bool = False) -> list[Scene]:
+    """Scenes with the ball in any cell, some of them in more than one."""
+    rng = np.random.default_rng(seed)
+    grid = Grid(rows, cols, cols, rows)
+    made = []
+    for image in range(n):
+        index = int(rng.integers(grid.n_cells))
+        more = {index, *([index + 1] if (index + 1) % cols else [])} if rng.random() < 0.3 else {index}
+        size = [(640, 360), (1280, 720), (500, 500)][int(rng.integers(3)) if sizes else 0]
+        balls = [grid.label(cell) for cell in sorted(more)]
+        made.append(scene(str(100 + image), ball_cells=balls, grid={"rows": rows, "cols": cols}, size=size))
+    return made
+
+
+KNOWN = drawn_scenes(40, 0)
+
+
+def position(one: Scene) -> tuple[int, int]:
+    return one.layout.position((one.ball_cells or ("A1",))[0])
+
+
+def right(known: Sequence[Scene], form: str) -> list[Row]:
+    """Right answers to each scene: the cell, its row and column, or its center."""
+    rows: list[Row] = []
+    for one in known:
+        row, col = position(one)
+        x, y = one.layout.centers[one.layout.index((row, col))].tolist()
+        forms: dict[str, Row] = {
+            "cell": {"cell": one.layout.label((row, col))},
+            "row": {"row": row, "col": col},
+            "x": {"x": x, "y": y},
+        }
+        rows.append({"image": one.image, **forms[form]})
+    return rows
+
+
+def changed(form: str, change: Callable[[Row, int], Row]) -> list[Row]:
+    return [{**row, **change(row, number)} for number, row in enumerate(right(KNOWN, form))]
+
+
+def from_0(row: Row, _: int) -> Row:
+    return {"row": row["row"] - 1, "col": row["col"] - 1}
+
+
+def as_shares(row: Row, _: int) -> Row:
+    return {"x": row["x"] / 640, "y": row["y"] / 360}
+
+
+MISREAD: dict[str, tuple[list[Row], str, str, str]] = {
+    # A sign: the rows; the field; what is found; the fix.
+    "from 0": (changed("row", from_0), "row, col", "a row or column of 0 in ", "add 1 to each"),
+    "labels from 0": (
+        changed("cell", lambda row, _: {"cell": f"{row['cell'][0]}{int(row['cell'][1:]) - 1}"}),
+        "cell",
+        "a row or column of 0 in ",
+        "rows and columns from 1",
+    ),
+    "from 0, without any 0": (
+        [row for row in changed("row", from_0) if row["row"] and row["col"]],
+        "row, col",
+        "rows and columns that hit the ball in ",
+        "add 1 to each",
+    ),
+    "shares": (changed("x", as_shares), "x, y", "all 40 points between 0 and 1", "multiply x by the width and y"),
+    "off the image": (
+        changed("x", lambda row, n: {"x": 700} if n == 7 else {}),
+        "x, y",
+        "1 of 40 points outside the image (line ",
+        "points in the image, such as 640 x 360 pixels",
+    ),
+    "outside the grid": (
+        changed("cell", lambda row, n: {"cell": "K11"} if n == 7 else {}),
+        "cell",
+        "1 of 40 cells outside the grid (line ",
+        "cells from A1 to F10",
+    ),
+    "rows outside the grid": (
+        changed("row", lambda row, n: {"row": 7} if n == 7 else {}),
+        "row, col",
+        "1 of 40 cells outside the grid (line ",
+        "cells from A1 to F10",
+    ),
+    "one row": (changed("row", lambda row, _: {"row": 3}), "row, col", "all 40 answers in row C", "in several rows"),
+    "one row of labels": (
+        changed("cell", lambda row, _: {"cell": f"A{row['cell'][1:]}"}),
+        "cell",
+        "all 40 answers in row A",
+        "in several rows",
+    ),
+    "one column": (changed("x", lambda row, _: {"x": 300}), "x, y", "all 40 answers in column 5", "in several rows"),
+    "unparsed": (
+        changed("cell", lambda row, n: {"cell": "not sure"} if n % 8 == 0 else {}),
+        "cell",
+        "5 of 40 answers unparsed (line ",
+        "a cell such as D5 in at least 90%",
+    ),
+    "empty": (
+        changed("cell", lambda row, n: {"cell": None} if n % 8 == 0 else {}),
+        "cell",
+        "5 of 40 answers unparsed (line ",
+        "a cell such as D5 in at least 90%",
+    ),
+    "replies": (
+        changed("cell", lambda row, _: {"cell": f"I think that the ball is in {row['cell']}."}),
+        "cell",
+        "40 of 40 cells that look like full replies (line ",
+        "extract the cell from each reply",
+    ),
+    "x and y swapped": (
+        changed("x", lambda row, _: {"x": row["y"], "y": row["x"]}),
+        "x, y",
+        "40 answers that agree much better with the scenes when x and y, or row and column, are swapped",
+        "swap the two",
+    ),
+    "row and col swapped": (
+        changed("row", lambda row, _: {"row": row["col"], "col": row["row"]}),
+        "row, col",
+        "40 answers that agree much better",
+        "swap the two",
+    ),
+    "labels swapped": (
+        [{"image": row["image"], "cell": f"{'ABCDEFGHIJ'[row['col'] - 1]}{row['row']}"} for row in right(KNOWN, "row")],
+        "cell",
+        "40 answers that agree much better",
+        "swap the two",
+    ),
+    "file extensions": (
+        changed("cell", lambda row, _: {"image": f"{row['image']}.JPG"}),
+        "image",
+        "40 of 40 image ids with a file extension (line ",
+        "ids as the scenes have them, such as '100'",
+    ),
+}
+
+
+def first_line(rows: Sequence[Row], name: str, ending: str) -> int:
+    """The first line of a file whose row differs from the right one in what the sign is about."""
+    whole = {"shares", "one row", "one row of labels", "one column", "replies", "file extensions"}
+    shows: dict[str, Callable[[Row], bool]] = {
+        "from 0": lambda row: 0 in (row["row"], row["col"]),
+        "labels from 0": lambda row: str(row["cell"])[1:] == "0",
+        "off the image": lambda row: row["x"] == 700,
+        "outside the grid": lambda row: row["cell"] == "K11",
+        "rows outside the grid": lambda row: row["row"] == 7,
+        "unparsed": lambda row: row["cell"] == "not sure",
+        "empty": lambda row: row["cell"] is None,
+    }
+    number = 0 if name in whole or name not in shows else [shows[name](row) for row in rows].index(True)
+    return number + (2 if ending == ".csv" else 1)
+
+
+class TestSigns:
+    @pytest.mark.parametrize("ending", WRITERS)
+    @pytest.mark.parametrize("name", MISREAD)
+    def test_found_with_its_line_and_its_fix(self, tmp_path: Path, name: str, ending: str) -> None:
+        rows, field, found, fix = MISREAD[name]
+        path = WRITERS[ending](tmp_path / f"m{ending}", rows)
+        (warning,) = read_counts(path, KNOWN).warnings
+        assert (warning.file, warning.field, warning.count) == (str(path), field, 1)
+        assert warning.found.startswith(found)
+        assert fix in warning.expected
+        assert warning.line == first_line(rows, name, ending)
+        assert f"line {warning.line}: " in warning.found
+
+    def test_what_was_given_is_quoted(self, tmp_path: Path) -> None:
+        (warning,) = read_counts(write_csv(tmp_path / "m.csv", MISREAD["unparsed"][0]), KNOWN).warnings
+        assert str(warning) == (
+            f"{tmp_path}/m.csv:2: cell: found 5 of 40 answers unparsed (line 2: 'not sure'; line 10: 'not sure'; "
+            "line 18: 'not sure'), expected a cell such as D5 in at least 90% of the answers"
+        )
+        rows = [{**row, "x": 650.0} for row in right(KNOWN[:1], "x")]
+        (warning,) = read_counts(write_csv(tmp_path / "n.csv", rows), KNOWN).warnings
+        assert "(line 2: x 650.0 y " in warning.found
+
+    def test_frames_have_rows_for_lines(self) -> None:
+        (warning,) = read_counts(frame(MISREAD["outside the grid"][0]), KNOWN).warnings
+        assert (warning.file, warning.line) == ("frame", 8)
+
+    def test_only_the_respondents_that_show_it_are_counted(self, tmp_path: Path) -> None:
+        good = [{**row, "respondent": "good", "cell": row["cell"]} for row in right(KNOWN, "cell")]
+        bad = [{**row, "respondent": "bad"} for row in MISREAD["unparsed"][0]]
+        (warning,) = read_counts(write_csv(tmp_path / "m.csv", good + bad), KNOWN).warnings
+        assert warning.found.startswith("5 of 40 answers")
+        assert warning.line == 42
+
+    def test_one_cause_in_many_files_is_one_warning(self, tmp_path: Path) -> None:
+        rows = MISREAD["outside the grid"][0]
+        paths = [write_csv(tmp_path / f"m{i}.csv", rows) for i in range(9)]
+        (warning,) = read_counts(paths, KNOWN).warnings
+        assert warning.file == str(paths[0])
+        named = ", ".join(map(str, paths[1:6]))
+        assert warning.found.endswith(f", and the same in 8 more: {named}, ...")
+
+    def test_swapped_against_people_where_the_ball_is_not_known(self, tmp_path: Path) -> None:
+        known = [one.model_copy(update={"ball_cells": None}) for one in drawn_scenes(40, 3, cols=6)]
+        truth = right(drawn_scenes(40, 3, cols=6), "row")
+        people = [{**row, "respondent": "human"} for row in truth]
+        model = [{**row, "row": row["col"], "col": row["row"], "respondent": "m"} for row in truth]
+        (warning,) = read_counts(write_csv(tmp_path / "m.csv", people + model), known).warnings
+        assert "swapped" in warning.found
+        assert warning.line == 42
+
+    def test_ids_with_extensions_are_read_as_ids(self, tmp_path: Path) -> None:
+        path = write_csv(tmp_path / "m.csv", MISREAD["file extensions"][0])
+        assert read_counts(path, KNOWN) == read_counts(write_csv(tmp_path / "m.csv", right(KNOWN, "cell")), KNOWN)
+
+    def test_an_id_that_some_scene_has_keeps_its_extension(self) -> None:
+        known = [*KNOWN, scene("100.jpg", "basketball")]
+        rows = [{"sport": "soccer", "image": "100.jpg", "cell": "D5"}]
+        with pytest.raises(InputError, match=r"image: found '100\.jpg' of soccer"):
+            read_counts(frame(rows), known)
+        assert read_counts(frame([{"image": "100.jpg", "cell": "D5"}]), known).table["sport"].to_list() == [
+            "basketball"
+        ]
+
+    def test_a_sample_under_both_spellings_of_an_id_is_there_twice(self) -> None:
+        rows = [{"image": image, "sample": 1, "cell": "D5"} for image in ("100", "100.png")]
+        with pytest.raises(InputError, match="sample 1 of frame, soccer/100, a second time"):
+            read_counts(frame(rows), KNOWN)
+
+    def test_counts_show_what_they_can(self, tmp_path: Path) -> None:
+        for name, found in (
+            ("one row", "all 40 answers in row C"),
+            ("empty", "5 of 40 answers unparsed"),
+            ("replies", "40 of 40 answers unparsed"),
+        ):
+            write_counts(read_counts(write_csv(tmp_path / "m.csv", MISREAD[name][0]), KNOWN), tmp_path / "m.counts")
+            (warning,) = score(tmp_path / "m.counts", KNOWN, bootstrap=0).warnings
+            assert warning.startswith(f"{tmp_path}/m.counts: cell: found {found}")
+
+    @pytest.mark.parametrize("name", MISREAD)
+    def test_pieces_of_a_file_show_what_the_file_shows(self, tmp_path: Path, name: str) -> None:
+        rows = MISREAD[name][0]
+        others = write_csv(tmp_path / "good.csv", right(KNOWN, "cell"))
+        path = write_parquet(tmp_path / "m.parquet", rows)
+        together = Gathered(6, 10)
+        for piece in (Piece(str(path), 20, 20), Piece(str(others)), Piece(str(path), 0, 20)):
+            together.add(count_piece(piece, KNOWN, participants=False))
+        files = [others, path]
+        settled = together.settled(files, KNOWN, participants=False)
+        local = read_counts(files, KNOWN)
+        assert settled == local
+        assert settled.warnings == local.warnings != ()
+
+    def test_many_pieces_are_added_as_they_come(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("spotball_core.counting.engines.pieces.MERGED_TOGETHER", 3)
+        path = write_parquet(tmp_path / "m.parquet", MISREAD["unparsed"][0])
+        together = Gathered(6, 10)
+        for start in range(0, 40, 4):
+            together.add(count_piece(Piece(str(path), start, 4), KNOWN, participants=False))
+        assert together.settled([path], KNOWN, participants=False).warnings == read_counts(path, KNOWN).warnings
+
+
+# No false alarms ------------------------------------------------------------------------------------------------
+
+
+def valid(seed: int) -> tuple[list[Row], list[Scene]]:
+    """A valid file: any respondent, any number of images and samples, any form of answer, a few unparsed answers."""
+    rng = np.random.default_rng(seed)
+    rows, cols = [(6, 10), (6, 10), (6, 10), (8, 8), (3, 4), (1, 12), (12, 1), (2, 2)][int(rng.integers(8))]
+    known = drawn_scenes(int(rng.choice([1, 3, 9, 12, 25, 50, 150])), seed, rows=rows, cols=cols, sizes=True)
+    if rng.random() < 0.2:
+        # The ball is in one row of every image.
+        known = [one.model_copy(update={"ball_cells": (f"A{position(one)[1]}",)}) for one in known]
+    who = rng.choice(["uniform", "constant", "two cells", "center", "good", "perfect", "fixed taste"])
+    form = rng.choice(["cell", "row", "x", "probabilities"])
+    taste = rng.dirichlet(np.full(rows * cols, 0.05))
+    spread = rng.uniform(0.3, 3)
+    out: list[Row] = []
+    for one in known:
+        row, col = position(one)
+        for _ in range(int(rng.choice([1, 1, 5]))):
+            if who == "good":
+                cell = row + rng.normal(0, spread), col + rng.normal(0, spread)
+            elif who == "center":
+                cell = (rows + 1) / 2 + rng.normal(0, rows * 0.15), (cols + 1) / 2 + rng.normal(0, cols * 0.15)
+            elif who == "perfect":
+                cell = row, col
+            elif who == "constant":
+                cell = (rows + 1) // 2, (cols + 1) // 2
+            elif who == "two cells":
+                cell = (rows + 1) // 2, (cols + 1) // 2 + int(rng.integers(2))
+            else:
+                p = taste if who == "fixed taste" else None
+                cell = divmod(int(rng.choice(rows * cols, p=p)), cols)
+                cell = cell[0] + 1, cell[1] + 1
+            r, c = (int(np.clip(round(value), 1, size)) for value, size in zip(cell, (rows, cols), strict=True))
+            label = one.layout.label((r, c))
+            x, y = one.layout.rectangles[one.layout.index((r, c))].reshape(2, 2).T
+            forms: dict[str, Row] = {
+                "cell": {"cell": rng.choice([label, label.lower(), f"{label[1:]}{label[0]}"])},
+                "row": {"row": r, "col": c},
+                "x": {"x": rng.uniform(*x), "y": rng.uniform(*y)},
+                "probabilities": {"probabilities": {label: 1.0}},
+            }
+            out.append({"image": one.image, **forms[form]})
+    for number in rng.choice(len(out), size=int(0.04 * len(out)), replace=False) if form == "cell" else ():
+        out[number] |= {"cell": rng.choice([None, "", "none", "I cannot tell where the ball is."])}
+    return out, known
+
+
+def alarms(seeds: range) -> list[tuple[int, tuple[str, ...]]]:
+    found = []
+    for seed in seeds:
+        rows, known = valid(seed)
+        warnings = read_counts(frame(rows), known).warnings
+        if warnings:
+            found.append((seed, tuple(map(str, warnings))))
+    return found
+
+
+class TestNoFalseAlarms:
+    def test_valid_files(self) -> None:
+        assert alarms(range(60)) == []
+
+    @pytest.mark.slow
+    def test_1000_valid_files(self) -> None:
+        assert alarms(range(1000)) == []
+
+    @pytest.mark.parametrize("samples", [1, 50])
+    def test_baselines(self, samples: int) -> None:
+        known = [
+            one.model_copy(update={"players": None if i % 4 == 0 else [], "ball_cells": None if i % 5 == 0 else balls})
+            for i, one in enumerate(drawn_scenes(60, 5))
+            for balls in [one.ball_cells]
+        ]
+        rows = baseline_responses(known, BASELINES, samples=samples)
+        assert rows["cell"].null_count() > 0.1 * len(rows)
+        assert read_counts(rows, known).warnings == ()
+
+    def test_three_rows(self) -> None:
+        for rows in (["A1", "A5", "A9"], ["A1", None, None], ["D5", "?", "?"], ["C5"] * 3):
+            answers = [{"image": KNOWN[i].image, "cell": cell} for i, cell in enumerate(rows)]
+            assert read_counts(frame(answers), KNOWN).warnings == ()
+
+    def test_the_ball_is_always_in_one_row(self) -> None:
+        known = [scene(str(i), ball_cells=[f"E{i % 10 + 1}"]) for i in range(40)]
+        assert read_counts(frame(right(known, "cell")), known).warnings == ()
+
+    def test_the_release(self, real_release: Path) -> None:
+        from spotball_core.release.convert import import_release
+
+        release = import_release(real_release)
+        assert read_counts(release.responses, release.scenes).warnings == ()
+        baselines = baseline_responses(release.scenes, BASELINES)
+        assert read_counts(baselines, release.scenes).warnings == ()
+
+
+# Where they are reported ----------------------------------------------------------------------------------------
+
+
+class TestCommands:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        rows = [{**row, "respondent": "m"} for row in MISREAD["outside the grid"][0]]
+        people = [{**row, "respondent": "human"} for row in right(KNOWN, "cell")]
+        return dataset(tmp_path / "set", KNOWN, m=rows, human=people)
+
+    def test_score(self, folder: Path) -> None:
+        done = spotball("score", folder, "--bootstrap", "0", "--format", "json")
+        (warning,) = json.loads(done.stdout)["warnings"]
+        assert "found 1 of 40 cells outside the grid (line 8: 'K11')" in warning
+        assert (done.returncode, done.stderr) == (0, f"warning: {warning}\n")
+        assert f"warning: {warning}" in spotball("score", folder, "--bootstrap", "0").stdout
+        strict = spotball("score", folder, "--bootstrap", "0", "--strict")
+        assert (strict.returncode, strict.stdout, strict.stderr) == (2, "", f"error: {warning}\n")
+
+    def test_count(self, folder: Path, tmp_path: Path) -> None:
+        done = spotball("count", folder, "--out", tmp_path / "m.counts")
+        assert (done.returncode, "warning: " in done.stderr, "'K11'" in done.stderr) == (0, True, True)
+        strict = spotball("count", folder, "--out", tmp_path / "n.counts", "--strict")
+        assert (strict.returncode, (tmp_path / "n.counts").exists()) == (2, False)
+
+    def test_compare(self, folder: Path) -> None:
+        arguments = ("compare", folder, "--a", "human", "--b", "m", "--bootstrap", "0", "--permutations", "9")
+        done = spotball(*arguments, "--format", "json")
+        assert any("'K11'" in warning for warning in json.loads(done.stdout)["warnings"])
+        assert spotball(*arguments, "--strict").returncode == 2
+
+    def test_report(self, folder: Path, tmp_path: Path) -> None:
+        done = spotball("report", folder, "--out", tmp_path / "page", "--bootstrap", "0")
+        assert done.returncode == 0
+        assert "'K11'" in html.unescape((tmp_path / "page/report.html").read_text("utf-8"))
+        assert "'K11'" in json.loads((tmp_path / "page/report.json").read_text("utf-8"))["warnings"][0]
+        strict = spotball("report", folder, "--out", tmp_path / "other", "--bootstrap", "0", "--strict")
+        assert (strict.returncode, (tmp_path / "other").exists()) == (2, False)
+
+
+def test_python_reports_and_refuses() -> None:
+    rows = frame(MISREAD["outside the grid"][0])
+    report = score(rows, KNOWN, bootstrap=0)
+    assert "'K11'" in report.warnings[0]
+    with pytest.raises(InputError, match="outside the grid"):
+        score(rows, KNOWN, bootstrap=0, strict=True)
+    counts = read_counts(rows, KNOWN)
+    assert score(counts, KNOWN, bootstrap=0) == report
+    assert Counts.merge([counts, counts]).warnings == counts.warnings * 2

@@ -1,0 +1,80 @@
+"""The record of a parse policy next to a file of responses, and its way into signatures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from spotball_core.counting.counts import Counts
+from spotball_core.counting.counts_file import read_counts_file, write_counts
+from spotball_core.counting.parse_record import read_parse_policies, write_parse_policy
+from spotball_core.errors import InputError
+from spotball_core.scoring.score import load_counts, score
+from spotball_core.synthetic.scenes import synthetic_scenes
+
+SCENES = synthetic_scenes(3)
+
+
+def responses(folder: Path, respondent: str, policy: str | None) -> Path:
+    path = folder / f"{respondent}.jsonl"
+    rows = [{"sport": s.sport, "image": s.image, "respondent": respondent, "cell": "D4"} for s in SCENES]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if policy:
+        write_parse_policy(path, policy)
+    return path
+
+
+def test_a_signature_names_the_policies_that_are_known(tmp_path: Path) -> None:
+    strict, lenient = responses(tmp_path, "a", "strict"), responses(tmp_path, "b", "lenient")
+    unknown = responses(tmp_path, "c", None)
+
+    def end(*paths: Path) -> str:
+        return score(paths, SCENES, bootstrap=0).signature.rpartition("|")[2]
+
+    assert end(unknown) == "seed:0"
+    assert end(strict, unknown) == "parse:strict"
+    assert end(strict, lenient, unknown) == "parse:lenient,strict"
+    report = score([lenient], SCENES, bootstrap=0)
+    assert report.provenance.parse_policies == ("lenient",)
+
+
+def test_counts_keep_the_policies(tmp_path: Path) -> None:
+    counts, _ = load_counts([responses(tmp_path, "a", "strict")], SCENES, participants=False)
+    other, _ = load_counts([responses(tmp_path, "b", "lenient")], SCENES, participants=True)
+    for part in (counts, other):
+        write_counts(part, tmp_path / "part.counts")
+        assert read_counts_file(tmp_path / "part.counts").parse_policies == part.parse_policies
+    assert other.pooled().parse_policies == {"lenient"}
+    both = counts + other.pooled()
+    write_counts(both, tmp_path / "both.counts")
+    again, _ = load_counts([tmp_path / "both.counts"], SCENES, participants=True)
+    assert again.parse_policies == {"lenient", "strict"}
+
+
+def test_counts_with_an_unknown_policy(tmp_path: Path) -> None:
+    counts, _ = load_counts([responses(tmp_path, "a", "strict")], SCENES, participants=False)
+    write_counts(counts, tmp_path / "a.counts")
+    table = pl.read_parquet(tmp_path / "a.counts").with_columns(parse_policies=pl.lit("strict,loose"))
+    table.write_parquet(tmp_path / "a.counts")
+    with pytest.raises(InputError, match=r"a\.counts.*parse_policies.*loose"):
+        read_counts_file(tmp_path / "a.counts")
+
+
+def test_counts_without_policies_have_no_column_for_them(tmp_path: Path) -> None:
+    counts, _ = load_counts([responses(tmp_path, "a", None)], SCENES, participants=False)
+    write_counts(counts, tmp_path / "a.counts")
+    assert "parse_policies" not in pl.read_parquet(tmp_path / "a.counts").columns
+    assert counts == Counts(counts.rows, counts.cols, counts.table, frozenset({"strict"})), "provenance is not compared"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "strict", "[]", "{}", '{"parse_policy": "loose"}', '{"parse_policy": ["strict"]}']
+)
+def test_a_record_that_names_no_policy(tmp_path: Path, text: str) -> None:
+    path = responses(tmp_path, "a", None)
+    (tmp_path / "parsing.a.json").write_text(text)
+    with pytest.raises(InputError, match=r"parsing\.a\.json.*parse_policy"):
+        read_parse_policies([path])

@@ -1,0 +1,200 @@
+"""A respondent in several sources: what belongs together is merged, what may not is refused unless it is asked for."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotball_core.counting.counts_file import write_counts
+from spotball_core.counting.engines.pieces import Gathered, Piece, count_piece
+from spotball_core.counting.responses import read_counts
+from spotball_core.errors import InputError
+from spotball_core.scoring.score import score
+from tests.builders import dataset, scene, scenes, write_csv, write_jsonl, write_parquet
+from tests.cli.process import spotball
+from tests.conftest import examples
+
+Row = dict[str, Any]
+KNOWN = [*scenes("1", "2", "3"), scene("9", "basketball")]
+HUMAN: Row = {"respondent": "human", "cell": "D5"}
+EXPECTED = "another respondent's name in one of them, or --pool (in Python: pool=True) to merge them"
+
+
+def study(people: str, images: str = "12") -> list[Row]:
+    """Two clicks of each person on each image."""
+    return [
+        {**HUMAN, "image": image, "participant": person, "sample": sample}
+        for person, image, sample in itertools.product(people, images, (1, 2))
+    ]
+
+
+def refused(paths: list[Path], **options: Any) -> str:
+    with pytest.raises(InputError) as error:
+        read_counts(paths, KNOWN, **options)
+    assert read_counts(paths, KNOWN, pool=True, **options).n_answers > 0
+    return str(error.value)
+
+
+class TestRefused:
+    @pytest.mark.parametrize("participants", [True, False])
+    def test_two_studies(self, tmp_path: Path, participants: bool) -> None:
+        paths = [write_jsonl(tmp_path / "human.jsonl", study("ab")), write_csv(tmp_path / "study.csv", study("cd"))]
+        assert refused(paths, participants=participants) == (
+            f"{paths[1]}: respondent: found 'human', prompt 'base', in {paths[0]} as well: both answer soccer/1 and 1 "
+            f"more of the same images, expected {EXPECTED}"
+        )
+
+    def test_the_folders_of_two_datasets(self, tmp_path: Path) -> None:
+        folders = [
+            dataset(tmp_path / name, KNOWN, human=study(people)) for name, people in (("one", "ab"), ("two", "cd"))
+        ]
+        with pytest.raises(InputError, match=r"'human', prompt 'base', in .*one/responses-human\.jsonl as well"):
+            score(folders, bootstrap=0)
+        assert score(folders, bootstrap=0, pool=True).groups[0].n_responses == 16
+
+    def test_without_samples(self, tmp_path: Path) -> None:
+        paths = [write_csv(tmp_path / f"{name}.csv", [{**HUMAN, "image": "1"}]) for name in "ab"]
+        assert "both answer soccer/1, expected" in refused(paths)
+
+    def test_a_sample_in_one_and_none_in_the_other(self, tmp_path: Path) -> None:
+        paths = [write_csv(tmp_path / "a.csv", [{**HUMAN, "image": "1", "sample": 1}])]
+        paths.append(write_csv(tmp_path / "b.csv", [{**HUMAN, "image": "1"}]))
+        refused(paths)
+
+    def test_each_respondent_once(self, tmp_path: Path) -> None:
+        rows = [*study("ab"), {"respondent": "m", "image": "3", "cell": "D5"}]
+        paths = [write_jsonl(tmp_path / f"{name}.jsonl", rows) for name in "abc"]
+        for number, path in enumerate(paths):
+            write_jsonl(path, [{**row, "participant": f"{number}{row.get('participant')}"} for row in rows])
+        found = refused(paths).splitlines()
+        assert ["'human'" in line for line in found] == [True, False]
+        assert "'m', prompt 'base'" in found[1]
+
+    def test_two_files_of_a_folder_that_are_named_alike_and_name_nobody(self, tmp_path: Path) -> None:
+        # Perhaps the same answers, exported twice.
+        folder = dataset(tmp_path / "set", KNOWN, m=[{"image": "1", "cell": "D5"}])
+        write_csv(folder / "responses-m.csv", [{"image": "1", "cell": "D5"}])
+        with pytest.raises(InputError, match="'responses-m', prompt 'base'"):
+            score(folder, bootstrap=0)
+
+    def test_counts_and_responses(self, tmp_path: Path) -> None:
+        path = write_jsonl(tmp_path / "human.jsonl", study("ab"))
+        write_counts(read_counts(path, KNOWN), tmp_path / "human.counts")
+        other = write_jsonl(tmp_path / "study.jsonl", study("cd", "23"))
+        with pytest.raises(InputError) as error:
+            score([tmp_path / "human.counts", other], KNOWN, bootstrap=0)
+        assert str(error.value) == (
+            f"{tmp_path}/human.counts: respondent: found 'human', prompt 'base', in {other} as well: both answer "
+            f"soccer/2, expected {EXPECTED}"
+        )
+        assert score([tmp_path / "human.counts", other], KNOWN, bootstrap=0, pool=True).groups[0].n_responses == 16
+
+
+class TestMerged:
+    def test_the_files_of_a_folder_whichever_way_they_are_named(self, tmp_path: Path) -> None:
+        folder = dataset(tmp_path / "set", KNOWN, one=study("ab"), two=study("cd"))
+        files = sorted(folder.glob("responses*"))
+        assert score(folder, bootstrap=0) == score(files, KNOWN, bootstrap=0)
+
+    def test_shards_by_samples(self, tmp_path: Path) -> None:
+        rows = [{"respondent": "m", "image": "1", "sample": i, "cell": "D5"} for i in (1, 2, 3, 4, 5, 7, 9)]
+        for order in (rows, rows[::-1], rows[::2] + rows[1::2]):
+            paths = [write_parquet(tmp_path / "a.parquet", order[:3]), write_csv(tmp_path / "b.csv", order[3:])]
+            assert read_counts(paths, KNOWN).n_answers == 7
+
+    @pytest.mark.parametrize(
+        "other", [{"image": "2"}, {"image": "9"}, {"prompt": "cot"}, {"respondent": "our-people"}], ids=str
+    )
+    def test_what_is_not_the_same(self, tmp_path: Path, other: Row) -> None:
+        paths = [write_csv(tmp_path / "a.csv", study("ab", "1")), tmp_path / "b.csv"]
+        write_csv(paths[1], [{**row, **other} for row in study("cd", "1")])
+        assert read_counts(paths, KNOWN).n_answers == 8
+
+    def test_numbered_shards_without_samples(self, tmp_path: Path) -> None:
+        row = {"respondent": "m", "image": "1", "cell": "D5"}
+        paths = [write_parquet(tmp_path / f"part-{i:05}.parquet", [row] * 3) for i in range(12)]
+        assert read_counts(paths, KNOWN).n_answers == 36
+        # Studies are numbered, too; and the same number of another folder is another source.
+        refused([write_csv(tmp_path / f"study{i}.csv", [{**HUMAN, "image": "1"}]) for i in (1, 2)])
+        (tmp_path / "run2").mkdir()
+        refused([paths[0], write_parquet(tmp_path / "run2" / "part-00000.parquet", [row])])
+
+    def test_shards_that_were_counted(self, tmp_path: Path) -> None:
+        for name, people in (("a", "ab"), ("b", "cd")):
+            counts = read_counts(write_jsonl(tmp_path / f"{name}.jsonl", study(people)), KNOWN, participants=True)
+            write_counts(counts, tmp_path / f"{name}.counts")
+        counted = [tmp_path / "a.counts", tmp_path / "b.counts"]
+        assert score(counted, KNOWN, bootstrap=0).groups[0].n_responses == 16
+        models = write_jsonl(tmp_path / "m.jsonl", [{"image": "1", "cell": "D5"}])
+        assert len(score([*counted, models], KNOWN, bootstrap=0).groups) == 2
+
+
+rows = st.fixed_dictionaries(
+    {
+        "image": st.sampled_from("12"),
+        "respondent": st.sampled_from(["a", "human"]),
+        "participant": st.sampled_from([None, "p", "q"]),
+        "sample": st.none() | st.integers(1, 3),
+        "cell": st.just("D5"),
+    }
+)
+
+
+def identity(row: Row) -> tuple[object, ...]:
+    return row["respondent"], row["image"], row["participant"], row["sample"]
+
+
+@settings(max_examples=examples(60))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["x1", "x20", "y", "responses-x", "responses-y"]), rows), min_size=1, max_size=10
+    )
+)
+def test_as_a_loop_decides_in_one_process_and_in_pieces(
+    tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[str, Row]]
+) -> None:
+    # Samples that are there twice are another error.
+    unique = {identity(row) if row["sample"] else object(): (name, row) for name, row in drawn}.values()
+    folder = tmp_path_factory.mktemp("pool")
+    files = {name: [row for other, row in unique if other == name] for name, _ in unique}
+    paths = [write_jsonl(folder / f"{name}.jsonl", some) for name, some in files.items()]
+    refuse = False
+    for (one, mine), (other, theirs) in itertools.combinations(unique, 2):
+        same = one == other or (one.startswith("responses") and other.startswith("responses"))
+        same |= one[0] == other[0] == "x" and mine["respondent"] == theirs["respondent"] == "a"
+        about_one = (mine["respondent"], mine["image"]) == (theirs["respondent"], theirs["image"])
+        apart = mine["sample"] and theirs["sample"] and mine["sample"] != theirs["sample"]
+        refuse |= about_one and not same and not apart
+    together = Gathered(6, 10)
+    for path in paths:
+        together.add(count_piece(Piece(str(path)), KNOWN, participants=False))
+    if refuse:
+        for count in (read_counts, together.settled):
+            with pytest.raises(InputError, match="--pool"):
+                count(paths, KNOWN, participants=False)
+        assert together.settled(paths, KNOWN, participants=False, pool=True) == read_counts(paths, KNOWN, pool=True)
+    else:
+        assert together.settled(paths, KNOWN, participants=False) == read_counts(paths, KNOWN)
+
+
+def test_every_command_that_reads_predictions(tmp_path: Path) -> None:
+    known = dataset(tmp_path / "set", KNOWN) / "scenes.jsonl"
+    paths = [
+        write_jsonl(tmp_path / f"{name}.jsonl", study(people)) for name, people in (("human", "ab"), ("study", "cd"))
+    ]
+    paths.append(write_jsonl(tmp_path / "m.jsonl", [{"image": i, "cell": "D5"} for i in "12"]))
+    commands = (
+        ("score", "--bootstrap", "0"),
+        ("count", "--out", tmp_path / "all.counts"),
+        ("compare", "--a", "human", "--b", "m", "--bootstrap", "0", "--permutations", "9"),
+        ("report", "--out", tmp_path / "page", "--bootstrap", "0"),
+    )
+    for command, *options in commands:
+        done = spotball(command, *paths, "--scenes", known, *options)
+        assert (done.returncode, EXPECTED in done.stderr) == (2, True)
+        assert spotball(command, *paths, "--scenes", known, *options, "--pool").returncode == 0

@@ -1,0 +1,888 @@
+"""Reading responses to counts: every form they come in, against plain loops; and everything that can be wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spotball_core.counting.counts import PARTS, Counts
+from spotball_core.counting.responses import read_counts
+from spotball_core.errors import InputError, OptionError, SpotballError
+from spotball_core.grid import Grid
+from spotball_core.io.frames import COLUMNS, write_responses
+from spotball_core.schema import PredictionDistribution, Response, Scene
+from tests.builders import as_dict, csv_text, frame, scene, scenes, write_csv, write_jsonl, write_parquet
+from tests.conftest import examples
+
+GRID = Grid.standard()
+KNOWN = [scene("1"), scene("2"), scene("3"), scene("é☃"), scene("1", "basketball"), scene("9", "basketball")]
+KEYS = [one.key for one in KNOWN]
+WRITERS: dict[str, Callable[..., Path]] = {".jsonl": write_jsonl, ".csv": write_csv, ".parquet": write_parquet}
+FORMATS = [*WRITERS, "frame"]
+
+
+def read(rows: Sequence[dict[str, Any]], format: str, name: str = "me", **options: Any) -> Counts:
+    """The counts of rows, by way of a file of a format, or as a frame."""
+    if format == "frame":
+        return read_counts(frame(rows), KNOWN, **options)
+    with tempfile.TemporaryDirectory() as folder:
+        return read_counts(WRITERS[format](Path(folder, name + format), rows), KNOWN, **options)
+
+
+def cells(counts: Counts) -> dict[int | None, float]:
+    """Counts by cell alone."""
+    return {key[-1]: n for key, n in as_dict(counts).items()}
+
+
+def spellings(index: int) -> list[str]:
+    row, col = "ABCDEF"[index // 10], index % 10 + 1
+    return [f"{row}{col}", f"{row.lower()}{col}", f"{col}{row}", f" {col} {row.lower()} ", f"{row}0{col}"]
+
+
+def fails(path: Path | list[Path], known: Sequence[Scene] = KNOWN) -> InputError:
+    with pytest.raises(InputError) as error:
+        read_counts(path, known)
+    return error.value
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> list[tuple[dict[str, Any], int | None]]:
+    """Responses without duplicates, answered by cells in any spelling, and the index of each."""
+    drawn = draw(
+        st.lists(
+            st.tuples(
+                st.sampled_from(KEYS),
+                st.sampled_from(["gemini", "ünï", "you"]),
+                st.sampled_from(["base", "cot"]),
+                st.none() | st.integers(0, 59),
+                st.randoms(use_true_random=False),
+            ),
+            min_size=1,
+            max_size=12,
+        )
+    )
+    rows: list[tuple[dict[str, Any], int | None]] = []
+    for number, ((sport, image), respondent, prompt, index, rng) in enumerate(drawn, start=1):
+        text = (
+            rng.choice(["ERROR", "G1", "A11", "row 4", "Ä1", "0A"]) if index is None else rng.choice(spellings(index))
+        )
+        kind = "baseline" if respondent == "you" else "model"
+        row = {"sport": sport, "image": image, "respondent": respondent, "kind": kind, "prompt": prompt}
+        rows.append(({**row, "sample": number, "cell": rng.choice([None, text]) if index is None else text}, index))
+    return rows
+
+
+def counted(rows: Sequence[tuple[dict[str, Any], int | None]]) -> dict[Any, float]:
+    keys = ("sport", "image", "respondent", "kind", "prompt")
+    return dict(Counter((*(row[key] for key in keys), index) for row, index in rows))
+
+
+class TestCells:
+    @settings(max_examples=10)
+    @given(answers())
+    def test_every_format_gives_what_a_loop_counts(self, rows: list[tuple[dict[str, Any], int | None]]) -> None:
+        given_rows = [row for row, _ in rows]
+        counts = [read(given_rows, format) for format in FORMATS]
+        assert as_dict(counts[0]) == counted(rows)
+        assert all(other == counts[0] for other in counts)
+        assert len({other.digest() for other in counts}) == 1
+
+    @settings(max_examples=8)
+    @given(answers())
+    def test_records_give_the_same(self, rows: list[tuple[dict[str, Any], int | None]]) -> None:
+        records = [
+            Response.model_validate({**row, "cell": None if index is None else GRID.label(index)})
+            for row, index in rows
+        ]
+        assert as_dict(read_counts(records, KNOWN)) == counted(rows)
+
+    @settings(max_examples=8)
+    @given(answers(), st.randoms(use_true_random=False))
+    def test_split_over_files_and_merged(
+        self, rows: list[tuple[dict[str, Any], int | None]], rng: random.Random
+    ) -> None:
+        given_rows = [row for row, _ in rows]
+        cut = rng.randrange(len(rows) + 1)
+        parts = [part for part in (given_rows[:cut], given_rows[cut:]) if part]
+        with tempfile.TemporaryDirectory() as folder:
+            formats = [rng.choice(list(WRITERS)) for _ in parts]
+            paths = [
+                WRITERS[f](Path(folder, f"part{i}{f}"), part)
+                for i, (f, part) in enumerate(zip(formats, parts, strict=True))
+            ]
+            together = read_counts(paths, KNOWN)
+            assert Counts.merge([read_counts(path, KNOWN) for path in paths]) == together == read(given_rows, ".csv")
+            assert read_counts([str(path) for path in reversed(paths)], KNOWN) == together
+
+    @pytest.mark.parametrize("index", [0, 9, 10, 34, 59])
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_all_spellings(self, format: str, index: int) -> None:
+        rows = [{"image": "2", "cell": text} for text in spellings(index)]
+        assert cells(read(rows, format)) == {index: 5.0}
+
+    @pytest.mark.parametrize("format", FORMATS)
+    @pytest.mark.parametrize(
+        "text", ["G1", "A11", "A0", "0", "ERROR", "D5.", "D5 or D6", "Ｄ5", "D٥", "34", "-1A", "x" * 300]
+    )
+    def test_what_is_no_cell_is_unparsed(self, format: str, text: str) -> None:
+        assert cells(read([{"image": "2", "cell": text}], format)) == {None: 1.0}
+
+    def test_empty_cells_are_unparsed(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text('image,cell\n2,\n2,""\n2," "\n2,D5\n', encoding="utf-8")
+        assert cells(read_counts(path, KNOWN)) == {None: 3.0, 34: 1.0}
+
+
+class TestNames:
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_what_is_left_out(self, format: str) -> None:
+        (key,) = as_dict(read([{"image": "2", "cell": "D5"}], format))
+        assert key == ("soccer", "2", "frame" if format == "frame" else "me", "model", "base", 34)
+
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_the_respondent_human_is_human(self, format: str) -> None:
+        rows = [
+            {"image": "2", "cell": "D5", "respondent": "human"},
+            {"image": "2", "cell": "D5", "respondent": "humans"},
+        ]
+        assert {key[2:4] for key in as_dict(read(rows, format))} == {("human", "human"), ("humans", "model")}
+
+    @pytest.mark.parametrize("format", [".jsonl", ".csv"])
+    def test_blanks_are_taken_off_and_nothing_is_left_out(self, format: str) -> None:
+        row = {"sport": " soccer", "image": "1 ", "respondent": "\tgpt ", "prompt": " ", "kind": "", "cell": "D5"}
+        assert list(as_dict(read([row], format))) == [("soccer", "1", "gpt", "model", "base", 34)]
+
+    @pytest.mark.parametrize("format", [".jsonl", ".parquet", "frame"])
+    def test_numbers_as_ids(self, format: str) -> None:
+        rows = [{"image": 2, "respondent": 7, "sample": i, "cell": "D5"} for i in (1, 2)]
+        assert as_dict(read(rows, format)) == {("soccer", "2", "7", "model", "base", 34): 2.0}
+
+    def test_text_beyond_ascii(self) -> None:
+        for format in FORMATS:
+            row = {"image": "é☃", "respondent": "日本", "prompt": "“cue”", "cell": "D5"}
+            assert list(as_dict(read([row], format))) == [("soccer", "é☃", "日本", "model", "“cue”", 34)]
+
+    def test_a_sport_that_is_left_out_must_be_unique(self, tmp_path: Path) -> None:
+        path = write_csv(tmp_path / "a.csv", [{"image": "9", "cell": "D5"}, {"image": "1", "cell": "D5"}])
+        assert str(fails(path)) == (
+            f"{path}:3: sport: found nothing, expected one of basketball, soccer, which all have an image '1'"
+        )
+
+    def test_the_respondent_is_each_files_own_name(self, tmp_path: Path) -> None:
+        rows = [{"image": "2", "cell": "D5", "sample": 1}]
+        paths = [write_csv(tmp_path / "one.csv", rows), write_jsonl(tmp_path / "two.jsonl", rows)]
+        paths.append(write_jsonl(tmp_path / "three.jsonl", [{**rows[0], "respondent": "said"}]))
+        assert sorted(key[2] for key in as_dict(read_counts(paths, KNOWN))) == ["one", "said", "two"]
+
+    @pytest.mark.parametrize("name", ["a[1]", "a*", "a?", "~a", "a b", "é☃", "a%20"])
+    @pytest.mark.parametrize("format", list(WRITERS))
+    def test_names_of_files_are_no_patterns(self, tmp_path: Path, format: str, name: str) -> None:
+        for other in ("a1", "ax", "a12"):
+            WRITERS[format](tmp_path / f"{other}{format}", [{"image": "2", "cell": "A1"}])
+        path = WRITERS[format](tmp_path / f"{name}{format}", [{"image": "2", "cell": "D5"}])
+        assert as_dict(read_counts(path, KNOWN)) == {("soccer", "2", name, "model", "base", 34): 1.0}
+
+    def test_a_relative_path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        write_csv(tmp_path / "a.csv", [{"image": "2", "cell": "D5"}])
+        monkeypatch.chdir(tmp_path)
+        assert cells(read_counts("a.csv", KNOWN)) == {34: 1.0}
+
+    def test_participants(self) -> None:
+        rows = [{"image": "2", "sample": 1, "participant": p, "cell": "D5"} for p in ("b", "a", None)]
+        for format in FORMATS:
+            told = read(rows, format, participants=True)
+            assert told.table.select("participant", "n").rows() == [(None, 1.0), ("a", 1.0), ("b", 1.0)]
+            assert told.pooled() == read(rows, format)
+
+
+class TestPoints:
+    @pytest.mark.parametrize(
+        ("rows", "cols", "width", "height"),
+        [(6, 10, 640, 360), (3, 10, 7, 1), (7, 3, 100, 333), (1, 1, 5, 5), (9, 11, 1001, 77)],
+    )
+    def test_every_edge_as_the_grid_has_it(self, rows: int, cols: int, width: int, height: int) -> None:
+        grid = Grid(rows, cols, width, height)
+        known = [scene("2", size=(width, height), grid={"rows": rows, "cols": cols}, ball_cells=None)]
+
+        def near(edges: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
+            return [float(near) for edge in edges for near in (np.nextafter(edge, -9e9), edge, np.nextafter(edge, 9e9))]
+
+        xs = near(np.linspace(0, width, cols + 1)) + [k * width / cols for k in range(cols + 1)]
+        ys = near(np.linspace(0, height, rows + 1)) + [k * height / rows for k in range(rows + 1)]
+        points = [(x, ys[i % len(ys)]) for i, x in enumerate(xs)] + [(xs[i % len(xs)], y) for i, y in enumerate(ys)]
+        expected = grid.indices_at([x for x, _ in points], [y for _, y in points]).tolist()
+        given_rows = [{"image": "2", "respondent": f"{i:03}", "x": x, "y": y} for i, (x, y) in enumerate(points)]
+        with tempfile.TemporaryDirectory() as folder:
+            for format, write in WRITERS.items():
+                table = read_counts(write(Path(folder, f"a{format}"), given_rows), known).table.sort("respondent")
+                assert table["cell"].fill_null(-1).to_list() == expected
+
+    @settings(max_examples=8)
+    @given(st.lists(st.tuples(st.floats(-50, 700), st.floats(-50, 400)), min_size=1, max_size=8))
+    def test_anywhere(self, points: list[tuple[float, float]]) -> None:
+        expected = Counter(int(i) if i >= 0 else None for i in GRID.indices_at(*zip(*points, strict=True)))
+        rows = [{"image": "2", "x": x, "y": y} for x, y in points]
+        for format in FORMATS:
+            assert cells(read(rows, format)) == expected
+
+    def test_sizes_of_their_own(self, tmp_path: Path) -> None:
+        known = [scene("2"), scene("3", size=(1280, 720))]
+        path = write_csv(tmp_path / "a.csv", [{"image": image, "x": 600, "y": 300} for image in ("2", "3")])
+        assert [key[-1] for key in as_dict(read_counts(path, known))] == [59, 24]
+
+    def test_no_point_at_all_is_unparsed(self) -> None:
+        for format in FORMATS:
+            rows = [{"image": "2", "x": None, "y": None}, {"image": "2", "x": 1, "y": 1e0}]
+            assert cells(read(rows, format)) == {None: 1.0, 0: 1.0}
+
+
+class TestRowsAndColumns:
+    @pytest.mark.parametrize("format", FORMATS)
+    @pytest.mark.parametrize("kind", [int, float, str])
+    def test_from_one(self, format: str, kind: type) -> None:
+        positions = [(1, 1), (4, 5), (6, 10), (0, 1), (7, 1), (1, 11), (-1, 3)]
+        rows = [{"image": "2", "row": kind(row), "col": kind(col)} for row, col in positions]
+        assert cells(read(rows, format)) == {0: 1.0, 34: 1.0, 59: 1.0, None: 4.0}
+
+    def test_numbers_as_pandas_writes_them(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text("image,sample,row,col\n2,1.0,4.0,5.0\n2,2.0,,\n2,3.0,1e0,1\n", encoding="utf-8")
+        assert cells(read_counts(path, KNOWN)) == {34: 1.0, None: 1.0, 0: 1.0}
+
+
+WEIGHTS = st.dictionaries(st.integers(0, 59), st.integers(0, 1000) | st.floats(0, 1), min_size=1, max_size=8).filter(
+    lambda weights: sum(weights.values()) > 1e-6
+)
+
+
+def distribution(weights: dict[int, float]) -> dict[int, float]:
+    total = sum(weights.values())
+    return {index: weight / total for index, weight in weights.items()}
+
+
+class TestDistributions:
+    @settings(max_examples=8)
+    @given(st.lists(WEIGHTS, min_size=1, max_size=3), st.randoms(use_true_random=False))
+    def test_every_form_gives_the_same_to_the_last_bit(self, many: list[dict[int, float]], rng: random.Random) -> None:
+        drawn = [distribution(weights) for weights in many]
+        by_label = [{rng.choice(spellings(i)): p for i, p in one.items()} for one in drawn]
+        vectors = [[one.get(i, 0.0) for i in range(60)] for one in drawn]
+
+        def rows(values: Sequence[object]) -> list[dict[str, Any]]:
+            return [{"image": "2", "respondent": f"r{i}", "probabilities": value} for i, value in enumerate(values)]
+
+        lists = frame(rows(vectors))
+        counts = [
+            read(rows(by_label), ".jsonl"),
+            read(rows(vectors), ".jsonl"),
+            read(rows(by_label), ".csv"),
+            read(rows(vectors), ".csv"),
+            read(rows([json.dumps(one) for one in by_label]), ".jsonl"),
+            read(rows(vectors), ".parquet"),
+            read_counts(lists, KNOWN),
+            read_counts(lists.with_columns(pl.col("probabilities").cast(pl.Array(pl.Float64, 60))), KNOWN),
+            read(
+                [
+                    {**row, "probabilities": {GRID.label(i): p for i, p in one.items()}}
+                    for row, one in zip(rows(vectors), drawn, strict=True)
+                ],
+                ".parquet",
+            ),
+            read_counts(
+                [
+                    PredictionDistribution.model_validate({"sport": "soccer", "kind": "model", **row})
+                    for row in rows(by_label)
+                ],
+                KNOWN,
+            ),
+        ]
+        assert all(other == counts[0] for other in counts[1:])
+        for i, one in enumerate(drawn):
+            mine = {key[-1]: n for key, n in as_dict(counts[0]).items() if key[2] == f"r{i}"}
+            assert all(mine.get(index, 0) == pytest.approx(p, rel=1e-12, abs=1 / PARTS) for index, p in one.items())
+            assert sum(map(Fraction, mine.values())) == 1
+
+    @settings(max_examples=6)
+    @given(st.lists(WEIGHTS, min_size=2, max_size=6), st.randoms(use_true_random=False))
+    def test_the_order_of_rows_changes_nothing(self, many: list[dict[int, float]], rng: random.Random) -> None:
+        rows = [
+            {"image": "2", "probabilities": {GRID.label(i): p for i, p in distribution(one).items()}} for one in many
+        ]
+        rows += [{"image": "2", "probabilities": None, "cell": "D5"}] * 2
+        shuffled = rng.sample(rows, len(rows))
+        for format in (".jsonl", ".csv", ".parquet"):
+            one, other = read(rows, format), read(shuffled, format)
+            assert one == other
+            assert one.digest() == other.digest()
+            assert as_dict(one)[("soccer", "2", "me", "model", "base", 34)] >= 2
+
+    def test_one_answer_each_in_parts(self) -> None:
+        rows = [{"image": "2", "probabilities": {"D5": 0.25, "d6": 0.75}}, {"image": "2", "cell": "D5"}, {"image": "2"}]
+        for format in FORMATS:
+            assert cells(read(rows, format)) == {34: 1.25, 35: 0.75, None: 1.0}
+
+    def test_a_sum_off_by_rounding_is_made_1(self) -> None:
+        counts = read([{"image": "2", "probabilities": {"D5": 0.3333333, "D6": 0.6666666}}], ".jsonl")
+        assert sum(map(Fraction, cells(counts).values())) == 1
+
+    def test_a_missing_struct_beside_other_answers(self) -> None:
+        rows = [
+            {"image": "2", "cell": "D5", "probabilities": None},
+            {"image": "3", "cell": None, "probabilities": {"A1": 1.0}},
+        ]
+        assert cells(read(rows, ".parquet")) == {34: 1.0, 0: 1.0}
+
+
+class TestLayoutOfFiles:
+    CSV = 'image,cell,reasoning\n2,D5,"left, of\n\n""him"""\n3,A1,\n'
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            CSV,
+            CSV.removesuffix("\n"),
+            "\ufeff" + CSV,
+            CSV.replace("\n", "\r\n"),
+            "\n" + CSV.replace("3,A1", "\n\n3,A1") + "\n \n\n",
+            CSV.replace("\n", "\r\n").replace("3,A1", "\r\n3,A1") + "\r\n",
+            CSV.replace("reasoning", "another"),
+        ],
+    )
+    def test_csv(self, tmp_path: Path, text: str) -> None:
+        path = tmp_path / "a.csv"
+        path.write_bytes(text.encode())
+        assert as_dict(read_counts(path, KNOWN)) == {
+            ("soccer", "2", "a", "model", "base", 34): 1.0,
+            ("soccer", "3", "a", "model", "base", 0): 1.0,
+        }
+
+    JSONL = '{"image": "2", "cell": "D5", "reasoning": "a\u2028b"}\n{"cell": "A1", "image": 3, "other": [{}]}\n'
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            JSONL,
+            JSONL.removesuffix("\n"),
+            "\ufeff" + JSONL,
+            JSONL.replace("\n", "\r\n"),
+            "\n\n" + JSONL.replace("\n", "\n \t\n") + "\n\n",
+            "  " + JSONL.replace("\n", "  \n"),
+        ],
+    )
+    @pytest.mark.parametrize("ending", [".jsonl", ".ndjson"])
+    def test_json_lines(self, tmp_path: Path, text: str, ending: str) -> None:
+        path = tmp_path / f"a{ending}"
+        path.write_bytes(text.encode())
+        assert as_dict(read_counts(path, KNOWN)) == {
+            ("soccer", "2", "a", "model", "base", 34): 1.0,
+            ("soccer", "3", "a", "model", "base", 0): 1.0,
+        }
+
+    def test_what_is_written_is_read(self, tmp_path: Path) -> None:
+        row = dict.fromkeys(COLUMNS) | {"sport": "soccer", "image": "2", "respondent": "me", "kind": "model"}
+        rows = [row | {"sample": 1, "cell": "D5", "reasoning": 'a "b",\nc'}, row | {"sample": 2, "participant": "p"}]
+        for ending in WRITERS:
+            write_responses(frame(rows), tmp_path / f"a{ending}")
+            assert cells(read_counts(tmp_path / f"a{ending}", KNOWN)) == {34: 1.0, None: 1.0}
+
+    def test_columns_of_ones_own_are_passed_over(self) -> None:
+        rows = [{"image": "2", "cell": "D5", "time": 1.5, "q1_answer": "yes", "_record": 3, "_source": 9}]
+        for format in (".jsonl", "frame"):
+            assert cells(read(rows, format)) == {34: 1.0}
+
+    def test_columns_in_any_order_and_only_in_some_records(self) -> None:
+        rows = [{"cell": "D5", "image": "2"}, {"image": "3", "prompt": "cue", "row": 1, "col": 2}]
+        for format in FORMATS:
+            assert set(as_dict(read(rows, format)).values()) == {1.0}
+
+    def test_a_field_longer_than_the_csv_module_reads(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text(f"image,reasoning,cell\n2,{'x' * 200_000},D5\n7,,D5\n", encoding="utf-8")
+        assert [problem.line for problem in fails(path).problems] == [3]
+
+
+# What is wrong -------------------------------------------------------------------------------------------------
+
+IMAGES = "an image of the scenes: basketball has 2, such as '1'; soccer has 4, such as '1'"
+ONCE = "each (respondent, prompt, sport, image, sample, participant) once"
+AN_ANSWER = "an answer: cell; or x and y; or row and col; or probabilities"
+
+BAD_ROWS = [
+    ({"image": "7", "cell": "D5"}, "image", "'7'", IMAGES),
+    ({"image": "7", "sport": "soccer", "cell": "D5"}, "image", "'7' of soccer", IMAGES),
+    ({"image": "2", "sport": "Soccer", "cell": "D5"}, "image", "'2' of Soccer", IMAGES),
+    ({"image": "02", "cell": "D5"}, "image", "'02'", IMAGES),
+    ({"image": None, "cell": "D5"}, "image", "nothing", "an image's id"),
+    ({"image": "2", "kind": "Human", "cell": "D5"}, "kind", "'Human'", "human or model or baseline"),
+    ({"image": "2", "sample": "one", "cell": "D5"}, "sample", "'one'", "a whole number from 1"),
+    ({"image": "2", "sample": "0", "cell": "D5"}, "sample", "'0'", "a whole number from 1"),
+    ({"image": "2", "sample": "-1", "cell": "D5"}, "sample", "'-1'", "a whole number from 1"),
+    ({"image": "2", "sample": "1.5", "cell": "D5"}, "sample", "'1.5'", "a whole number from 1"),
+    ({"image": "2", "sample": "inf", "x": "3", "y": "4"}, "sample", "'inf'", "a whole number from 1"),
+    ({"image": "2", "x": "3", "y": None}, "y", "nothing beside x", "both"),
+    ({"image": "2", "x": None, "y": "3"}, "x", "nothing beside y", "both"),
+    ({"image": "2", "x": "left", "y": "3"}, "x", "'left'", "a number of pixels"),
+    ({"image": "2", "x": "3", "y": "nan"}, "y", "'nan'", "a number of pixels"),
+    ({"image": "2", "x": "inf", "y": "3"}, "x", "'inf'", "a number of pixels"),
+    ({"image": "2", "row": "3", "col": None}, "col", "nothing beside row", "both"),
+    ({"image": "2", "row": "1.5", "col": "2"}, "row", "'1.5'", "a whole number"),
+    ({"image": "2", "row": "1", "col": "B"}, "col", "'B'", "a whole number"),
+    ({"image": "2", "cell": "D5", "x": "1", "y": "1"}, "cell", "cell, x and y", "one kind of answer"),
+    ({"image": "2", "cell": "D5", "row": "4", "col": "5"}, "cell", "cell, row and col", "one kind of answer"),
+    ({"image": "2", "cell": "D5", "probabilities": {"D5": 1}}, "cell", "cell, probabilities", "one kind of answer"),
+    (
+        {"image": "2", "x": "1", "y": "1", "probabilities": {"D5": 1}},
+        "cell",
+        "x and y, probabilities",
+        "one kind of answer",
+    ),
+    (
+        {"image": "2", "probabilities": {"D5": -0.25, "D6": 1.25}},
+        "probabilities",
+        "-0.25",
+        "probabilities of at least 0",
+    ),
+    ({"image": "2", "probabilities": {"D5": 0.5, "D6": 0.25}}, "probabilities", "a sum of 0.75", "1, within 1e-06"),
+    ({"image": "2", "probabilities": {"D5": 1.000002}}, "probabilities", "a sum of 1.000002", "1, within 1e-06"),
+    (
+        {"image": "2", "probabilities": {"D5": 0.5, "5d": 0.5}},
+        "probabilities",
+        "'D5' among two spellings of one cell",
+        "each cell once",
+    ),
+    ({"image": "2", "probabilities": {"G1": 1}}, "probabilities", "'G1'", "labels of cells, A1 to F10"),
+    ({"image": "2", "probabilities": {"": 1}}, "probabilities", "''", "labels of cells, A1 to F10"),
+    ({"image": "2", "probabilities": {}}, "probabilities", "a sum of 0.0", "1, within 1e-06"),
+    ({"image": "2", "probabilities": {"D5": None}}, "probabilities", "a sum of 0.0", "1, within 1e-06"),
+    ({"image": "2", "probabilities": [1, 0]}, "probabilities", "2 numbers", "one for each of 60 cells"),
+    ({"image": "2", "probabilities": []}, "probabilities", "0 numbers", "one for each of 60 cells"),
+    (
+        {"image": "2", "probabilities": "{'D5': 1}"},
+        "probabilities",
+        "neither an object nor a list of numbers",
+        "cells and probabilities",
+    ),
+    (
+        {"image": "2", "probabilities": {"D5": "1"}},
+        "probabilities",
+        "neither an object nor a list of numbers",
+        "cells and probabilities",
+    ),
+    ({"image": "7", "probabilities": {"G1": 2}}, "image", "'7'", IMAGES),
+]
+
+
+GOOD = {"image": "3", "cell": "D5", "respondent": "fine"}
+
+
+class TestBadRows:
+    @pytest.mark.parametrize(("row", "field", "found", "expected"), BAD_ROWS)
+    @pytest.mark.parametrize("format", [".jsonl", ".csv"])
+    def test_file_line_field_found_expected(
+        self, tmp_path: Path, format: str, row: dict[str, Any], field: str, found: str, expected: str
+    ) -> None:
+        path = tmp_path / f"a{format}"
+        columns = dict.fromkeys(key for one in (GOOD, row) for key in one)
+        rows = [{**columns, **one} for one in (GOOD, row, GOOD)]
+        lines = csv_text(rows).splitlines() if format == ".csv" else ["{}"[:0], *map(json.dumps, rows)]
+        # A blank line before the bad one, which so is on the fourth.
+        path.write_text("\n".join([lines[0], lines[1], "", *lines[2:]]) + "\n", encoding="utf-8")
+        error = fails(path)
+        assert str(error) == f"{path}:4: {field}: found {found}, expected {expected}"
+        assert error.total == 1
+
+    @settings(max_examples=15)
+    @given(
+        rows=st.lists(st.sampled_from([None, None, *BAD_ROWS]), min_size=1, max_size=12),
+        blanks=st.lists(st.integers(0, 2), min_size=12, max_size=12),
+        reasons=st.lists(st.sampled_from([None, "a", 'two\nlines, "quoted"', "\n\n\n"]), min_size=12, max_size=12),
+        format=st.sampled_from([".jsonl", ".csv"]),
+    )
+    def test_every_broken_row_once_and_on_its_line(
+        self, rows: list[Any], blanks: list[int], reasons: list[str | None], format: str
+    ) -> None:
+        columns = ["image", "sport", "kind", "sample", "reasoning", "cell", "x", "y", "row", "col", "probabilities"]
+        text = ",".join(columns) + "\n" if format == ".csv" else ""
+        expected = []
+        for number, (bad, blank, reason) in enumerate(zip(rows, blanks, reasons, strict=False)):
+            text += "\n" * blank
+            row = dict.fromkeys(columns) | (bad[0] if bad else GOOD) | {"reasoning": reason}
+            if bad is None:
+                row |= {"sample": number + 1} if number % 2 else {}
+            if bad:
+                expected.append((text.count("\n") + 1, *bad[1:]))
+            row = {column: row[column] for column in columns}
+            text += json.dumps(row) + "\n" if format == ".jsonl" else csv_text([row]).split("\n", 1)[1]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, f"a{format}")
+            path.write_text(text, encoding="utf-8")
+            if not expected:
+                assert read_counts(path, KNOWN).table["n"].sum() == len(rows)
+                return
+            error = fails(path)
+        causes: dict[tuple[str, str], list[tuple[int, str]]] = {}
+        for line, field, value, wanted in expected:
+            causes.setdefault((field, wanted), []).append((line, value))
+        assert len(error.problems) == len(causes)
+        for problem, ((field, wanted), rows_of_it) in zip(error.problems, causes.items(), strict=True):
+            assert (problem.field, problem.expected, problem.count) == (field, wanted, len(rows_of_it))
+            assert (problem.line, *problem.lines[1:]) == tuple(line for line, _ in rows_of_it[:5])
+            values = list(dict.fromkeys(value for _, value in rows_of_it))
+            assert problem.found == "; ".join(values[:3] + ["..."] * (len(values) > 3))
+        assert error.total == len(expected)
+
+    @pytest.mark.parametrize("format", [".csv", ".jsonl", ".parquet"])
+    def test_one_cause_is_one_line(self, tmp_path: Path, format: str) -> None:
+        path = WRITERS[format](tmp_path / f"a{format}", [{"image": f"{i}0", "cell": "D5"} for i in range(500)])
+        first = 2 if format == ".csv" else 1
+        lines = ", ".join(map(str, range(first, first + 5)))
+        error = fails(path)
+        assert str(error) == (
+            f"{path}:{first}: image: found '00'; '10'; '20'; ..., expected {IMAGES} (500 times: lines {lines}, ...)"
+        )
+        assert (error.total, error.problems[0].count) == (500, 500)
+
+    def test_25_causes_are_20_lines_and_a_count(self, tmp_path: Path) -> None:
+        known = [scene(str(image), sport) for image in range(25) for sport in ("a", "b")]
+        path = write_csv(tmp_path / "a.csv", [{"image": i, "cell": "D5"} for i in range(25)])
+        lines = str(fails(path, known)).splitlines()
+        assert [line.split(": ")[0] for line in lines[:20]] == [f"{path}:{i}" for i in range(2, 22)]
+        assert lines[20:] == ["... and 5 more problems"]
+
+    @pytest.mark.parametrize("format", [".parquet", "frame"])
+    def test_the_number_of_the_row_where_there_are_no_lines(self, tmp_path: Path, format: str) -> None:
+        rows = [{"image": image, "cell": "D5"} for image in ("2", "2", "7")]
+        name = "frame" if format == "frame" else str(tmp_path / "a.parquet")
+        with pytest.raises(
+            InputError, match=rf"^{re.escape(name)}:3: image: found '7', expected an image of the scenes"
+        ):
+            read_counts(frame(rows) if format == "frame" else write_parquet(tmp_path / "a.parquet", rows), KNOWN)
+
+    def test_numbers_that_are_none_in_parquet(self, tmp_path: Path) -> None:
+        values = [[float("nan")] + [0.0] * 59, [float("inf")] + [0.0] * 59, [1.0] + [None] * 59]
+        path = write_parquet(tmp_path / "a.parquet", [{"image": "2", "probabilities": value} for value in values])
+        assert [problem.found for problem in fails(path).problems] == [
+            "a sum of NaN; a sum of inf",
+            "neither an object nor a list of numbers",
+        ]
+
+    def test_control_characters_are_not_let_through(self, tmp_path: Path) -> None:
+        path = write_jsonl(tmp_path / "a.jsonl", [{"image": "2\n\x1b[31m" + "x" * 500, "cell": "D5"}])
+        message = str(fails(path))
+        assert len(message.splitlines()) == 1
+        assert "found '2\\n\\x1b[31mxxx" in message
+        assert len(message) < 500
+
+
+SAME = [
+    ({}, {}),
+    ({"sample": 1}, {"sample": "1.0"}),
+    ({"image": "2"}, {"image": " 2"}),
+    ({"prompt": None}, {"prompt": "base"}),
+    ({"sport": None}, {"sport": "soccer"}),
+    ({"respondent": None}, {"respondent": "a"}),
+    ({"participant": None}, {"participant": " "}),
+    ({"cell": "D5"}, {"cell": "A1"}),
+    ({"cell": "D5"}, {"cell": None, "x": 1, "y": 1}),
+    ({"cell": "D5"}, {"cell": None, "probabilities": {"A1": 1}}),
+]
+
+
+class TestDuplicates:
+    @pytest.mark.parametrize(("one", "other"), SAME)
+    @pytest.mark.parametrize("format", [".jsonl", ".csv"])
+    def test_however_they_are_spelt(
+        self, tmp_path: Path, format: str, one: dict[str, Any], other: dict[str, Any]
+    ) -> None:
+        row = {"image": "2", "sample": 1, "cell": "D5"}
+        path = WRITERS[format](tmp_path / f"a{format}", [row | one, row | {"sample": 2}, row | other])
+        (problem,) = fails(path).problems
+        assert (problem.line, problem.field) == (4 if format == ".csv" else 3, "sample")
+        assert re.fullmatch(r"sample 1(\.0)? of a, soccer/2, a second time", problem.found)
+        assert problem.expected in (ONCE, ONCE.replace(", participant", ""))
+
+    @pytest.mark.parametrize(
+        "other",
+        [{"sample": 2}, {"image": "3"}, {"prompt": "cue"}, {"respondent": "b"}, {"participant": "p"}, {"sample": None}],
+    )
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_what_differs_is_no_duplicate(self, format: str, other: dict[str, Any]) -> None:
+        row = {"image": "2", "sample": 1, "prompt": None, "respondent": "a", "participant": None, "cell": "D5"}
+        assert read([row, row | other], format).table["n"].sum() == 2
+
+    def test_without_a_sample_answers_add(self) -> None:
+        assert cells(read([{"image": "2", "cell": "D5"}] * 3, ".csv")) == {34: 3.0}
+
+    def test_over_two_files(self, tmp_path: Path) -> None:
+        row = {"image": "2", "respondent": "me", "sample": 1, "cell": "D5"}
+        paths = [
+            write_csv(tmp_path / "one.csv", [row]),
+            write_jsonl(tmp_path / "two.jsonl", [row | {"image": "3"}, row]),
+        ]
+        assert str(fails(paths)) == (
+            f"{paths[1]}:2: sample: found sample 1 of me, soccer/2, a second time, expected {ONCE}"
+        )
+
+    def test_files_without_respondents_are_told_apart(self, tmp_path: Path) -> None:
+        row = {"image": "2", "sample": 1, "cell": "D5"}
+        paths = [write_csv(tmp_path / f"{name}.csv", [row]) for name in ("one", "two")]
+        paths.append(write_csv(tmp_path / "three.csv", [row | {"respondent": "me"}]))
+        assert read_counts(paths, KNOWN).table["n"].to_list() == [1.0, 1.0, 1.0]
+
+    def test_files_of_one_name_without_respondents_are_refused(self, tmp_path: Path) -> None:
+        row = {"image": "2", "cell": "D5"}
+        paths = []
+        for folder in ("one", "two"):
+            (tmp_path / folder).mkdir()
+            paths.append(write_csv(tmp_path / folder / "m.csv", [row]))
+        assert str(fails(paths)) == (
+            f"{paths[1]}: respondent: found 'm', prompt 'base', in {paths[0]} as well: both answer soccer/2, "
+            "expected another respondent's name in one of them, or --pool (in Python: pool=True) to merge them"
+        )
+        assert cells(read_counts(paths, KNOWN, pool=True)) == {34: 2.0}
+
+    @pytest.mark.parametrize(
+        "other",
+        [{"respondent": "n"}, {"image": "3"}, {"prompt": "cot"}, {"sample": 2}],
+        ids=["named", "another image", "another prompt", "samples"],
+    )
+    def test_files_of_one_name_that_may_be_one(self, tmp_path: Path, other: dict[str, Any]) -> None:
+        row = {"image": "2", "cell": "D5"} | ({"sample": 1} if "sample" in other else {})
+        (tmp_path / "other").mkdir()
+        paths = [write_csv(tmp_path / "m.csv", [row]), write_jsonl(tmp_path / "other" / "m.jsonl", [row | other])]
+        assert read_counts(paths, KNOWN).table["n"].sum() == 2
+
+    def test_a_file_given_twice(self, tmp_path: Path) -> None:
+        path = write_csv(tmp_path / "one.csv", [{"image": "2", "cell": "D5"}])
+        (tmp_path / "link.csv").symlink_to(path)
+        with pytest.raises(InputError, match=r"link\.csv: file: found the same file again, expected each file once"):
+            read_counts([path, tmp_path / "link.csv"], KNOWN)
+
+    def test_one_respondent_of_two_kinds(self, tmp_path: Path) -> None:
+        rows = [{"image": "2", "respondent": "me", "cell": "D5", "kind": kind} for kind in ("human", "human", "model")]
+        path = write_csv(tmp_path / "a.csv", rows)
+        said = "expected one kind for each respondent"
+        assert str(fails(path)) == f"{path}:4: kind: found 'model' for me, which was 'human' before, {said}"
+        other = write_jsonl(tmp_path / "b.jsonl", [rows[0] | {"kind": "baseline"}])
+        assert str(fails([write_csv(tmp_path / "c.csv", rows[:2]), other])) == (
+            f"{other}:1: kind: found 'baseline' for me, which was 'human' before, {said}"
+        )
+
+
+BAD_FILES = [
+    ("a.csv", "", [": file: found an empty file, expected at least one response"]),
+    ("a.jsonl", "", [": file: found an empty file, expected at least one response"]),
+    ("a.parquet", "", [": file: found an empty file, expected at least one response"]),
+    ("a.csv", "image,cell\n", [": file: found no responses, expected at least one"]),
+    ("a.jsonl", "\n \n", [": file: found no responses, expected at least one"]),
+    ("a.txt", "image", [": file: found a file ending in .txt, expected one ending in .jsonl, .ndjson, .csv"]),
+    ("a", "image", [": file: found a file ending in nothing, expected one ending in"]),
+    (
+        "a.csv",
+        "image,cel\n2,D5\n",
+        [
+            ": cel: found a column that is not read, expected cell, if that is meant",
+            ": cell: found the columns image, cel, expected " + AN_ANSWER,
+        ],
+    ),
+    ("a.csv", "image,cell,smaple\n2,D5,1\n", [": smaple: found a column that is not read, expected sample"]),
+    (
+        "a.jsonl",
+        '{"image":"2","probabilites":{}}\n',
+        [
+            ": probabilites: found a column that is not read, expected probabilities",
+            ": cell: found the columns image, probabilites, expected " + AN_ANSWER,
+        ],
+    ),
+    ("a.csv", "picture,cell\n2,D5\n", [": image: found the columns picture, cell, expected a column image"]),
+    ("a.csv", "image,note\n2,D5\n", [": cell: found the columns image, note, expected " + AN_ANSWER]),
+    ("a.csv", "image;cell\n2;D5\n", [": image: found the columns image;cell, expected", ": cell: found the"]),
+    ("a.csv", "image,x\n2,3\n", [": y: found x without y, expected both"]),
+    ("a.jsonl", '{"image":"2","col":3}\n', [": row: found col without row, expected both"]),
+    ("a.csv", "image,cell,cell\n2,D5,D6\n", [": cell: found two columns of that name, expected one"]),
+    (
+        "a.csv",
+        "image,cell\n2,D5\n2\n2,D5,x\n",
+        [":3: line: found 1 field; 3 fields, expected 2, as in the header (2 times: lines 3, 4)"],
+    ),
+    ("a.csv", 'image,cell\n2,"D5\n3,A1\n', [":2: line: found a quote out of place, expected"]),
+    (
+        "a.jsonl",
+        '{"image":"2","cell":"D5"}\n\n{"image":"2","ce',
+        [':3: line: found \'{"image":"2","ce\' (Unterminated string'],
+    ),
+    (
+        "a.jsonl",
+        '{"image":"2"} x\n{"image":"2","cell":"D5"},\n',
+        [':1: line: found \'{"image":"2"} x\' (Extra data'],
+    ),
+    (
+        "a.jsonl",
+        '{"image":"2","cell":"D5"}\n[]\n5\nnull\n',
+        [
+            ":2: line: found '[]'; '5'; 'null', expected a JSON object (3 times: lines 2, 3, 4)",
+        ],
+    ),
+    (
+        "a.jsonl",
+        '{"image":"2","x":NaN,"y":1}\n',
+        [":1: line: found '" + '{"image":"2","x":NaN,"y":1}' + "' (NaN is not JSON), expected a JSON object"],
+    ),
+    ("a.jsonl", '{"image":"2","x":1e400,"y":1}\n', [":1: line: found"]),
+    (
+        "a.jsonl",
+        '[{"image":"2","cell":"D5"}]',
+        [':1: line: found \'[{"image":"2","cell":"D5"}]\', expected a JSON object'],
+    ),
+]
+
+
+class TestBadFiles:
+    @pytest.mark.parametrize(("name", "text", "problems"), BAD_FILES)
+    def test_says_what_and_where(self, tmp_path: Path, name: str, text: str, problems: list[str]) -> None:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        lines = str(fails(path)).splitlines()
+        assert len(lines) == len(problems)
+        for line, problem in zip(lines, problems, strict=True):
+            assert line.startswith(f"{path}{problem}")
+
+    @pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+    @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp1252"])
+    def test_not_utf8(self, tmp_path: Path, ending: str, encoding: str) -> None:
+        path = tmp_path / f"a{ending}"
+        text = "image,cell\n2,é\n" if ending == ".csv" else '{"image":"2",\n"cell":"é"}\n'
+        path.write_bytes(text.encode(encoding))
+        assert re.match(
+            rf"{re.escape(str(path))}:\d: line: found (byte 0x.., which is not UTF-8|'.*)", str(fails(path))
+        )
+
+    def test_the_line_that_is_not_utf8(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.csv"
+        path.write_bytes(b"image,cell\n" + b"2,D5\n" * 2000 + b"2,\xff\n")
+        assert str(fails(path)) == f"{path}:2002: line: found byte 0xff, which is not UTF-8, expected text in UTF-8"
+
+    def test_nothing_there_and_folders(self, tmp_path: Path) -> None:
+        (tmp_path / "folder.csv").mkdir()
+        for name in ("no.csv", "folder.csv"):
+            assert str(fails(tmp_path / name)).endswith(
+                f"{name}: file: found nothing there, expected a file of responses"
+            )
+
+    def test_a_compressed_file_under_another_name(self, tmp_path: Path) -> None:
+        import gzip
+
+        path = tmp_path / "a.csv"
+        path.write_bytes(gzip.compress(b"image,cell\n2,D5\n"))
+        assert ": file: found a compressed file, expected text in UTF-8" in str(fails(path))
+
+    def test_a_parquet_file_cut_short(self, tmp_path: Path) -> None:
+        path = write_parquet(tmp_path / "a.parquet", [{"image": "2", "cell": "D5"}])
+        whole = path.read_bytes()
+        for cut in (3, len(whole) // 2, len(whole) - 1):
+            path.write_bytes(whole[:cut])
+            assert str(fails(path)).endswith("expected a readable parquet file")
+            assert len(str(fails(path)).splitlines()) == 1
+
+    def test_columns_that_are_no_text(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.parquet"
+        pl.DataFrame({"image": ["2"], "cell": [["D5"]]}).write_parquet(path)
+        assert "found cannot cast" in str(fails(path))
+
+    def test_a_file_without_responses_among_others(self, tmp_path: Path) -> None:
+        paths = [write_csv(tmp_path / "one.csv", [{"image": "2", "x": 1, "y": 1}]), tmp_path / "two.csv"]
+        paths[1].write_text("image,cell\n", encoding="utf-8")
+        assert str(fails(paths)) == f"{paths[1]}: file: found no responses, expected at least one"
+
+    def test_what_is_no_file_nor_record(self) -> None:
+        for responses, said in (
+            ([], "no responses were given"),
+            (5, "responses are int, expected paths, a frame or records"),
+            (["a.csv", Response(sport="soccer", image="2", respondent="a", kind="model")], "a mixture"),
+            ([5], "a mixture"),
+        ):
+            with pytest.raises(OptionError, match=said):
+                read_counts(responses, KNOWN)  # type: ignore[arg-type]
+
+    def test_scenes_that_do_not_go_together(self, tmp_path: Path) -> None:
+        path = write_csv(tmp_path / "a.csv", [{"image": "2", "cell": "D5"}])
+        with pytest.raises(OptionError, match="found 4 x 4, 6 x 10"):
+            read_counts(path, [scene("2"), scene("3", grid={"rows": 4, "cols": 4}, ball_cells=None)])
+        with pytest.raises(OptionError, match="found no scenes"):
+            read_counts(path, [])
+        with pytest.raises(OptionError, match="several scenes soccer/2"):
+            read_counts(path, scenes("1", "2", "2"))
+
+
+SEEDS = {
+    ".csv": b'image,cell,x,y,probabilities,reasoning\n2,D5,,,,"a ""b"""\n2,,1.5,2,,\n3,,,,"{""D5"": 1.0}",\n',
+    ".jsonl": b'{"image":"2","cell":"D5"}\n{"image":2,"x":1.5,"y":1e1}\n{"image":"3","probabilities":{"D5":1.0}}\n',
+}
+
+
+@st.composite
+def edited(draw: st.DrawFn, ending: str) -> bytes:
+    data = SEEDS[ending]
+    for _ in range(draw(st.integers(1, 4))):
+        start, length = draw(st.integers(0, len(data))), draw(st.integers(0, 4))
+        signs = st.lists(st.sampled_from(list(b'",\n\r{}[]:019.-eE \\\x00\xff')), max_size=3).map(bytes)
+        data = data[:start] + draw(signs) + data[start + length :]
+    return data
+
+
+class TestAnything:
+    """Whatever a file holds, it is counted, or an error says what is wrong."""
+
+    @staticmethod
+    def try_to_read(ending: str, data: bytes) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, f"a{ending}")
+            path.write_bytes(data)
+            with contextlib.suppress(SpotballError):
+                assert not read_counts(path, KNOWN).table.is_empty()
+
+    def test_json_nested_deeper_than_python_reads(self) -> None:
+        self.try_to_read(".jsonl", b'{"image":"2","cell":' + b"[" * 3000 + b"]" * 3000 + b"}\n")
+
+    @settings(max_examples=examples(40))
+    @given(data=st.data(), ending=st.sampled_from([".csv", ".jsonl"]))
+    def test_edited_files(self, data: st.DataObject, ending: str) -> None:
+        self.try_to_read(ending, data.draw(edited(ending)))
+
+    @settings(max_examples=examples(60))
+    @given(ending=st.sampled_from([".csv", ".jsonl", ".parquet"]), data=st.binary(max_size=50))
+    def test_random_bytes(self, ending: str, data: bytes) -> None:
+        self.try_to_read(ending, data)
+
+    @settings(max_examples=examples(40))
+    @given(ending=st.sampled_from([".csv", ".jsonl"]), head=st.booleans(), text=st.text(max_size=40))
+    def test_random_text(self, ending: str, head: bool, text: str) -> None:
+        self.try_to_read(ending, ("image,cell\n" * (head and ending == ".csv") + text).encode("utf-8", "replace"))
+
+    @settings(max_examples=examples(25))
+    @given(
+        st.lists(
+            st.sampled_from([None, "", "D5", "é", "2", "-1", "1e9", "{}", "[", "\x00", "soccer", "human"]),
+            min_size=9,
+            max_size=9,
+        ),
+        st.sampled_from(FORMATS),
+    )
+    def test_any_text_in_any_column(self, values: list[str | None], format: str) -> None:
+        columns = ("sport", "image", "respondent", "kind", "prompt", "sample", "participant", "cell", "probabilities")
+        with contextlib.suppress(SpotballError):
+            read([dict(zip(columns, values, strict=True))], format)

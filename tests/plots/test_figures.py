@@ -1,0 +1,359 @@
+"""The pictures: what they show and say, read back from the figure's objects; and how they are written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from spotball_core.counting.counts import Counts
+from spotball_core.errors import DistributionError, MissingExtraError, OptionError
+from spotball_core.grid import Grid
+from spotball_core.plots.accuracy_chart import accuracy_chart
+from spotball_core.plots.guess_maps import guess_maps, guesses_by_respondent, truth_by_sport
+from spotball_core.plots.saving import save_figure
+from spotball_core.schema import GroupScore, Kind, MetricValue, Scene, ScorePolicy, ScoreReport, Signature
+from spotball_core.typing import FloatArray
+
+GRID = Grid.standard()
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def counts(*images: dict[str, float]) -> FloatArray:
+    """One row an image, from how often cells were named."""
+    table = np.zeros((len(images), 60))
+    for row, image in zip(table, images, strict=True):
+        for label, n in image.items():
+            row[GRID.index(label)] = n
+    return table
+
+
+def texts(thing: Artist) -> list[str]:
+    """Every text in a figure or axes that is not empty."""
+    return [text.get_text() for text in thing.findobj(Text) if text.get_text()]
+
+
+def overlapping(figure: Figure) -> list[tuple[str, str]]:
+    """Pairs of visible texts that lie over each other, and texts that stick out of the figure."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    shown = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
+    # Not the method of the object: an annotation's extent holds its anchor as well.
+    boxes = [(text.get_text(), Text.get_window_extent(text, renderer)) for text in shown]
+    wide, high = figure.get_size_inches() * figure.dpi
+    found = [(name, "outside") for name, b in boxes if b.x0 < 0 or b.y0 < 0 or b.x1 > wide or b.y1 > high]
+    for i, (name, a) in enumerate(boxes):
+        for other, b in boxes[i + 1 :]:
+            if a.x0 < b.x1 and b.x0 < a.x1 and a.y0 < b.y1 and b.y0 < a.y1:
+                found.append((name, other))
+    return found
+
+
+# Maps ---------------------------------------------------------------------------------------------------------
+
+GUESSES = {
+    "soccer": {"human": counts({"D5": 3, "A1": 1}, {"D5": 4}), "gemini, cot": counts({"F10": 2}, {})},
+    "volleyball": {"human": counts({"B2": 5}), "gemini, cot": counts({"B3": 1})},
+}
+TRUTH = {"soccer": counts({"D5": 1, "D6": 1}, {"E1": 1}), "volleyball": counts({"A1": 1})}
+
+
+def maps_of(figure: Figure) -> list[Axes]:
+    return [axes for axes in figure.axes if axes.images]
+
+
+def test_maps_hold_the_pooled_shares_and_say_of_how_many() -> None:
+    figure = guess_maps(GUESSES, TRUTH, GRID, note="the signature")
+    maps = maps_of(figure)
+    assert [axes.get_title("left") for axes in maps] == ["the ball", "human", "gemini, cot"] * 2
+    sizes = [next(text for text in texts(axes) if "image" in text) for axes in maps]
+    assert sizes == [
+        *("3 cells, 2 images", "8 guesses, 2 images", "2 guesses, 1 image"),
+        *("1 cell, 1 image", "5 guesses, 1 image", "1 guess, 1 image"),
+    ]
+    shown = [np.ma.filled(axes.images[0].get_array(), 0) for axes in maps]
+    assert shown[1][3, 4] == pytest.approx(7 / 8)  # D5
+    assert shown[1][0, 0] == pytest.approx(1 / 8)  # A1
+    assert shown[0][3, 4] == shown[0][3, 5] == shown[0][4, 0] == pytest.approx(1 / 3)
+    assert shown[2][5, 9] == 1  # F10
+    assert all(table.sum() == pytest.approx(1) for table in shown)
+    said = texts(figure)
+    assert "soccer" in said
+    assert "volleyball" in said
+    foot = next(text for text in said if "the signature" in text)
+    assert "rows B–D, columns 3–7" in foot
+    assert overlapping(figure) == []
+
+
+def test_maps_share_one_scale_from_nothing_to_the_largest_share() -> None:
+    figure = guess_maps({"soccer": {"human": counts({"A1": 3, "A2": 1})}}, {"soccer": counts({"A1": 1, "A2": 1})}, GRID)
+    assert {axes.images[0].get_clim() for axes in maps_of(figure)} == {(0.0, 0.75)}
+    (bar,) = (axes for axes in figure.axes if not axes.get_title("left"))
+    assert overlapping(figure) == []
+    assert "70%" in [label.get_text() for label in bar.get_yticklabels()]
+
+
+def test_maps_have_the_images_shape_and_the_cells_names() -> None:
+    figure = guess_maps({"soccer": {"human": counts({"A1": 1})}}, {"soccer": counts({"A1": 1})}, GRID)
+    axes = maps_of(figure)[0]
+    box = axes.get_position()
+    wide, high = figure.get_size_inches()
+    assert box.width * wide / (box.height * high) == pytest.approx(640 / 360)
+    assert [label.get_text() for label in axes.get_yticklabels()] == list("ABCDEF")
+    assert [int(tick) for tick in axes.get_xticks()] == list(range(1, 11))
+    assert axes.get_ylim() == (6.5, 0.5)  # row A on top
+
+
+def test_the_window_is_the_papers_and_only_on_its_grid() -> None:
+    figure = guess_maps({"soccer": {"human": counts({"A1": 1})}}, {"soccer": counts({"A1": 1})}, GRID)
+    (window,) = maps_of(figure)[1].patches
+    # Cells are 1 wide and centered on their numbers: rows 2-4, columns 3-7.
+    assert (window.get_x(), window.get_y(), window.get_width(), window.get_height()) == (2.5, 1.5, 5, 3)
+    other = guess_maps({"soccer": {"human": np.ones((1, 4))}}, {"soccer": np.ones((1, 4))}, Grid(2, 2, 20, 20))
+    assert not any(axes.patches for axes in maps_of(other))
+    assert not any("window" in text for text in texts(other))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 6, 13])
+def test_any_number_of_respondents_fits(n: int) -> None:
+    guesses = {f"a-vision-language-model-2025-{i:02d}, cot": counts({"D5": 7500}, {"D6": 1}) for i in range(n)}
+    figure = guess_maps({"soccer": guesses, "volleyball": guesses}, {"soccer": TRUTH["soccer"]} | TRUTH, GRID)
+    assert len(maps_of(figure)) == 2 * (n + 1)
+    assert overlapping(figure) == []
+
+
+def test_a_respondent_that_named_nothing_has_an_empty_map() -> None:
+    figure = guess_maps({"soccer": {"human": counts({}, {})}}, {"soccer": counts({"A1": 1}, {})}, GRID)
+    empty = maps_of(figure)[1]
+    assert "0 guesses, 0 images" in texts(empty)
+    assert empty.images[0].get_array().mask.all()
+
+
+def test_maps_refuse() -> None:
+    with pytest.raises(OptionError, match="no guesses"):
+        guess_maps({}, {}, GRID)
+    with pytest.raises(OptionError, match="no truth for tennis"):
+        guess_maps({"tennis": {"human": counts({"A1": 1})}}, TRUTH, GRID)
+    with pytest.raises(DistributionError, match="negative"):
+        guess_maps({"soccer": {"human": counts({"A1": -1})}}, TRUTH, GRID)
+
+
+def test_arrays_from_counts() -> None:
+    scenes = [
+        Scene(sport="soccer", image="1", grid=GRID, ball_cells=["D5", "D6"]),
+        Scene(sport="soccer", image="2", grid=GRID),
+        Scene(sport="soccer", image="3", grid=GRID, ball_cells=["A1"], control=True),
+        Scene(sport="volleyball", image="1", grid=GRID, ball_cells=["B2"]),
+        Scene(sport="tennis", image="1", grid=GRID, ball_cells=["B2"]),
+    ]
+    rows = [
+        ("soccer", "1", "uniform", "baseline", "base", 34, 1.0),
+        ("soccer", "2", "zoe", "human", "base", 34, 2.0),
+        ("soccer", "2", "zoe", "human", "base", None, 5.0),
+        ("soccer", "3", "zoe", "human", "base", 1, 9.0),
+        ("soccer", "2", "gpt", "model", "cue", 7, 1.0),
+        ("soccer", "2", "gpt", "model", "base", 8, 1.5),
+        ("volleyball", "1", "zoe", "human", "base", 59, 3.0),
+        ("volleyball", "77", "zoe", "human", "base", 59, 3.0),
+    ]
+    columns = ["sport", "image", "respondent", "kind", "prompt", "cell", "n"]
+    table = pl.DataFrame(rows, schema=columns, orient="row")
+    arrays = guesses_by_respondent(Counts.of(table, rows=6, cols=10), scenes)
+    assert {sport: list(of_sport) for sport, of_sport in arrays.items()} == {
+        "soccer": ["zoe", "gpt, base", "gpt, cue", "uniform"],
+        "volleyball": ["zoe"],
+    }
+    np.testing.assert_array_equal(arrays["soccer"]["zoe"], counts({}, {"D5": 2}))
+    np.testing.assert_array_equal(arrays["soccer"]["gpt, base"], counts({}, {"A9": 1.5}))
+    np.testing.assert_array_equal(arrays["soccer"]["uniform"], counts({"D5": 1}, {}))
+    np.testing.assert_array_equal(arrays["volleyball"]["zoe"], counts({"F10": 3}))
+    truth = truth_by_sport(scenes)
+    np.testing.assert_array_equal(truth["soccer"], counts({"D5": 1, "D6": 1}, {}))
+
+
+# Accuracy -----------------------------------------------------------------------------------------------------
+
+
+def group(
+    sport: str | None,
+    respondent: str | None,
+    kind: Kind | None,
+    value: float | None,
+    *,
+    prompt: str | None = "base",
+    ci: tuple[float, float] | None = (0.0, 0.5),
+    n_images: int = 50,
+    n_responses: int = 1000,
+) -> GroupScore:
+    accuracy = MetricValue(value=value, ci95=ci) if value is not None else MetricValue(value=None, reason="no truth")
+    return GroupScore(
+        sport=sport,
+        respondent=respondent,
+        kind=kind,
+        prompt=prompt,
+        n_images=n_images,
+        n_responses=n_responses,
+        n_unparsed=0,
+        metrics={"accuracy": accuracy},
+    )
+
+
+def report_of(*groups: GroupScore, bootstrap: int = 1000) -> ScoreReport:
+    policy = ScorePolicy.standard(reference="human", bootstrap=bootstrap)
+    provenance = Signature(
+        version="0.1.0", data="ab" * 32, grid="6x10@640x360", policy=policy, n_images=100, dropped={}
+    )
+    return ScoreReport(signature=str(provenance), provenance=provenance, policy=policy, groups=groups)
+
+
+GROUPS = (
+    group("soccer", "human", "human", 0.192, ci=(0.15, 0.24), n_responses=7500),
+    group("soccer", "gemini", "model", 0.081, prompt="cot", ci=(0.05, 0.12)),
+    group("soccer", "gemini", "model", 0.07, prompt="base", ci=(0.04, 0.11), n_images=48),
+    group("soccer", "uniform", "baseline", 0.03, ci=(0.02, 0.04)),
+    group("soccer", "oracle", "baseline", 1.0, ci=(1.0, 1.0)),
+    group("volleyball", "human", "human", 0.3, ci=(0.25, 0.35)),
+    group("volleyball", "gemini", "model", 0.01, prompt="cot", ci=(0.0, 0.02)),
+    group("volleyball", "uniform", "baseline", None),
+    group("volleyball", "oracle", "baseline", 1.0, ci=(1.0, 1.0)),
+)
+
+
+def test_chart_shows_values_intervals_and_where_they_come_from() -> None:
+    report = report_of(*GROUPS)
+    figure = accuracy_chart(report)
+    soccer, volleyball = figure.axes
+    assert soccer.get_title("left") == "soccer"
+    assert volleyball.get_title("left") == "volleyball"
+    # Means over the sports: uniform 3 %, gemini cot 4.55 %, gemini base 7 %, human 24.6 %. The last is on top.
+    assert [label.get_text() for label in soccer.get_yticklabels()] == [
+        "uniform",
+        "gemini, cot",
+        "gemini, base",
+        "human",
+    ]
+    dots = {(line.get_xdata()[0], line.get_ydata()[0]) for line in soccer.lines}
+    assert dots == {(0.03, 0), (0.081, 1), (0.07, 2), (0.192, 3)}
+    whiskers = {
+        tuple(map(tuple, segment)) for collection in soccer.collections for segment in collection.get_segments()
+    }
+    assert whiskers == {
+        ((0.02, 0), (0.04, 0)),
+        ((0.05, 1), (0.12, 1)),
+        ((0.04, 2), (0.11, 2)),
+        ((0.15, 3), (0.24, 3)),
+    }
+    assert {"19.2%", "8.1%", "7.0%", "3.0%"} <= set(texts(soccer))
+    assert "48–50 images, 1,000–7,500 responses each" in texts(soccer)
+    assert "no value" in texts(volleyball)
+    assert "50 images, 1,000 responses each" in texts(volleyball)
+    foot = next(text for text in texts(figure) if report.signature in text)
+    assert "95% bootstrap interval over images" in foot
+    assert "Not drawn: oracle" in foot
+    assert soccer.get_xlim() == volleyball.get_xlim()
+    assert 0.35 < soccer.get_xlim()[1] < 0.6  # the oracle's 100 % squashes nobody
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["human", "model", "baseline"]
+    assert overlapping(figure) == []
+
+
+def test_kinds_differ_in_color_and_in_marker() -> None:
+    soccer = accuracy_chart(report_of(*GROUPS)).axes[0]
+    looks = {line.get_ydata()[0]: (line.get_color(), line.get_marker()) for line in soccer.lines}
+    assert len({color for color, _ in looks.values()}) == len({marker for _, marker in looks.values()}) == 3
+    assert looks[1] == looks[2]  # gemini with either prompt
+
+
+def test_chart_without_resamples_draws_no_whiskers() -> None:
+    figure = accuracy_chart(report_of(group("soccer", "me", "model", 0.2, ci=None), bootstrap=0))
+    (axes,) = figure.axes
+    (segment,) = axes.collections[0].get_segments()
+    assert segment[0].tolist() == segment[1].tolist()
+    assert "0.2" not in texts(axes)
+    assert "20.0%" in texts(axes)
+    assert not any("interval" in text for text in texts(figure))
+    assert not figure.legends
+
+
+@pytest.mark.parametrize("n_sports", [1, 3, 7])
+def test_any_number_of_sports_and_respondents_fits(n_sports: int) -> None:
+    groups = [
+        group(f"sport-{sport}", f"a-vision-language-model-2025-{i:02d}", "model", 0.01 * i, ci=(0.009 * i, 0.013 * i))
+        for sport in range(n_sports)
+        for i in range(9)
+    ]
+    assert overlapping(accuracy_chart(report_of(*groups))) == []
+
+
+def test_the_axis_ends_at_100_percent() -> None:
+    (axes,) = accuracy_chart(report_of(group("soccer", "me", "model", 0.97, ci=(0.9, 1.0)))).axes
+    assert max(axes.get_xticks()) == 1
+    assert axes.get_xlim()[1] > 1.1  # room for the label
+
+
+def test_a_report_that_is_not_split_is_one_panel() -> None:
+    figure = accuracy_chart(report_of(group(None, None, None, 0.5, prompt=None)))
+    assert [axes.get_title("left") for axes in figure.axes] == ["all sports"]
+    assert "all respondents" in texts(figure)
+
+
+def test_chart_refuses() -> None:
+    with pytest.raises(OptionError, match="no accuracy"):
+        accuracy_chart(report_of(group("soccer", "oracle", "baseline", 1.0)))
+    with pytest.raises(OptionError, match="no accuracy"):
+        accuracy_chart(report_of(group("soccer", "me", "model", None)))
+
+
+# Files --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ending", "start"), [(".png", PNG), (".svg", b"<?xml")])
+def test_the_same_figure_gives_the_same_bytes(tmp_path: Path, ending: str, start: bytes) -> None:
+    for name in ("a", "b"):
+        save_figure(accuracy_chart(report_of(*GROUPS)), tmp_path / "new" / f"{name}{ending}")
+    a, b = ((tmp_path / "new" / f"{name}{ending}").read_bytes() for name in ("a", "b"))
+    assert a == b
+    assert a.startswith(start)
+    assert b"date" not in a.lower()
+    assert len(list((tmp_path / "new").iterdir())) == 2
+
+
+def test_png_has_160_dots_an_inch(tmp_path: Path) -> None:
+    figure = accuracy_chart(report_of(*GROUPS))
+    save_figure(figure, tmp_path / "a.png")
+    head = (tmp_path / "a.png").read_bytes()
+    assert b"matplotlib" not in head.lower()  # nor its version, which would change the bytes
+    wide, high = int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
+    assert (wide, high) == tuple(int(160 * inches) for inches in figure.get_size_inches())
+
+
+def test_other_endings_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"a\.pdf: pictures are written as one of \.png, \.svg"):
+        save_figure(accuracy_chart(report_of(*GROUPS)), tmp_path / "a.pdf")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "spotball-core\[report\]"'):
+        accuracy_chart(report_of(*GROUPS))
+
+
+def test_drawing_touches_no_global_state() -> None:
+    code = (
+        "import sys, spotball_core.plots.accuracy_chart, spotball_core.plots.guess_maps as f\n"
+        "assert not any(name.startswith('matplotlib') for name in sys.modules)\n"
+        "from spotball_core import Grid\n"
+        "g = Grid.standard(); m = [g.mask(['D5'])]\n"
+        "f.guess_maps({'soccer': {'me': m}}, {'soccer': m}, g)\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,802 @@
+"""The importer of the published release, on a synthetic copy of its layout and, where it is there, on the real one."""
+
+from __future__ import annotations
+
+import csv
+import filecmp
+import gzip
+import os
+import re
+import signal
+import subprocess
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from spotball_core.counting.responses import read_counts
+from spotball_core.errors import InputError, OptionError
+from spotball_core.io.dataset import response_files
+from spotball_core.io.frames import COLUMNS, write_responses
+from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.release.convert import ImageFile, Release, import_release
+from spotball_core.schema.scene import Scene
+from tests.cli import process
+from tests.release_layout import write_csv, write_release
+
+ALIASES = {"bb": "basketball", "vball": "volleyball"}
+LETTERS = "ABCDEF"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_release(tmp_path / "release")
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    return import_release(write_release(tmp_path_factory.mktemp("release")))
+
+
+@pytest.fixture(scope="module")
+def real(real_release: Path) -> Release:
+    return import_release(real_release)
+
+
+def scene(release: Release, sport: str, image: str) -> Scene:
+    (found,) = (scene for scene in release.scenes if scene.key == (sport, image))
+    return found
+
+
+def rows(release: Release, sport: str, image: str, respondent: str, prompt: str) -> list[dict[str, object]]:
+    chosen = release.responses.filter(sport=sport, image=image, respondent=respondent, prompt=prompt)
+    return chosen.to_dicts()
+
+
+def notes(release: Release, *words: str) -> list[str]:
+    return [note for note in release.notes if all(word in note for word in words)]
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def plain_count(folder: Path) -> Counter[tuple[str, ...]]:
+    """How often each (sport, image, respondent, prompt, cell) is in a release's files, by plain loops."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    for path in (folder / "data/responses").rglob("*.csv"):
+        part, _, sport = path.stem.partition("_")
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                image = row["image"].split(".")[0].split("_")[0]
+                if path.name.endswith("_clicks.csv"):
+                    cell = LETTERS[int(row["row"]) - 1] + row["col"]
+                    counts[part, image, "human", "base", cell] += 1
+                elif part.startswith("level"):
+                    prompt = {"level0": "base", "level1": "cue", "level2": "cot"}[part]
+                    match = re.fullmatch("([A-F])([1-9]|10)|([1-9]|10)([A-F])", row["cell"].upper())
+                    cell = (match[1] or match[4]) + (match[2] or match[3]) if match else ""
+                    counts[sport, image, path.parent.name, prompt, cell] += 1
+    return counts
+
+
+def imported_count(release: Release) -> Counter[tuple[str, ...]]:
+    columns = release.responses.select("sport", "image", "respondent", "prompt", pl.col("cell").fill_null(""))
+    return Counter(columns.rows())
+
+
+class TestScenes:
+    def test_each_image_that_any_file_names_is_a_scene(self, release: Release) -> None:
+        found = [(s.sport, s.image, s.control, s.path, s.ball_cells) for s in release.scenes]
+        assert found == [
+            ("soccer", "2", False, "images/soccer/2.jpg", ("D4", "E4")),
+            ("soccer", "163", False, "images/soccer/163.jpg", ("C2", "C3", "D2", "D3")),
+            ("soccer", "302", True, "images/soccer/302.jpg", ("E4", "E5")),
+            ("soccer", "347", True, "images/soccer/347.jpg", ("E5", "E6", "F5", "F6")),
+            ("basketball", "1", False, "images/basketball/1.png", ("D10",)),
+            ("basketball", "2", False, "images/basketball/2.png", ("D9", "D10", "E9", "E10")),
+            ("basketball", "81", True, "images/basketball/81.png", ("A1",)),
+            ("volleyball", "1", False, "images/volleyball/1.png", ("B6",)),
+            ("volleyball", "2", False, "images/volleyball/2.png", ("A2",)),
+            ("volleyball", "3", False, None, ("B5", "C5")),
+            ("volleyball", "51", True, "images/volleyball/51.png", None),
+        ]
+
+    def test_the_ball_box_is_in_pixels_of_the_image(self, release: Release) -> None:
+        # Soccer is in a frame of 512 x 512: 90.5 of 512 is 113.125 of 640, and 250 of 512 is 175.78125 of 360.
+        assert scene(release, "soccer", "163").ball_box == (113.125, 175.78125, 146.875, 206.71875)
+        # Basketball has the center: 48 x 36 around (576, 240).
+        assert scene(release, "basketball", "2").ball_box == (552, 222, 600, 258)
+        assert scene(release, "volleyball", "3").ball_box == (268, 102, 308, 138)
+        assert scene(release, "volleyball", "51").ball_box is None
+
+    def test_how_balls_were_read_is_noted(self, release: Release) -> None:
+        assert notes(release, "soccer_gt.csv: ball boxes were converted from a frame of 512 x 512 to pixels")
+        for file in ("bb_gt.csv", "vball_gt.csv"):
+            assert notes(release, f"{file}: x and y were read as the center of the ball's box")
+
+    def test_a_ball_partly_outside_the_image_is_not_clipped_and_noted(self, release: Release) -> None:
+        assert scene(release, "basketball", "81").ball_box == (-6, -8, 26, 24)
+        (note,) = notes(release, "beyond the image")
+        assert note == "images/basketball/bb_gt.csv: ball boxes that extend beyond the image are not clipped: 81"
+
+    def test_a_ball_outside_its_annotated_cells_is_noted(self, folder: Path, release: Release) -> None:
+        assert not notes(release, "outside the annotated cells")
+        replace(folder / TRUTH, "D4;E4", "A9")
+        (note,) = notes(import_release(folder), "outside the annotated cells")
+        assert note.endswith("soccer_gt.csv: ball boxes that lie outside the annotated cells, which are scored: 2")
+
+    def test_the_ground_truth_is_there_unconverted(self, release: Release) -> None:
+        (row,) = release.ground_truth.filter(sport="basketball", image="2").rows()
+        assert row == ("basketball", "2", 576, 240, 48, 36, 1.25 * 600, 0.703125 * 258)
+        assert len(release.ground_truth) == 10
+
+    def test_all_are_of_one_size_and_grid(self, release: Release) -> None:
+        assert {str(scene.layout) for scene in release.scenes} == {"6x10@640x360"}
+
+    def test_players_are_those_of_the_image_of_the_same_sport(self, release: Release) -> None:
+        assert scene(release, "basketball", "1").boxes.tolist() == [[100, 100, 150, 200]]
+        assert scene(release, "volleyball", "1").boxes.tolist() == [[400, 50, 450, 190]]
+        assert scene(release, "soccer", "2").boxes.tolist() == [[10, 20, 50.5, 140], [300.25, 100, 340, 220]]
+        assert scene(release, "volleyball", "51").boxes.tolist() == [[0, 0, 1, 1]]
+
+    def test_no_players_is_not_the_same_as_nobody_looked(self, release: Release) -> None:
+        assert scene(release, "volleyball", "2").players == ()
+        assert scene(release, "soccer", "163").players is None
+        assert notes(release, "soccer: images whose players are not known: 163")
+
+    def test_what_is_missing_is_noted(self, release: Release) -> None:
+        assert notes(release, "volleyball: images without ground truth: 51")
+        assert notes(release, "volleyball: images without an image file: 3")
+        assert not notes(release, "basketball: images")
+
+    def test_a_player_without_a_sport_column_has_the_sport_of_the_path(self, folder: Path) -> None:
+        path = folder / "data/analysis/player_proximity/filtered_people_boxes_long.csv"
+        before = import_release(folder).scenes
+        table = pl.read_csv(path, infer_schema=False).drop("sport")
+        table.with_columns(pl.col("image").str.replace("/basketball/", "\\bb\\", literal=True)).write_csv(path)
+        assert r"\bb" in path.read_text()
+        assert import_release(folder).scenes == before
+
+    def test_boxes_and_summary_that_disagree_are_noted(self, folder: Path) -> None:
+        path = folder / "data/analysis/player_proximity/filtered_people_image_summary.csv"
+        replace(path, "soccer,2,2,", "soccer,2,5,")
+        release = import_release(folder)
+        assert len(scene(release, "soccer", "2").boxes) == 2
+        assert notes(release, "5 players on soccer 2, but 2 boxes")
+
+    def test_players_that_were_found_but_have_no_boxes_are_not_known(self, folder: Path) -> None:
+        path = folder / "data/analysis/player_proximity/filtered_people_image_summary.csv"
+        replace(path, "volleyball,2,0,", "volleyball,2,3,")
+        release = import_release(folder)
+        assert scene(release, "volleyball", "2").players is None
+        assert notes(release, "3 players on volleyball 2, but 0 boxes")
+
+    def test_of_two_files_of_a_control_the_one_with_the_ball_is_taken(self, folder: Path) -> None:
+        other = folder / "data/images/basketball/81.jpg"
+        other.write_bytes(b"the ball is gone")
+        release = import_release(folder)
+        assert release.image_files["basketball", "81"].name == "81_wball.png"
+        assert notes(release, "images/basketball/81.jpg", "81_wball.png is taken")
+
+
+class TestResponses:
+    def test_columns(self, release: Release) -> None:
+        types = {column: pl.Int64 if column == "sample" else pl.String for column in COLUMNS}
+        assert dict(release.responses.schema) == types
+
+    def test_respondents_kinds_and_prompts(self, release: Release) -> None:
+        groups = release.responses.group_by("respondent", "kind", "prompt").len().rows()
+        assert sorted(groups) == [
+            # (4 + 3 + 4 images) x 4 samples a prompt; Gemini has two more on soccer 163.
+            ("gemini", "model", "cot", 46),
+            ("gpt", "model", "base", 44),
+            ("gpt", "model", "cot", 44),
+            ("gpt", "model", "cue", 44),
+            # 3 people x (2 + 2 + 3 images) x 3 clicks.
+            ("human", "human", "base", 63),
+            ("llama", "model", "cue", 6),
+            ("qwen", "model", "base", 18),
+        ]
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_counts_are_those_of_the_files(self, tmp_path: Path, seed: int) -> None:
+        folder = write_release(tmp_path, seed)
+        assert imported_count(import_release(folder)) == plain_count(folder)
+
+    def test_a_person_is_the_participant_and_a_click_the_sample(self, release: Release) -> None:
+        mine = [row for row in rows(release, "soccer", "163", "human", "base") if row["participant"] == "1"]
+        assert [(row["sample"], row["cell"]) for row in mine] == [(1, "C2"), (2, "C3"), (3, "D2")]
+
+    def test_a_cell_that_cannot_be_read_is_unparsed(self, release: Release) -> None:
+        found = rows(release, "soccer", "163", "gemini", "cot")
+        assert [row["cell"] for row in found] == ["C3", None, None, None, None, "D5"]
+        assert notes(
+            release,
+            "responses/models/gemini/level2_soccer.csv: 4 of 18 responses name no cell",
+            "1 empty; 2 outside the grid, such as 'G3'; 1 unreadable, such as 'ERROR'",
+        )
+
+    def test_a_click_off_the_grid_is_unparsed(self, folder: Path) -> None:
+        replace(folder / "data/responses/humans/soccer_clicks.csv", "1,2,163,1,3,2", "1,2,163,1,7,2")
+        replace(folder / "data/responses/humans/soccer_clicks.csv", "1,2,163,2,3,3", "1,2,163,2,,3")
+        replace(folder / "data/responses/humans/soccer_clicks.csv", "1,2,163,3,4,2", "1,2,163,3.0,4.0,2.0")
+        release = import_release(folder)
+        mine = [row for row in rows(release, "soccer", "163", "human", "base") if row["participant"] == "1"]
+        assert [(row["sample"], row["cell"]) for row in mine] == [(1, None), (2, None), (3, "D2")]
+        assert notes(release, "2 of 18 responses name no cell", "1 empty; 1 outside the grid")
+
+    def test_reasoning_is_kept_as_it_is(self, release: Release) -> None:
+        first = rows(release, "volleyball", "51", "gpt", "cot")[0]
+        assert first["reasoning"] == 'They look at "51.png",\nall of them (1)'
+
+    def test_an_image_has_one_id_whatever_the_files_call_it(self, release: Release) -> None:
+        for model in ("gpt", "gemini"):
+            assert len(rows(release, "volleyball", "51", model, "cot")) == 4
+            assert len(rows(release, "soccer", "347", model, "cot")) == 4
+
+    def test_a_run_and_a_half_keeps_every_row_and_is_numbered_anew(self, folder: Path, release: Release) -> None:
+        with (folder / "data/responses/models/qwen/level0_basketball.csv").open(encoding="utf-8", newline="") as file:
+            told = [row["cell"] for row in csv.DictReader(file) if row["image"] == "1.png"]
+        found = rows(release, "basketball", "1", "qwen", "base")
+        assert [(row["sample"], row["cell"]) for row in found] == list(enumerate(told, start=1))
+        assert len(told) == 8
+        assert [row["sample"] for row in rows(release, "basketball", "2", "qwen", "base")] == [1, 2, 3, 4, 5, 6]
+        # Four pairs of image 1 and two of image 2 are there twice.
+        assert notes(release, "qwen/level0_basketball.csv: 12 rows have the number of another")
+        assert not notes(release, "gpt", "the number of another")
+
+    def test_samples_that_count_from_0_are_numbered_anew(self, folder: Path) -> None:
+        path = folder / "data/responses/models/llama/level1_volleyball.csv"
+        table = pl.read_csv(path)
+        table.with_columns(pl.col("iteration") - 1).write_csv(path)
+        release = import_release(folder)
+        assert [row["sample"] for row in rows(release, "volleyball", "1", "llama", "cue")] == [1, 2, 3, 4]
+        assert notes(release, "llama", "not numbered from 1")
+
+    def test_no_answer_is_counted_twice(self, release: Release) -> None:
+        keys = release.responses.select("sport", "image", "respondent", "prompt", "participant", "sample")
+        assert not keys.is_duplicated().any()
+        assert (keys["sample"] >= 1).all()
+
+    def test_uneven_runs_are_noted(self, release: Release) -> None:
+        assert notes(release, "llama/level1_volleyball.csv: uneven numbers of responses: 4 on 1 image, 2 on 1 image")
+        assert notes(release, "gemini/level2_soccer.csv: uneven numbers of responses: 4 on 3 images, 6 on 1 image")
+        assert not notes(release, "gpt", "uneven")
+
+    def test_an_explanation_is_the_reasoning_of_the_first_click(self, release: Release) -> None:
+        explained = release.responses.filter(pl.col("kind") == "human").drop_nulls("reasoning")
+        found = explained.select("sport", "participant", "image", "sample", "reasoning").rows()
+        assert sorted(found) == [
+            ("basketball", "2", "1", 1, "arms"),
+            ("soccer", "1", "163", 1, 'He says "up there", they look left,\nso C2'),
+            ("soccer", "3", "2", 1, "legs"),
+            ("volleyball", "2", "3", 1, "hands, all of them"),
+        ]
+        assert notes(release, "soccer_explanations.csv: 1 of 3 explanations are left out: their writer did not")
+        assert notes(release, "basketball_explanations.csv: 2 of 3 explanations are left out: their writer did not")
+        assert not notes(release, "volleyball_explanations.csv")
+
+    def test_a_second_explanation_is_left_out(self, folder: Path) -> None:
+        path = folder / "data/responses/humans/soccer_explanations.csv"
+        path.write_text(path.read_text(encoding="utf-8") + "3,2,2,arms\n", encoding="utf-8")
+        release = import_release(folder)
+        mine = [row for row in rows(release, "soccer", "2", "human", "base") if row["participant"] == "3"]
+        assert [row["reasoning"] for row in mine] == ["legs", None, None]
+        assert notes(release, "1 of 4 explanations are left out: their writer gave one before")
+
+    @given(
+        number=st.integers(0, 9999).map(str),
+        ending=st.sampled_from(["", ".jpg", ".png", "_wball.png", "_wballjpg.jpg", ".0"]),
+    )
+    def test_the_number_in_front_is_the_image(
+        self, tmp_path_factory: pytest.TempPathFactory, number: str, ending: str
+    ) -> None:
+        data = tmp_path_factory.mktemp("one")
+        header = ("image", "x", "y", "width", "height", "cell")
+        write_csv(data / "images/soccer/soccer_gt.csv", header, [(number, 1, 1, 1, 1, "A1")])
+        answers = data / "responses/models/gpt/level0_soccer.csv"
+        write_csv(answers, ("image", "iteration", "cell"), [(f"{number}{ending}", 1, "A1")])
+        (only,) = import_release(data).scenes
+        assert only.key == ("soccer", number)
+        assert only.control == ("wball" in ending)
+
+
+class TestParts:
+    def test_the_data_folder_will_do(self, folder: Path, release: Release) -> None:
+        assert import_release(folder / "data").responses.equals(release.responses)
+
+    def test_ground_truth_alone_will_do(self, tmp_path: Path, folder: Path) -> None:
+        part = tmp_path / "part/images/vball"
+        part.mkdir(parents=True)
+        (part / "vball_gt.csv").write_bytes((folder / "data/images/volleyball/vball_gt.csv").read_bytes())
+        release = import_release(tmp_path / "part")
+        assert [scene.key for scene in release.scenes] == [("volleyball", image) for image in ("1", "2", "3")]
+        assert release.responses.is_empty()
+        assert release.responses.columns == list(COLUMNS)
+        release.write(tmp_path / "out")
+        assert list(content(tmp_path / "out")) == ["scenes.jsonl"]
+
+    def test_explanations_without_clicks_are_left_out(self, folder: Path) -> None:
+        (folder / "data/responses/humans/soccer_clicks.csv").unlink()
+        release = import_release(folder)
+        assert release.responses.filter(sport="soccer", respondent="human").is_empty()
+        assert notes(release, "soccer_explanations.csv: 3 of 3 explanations are left out")
+
+    def test_sports_go_by_all_their_names(self, folder: Path, release: Release) -> None:
+        for path in sorted((folder / "data").rglob("*"), reverse=True):
+            name = path.name
+            for short, long in ALIASES.items():
+                name = name.replace(long, short) if long in name else name.replace(f"{short}_gt", f"{long}_gt")
+            path.rename(path.with_name(name))
+        assert (folder / "data/images/bb/basketball_gt.csv").exists()
+        renamed = import_release(folder)
+        assert renamed.scenes == release.scenes
+        assert renamed.responses.sort(COLUMNS).equals(release.responses.sort(COLUMNS))
+
+    def test_what_is_no_part_of_the_layout_is_left_out_and_noted(self, folder: Path) -> None:
+        humans = folder / "data/responses/humans"
+        write_csv(humans / "hockey_clicks.csv", ("id",), [])
+        write_csv(folder / "data/responses/models/human/level0_soccer.csv", ("image",), [])
+        (folder / "data/images/soccer/cover.jpg").write_bytes(b"")
+        (folder / "data/images/soccer/.DS_Store").write_bytes(b"")
+        (note,) = notes(import_release(folder), "left out, as no part of the release's layout")
+        assert "images/soccer/cover.jpg" in note
+        assert "responses/humans/hockey_clicks.csv" in note
+        assert "responses/models/human/level0_soccer.csv" in note
+        assert ".DS_Store" not in note
+
+
+class TestWrite:
+    def test_a_dataset_folder(self, folder: Path, tmp_path: Path) -> None:
+        release = import_release(folder)
+        release.write(tmp_path / "new/out")
+        files = content(tmp_path / "new/out")
+        respondents = {f"responses-{name}.jsonl" for name in ("human", "gpt", "gemini", "qwen", "llama")}
+        images = {scene.path for scene in release.scenes if scene.path}
+        assert set(files) == {"scenes.jsonl", *respondents, *images}
+        assert read_scenes(tmp_path / "new/out/scenes.jsonl") == release.scenes
+        for name in respondents:
+            read = pl.read_ndjson(tmp_path / "new/out" / name, schema=release.responses.schema)
+            mine = release.responses.filter(pl.lit(name) == pl.format("responses-{}.jsonl", "respondent"))
+            assert read.equals(mine)
+
+    def test_each_image_is_its_own_sports_file(self, folder: Path, tmp_path: Path) -> None:
+        import_release(folder).write(tmp_path / "out")
+        files = content(tmp_path / "out")
+        for sport in ("basketball", "volleyball"):
+            assert files[f"images/{sport}/1.png"] == (folder / f"data/images/{sport}/1.png").read_bytes()
+        assert files["images/basketball/1.png"] != files["images/volleyball/1.png"]
+
+    def test_twice_gives_the_same(self, folder: Path, tmp_path: Path) -> None:
+        import_release(folder).write(tmp_path / "out")
+        once = content(tmp_path / "out")
+        import_release(folder).write(tmp_path / "out")
+        assert content(tmp_path / "out") == once
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "release"]
+
+    def test_an_earlier_import_is_replaced(self, folder: Path, tmp_path: Path) -> None:
+        import_release(folder).write(tmp_path / "out")
+        (tmp_path / "out/responses-gpt.jsonl").write_text("")
+        (tmp_path / "out/images/soccer/2.jpg").unlink()
+        (folder / "data/images/soccer/163.jpg").write_bytes(b"another")
+        import_release(folder).write(tmp_path / "out")
+        files = content(tmp_path / "out")
+        assert files["images/soccer/163.jpg"] == b"another"
+        assert files["images/soccer/2.jpg"]
+        assert files["responses-gpt.jsonl"]
+
+    def test_an_empty_folder_is_filled(self, release: Release, folder: Path, tmp_path: Path) -> None:
+        (tmp_path / "out").mkdir()
+        import_release(folder).write(tmp_path / "out")
+        assert read_scenes(tmp_path / "out/scenes.jsonl") == release.scenes
+
+    def foreign_file(self, out: Path) -> None:
+        (out / "thesis.txt").write_text("mine")
+
+    def foreign_responses(self, out: Path) -> None:
+        import_release(out.parent / "release").write(out)
+        write_responses(pl.DataFrame({"image": ["2"], "cell": ["D5"]}), out / "responses-mine.jsonl")
+
+    def hidden_file(self, out: Path) -> None:
+        import_release(out.parent / "release").write(out)
+        (out / ".git").mkdir()
+        (out / ".git/HEAD").write_text("ref")
+
+    def foreign_scenes(self, out: Path) -> None:
+        write_scenes([Scene.model_validate({**SOMEBODYS, "image": "9999"})], out / "scenes.jsonl")
+
+    def broken_scenes(self, out: Path) -> None:
+        (out / "scenes.jsonl").write_text("{}\n")
+
+    @pytest.mark.parametrize(
+        ("fill", "message"),
+        [
+            (foreign_file, "neither empty nor an earlier import"),
+            (foreign_responses, "would lose: responses-mine.jsonl"),
+            (hidden_file, "would lose: .git/HEAD"),
+            (foreign_scenes, "neither empty nor an earlier import"),
+            (broken_scenes, "neither empty nor an earlier import"),
+        ],
+    )
+    def test_a_folder_with_anything_else_is_refused_and_left_alone(
+        self, folder: Path, tmp_path: Path, fill: Callable[[TestWrite, Path], None], message: str
+    ) -> None:
+        out = tmp_path / "out"
+        out.mkdir()
+        fill(self, out)
+        before = content(out)
+        with pytest.raises(OptionError, match=re.escape(message)):
+            import_release(folder).write(out)
+        assert content(out) == before
+
+    def test_a_file_is_refused(self, folder: Path, tmp_path: Path) -> None:
+        (tmp_path / "out").write_text("mine")
+        with pytest.raises(OptionError, match="is a file"):
+            import_release(folder).write(tmp_path / "out")
+        assert (tmp_path / "out").read_text() == "mine"
+
+    def test_the_release_itself_is_refused(self, folder: Path) -> None:
+        before = content(folder)
+        with pytest.raises(OptionError, match="neither empty nor an earlier import"):
+            import_release(folder).write(folder)
+        assert content(folder) == before
+
+    def test_an_image_that_cannot_be_copied_leaves_nothing(self, folder: Path, tmp_path: Path) -> None:
+        release = import_release(folder)
+        (folder / "data/images/volleyball/2.png").unlink()
+        with pytest.raises(OptionError, match=r"cannot be written.*2\.png"):
+            release.write(tmp_path / "out")
+        assert [path.name for path in tmp_path.iterdir()] == ["release"]
+
+    @pytest.mark.parametrize("existing", [False, True])
+    def test_an_interrupt_leaves_what_was_there(self, folder: Path, tmp_path: Path, existing: bool) -> None:
+        out = tmp_path / "out"
+        release = import_release(folder)
+        if existing:
+            release.write(out)
+        before = content(tmp_path)
+
+        def interrupted(files: Iterable[ImageFile]) -> Iterator[ImageFile]:
+            for number, file in enumerate(files):
+                if number == 3:
+                    raise KeyboardInterrupt
+                yield file
+
+        with pytest.raises(KeyboardInterrupt):
+            release.write(out, progress=interrupted)
+        assert content(tmp_path) == before
+        assert out.exists() == existing
+
+    @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
+    @pytest.mark.parametrize("existing", [False, True])
+    def test_killed_half_way_it_can_be_run_again(self, folder: Path, tmp_path: Path, existing: bool) -> None:
+        out = tmp_path / "out"
+        if existing:
+            import_release(folder).write(out)
+        before = content(out)
+        program = (
+            "import os, signal, sys\n"
+            "from spotball_core.release.convert import import_release\n"
+            "def killed(files):\n"
+            "    for number, file in enumerate(files):\n"
+            "        if number == 3:\n"
+            "            os.kill(os.getpid(), signal.SIGKILL)\n"
+            "        yield file\n"
+            "import_release(sys.argv[1]).write(sys.argv[2], progress=killed)\n"
+        )
+        ran = subprocess.run([sys.executable, "-c", program, folder, out], check=False)
+        assert ran.returncode == -signal.SIGKILL
+        assert out.exists() == existing
+        assert content(out) == before
+        import_release(folder).write(out)
+        assert "scenes.jsonl" in content(out)
+
+
+SOMEBODYS = {"sport": "soccer", "width": 640, "height": 360, "grid": {"rows": 6, "cols": 10}}
+
+TRUTH = "data/images/soccer/soccer_gt.csv"
+CLICKS = "data/responses/humans/soccer_clicks.csv"
+EXPLAINED = "data/responses/humans/soccer_explanations.csv"
+GPT = "data/responses/models/gpt/level0_soccer.csv"
+BOXES = "data/analysis/player_proximity/filtered_people_boxes_long.csv"
+SUMMARY = "data/analysis/player_proximity/filtered_people_image_summary.csv"
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("file", "old", "new", "message"),
+        [
+            # Lines: 1 is the header, and GPT's quoted reasoning runs over two lines a row.
+            (TRUTH, "163,90.5", "goal,90.5", ":3: image: found 'goal', expected a name that starts with"),
+            (TRUTH, "163,90.5", "2,90.5", ":3: image: found '2', expected each image once"),
+            (TRUTH, "163,90.5", "163,left", ":3: x: found 'left', expected a number"),
+            (TRUTH, "163,90.5", "163,nan", ":3: x: found 'nan', expected a number"),
+            (TRUTH, "250,27,44", "250,-27,44", ":3: width: found '-27', expected a number above 0"),
+            (TRUTH, "250,27,44", "250,27,", ":3: height: found nothing, expected a number above 0"),
+            (TRUTH, "E4;E5", "E4;G5", ":4: cell: found 'E4;G5', expected cells from A1 to F10"),
+            (TRUTH, "E4;E5", "", ":4: cell: found nothing, expected cells from A1 to F10"),
+            (TRUTH, "image,x", "picture,x", ":1: image: found the columns picture, x, y, width"),
+            (CLICKS, "1,2,163,1", "1,2,one,1", ":5: image: found 'one', expected a name"),
+            (CLICKS, "1,2,163,1", ",2,163,1", ":5: id: found nothing, expected the participant's id"),
+            (CLICKS, "1,2,163,1", "1,2,163,first", ":5: click: found 'first', expected a whole number"),
+            (CLICKS, "1,2,163,1", "1,2,163,1.5", ":5: click: found '1.5', expected a whole number"),
+            (EXPLAINED, "2,1,302", "2,1,", ":4: image: found nothing, expected a name"),
+            (EXPLAINED, ",response", ",answer", ":1: response: found the columns id, order, image, answer, expected"),
+            (GPT, "2.jpg,2", "2.jpg,twice", ":4: iteration: found 'twice', expected a whole number"),
+            (GPT, "2.jpg,2", "x2.jpg,2", ":4: image: found 'x2.jpg', expected a name"),
+            (GPT, ",cell", ",answer", ":1: cell: found the columns image, iteration, reasoning, answer"),
+            (GPT, "2.jpg,2", '2.jpg,"2', ":4: line: found a quote out of place"),
+            (BOXES, "soccer,", "hockey,", ":2: sport: found 'hockey', expected one of soccer, basketball, bb"),
+            (BOXES, "soccer,", "basketball,", ":2: image: found '/content/drive/MyDrive/spotball_eval/soccer/2.jpg'"),
+            (BOXES, "10.0,20.0", "ten,20.0", ":2: x1: found 'ten', expected a number of pixels"),
+            (BOXES, "10.0,20.0,50.5", "10.0,20.0,5", ":2: x2: found '5', expected at least x1"),
+            (BOXES, "50.5,140.0", "50.5,14", ":2: y2: found '14', expected at least y1"),
+            (SUMMARY, "soccer,2,2", "soccer,2,-2", ":5: n_person_kept: found '-2', expected a whole number from 0"),
+            (SUMMARY, "soccer,2,2", ",2,2", ":5: sport: found nothing, expected one of soccer"),
+        ],
+    )
+    def test_says_where_and_what(self, folder: Path, file: str, old: str, new: str, message: str) -> None:
+        replace(folder / file, old, new)
+        with pytest.raises(InputError) as error:
+            import_release(folder)
+        assert str(error.value).startswith(f"{folder / file}{message}")
+        assert error.value.total == 1
+
+    def test_an_empty_file(self, folder: Path) -> None:
+        (folder / GPT).write_text("")
+        with pytest.raises(InputError, match=re.escape(f"{folder / GPT}: file: found empty CSV")):
+            import_release(folder)
+
+    def test_what_is_no_text(self, folder: Path) -> None:
+        (folder / GPT).write_bytes(b"image,iteration,cell\n1.jpg,1,\xff\xfe\n")
+        with pytest.raises(InputError, match=re.escape(f"{folder / GPT}:2: line: found byte 0xff, which is not UTF-8")):
+            import_release(folder)
+
+    def test_more_fields_than_the_header_has(self, folder: Path) -> None:
+        replace(folder / CLICKS, "1,2,163,1,3,2", "1,2,163,1,3,2,9")
+        with pytest.raises(InputError, match=re.escape(f"{folder / CLICKS}:5: line: found 7 fields, expected 6")):
+            import_release(folder)
+
+    def test_no_ground_truth(self, folder: Path) -> None:
+        for path in (folder / "data").rglob("*_gt.csv"):
+            path.unlink()
+        with pytest.raises(InputError, match="data: ground truth: found none, expected at least one file such as"):
+            import_release(folder)
+
+    def test_ground_truth_without_rows(self, folder: Path) -> None:
+        header = (folder / TRUTH).read_text(encoding="utf-8").splitlines()[0]
+        (folder / TRUTH).write_text(f"{header}\n\n", encoding="utf-8")
+        with pytest.raises(InputError, match=r"soccer_gt\.csv: file: found no rows"):
+            import_release(folder)
+
+    @pytest.mark.parametrize("name", [GPT, CLICKS, TRUTH])
+    @pytest.mark.parametrize(
+        ("change", "found"),
+        [
+            (lambda text: text.partition("\n")[0] + "\n", "no rows"),
+            (lambda text: text.replace("\r\n", "\n").replace("\n", "\r"), "carriage returns alone between lines"),
+        ],
+    )
+    def test_files_without_rows(self, folder: Path, name: str, change: Callable[[str], str], found: str) -> None:
+        path = folder / name
+        path.write_bytes(change(path.read_text(encoding="utf-8")).encode())
+        with pytest.raises(InputError, match=re.escape(f"{path}: file: found {found}, expected")):
+            import_release(folder)
+
+    @pytest.mark.parametrize("name", [GPT, CLICKS, TRUTH, "data/images/soccer/163.jpg", BOXES])
+    @pytest.mark.parametrize("what", ["a folder", "a FIFO", "a link to nothing"])
+    def test_what_is_no_file(self, folder: Path, name: str, what: str) -> None:
+        path = folder / name
+        path.unlink()
+        make: dict[str, Callable[[], object]] = {
+            "a folder": path.mkdir,
+            "a FIFO": lambda: os.mkfifo(path),
+            "a link to nothing": lambda: path.symlink_to("gone.csv"),
+        }
+        make[what]()
+        found = "nothing there" if what == "a link to nothing" else what
+        with pytest.raises(InputError, match=re.escape(f"{path}: file: found {found}, expected a file of the release")):
+            import_release(folder)
+
+    def test_a_linked_folder(self, folder: Path) -> None:
+        models = folder / "data/responses/models"
+        (models / "gpt").rename(folder / "gpt")
+        (models / "gpt").symlink_to(folder / "gpt")
+        with pytest.raises(InputError, match=re.escape(f"{models / 'gpt'}: folder: found a link to a folder")):
+            import_release(folder)
+
+    def test_links_within_the_release_are_read(self, folder: Path, release: Release) -> None:
+        path = folder / GPT
+        path.rename(path.with_name("kept.csv"))
+        path.symlink_to("kept.csv")
+        assert import_release(folder).responses.equals(release.responses)
+
+    def test_a_column_renamed_to_another_ones_name(self, folder: Path) -> None:
+        # The numbers of `order` would be read as rows of the grid.
+        replace(folder / CLICKS, "id,order,image,click,row,col", "id,row,image,click,row,col")
+        with pytest.raises(InputError, match=r"clicks\.csv:1: row: found two columns of that name, expected one"):
+            import_release(folder)
+
+    def test_a_misspelt_column(self, folder: Path) -> None:
+        header = (folder / GPT).read_text(encoding="utf-8").partition("\n")[0]
+        replace(folder / GPT, header, header.replace("reasoning", "reasonning"))
+        with pytest.raises(InputError, match="reasonning: found a column that is not read, expected reasoning"):
+            import_release(folder)
+
+    @pytest.mark.parametrize("model", ["gpt[4o]", "gpt*", "gpt?", "GPT {4}"])
+    def test_names_that_look_like_patterns(self, folder: Path, model: str, tmp_path: Path) -> None:
+        models = folder / "data/responses/models"
+        # What the pattern would match has other answers.
+        (models / "gpt4").mkdir()
+        (models / "gpt4/level0_soccer.csv").write_text("image,iteration,cell\n163.jpg,1,A1\n")
+        (models / model).mkdir()
+        (models / model / "level0_soccer.csv").write_text("image,iteration,cell\n163.jpg,1,F10\n163.jpg,2,F10\n")
+        found = import_release(folder)
+        assert found.responses.filter(respondent=model)["cell"].to_list() == ["F10", "F10"]
+        found.write(tmp_path / "out")
+        known = read_scenes(tmp_path / "out/scenes.jsonl")
+        counts = read_counts(response_files(tmp_path / "out"), known)
+        assert counts.table.filter(respondent=model)["n"].sum() == 2
+
+    @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, lambda data: zlib.compress(data, 0)])
+    def test_a_compressed_file(self, folder: Path, pack: Callable[[bytes], bytes]) -> None:
+        (folder / GPT).write_bytes(pack((folder / GPT).read_bytes()))
+        with pytest.raises(InputError, match="found a compressed file, expected text in UTF-8: unpack it first"):
+            import_release(folder)
+
+    def test_ground_truth_in_another_sports_folder(self, folder: Path) -> None:
+        (folder / TRUTH).rename(folder / "data/images/basketball/soccer_gt.csv")
+        with pytest.raises(InputError, match=r"found soccer_gt\.csv, expected the ground truth of basketball"):
+            import_release(folder)
+
+    def test_two_files_for_one_sport(self, folder: Path) -> None:
+        path = folder / "data/responses/models/gpt/level0_basketball.csv"
+        path.with_name("level0_bb.csv").write_bytes(path.read_bytes())
+        with pytest.raises(InputError, match=r"found basketball again, as level0_basketball\.csv is, expected"):
+            import_release(folder)
+
+    @pytest.mark.parametrize(("name", "found"), [("nowhere", "nothing there"), ("file.txt", "a file")])
+    def test_no_folder(self, tmp_path: Path, name: str, found: str) -> None:
+        (tmp_path / "file.txt").write_text("")
+        with pytest.raises(InputError, match=f"{name}: folder: found {found}, expected the release's folder"):
+            import_release(tmp_path / name)
+
+    def test_problems_come_in_the_order_of_the_file(self, folder: Path) -> None:
+        replace(folder / TRUTH, "E4;E5", "Z")
+        replace(folder / TRUTH, "163,90.5", "163,left")
+        replace(folder / TRUTH, "2,164", ",164")
+        with pytest.raises(InputError) as error:
+            import_release(folder)
+        assert [(p.line, p.field) for p in error.value.problems] == [(2, "image"), (3, "x"), (4, "cell")]
+
+    def test_all_problems_of_all_files_each_cause_once(self, folder: Path) -> None:
+        replace(folder / TRUTH, "163,90.5", "163,left")
+        write_csv(folder / CLICKS, ("id", "image", "click", "row", "col"), [(1, 163, "x", 1, 1) for _ in range(30)])
+        with pytest.raises(InputError) as error:
+            import_release(folder)
+        lines = str(error.value).splitlines()
+        assert lines[0].startswith(f"{folder / TRUTH}:3: x")
+        assert lines[1:] == [
+            f"{folder / CLICKS}:2: click: found 'x', expected a whole number (30 times: lines 2, 3, 4, 5, 6, ...)"
+        ]
+
+
+def spotball(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return process.spotball("import-release", *map(str, arguments))
+
+
+class TestCommand:
+    def test_writes_a_dataset_and_says_what_it_found(self, folder: Path, tmp_path: Path) -> None:
+        ran = spotball(folder, "--out", tmp_path / "out")
+        assert (ran.returncode, ran.stdout) == (0, "")
+        said = ran.stderr.splitlines()
+        assert said[:4] == [
+            "soccer: 4 scenes, 2 of them controls (302, 347)",
+            "basketball: 3 scenes, 1 of them controls (81)",
+            "volleyball: 4 scenes, 1 of them controls (51)",
+            "human: 63 responses (soccer base 18, basketball base 18, volleyball base 27)",
+        ]
+        assert "qwen: 18 responses (basketball base 18)" in said
+        assert any(line.startswith("note: responses/models/gemini/level2_soccer.csv: 4 of 18") for line in said)
+        assert "copying images: 10 done" in said
+        assert said[-1] == f"wrote {tmp_path / 'out'}"
+        import_release(folder).write(tmp_path / "mirror")
+        assert content(tmp_path / "out") == content(tmp_path / "mirror")
+
+    def test_twice_and_quiet(self, folder: Path, tmp_path: Path) -> None:
+        for _ in range(2):
+            ran = spotball(folder, "--out", tmp_path / "out", "--quiet")
+            assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+        assert (tmp_path / "out/scenes.jsonl").exists()
+
+    def test_a_broken_last_file_leaves_nothing(self, folder: Path, tmp_path: Path) -> None:
+        last = folder / "data/responses/models/qwen/level0_basketball.csv"
+        last.write_bytes(last.read_bytes()[: last.read_bytes().rindex(b"all of them")])
+        ran = spotball(folder, "--out", tmp_path / "out")
+        assert ran.returncode == 2
+        assert ran.stderr.startswith(f"error: {last}")
+        assert "Traceback" not in ran.stderr
+        assert [path.name for path in tmp_path.iterdir()] == ["release"]
+
+    def test_a_folder_of_others_is_refused(self, folder: Path, tmp_path: Path) -> None:
+        ran = spotball(folder, "--out", folder)
+        assert ran.returncode == 2
+        assert "neither empty nor an earlier import" in ran.stderr
+
+    def test_help_ends_with_an_example(self) -> None:
+        ran = spotball("--help")
+        assert ran.returncode == 0
+        assert "spotball import-release spot-the-ball-release --out dataset" in " ".join(ran.stdout.split())
+
+
+@pytest.mark.real
+class TestRealRelease:
+    def test_scenes(self, real: Release) -> None:
+        soccer = [scene for scene in real.scenes if scene.sport == "soccer"]
+        assert len(soccer) == 52
+        assert [scene.image for scene in soccer if scene.control] == ["302", "347"]
+        assert all(scene.path and scene.ball_cells and scene.players is not None for scene in soccer)
+        # The mean number of cells, controls included, that table 1 of the paper prints.
+        assert f"{sum(len(scene.ball_cells or ()) for scene in soccer) / 52:.2f}" == "2.27"
+
+    def test_ball_box(self, real: Release) -> None:
+        # 164, 324.5, 14, 25 in the frame of 512 x 512: times 1.25 across and 0.703125 down.
+        assert scene(real, "soccer", "2").ball_box == (205, 228.1640625, 222.5, 245.7421875)
+
+    def test_the_box_is_around_gt_x_and_gt_y_in_soccer(self, real: Release) -> None:
+        for sport, image, *_, gt_x, gt_y in real.ground_truth.iter_rows():
+            x1, y1, x2, y2 = scene(real, sport, image).ball_box or (0, 0, 0, 0)
+            assert ((x1 + x2) / 2, (y1 + y2) / 2) == (gt_x, gt_y)
+
+    @pytest.mark.parametrize("image", ["302", "347"])
+    def test_the_box_is_on_the_ball_where_it_can_be_seen(self, real: Release, image: str) -> None:
+        found = scene(real, "soccer", image)
+        assert found.control
+        assert found.ball_box is not None
+        x1, y1, x2, y2 = found.ball_box
+        with Image.open(real.image_files[found.key]) as picture:
+            pixels = np.asarray(picture.convert("RGB"))
+        # The balls are white and the grass around them is not.
+        rows, cols = np.nonzero(pixels.min(axis=-1) > 140)
+        around = (cols > x1 - 30) & (cols < x2 + 30) & (rows > y1 - 30) & (rows < y2 + 30)
+        assert around.sum() > 100
+        left, right, top, bottom = cols[around].min(), cols[around].max(), rows[around].min(), rows[around].max()
+        assert x1 <= left < right + 1 <= x2
+        assert y1 <= top < bottom + 1 <= y2
+        assert right + 1 - left > (x2 - x1) / 2
+
+    def test_no_box_is_outside_its_cells(self, real: Release) -> None:
+        assert not notes(real, "outside the annotated cells")
+
+    def test_players(self, real: Release) -> None:
+        assert sum(len(scene.boxes) for scene in real.scenes if scene.sport == "soccer") == 284
+
+    def test_responses(self, real: Release, real_release: Path) -> None:
+        people = real.responses.filter(sport="soccer", respondent="human")
+        assert (len(people), people["participant"].n_unique(), people["cell"].null_count()) == (7500, 50, 0)
+        gemini = real.responses.filter(sport="soccer", respondent="gemini", prompt="cot")
+        assert (len(gemini), gemini["cell"].null_count()) == (1040, 14)
+        seen = gemini.filter(pl.col("image").is_in(people["image"].unique().to_list()))
+        assert (len(seen), seen["cell"].null_count()) == (1000, 14)
+        assert imported_count(real) == plain_count(real_release)
+
+    def test_write(self, real: Release, tmp_path: Path) -> None:
+        real.write(tmp_path / "out")
+        assert read_scenes(tmp_path / "out/scenes.jsonl") == real.scenes
+        for key, file in real.image_files.items():
+            assert filecmp.cmp(file, tmp_path / "out" / (scene(real, *key).path or ""), shallow=False)

@@ -1,0 +1,177 @@
+"""Scores of arrays are those of files; scikit-learn calls them as it calls its own."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from spotball_core import (
+    DistributionError,
+    Grid,
+    GridError,
+    OptionError,
+    baseline_responses,
+    score,
+    score_arrays,
+    scorer,
+    synthetic_scenes,
+)
+from spotball_core.counting.responses import read_counts
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema import ScorePolicy
+from spotball_core.scoring.groups import Scoring
+
+SCENES = tuple(scene for scene in synthetic_scenes(40, seed=3) if not scene.control)
+GRID = Grid.standard()
+LABELS = list(GRID.labels)
+
+
+def arrays(baseline: str, samples: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    rows = baseline_responses(SCENES, [baseline], samples=samples, seed=0)
+    places = {scene.key: i for i, scene in enumerate(SCENES)}
+    mass = np.zeros((len(SCENES), 60))
+    for sport, image, cell in rows.select("sport", "image", "cell").iter_rows():
+        mass[places[sport, image], LABELS.index(cell)] += 1
+    return mass
+
+
+def boxes() -> np.ndarray[Any, np.dtype[np.float64]]:
+    most = max(len(scene.boxes) for scene in SCENES)
+    return np.stack(
+        [np.pad(scene.boxes, ((0, most - len(scene.boxes)), (0, 0)), constant_values=np.nan) for scene in SCENES]
+    )
+
+
+def test_they_are_the_reports() -> None:
+    counts = read_counts(baseline_responses(SCENES, ["center"], samples=10, seed=0), SCENES) + read_counts(
+        baseline_responses(SCENES, ["oracle"], samples=30, seed=0), SCENES
+    )
+    report = score(counts, SCENES, reference="oracle", by=["respondent"], bootstrap=0)
+    (group,) = [one for one in report.groups if one.respondent == "center"]
+    truth = np.stack([scene.layout.mask(scene.ball_cells or ()) for scene in SCENES])
+    found = score_arrays(truth, arrays("center", 10), reference=arrays("oracle", 30), players=boxes())
+    assert list(found) == list(METRICS)
+    assert found == pytest.approx({key: group.metrics[key].value for key in METRICS}, rel=1e-12)
+    assert Scoring(counts, SCENES, ScorePolicy.standard(reference="oracle")).groups
+
+
+def test_only_what_was_given_is_scored() -> None:
+    found = score_arrays(["D5", "D6"], ["D5", None])
+    assert {key for key in METRICS if METRICS[key].needs in ((), ("truth",))} == set(found)
+    assert (found["accuracy"], found["euclidean_error"]) == (0.5, 0.0)
+    assert np.isnan(score_arrays([None], ["D5"])["accuracy"])
+
+
+def test_images_may_count_differently() -> None:
+    truth, guesses = ["D5", "D6", "A1"], ["D5", "D5", "B1"]
+    weighted = score_arrays(truth, guesses, sample_weight=[2, 0, 1])
+    # A single response per image cannot be matched.
+    assert weighted == pytest.approx(score_arrays(["D5", "D5", "A1"], ["D5", "D5", "B1"]), nan_ok=True)
+
+
+def test_frames_and_columns() -> None:
+    truth, guesses = pd.Series(["D5", "D6"]), pd.DataFrame({"D5": [0.5, 0.5], "D6": [0.5, 0.5]})
+    assert score_arrays(truth, guesses)["accuracy"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        ({"metrics": ["f1"]}, OptionError, "no metric is called 'f1'"),
+        ({"metrics": ["wasserstein"]}, OptionError, "wasserstein needs reference"),
+        ({"metrics": ["overlap_rate"]}, OptionError, "overlap_rate needs players"),
+        ({"reference": ["D5"]}, DistributionError, "2 images in y_pred, 1 in reference"),
+        ({"sample_weight": [1]}, DistributionError, "1 in sample_weight"),
+        ({"sample_weight": 1}, DistributionError, "sample_weight has shape \\(\\), expected \\(n_images,\\)"),
+        ({"sample_weight": [[1], [1]]}, DistributionError, "sample_weight has shape \\(2, 1\\)"),
+    ],
+)
+def test_what_cannot_be_scored(call: dict[str, Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        score_arrays(["D5", "D6"], ["D5", "D5"], **call)
+
+
+def test_lengths_and_shapes() -> None:
+    with pytest.raises(DistributionError, match="2 images in y_pred, 1 in y_true"):
+        score_arrays(["D5"], ["D5", "D5"])
+    with pytest.raises(DistributionError, match="y_pred has shape \\(60,\\)"):
+        score_arrays(["D5"], np.ones(60))
+    with pytest.raises(DistributionError, match="y_true has no images"):
+        score_arrays([], ["D5"])
+    with pytest.raises(DistributionError, match="y_pred has no images"):
+        score_arrays(["D5"], [])
+
+
+class Nearest:
+    """An estimator that knows the training set's shares of cells."""
+
+    def fit(self, X: object, y: list[str]) -> Nearest:
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self._shares = counts / counts.sum()
+        return self
+
+    def predict_proba(self, X: list[object]) -> np.ndarray[Any, Any]:
+        return np.tile(self._shares, (len(X), 1))
+
+
+class Labels:
+    """An estimator that gives labels alone."""
+
+    def predict(self, X: list[object]) -> list[str]:
+        return ["D5"] * len(X)
+
+
+def test_a_scorer() -> None:
+    known = Nearest().fit([0, 1, 2, 3], ["D5", "D5", "D5", "D7"])
+    assert scorer("accuracy")(known, [0, 1], ["D5", "D7"]) == 0.5
+    assert scorer("euclidean_error")(known, [0], ["D5"]) == -32.0
+    assert scorer("accuracy")(Labels(), [0, 1], ["D5", "D6"]) == 0.5
+
+
+def test_a_scorer_takes_weights() -> None:
+    truth, weights = ["D5", "D7", "A1"], [3.0, 1.0, 0.0]
+    for key, sign in (("accuracy", 1), ("euclidean_error", -1)):
+        expected = score_arrays(truth, ["D5"] * 3, metrics=[key], sample_weight=weights)[key]
+        assert scorer(key)(Labels(), [0, 1, 2], truth, sample_weight=weights) == sign * expected
+        assert scorer(key)(Labels(), [0, 1, 2], truth) != sign * expected
+
+
+@pytest.mark.parametrize("grid", [None, Grid(4, 8, 1280, 720)])
+def test_a_scorer_is_picklable(grid: Grid | None) -> None:
+    made = scorer("euclidean_error", grid=grid)
+    made(Labels(), [0], ["D6"])
+    copy = pickle.loads(pickle.dumps(made))
+    assert copy == made
+    assert copy(Labels(), [0], ["D6"]) == made(Labels(), [0], ["D6"]) < 0
+
+
+@pytest.mark.parametrize("key", ["near_player_rate", "center_ratio", "image_entropy", "wasserstein"])
+def test_not_all_can_be_maximized(key: str) -> None:
+    with pytest.raises(OptionError):
+        scorer(key)
+
+
+def test_masked_images_are_left_out() -> None:
+    truth = np.array([GRID.mask([cell]) for cell in ("C4", "C5", "D5")])
+    guesses, boxes = np.eye(3, 60) * 5 + 1, np.array([[[0, 0, 200, 200]]] * 3, dtype=float)
+    mask = np.zeros((3, 60), dtype=bool)
+    mask[1] = True
+    options = {"reference": guesses[::-1] + 1}
+    found = score_arrays(truth, np.ma.array(guesses, mask=mask), players=np.ma.array(boxes), **options)
+    kept = [0, 2]
+    options = {"reference": (guesses[::-1] + 1)[kept], "players": boxes[kept]}
+    expected = score_arrays(truth[kept], guesses[kept], **options)
+    # The truth of pooled metrics is that of all images, answered or not.
+    # What matched metrics draw at random for an image depends on the images before it.
+    pooled = {"center_ratio", "symmetric_center_bias"} | {key for key in METRICS if METRICS[key].is_matched}
+    assert {key: value for key, value in found.items() if key not in pooled} == pytest.approx(
+        {key: value for key, value in expected.items() if key not in pooled}
+    )
+    with pytest.raises(DistributionError, match="sample_weight has 1 masked values"):
+        score_arrays(truth, guesses, sample_weight=np.ma.array([1, 1, 1], mask=[0, 0, 1]))
+    with pytest.raises(GridError, match="a box has"):
+        score_arrays(truth, guesses, players=np.ma.masked_equal(boxes, 200))

@@ -1,0 +1,244 @@
+"""The noise ceiling against plain loops, by hand, and on crowds whose ceiling is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spotball_core.errors import OptionError
+from spotball_core.metrics import wasserstein
+from spotball_core.random import generator_for
+from spotball_core.schema import Scene, ScorePolicy
+from spotball_core.scoring.ceiling import Ceiling, noise_ceiling
+from spotball_core.scoring.groups import Scoring
+from spotball_core.scoring.score import load_counts
+from spotball_core.typing import FloatArray
+from tests.stats.build import counts_of, drawn, scene, scenes, scoring_of, varied_scenes
+
+
+def crowd(rng: np.random.Generator, n_people: int, n_images: int, clicks: int = 3) -> FloatArray:
+    return rng.multinomial(clicks, rng.dirichlet(np.full(60, 0.2), n_images), size=(n_people, n_images)).astype(float)
+
+
+def one(scoring: Scoring, **choices: int) -> Ceiling:
+    (found,) = noise_ceiling(scoring, **choices)
+    return found
+
+
+def test_two_people_have_one_split() -> None:
+    """C3 against C5 on one image, 128 px; C3 against C3 on the other: 64 px on average, whoever is in which half."""
+    people = np.zeros((2, 2, 60))
+    people[0, :, 22] = 1.0
+    people[1, 0, 24] = people[1, 1, 22] = 1.0
+    found = one(scoring_of(scenes(2), {"human/base": people}, reference="human"), splits=7)
+    assert found.split_half.value == 64.0
+    assert found.split_half.ci95 == (0.0, 128.0)
+    assert (found.n_participants, found.n_images, found.splits, found.sport) == (2, 2, 7, "soccer")
+    assert found.uniform == pytest.approx(wasserstein(np.ones((2, 60)), people.sum(axis=0)).mean())
+
+
+def test_split_half_by_plain_loops() -> None:
+    rng = np.random.default_rng(0)
+    people, known = crowd(rng, 5, 4), varied_scenes(4)
+    found = one(scoring_of(known, {"human/base": people}, reference="human"), splits=9, seed=3)
+    order = generator_for(3, "halves", "soccer").permuted(np.tile(np.arange(5), (9, 1)), axis=1)
+    distances = []
+    for row in order.tolist():
+        first, second = row[:2], row[2:4]
+        for image in range(4):
+            a = sum(people[who, image] for who in first)
+            b = sum(people[who, image] for who in second)
+            distances.append(float(wasserstein(a, b)))
+    assert found.split_half.value == pytest.approx(np.mean(distances))
+
+
+def test_halves_are_split_evenly_and_at_random() -> None:
+    rng = np.random.default_rng(1)
+    known = varied_scenes(2)
+    people = crowd(rng, 6, 2)
+    scoring = scoring_of(known, {"human/base": people}, reference="human", bootstrap=0)
+    # Over all 10 ways of splitting six people into halves of three.
+    from itertools import combinations
+
+    every = [
+        wasserstein(people[list(half)].sum(axis=0), people[sorted(set(range(6)) - set(half))].sum(axis=0)).mean()
+        for half in combinations(range(6), 3)
+    ]
+    assert one(scoring, splits=3000).split_half.value == pytest.approx(np.mean(every), rel=0.02)
+
+
+def test_more_people_agree_better() -> None:
+    rng = np.random.default_rng(2)
+    known, people = scenes(10), crowd(rng, 40, 10)
+    few, many = (
+        one(scoring_of(known, {"human/base": people[:n]}, reference="human"), splits=20).split_half.value or 0.0
+        for n in (6, 40)
+    )
+    assert many < 0.6 * few
+
+
+def test_scores_run_from_uniform_guessing_to_people() -> None:
+    rng = np.random.default_rng(3)
+    known, people = varied_scenes(12), crowd(rng, 20, 12)
+    answers = {"human/base": people, "uniform/base": np.full((12, 60), 1 / 60), "m/cot": drawn(rng, 12, 20)}
+    scoring = scoring_of(known, answers, reference="human")
+    found = one(scoring, splits=10)
+    assert set(found.score) == set(found.sampling_floor) == {"soccer/uniform/base", "soccer/m/cot"}
+    assert found.score["soccer/uniform/base"].value == pytest.approx(0.0, abs=1e-9)
+    matched = scoring.report().group("m").metrics["wasserstein_matched"].value
+    uniform = scoring.report().group("uniform").metrics["wasserstein_matched"].value
+    assert matched is not None
+    assert uniform is not None
+    score = found.score["soccer/m/cot"]
+    assert score.value == pytest.approx(1 - matched / uniform)
+    assert score.ci95 is not None
+    assert score.ci95[0] < score.value < score.ci95[1]
+
+
+@pytest.mark.parametrize("samples", [10, 20, 50, 150])
+def test_a_perfect_respondent_scores_1_at_any_number_of_responses(samples: int) -> None:
+    """Who draws from what people draw from; the mean over 12 benchmarks is within 3 standard errors of 1."""
+    scores = []
+    for seed in range(12):
+        rng = np.random.default_rng([samples, seed])
+        shares = rng.dirichlet(np.full(60, 0.2), 60)
+        people = rng.multinomial(3, shares, size=(50, 60)).astype(float)
+        answers = {"human/base": people, "m/base": rng.multinomial(samples, shares).astype(float)}
+        found = one(scoring_of(varied_scenes(60), answers, reference="human", bootstrap=0), splits=1)
+        scores.append(found.score["soccer/m/base"].value or 0.0)
+    assert np.std(scores) < 0.35
+    assert np.mean(scores) == pytest.approx(1.0, abs=3 * max(np.std(scores), 0.01) / np.sqrt(12))
+
+
+def test_scores_are_on_the_groups_own_images() -> None:
+    rng = np.random.default_rng(4)
+    known, people = varied_scenes(6), crowd(rng, 8, 6)
+    part = drawn(rng, 6, 15)
+    part[:4] = 0.0
+    answers = {"human/base": people, "m/base": part}
+    found = one(scoring_of(known, answers, reference="human", images="all"), splits=5)
+    few = {name: mass[..., 4:, :] for name, mass in answers.items()}
+    policy = ScorePolicy.standard(reference="human", images="all", bootstrap=0)
+    alone = one(Scoring(counts_of(known[4:], few), known[4:], policy), splits=5)
+    assert found.n_images == 6
+    assert found.score["soccer/m/base"].value == pytest.approx(alone.score["soccer/m/base"].value, abs=0.05)
+
+
+def test_the_sampling_floor_is_what_samples_of_people_get() -> None:
+    rng = np.random.default_rng(5)
+    known, people = varied_scenes(8), crowd(rng, 20, 8)
+    total = people.sum(axis=0)
+    answers = {"human/base": people, "few/base": drawn(rng, 8, 5), "many/base": drawn(rng, 8, 80)}
+    found = one(scoring_of(known, answers, reference="human"), splits=2).sampling_floor
+    for name, n in (("few", 5), ("many", 80)):
+        shares = total / total.sum(axis=-1, keepdims=True)
+        simulated = wasserstein(rng.multinomial(n, shares, size=(100, 8)).astype(float), total).mean()
+        assert found[f"soccer/{name}/base"] == pytest.approx(simulated, rel=0.08)
+    assert found["soccer/many/base"] < found["soccer/few/base"] / 2
+
+
+def test_answers_in_parts_are_not_sampled() -> None:
+    rng = np.random.default_rng(6)
+    people = crowd(rng, 6, 3)
+    shares = people.sum(axis=0) / 18
+    found = one(scoring_of(scenes(3), {"human/base": people, "m/base": shares}, reference="human"), splits=2)
+    assert found.sampling_floor["soccer/m/base"] == 0.0
+
+
+def test_leave_one_out_accuracy_by_hand() -> None:
+    """Three people. First image: two say C3 (true), one F10. Second: C3 (true), A1, A2, one each.
+
+    First image, leaving out one of the two: C3 and F10 tie, 1/2; leaving out the third: C3, 1. Mean 2/3.
+    Second, leaving out the one who is right: nobody else is, 0; leaving out another: a tie of two, 1/2. Mean 1/3.
+    """
+    people = np.zeros((3, 2, 60))
+    people[[0, 1], 0, 22] = people[2, 0, 59] = 1.0
+    people[0, 1, 22] = people[1, 1, 0] = people[2, 1, 1] = 1.0
+    blanks = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 2.0]])
+    scoring = scoring_of(scenes(2), {"human/base": people}, {"human/base": blanks}, reference="human")
+    found = one(scoring, splits=1)
+    assert found.leave_one_out_accuracy.value == pytest.approx((2 / 3 + 1 / 3) / 2)
+    assert found.participant_accuracy.value == pytest.approx(3 / 8)
+    assert found.participant_accuracy.value == scoring.report().group("human").metrics["accuracy"].value
+
+
+def test_images_without_truth_have_no_accuracy() -> None:
+    rng = np.random.default_rng(7)
+    known = [scene(0, ball_cells=None), scene(1)]
+    found = one(scoring_of(known, {"human/base": crowd(rng, 4, 2)}, reference="human"), splits=2)
+    assert found.leave_one_out_accuracy.n_images == 1
+    assert found.split_half.n_images == 2
+    nowhere = [scene(i, ball_cells=None) for i in range(2)]
+    found = one(scoring_of(nowhere, {"human/base": crowd(rng, 4, 2)}, reference="human"), splits=2)
+    assert found.leave_one_out_accuracy.value is None
+    assert found.leave_one_out_accuracy.reason == "no image has a value"
+
+
+def test_people_who_did_not_answer_all_images() -> None:
+    rng = np.random.default_rng(8)
+    people = crowd(rng, 4, 3)
+    people[1:, 2] = 0.0  # only one person answered the third image: one half never did
+    found = one(scoring_of(scenes(3), {"human/base": people, "m/base": drawn(rng, 3, 9)}, reference="human"), splits=4)
+    assert found.split_half.n_images == 2
+    assert found.n_images == 3
+    assert all(score.value is not None for score in found.score.values())
+
+
+def test_each_sport_has_its_own_and_its_own_unit() -> None:
+    rng = np.random.default_rng(9)
+    wide = [Scene.model_validate(one.model_dump() | {"width": 1280, "height": 720}) for one in varied_scenes(3, "golf")]
+    known = [*varied_scenes(3), *wide]
+    people = crowd(rng, 4, 6)
+    people[:, 3:] = people[:, :3]
+    answers = {"human/base": people, "m/base": np.tile(drawn(rng, 3, 9), (2, 1))}
+    px, diagonal = (
+        {
+            found.sport: found
+            for found in noise_ceiling(scoring_of(known, answers, reference="human", wasserstein_unit=unit))
+        }
+        for unit in ("px", "diagonal")
+    )
+    assert list(px) == ["soccer", "golf"]
+    assert px["golf"].uniform == pytest.approx(2 * px["soccer"].uniform)
+    assert diagonal["golf"].uniform == pytest.approx(diagonal["soccer"].uniform)
+    assert set(px["golf"].score) == {"golf/m/base"}
+    assert px["golf"].score["golf/m/base"].value == pytest.approx(px["soccer"].score["soccer/m/base"].value)
+    pooled = noise_ceiling(scoring_of(known, answers, reference="human", by=("respondent", "prompt")), splits=2)
+    assert [set(found.score) for found in pooled] == [{"m/base"}, {"m/base"}]
+
+
+def test_seeds_decide() -> None:
+    rng = np.random.default_rng(10)
+    scoring = scoring_of(varied_scenes(5), {"human/base": crowd(rng, 9, 5), "m/b": drawn(rng, 5, 9)}, reference="human")
+    first, again, other = (one(scoring, splits=5, seed=seed) for seed in (0, 0, 1))
+    assert first == again
+    assert first.split_half.value != other.split_half.value
+    assert first.sampling_floor != other.sampling_floor
+    assert first.signature.endswith("|splits:5|splits-seed:0")
+
+
+def test_where_there_is_no_ceiling() -> None:
+    rng = np.random.default_rng(11)
+    people, other = crowd(rng, 4, 3), drawn(rng, 3, 9)
+    with pytest.raises(OptionError, match="reference"):
+        noise_ceiling(scoring_of(scenes(3), {"human/base": people}))
+    with pytest.raises(OptionError, match="splits"):
+        noise_ceiling(scoring_of(scenes(3), {"human/base": people}, reference="human"), splits=0)
+    assert noise_ceiling(scoring_of(scenes(3), {"human/base": other}, reference="human")) == ()
+    assert noise_ceiling(scoring_of(scenes(3), {"human/base": people[:1]}, reference="human")) == ()
+
+
+@pytest.mark.real
+def test_soccer_halves_are_29_px_apart(real_release: object) -> None:
+    """About 28.6 px over many splits; a hundred of them are within 0.7 px of that (3 standard errors of 0.22 px)."""
+    from spotball_core.release.convert import import_release
+
+    release = import_release(str(real_release))
+    counts, known = load_counts(release.responses, release.scenes, participants=True)
+    found = one(Scoring(counts, known, ScorePolicy.standard(reference="human")))
+    assert (found.n_participants, found.n_images) == (50, 50)
+    assert found.split_half.value == pytest.approx(28.6, abs=0.7)
+    assert found.uniform == pytest.approx(145.8, abs=0.05)
+    assert found.participant_accuracy.value == pytest.approx(1441 / 7500)
+    assert found.score["soccer/gemini/cot"].value == pytest.approx(0.34, abs=0.02)
+    assert found.sampling_floor["soccer/gemini/cot"] == pytest.approx(31.5, abs=1.0)

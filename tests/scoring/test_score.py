@@ -1,0 +1,872 @@
+"""Scoring against plain loops (tests/plain_scoring.py), and everything that a report promises."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from spotball_core import Counts, ScorePolicy, ScoreReport, score
+from spotball_core.counting.responses import read_counts
+from spotball_core.errors import InputError, OptionError
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema import GroupScore, MetricValue, PredictionDistribution, Response, Scene
+from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
+from tests.builders import dataset, frame, scene, scenes, write_csv, write_jsonl, write_parquet
+from tests.plain_scoring import Answers, Cells, Key, Plain
+
+PARTS = ("sport", "respondent", "prompt")
+PUBLISHED = ("euclidean_error", "near_player_rate", "overlap_rate", "center_ratio", "normalized_entropy")
+"""What the paper's tables computed with controls, and without regard to what people saw (replication-notes)."""
+
+LABELS = [f"{row}{col}" for row in "ABCDEF" for col in range(1, 11)]
+
+
+def made_scenes(rng: random.Random) -> list[Scene]:
+    """Two sports that share image ids, with controls, and scenes that lack the truth, players, or any."""
+
+    def box() -> list[float]:
+        x, y = rng.uniform(0, 500), rng.uniform(0, 250)
+        return [x, y, x + rng.uniform(5, 140), y + rng.uniform(5, 110)]
+
+    made = []
+    for sport, images in (("soccer", 7), ("basketball", 4)):
+        for number in range(1, images + 1):
+            cells = rng.sample(LABELS, rng.randint(1, 4))
+            players = [box() for _ in range(rng.randint(1, 4))]
+            given: dict[str, Any] = {"ball_cells": cells, "players": players}
+            if sport == "soccer":
+                given |= {3: {"ball_cells": None}, 4: {"players": None}, 5: {"players": []}}.get(number, {})
+                given |= {"control": number == 7}
+            size = (1280, 720) if (sport, number) == ("basketball", 2) else (640, 360)
+            made.append(scene(str(number), sport, size=size, **given))
+    rng.shuffle(made)
+    return made
+
+
+def made_rows(rng: random.Random, known: Sequence[Scene]) -> list[dict[str, Any]]:
+    """Answers of people, of a model with two prompts and of a baseline, with gaps and unparsed answers."""
+    rows: list[dict[str, Any]] = []
+    for respondent, kind, prompts in (
+        ("gpt", "model", ["cot", "base"]),
+        ("human", "human", ["base"]),
+        ("uniform", "baseline", ["base"]),
+        ("gemini", "model", ["cue"]),
+    ):
+        for prompt, one in itertools.product(prompts, known):
+            if rng.random() < 0.12 or (respondent == "human" and one.control):
+                continue
+            near = rng.sample(LABELS, 4)
+            rows += [
+                {
+                    "sport": one.sport,
+                    "image": one.image,
+                    "respondent": respondent,
+                    "kind": kind,
+                    "prompt": prompt,
+                    "sample": sample,
+                    "participant": f"p{rng.randint(1, 4)}" if kind == "human" else None,
+                    "cell": None if rng.random() < 0.15 else rng.choice(near),
+                }
+                for sample in range(1, rng.randint(1, 6) + 1)
+            ]
+    return rows
+
+
+class Expected:
+    """Which groups there are, on which images each is scored, and their metrics, by plain loops."""
+
+    def __init__(
+        self,
+        known: Sequence[Scene],
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        reference: str | None,
+        images: str,
+        paper: bool,
+        by: Sequence[str],
+    ) -> None:
+        self.known, self.paper, self.reference, self.by = known, paper, reference, by
+        self.scenes = {one.key: one for one in known}
+        self.rows: dict[tuple[str, ...], list[Mapping[str, Any]]] = defaultdict(list)
+        for row in rows:
+            self.rows[tuple(row[part] for part in by)].append(row)
+        self.compared = {(row["sport"], row["image"]) for row in rows if row["respondent"] == reference}
+        self.reference_answers = answers_of(row for row in rows if row["respondent"] == reference)
+        self.answered = {name: {(row["sport"], row["image"]) for row in mine} for name, mine in self.rows.items()}
+        self.images = {name: self._images(name, images) for name in self.rows}
+
+    def _images(self, name: tuple[str, ...], images: str) -> list[Key]:
+        kept = []
+        for one in self.known:
+            keep = one.key in self.answered[name] and (self.paper or not one.control)
+            if images == "shared":
+                keep = keep and (self.reference is None or one.key in self.compared)
+                for other in self.answered.values():
+                    in_sport = any(sport == one.sport for sport, _ in other)
+                    keep = keep and (not in_sport or one.key in other)
+            if keep:
+                kept.append(one.key)
+        return kept
+
+    def plain(self, name: tuple[str, ...], answers: Answers | None = None) -> Plain:
+        sports = {sport for sport, _ in self.images[name]}
+        return Plain(
+            self.scenes,
+            answers_of(self.rows[name]) if answers is None else answers,
+            self.reference_answers if self.reference else None,
+            "respondent" in self.by and dict(zip(self.by, name, strict=True))["respondent"] == self.reference,
+            [one for one in self.known if one.sport in sports] if self.paper else None,
+        )
+
+    def used(self, name: tuple[str, ...], metric: str) -> list[Key]:
+        """Images of a group that the policy lets enter a metric."""
+        if not self.paper or metric in PUBLISHED:
+            return self.images[name]
+        return [
+            key
+            for key in self.images[name]
+            if not self.scenes[key].control and (self.reference is None or key in self.compared)
+        ]
+
+
+def answers_of(rows: Iterable[Mapping[str, Any]]) -> dict[Key, Cells]:
+    found: defaultdict[Key, Cells] = defaultdict(list)
+    for row in rows:
+        label = row["cell"]
+        found[row["sport"], row["image"]].append(None if label is None else LABELS.index(label))
+    return dict(found)
+
+
+def name_of(group: GroupScore, by: Sequence[str]) -> tuple[str, ...]:
+    return tuple(getattr(group, part) for part in by)
+
+
+CASES = [
+    {"policy": policy, "reference": reference, "images": images, "by": by}
+    for policy in ("standard", "paper")
+    for reference in (None, "human", "gpt")
+    for images in (None, "all", "shared")
+    for by in (PARTS, ("respondent",), ("sport", "prompt"), ())
+    if by == PARTS or (images is None and reference != "gpt")
+]
+
+
+def plain_metrics(group: GroupScore) -> list[tuple[str, MetricValue]]:
+    """The metrics that plain loops have, too: all but the matched ones, which are tested apart."""
+    return [(key, found) for key, found in group.metrics.items() if not METRICS[key].is_matched]
+
+
+class TestEveryMetric:
+    @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case.values())))
+    def test_as_a_plain_loop_has_it(self, case: dict[str, Any]) -> None:
+        rng = random.Random(str(case))
+        known = made_scenes(rng)
+        rows = made_rows(rng, known)
+        report = score(frame(rows), known, bootstrap=0, **case)
+        paper, reference = case["policy"] == "paper", case["reference"]
+        images = case["images"] or ("shared" if reference and not paper else "all")
+        expected = Expected(known, rows, reference=reference, images=images, paper=paper, by=case["by"])
+        assert {name_of(group, case["by"]) for group in report.groups} == set(expected.rows)
+        for group in report.groups:
+            name = name_of(group, case["by"])
+            chosen = set(expected.images[name])
+            counted = [row for row in expected.rows[name] if (row["sport"], row["image"]) in chosen]
+            assert group.n_images == len(chosen)
+            assert group.n_responses == len(counted)
+            assert group.n_unparsed == sum(row["cell"] is None for row in counted)
+            kinds = {row["kind"] for row in expected.rows[name]}
+            assert group.kind == (kinds.pop() if len(kinds) == 1 else None)
+            assert list(group.metrics) == list(METRICS)
+            plain = expected.plain(name)
+            for key, found in plain_metrics(group):
+                value, sd, n_images = plain.metric(key, expected.used(name, key))
+                assert found.value == (None if value is None else pytest.approx(value, rel=1e-9, abs=1e-9)), key
+                assert found.ci95 is None
+                if value is None:
+                    assert found.reason
+                    assert (found.sd, found.n_images) == (None, None)
+                else:
+                    assert found.sd == (None if sd is None else pytest.approx(sd, rel=1e-9, abs=1e-9)), key
+                    assert (found.n_images or group.n_images) == n_images, key
+                    assert (found.reason is not None) == (n_images < group.n_images), key
+                    assert found.reference == (reference if "reference" in METRICS[key].needs else None)
+
+    @pytest.mark.parametrize("unit", ["px", "cell", "diagonal"])
+    def test_units_of_the_wasserstein_distance(self, unit: str) -> None:
+        known = scenes("1", "2")
+        rows = [
+            {"image": image, "respondent": respondent, "cell": cell}
+            for image, respondent, cell in [
+                ("1", "human", "A1"),
+                ("1", "me", "A4"),
+                ("2", "human", "B1"),
+                ("2", "me", "D1"),
+            ]
+        ]
+        report = score(frame(rows), known, reference="human", wasserstein_unit=unit, bootstrap=0)  # type: ignore[arg-type]
+        expected = {"px": (192 + 120) / 2, "cell": (3 + 2) / 2, "diagonal": (192 + 120) / 2 / math.hypot(640, 360)}
+        assert report.group("me").metrics["wasserstein"].value == pytest.approx(expected[unit])
+
+    def test_the_reference_is_pooled_over_its_prompts(self) -> None:
+        rows = [
+            {"image": "1", "respondent": "ref", "prompt": "base", "cell": "A1"},
+            {"image": "1", "respondent": "ref", "prompt": "cue", "cell": "A3"},
+            {"image": "1", "respondent": "me", "cell": "A1"},
+        ]
+        report = score(frame(rows), scenes("1"), reference="ref", bootstrap=0)
+        assert report.group("me").metrics["wasserstein"].value == pytest.approx(64)
+        reasons = {group.metrics["wasserstein"].reason for group in report.groups if group.respondent == "ref"}
+        assert reasons == {"is the reference"}
+
+    def test_choices_that_only_a_policy_has(self) -> None:
+        known = scenes("1", players=[[0, 0, 10, 10]], grid={"rows": 2, "cols": 4}, ball_cells=("A1",))
+        rows = [{"image": "1", "cell": cell} for cell in ("A2", "A2", "B4", "A1")]
+        policy = ScorePolicy.standard(
+            bootstrap=0, top_k=1, log_smoothing=0.5, tau=0.4, theta=1.0, window=((1, 1), (1, 2))
+        )
+        metrics = score(frame(rows), known, policy=policy).groups[0].metrics
+        assert metrics["top_k_accuracy"].value == 0
+        assert metrics["log_score"].value == pytest.approx(-math.log(0.5 * 0.25 + 0.5 / 8))
+        # Centers of A1, A2 are 80 and 90, 240 and 90 pixels away from the corner that holds the player.
+        assert metrics["near_player_rate"].value == 0.75
+        assert metrics["overlap_rate"].value == 0
+        assert metrics["center_ratio"].value == 0.75
+
+    def test_a_window_that_is_not_defined(self) -> None:
+        known = scenes("1", grid={"rows": 2, "cols": 4}, ball_cells=("A1",))
+        (group,) = score(frame([{"image": "1", "cell": "A1"}]), known, bootstrap=10).groups
+        assert group.metrics["center_ratio"].value is None
+        assert "defined for a 6 x 10 grid" in str(group.metrics["center_ratio"].reason)
+        assert group.metrics["symmetric_center_bias"].value == 1
+
+
+class TestDistributions:
+    def test_a_distribution_equal_to_the_counts_scores_as_the_counts(self) -> None:
+        rng = random.Random(4)
+        known = made_scenes(rng)
+        rows = [row for row in made_rows(rng, known) if row["cell"] and row["respondent"] != "human"]
+        people = [row for row in made_rows(rng, known) if row["respondent"] == "human"]
+        counted: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+        for row in rows:
+            counted[row["sport"], row["image"], row["respondent"], row["kind"], row["prompt"]].append(row["cell"])
+        records: list[Response | PredictionDistribution] = [Response.model_validate(row) for row in people]
+        for (sport, image, respondent, kind, prompt), labels in counted.items():
+            # As many copies as there were answers, so that images weigh alike.
+            probabilities = {label: labels.count(label) / len(labels) for label in set(labels)}
+            one = PredictionDistribution.model_validate(
+                {
+                    "sport": sport,
+                    "image": image,
+                    "respondent": respondent,
+                    "kind": kind,
+                    "prompt": prompt,
+                    "probabilities": probabilities,
+                }
+            )
+            records += [one] * len(labels)
+        one, other = (
+            score(responses, known, reference="human", bootstrap=20) for responses in (frame(rows + people), records)
+        )
+        for group, same in zip(one.groups, other.groups, strict=True):
+            assert (group.n_responses, group.n_unparsed) == (same.n_responses, same.n_unparsed)
+            for key, value in plain_metrics(group):
+                assert same.metrics[key].value == (
+                    None if value.value is None else pytest.approx(value.value, rel=1e-9)
+                )
+                assert same.metrics[key].reason == value.reason
+                if value.ci95:
+                    assert same.metrics[key].ci95 == pytest.approx(value.ci95, rel=1e-9)
+
+
+def drawn_images(images: Sequence[Key], weights: Sequence[float]) -> list[Key]:
+    return [key for key, times in zip(images, weights, strict=True) for _ in range(int(times))]
+
+
+class TestIntervals:
+    RESAMPLES = 25
+
+    @pytest.mark.parametrize("policy", ["standard", "paper"])
+    @pytest.mark.parametrize("seed", [0, 3])
+    def test_each_resample_scored_again(self, policy: str, seed: int) -> None:
+        rng = random.Random(policy)
+        known = made_scenes(rng)
+        rows = made_rows(rng, known)
+        options: Any = {"policy": policy, "reference": "human", "images": "all", "bootstrap": self.RESAMPLES}
+        report = score(frame(rows), known, seed=seed, **options)
+        expected = Expected(known, rows, reference="human", images="all", paper=policy == "paper", by=PARTS)
+        for group in report.groups:
+            name = name_of(group, PARTS)
+            images, plain = expected.images[name], expected.plain(name)
+            weights = resample_weights(len(images), self.RESAMPLES, seed)
+            for key, found in plain_metrics(group):
+                used = set(expected.used(name, key))
+                drawn = [[one for one in drawn_images(images, row) if one in used] for row in weights]
+                values = [plain.metric(key, one)[0] if one else None for one in drawn]
+                if key == "symmetric_center_bias" and found.value is None:
+                    # Undefined where sizes differ, whatever was drawn.
+                    continue
+                if found.value is None:
+                    assert found.ci95 is None
+                    continue
+                interval = bootstrap_interval(
+                    found.value,
+                    [math.nan if value is None else value for value in values],
+                    plain.without_each(key, [image for image in images if image in used]),
+                    bounds=(METRICS[key].lowest, METRICS[key].highest),
+                )
+                assert found.ci95 == pytest.approx(interval, rel=1e-6, abs=1e-6), key
+
+    def test_each_resample_of_participants_scored_again(self) -> None:
+        rng = random.Random(8)
+        known = made_scenes(rng)
+        rows = made_rows(rng, known)
+        options: Any = {"reference": "gpt", "images": "all", "by": ("respondent", "sport"), "seed": 5}
+        report = score(frame(rows), known, cluster="participant", bootstrap=self.RESAMPLES, **options)
+        expected = Expected(known, rows, reference="gpt", images="all", paper=False, by=("sport", "respondent"))
+        by_image = score(frame(rows), known, bootstrap=self.RESAMPLES, **options)
+        for group, other in zip(report.groups, by_image.groups, strict=True):
+            name = name_of(group, ("sport", "respondent"))
+            if group.respondent != "human":
+                assert group == other
+                continue
+            people = sorted({row["participant"] for row in expected.rows[name]})
+            weights = resample_weights(len(people), self.RESAMPLES, 5)
+
+            def of_people(times: Iterable[float], name: Any = name, people: Any = people) -> Plain:
+                drawn = [
+                    row
+                    for person, n in zip(people, times, strict=True)
+                    for row in expected.rows[name] * int(n)
+                    if row["participant"] == person
+                ]
+                return expected.plain(name, answers_of(drawn))
+
+            drawn, without_each = map(of_people, weights), map(of_people, 1.0 - np.eye(len(people)))
+            plains, rest = list(drawn), list(without_each)
+            for key, found in plain_metrics(group):
+                assert found.value == other.metrics[key].value
+                values, left_out = (
+                    [
+                        math.nan if (value := plain.metric(key, expected.images[name])[0]) is None else value
+                        for plain in some
+                    ]
+                    for some in (plains, rest)
+                )
+                if found.value is not None:
+                    bounds = METRICS[key].lowest, METRICS[key].highest
+                    interval = bootstrap_interval(found.value, values, left_out, bounds=bounds)
+                    assert found.ci95 == pytest.approx(interval, rel=1e-6, abs=1e-6), key
+
+    def test_none_without_resamples(self) -> None:
+        report = small(bootstrap=0)
+        assert all(value.ci95 is None for group in report.groups for value in group.metrics.values())
+        assert "|boot:0|" in report.signature
+
+    def test_seeded(self) -> None:
+        assert small(seed=0) == small(seed=0) == small()
+        one, other = small(seed=0), small(seed=1)
+        assert intervals(one) != intervals(other)
+        assert [values(group) for group in one.groups] == [values(group) for group in other.groups]
+
+    def test_the_same_images_are_drawn_alike_for_all(self) -> None:
+        # Two who answer the same get the same intervals, whoever else is there.
+        rng = random.Random(2)
+        known = scenes(*map(str, range(20)))
+        rows = [{"image": str(i), "respondent": "a", "cell": rng.choice(LABELS)} for i in range(20)]
+        rows += [{**row, "respondent": "b"} for row in rows]
+        together = score(frame(rows), known, bootstrap=50)
+        alone = score(frame(rows[:20]), known, bootstrap=50)
+        assert together.groups[0].metrics == together.groups[1].metrics == alone.groups[0].metrics
+
+    def test_the_value_is_typically_within(self) -> None:
+        rng = random.Random(9)
+        known = [scene(str(i), ball_cells=rng.sample(LABELS, 4)) for i in range(40)]
+        rows = [{"image": str(i), "cell": rng.choice(LABELS)} for i in range(40) for _ in range(10)]
+        (group,) = score(frame(rows), known, bootstrap=400).groups
+        for key, found in group.metrics.items():
+            if found.value is not None:
+                assert found.ci95 is not None
+                assert found.ci95[0] <= found.ci95[1]
+                # Entropy is biased down by drawing with replacement; everything else is nearly centered.
+                if "entropy" not in key:
+                    assert found.ci95[0] <= found.value <= found.ci95[1], key
+
+    def test_one_image_has_no_width_and_no_deviation(self) -> None:
+        (group,) = score(frame([{"image": "1", "cell": "D5"}]), scenes("1", "2"), bootstrap=10).groups
+        error = group.metrics["euclidean_error"]
+        assert error.ci95 == (error.value, error.value)
+        assert error.sd is None
+
+
+KNOWN = [
+    scene("1", ball_cells=("C2", "C3"), players=[[0, 0, 100, 100]]),
+    scene("2", ball_cells=("D5",)),
+    scene("3", ball_cells=("A1",)),
+    scene("1", "basketball", ball_cells=("F10",), players=[[300, 100, 350, 200]]),
+]
+ROWS = [
+    {"sport": sport, "image": image, "respondent": respondent, "kind": kind, "prompt": prompt, "cell": cell}
+    for respondent, kind, prompt in (("human", "human", "base"), ("gpt", "model", "base"), ("gpt", "model", "cot"))
+    for sport, image, cell in (
+        ("soccer", "1", "C2"),
+        ("soccer", "1", "D4" if kind == "human" else None),
+        ("soccer", "2", "D4"),
+        ("soccer", "3", "B2" if prompt == "base" else "F9"),
+        ("basketball", "1", "E9"),
+    )
+]
+
+
+def small(rows: Sequence[Mapping[str, Any]] = ROWS, known: Sequence[Scene] = KNOWN, **options: Any) -> ScoreReport:
+    return score(frame(rows), list(known), **{"reference": "human", "bootstrap": 20, **options})
+
+
+def intervals(report: ScoreReport) -> list[object]:
+    return [value.ci95 for group in report.groups for value in group.metrics.values()]
+
+
+def values(group: GroupScore) -> list[float | None]:
+    return [value.value for value in group.metrics.values()]
+
+
+class TestWhichImages:
+    def rows(self, **answered: Iterable[int]) -> list[dict[str, Any]]:
+        return [
+            {"sport": "soccer", "image": str(i), "respondent": name, "cell": "D5"}
+            for name, images in answered.items()
+            for i in images
+        ]
+
+    KNOWN = scenes(*map(str, range(20)))
+
+    def n_images(self, report: ScoreReport) -> dict[str | None, int]:
+        return {group.respondent: group.n_images for group in report.groups}
+
+    def test_shared_by_default_only_with_a_reference(self) -> None:
+        rows = self.rows(human=range(20), a=range(15), b=range(5, 20))
+        assert self.n_images(score(frame(rows), self.KNOWN, bootstrap=0)) == {"human": 20, "a": 15, "b": 15}
+        shared = {"human": 10, "a": 10, "b": 10}
+        assert self.n_images(score(frame(rows), self.KNOWN, reference="human", bootstrap=0)) == shared
+        assert self.n_images(score(frame(rows), self.KNOWN, images="shared", bootstrap=0)) == shared
+
+    def test_sports_do_not_cost_each_other_images(self) -> None:
+        known = [*self.KNOWN, *scenes("1", "2", sport="basketball")]
+        rows = self.rows(human=range(20), a=range(20))
+        rows += [{"sport": "basketball", "image": image, "respondent": "human", "cell": "D5"} for image in ("1", "2")]
+        rows += [{"sport": "basketball", "image": "1", "respondent": "b", "cell": "D5"}]
+        report = score(frame(rows), known, reference="human", bootstrap=0)
+        sizes = {(group.sport, group.respondent): group.n_images for group in report.groups}
+        assert sizes == {
+            ("soccer", "human"): 20,
+            ("soccer", "a"): 20,
+            ("basketball", "human"): 1,
+            ("basketball", "b"): 1,
+        }
+        assert report.provenance.n_images == 21
+        assert report.provenance.dropped["images not shared"] == 1
+
+    def test_controls_are_out_and_counted(self) -> None:
+        known = [scene("1"), scene("2", control=True), scene("3", control=True)]
+        rows = self.rows(a=[1, 2], b=[1, 2])
+        report = score(frame(rows), known, bootstrap=0)
+        assert self.n_images(report) == {"a": 1, "b": 1}
+        assert report.provenance.dropped["controls"] == 1
+        assert self.n_images(score(frame(rows), known, policy="paper", bootstrap=0)) == {"a": 2, "b": 2}
+
+    def test_what_is_left_out_is_counted(self) -> None:
+        known = [scene("1", players=[[0, 0, 9, 9]]), scene("2", players=[]), scene("3", ball_cells=None)]
+        report = score(frame(self.rows(a=[1, 2, 3])), known, bootstrap=0)
+        assert report.provenance.dropped == {
+            "controls": 0,
+            "images not shared": 0,
+            "images without player boxes": 2,
+            "images without ground truth": 1,
+        }
+
+    def test_no_shared_images(self) -> None:
+        report = score(frame(self.rows(a=range(5), b=range(5, 10))), self.KNOWN, images="shared", bootstrap=10)
+        for group in report.groups:
+            assert (group.n_images, group.n_responses, group.n_unparsed) == (0, 0, 0)
+            assert {value.reason for value in group.metrics.values()} == {"no shared images"}
+
+    def test_only_controls_answered(self) -> None:
+        (group,) = score(frame(self.rows(a=[1])), scenes("1", control=True), bootstrap=0).groups
+        assert {value.reason for value in group.metrics.values()} == {"no images"}
+
+
+class TestWarnings:
+    KNOWN = scenes(*map(str, range(20)))
+
+    def warnings(self, known: Sequence[Scene] | None = None, /, **answered: Iterable[int]) -> tuple[str, ...]:
+        rows = [
+            {"sport": "soccer", "image": str(i), "respondent": name, "cell": "D5"}
+            for name, images in answered.items()
+            for i in images
+        ]
+        return score(frame(rows), list(known or self.KNOWN), reference="human", bootstrap=0).warnings
+
+    def test_a_gap_that_costs_more_than_a_tenth(self) -> None:
+        (said,) = self.warnings(human=range(20), a=range(17), b=range(20))
+        assert said == (
+            "soccer/a/base did not answer 3 of the 20 soccer images that the others share, so all are scored on 17; "
+            "leave it out, or use --images all"
+        )
+
+    def test_a_tenth_is_not_more(self) -> None:
+        assert self.warnings(human=range(20), a=range(18), b=range(20)) == ()
+
+    def test_gaps_in_the_same_place_cost_nothing_more(self) -> None:
+        assert self.warnings(human=range(20), a=range(10), b=range(10)) == ()
+
+    def test_the_references_own_gaps(self) -> None:
+        (said,) = self.warnings(human=range(5), a=range(20))
+        assert said == (
+            "the reference human did not answer 15 of the 20 soccer images that the others share, so all are scored "
+            "on 5; use --images all"
+        )
+
+    def test_controls_are_nobodys_gap(self) -> None:
+        known = [scene(str(i), control=i >= 10) for i in range(20)]
+        assert self.warnings(known, human=range(10), a=range(20)) == ()
+
+    def test_nobody_alone_is_warned_about(self) -> None:
+        rows = frame([{"image": "1", "respondent": "a", "cell": "D5"}])
+        assert score(rows, self.KNOWN, images="shared", bootstrap=0).warnings == ()
+
+    def test_none_where_each_keeps_its_own(self) -> None:
+        rows = frame([{"image": "1", "respondent": "a", "cell": "D5"}, {"image": "2", "respondent": "b", "cell": "D5"}])
+        assert score(rows, self.KNOWN, images="all", bootstrap=0).warnings == ()
+        assert len(score(rows, self.KNOWN, images="shared", bootstrap=0).warnings) == 2
+
+
+class TestUndefined:
+    @pytest.mark.parametrize(
+        ("metric", "reason", "known", "rows"),
+        [
+            ("accuracy", "no ground truth", [scene("1", ball_cells=None)], [{"cell": "D5"}]),
+            ("center_ratio", "no ground truth", [scene("1", ball_cells=None)], [{"cell": "D5"}]),
+            ("near_player_rate", "no player boxes", [scene("1", players=[])], [{"cell": "D5"}]),
+            ("overlap_rate", "no player boxes", [scene("1")], [{"cell": "D5"}]),
+            ("euclidean_error", "no parsed responses", [scene("1")], [{"cell": "?"}]),
+            ("normalized_entropy", "no parsed responses", [scene("1")], [{"cell": None}]),
+            ("near_player_rate", "no parsed responses", [scene("1", players=[[0, 0, 1, 1]])], [{"cell": None}]),
+            ("wasserstein", "no reference", [scene("1")], [{"cell": "D5"}]),
+            (
+                "center_ratio",
+                "no parsed responses, or no ground truth in the center window",
+                [scene("1", ball_cells=["A1"])],
+                [{"cell": "D5"}],
+            ),
+        ],
+    )
+    def test_null_and_a_reason(self, metric: str, reason: str, known: list[Scene], rows: list[dict[str, Any]]) -> None:
+        (group,) = score(frame([{"image": "1", **row} for row in rows]), known, bootstrap=10).groups
+        assert group.metrics[metric].model_dump() == {"value": None, "reason": reason}
+
+    def test_accuracy_counts_what_is_unparsed(self) -> None:
+        (group,) = score(frame([{"image": "1", "cell": None}]), scenes("1"), bootstrap=0).groups
+        assert group.metrics["accuracy"].value == 0
+
+    def test_the_reference_answered_none_of_the_images(self) -> None:
+        rows = [{"image": "1", "respondent": "a", "cell": "D5"}, {"image": "2", "respondent": "human", "cell": "D5"}]
+        report = score(frame(rows), scenes("1", "2"), reference="human", images="all", bootstrap=0)
+        assert report.group("a").metrics["wasserstein"].reason == "the reference answered none of the images"
+
+    def test_why_fewer_images(self) -> None:
+        known = [scene("1", players=[[0, 0, 9, 9]]), scene("2"), scene("3", ball_cells=None), scene("4", players=[])]
+        rows = [{"image": str(i), "respondent": "a", "cell": None if i == 4 else "D5"} for i in (1, 2, 3, 4)]
+        rows += [{"image": "1", "respondent": "human", "cell": "D5"}]
+        metrics = score(frame(rows), known, reference="human", images="all", bootstrap=0).group("a").metrics
+        said = {key: (found.n_images, found.reason) for key, found in metrics.items()}
+        assert said["near_player_rate"] == (1, "3 images without player boxes left out")
+        assert said["accuracy"] == (3, "1 image without ground truth left out")
+        assert said["euclidean_error"] == (
+            2,
+            "1 image without ground truth left out; 1 image without parsed responses left out",
+        )
+        assert said["wasserstein"] == (1, "3 images that the reference did not answer left out")
+        assert said["image_entropy"] == (3, "1 image without parsed responses left out")
+        assert said["normalized_entropy"] == (None, None)
+
+
+class TestReport:
+    def test_the_order_of_groups(self) -> None:
+        kinds = [("zoe", "human"), ("b", "model"), ("a", "model"), ("uniform", "baseline")]
+        prompts = ["other", "cot", "cue", "base", "also"]
+        rows = [
+            {"sport": sport, "image": "1", "respondent": name, "kind": kind, "prompt": prompt, "cell": "D5"}
+            for sport in ("soccer", "basketball")
+            for name, kind in kinds
+            for prompt in prompts
+        ]
+        random.Random(0).shuffle(rows)
+        report = score(frame(rows), [scene("1"), scene("1", "basketball")], bootstrap=0)
+        assert [(group.sport, group.respondent, group.prompt) for group in report.groups] == [
+            (sport, name, prompt)
+            for sport in ("basketball", "soccer")
+            for name in ("zoe", "a", "b", "uniform")
+            for prompt in ("base", "cue", "cot", "also", "other")
+        ]
+
+    @pytest.mark.parametrize("by", [PARTS, ("respondent",), ("sport", "prompt"), ("prompt", "sport"), (), "sport"])
+    def test_what_makes_a_group(self, by: Any) -> None:
+        report = small(by=by)
+        parts = [by] if isinstance(by, str) else by
+        names = {tuple(row[part] for part in PARTS if part in parts) for row in ROWS}
+        assert {name_of(group, [part for part in PARTS if part in parts]) for group in report.groups} == names
+        for group, part in itertools.product(report.groups, set(PARTS) - set(parts)):
+            assert getattr(group, part) is None
+        assert sum(group.n_responses for group in report.groups) == len(ROWS)
+
+    def test_the_contract_of_its_json(self) -> None:
+        told = json.loads(small().model_dump_json())
+        promised = ["schema_version", "signature", "provenance", "policy", "warnings", "groups"]
+        assert [key for key in told if key in promised] == promised
+        assert told["schema_version"] == 1
+        assert told["policy"] == told["provenance"]["policy"]
+        assert list(told["policy"]) == list(ScorePolicy.model_fields)
+        described = ["version", "data", "grid", "policy", "n_images", "dropped", "parse_policies"]
+        assert list(told["provenance"]) == described
+        group = told["groups"][-1]
+        assert list(group) == [*PARTS[:2], "kind", "prompt", "n_images", "n_responses", "n_unparsed", "metrics"]
+        assert [group[part] for part in (*PARTS, "kind")] == ["soccer", "gpt", "cot", "model"]
+        assert list(group["metrics"]) == list(METRICS)
+        assert list(METRICS)[:9] == [
+            *["accuracy", "euclidean_error", "wasserstein", "wasserstein_matched", "near_player_rate", "overlap_rate"],
+            *["center_ratio", "normalized_entropy", "image_entropy"],
+        ]
+        assert set(group["metrics"]["accuracy"]) == {"value", "ci95"}
+        assert set(group["metrics"]["euclidean_error"]) == {"value", "sd", "ci95"}
+        assert set(group["metrics"]["wasserstein"]) == {
+            *("value", "sd", "ci95", "reference", "samples", "reference_samples")
+        }
+        assert group["metrics"]["wasserstein"]["reference"] == "human"
+        assert set(group["metrics"]["near_player_rate"]) == {"value", "ci95", "n_images", "reason"}
+        assert len(group["metrics"]["accuracy"]["ci95"]) == 2
+        human = next(group for group in told["groups"] if group["respondent"] == "human")
+        assert human["metrics"]["wasserstein"] == {"value": None, "reason": "is the reference"}
+
+    def test_it_can_be_read_back(self) -> None:
+        report = small()
+        assert ScoreReport.model_validate_json(report.model_dump_json()) == report
+
+    def test_one_group_by_name(self) -> None:
+        report = small()
+        assert report.group("gpt", sport="soccer", prompt="cot").n_unparsed == 1
+        with pytest.raises(KeyError, match="4 groups match"):
+            report.group("gpt")
+        with pytest.raises(KeyError, match="0 groups match"):
+            report.group("nobody")
+
+
+def parts_of(signature: str) -> dict[str, str]:
+    name, *fields = signature.split("|")
+    assert name == "spotball"
+    return dict(field.split(":", 1) for field in fields)
+
+
+class TestSignature:
+    def test_the_short_form(self) -> None:
+        report = small()
+        version, data = report.provenance.version, report.provenance.data
+        assert report.signature == (
+            f"spotball|v:{version}|data:{data[:8]}|grid:6x10@640x360|policy:standard|images:shared4|ref:human|"
+            "w:exact-px|boot:20|seed:0"
+        )
+        assert len(data) == 64
+        assert str(report.provenance) == report.signature
+
+    @pytest.mark.parametrize(
+        ("options", "part", "text"),
+        [
+            ({"reference": None}, "ref", "none"),
+            ({"reference": None}, "images", "all4"),
+            ({"images": "all"}, "images", "all4"),
+            ({"seed": 7}, "seed", "7"),
+            ({"bootstrap": 0}, "boot", "0"),
+            ({"wasserstein_unit": "diagonal"}, "w", "exact-diagonal"),
+            ({"policy": "paper"}, "policy", "paper"),
+            ({"policy": "paper"}, "images", "all4"),
+            ({"cluster": "participant"}, "policy", "standard+cluster=participant"),
+            ({"by": ("respondent", "sport")}, "policy", "standard+by=sport,respondent"),
+        ],
+    )
+    def test_choices_show(self, options: dict[str, Any], part: str, text: str) -> None:
+        assert parts_of(small(**options).signature)[part] == text
+
+    @pytest.mark.parametrize(
+        ("choice", "text"),
+        [
+            ({"tau": 0.1}, "standard+tau=0.1"),
+            ({"theta": 0.5, "top_k": 5}, "standard+theta=0.5+top_k=5"),
+            ({"log_smoothing": 0.05}, "standard+log_smoothing=0.05"),
+            ({"prior": "all", "controls": "paper"}, "standard+controls=paper+prior=all"),
+            ({"window": ((1, 2), (3, 4))}, "standard+window=1,2,3,4"),
+        ],
+    )
+    def test_choices_of_a_policy_show(self, choice: dict[str, Any], text: str) -> None:
+        report = score(frame(ROWS), KNOWN, policy=ScorePolicy.standard(bootstrap=0, **choice))
+        assert parts_of(report.signature)["policy"] == text
+
+    @pytest.mark.parametrize(
+        "known",
+        [
+            [KNOWN[0].model_copy(update={"players": None}), *KNOWN[1:]],
+            [scene("1", ball_cells=("C2", "C3"), players=[[0, 0, 100, 101]]), *KNOWN[1:]],
+            [scene("1", ball_cells=("C2",), players=[[0, 0, 100, 100]]), *KNOWN[1:]],
+            [scene("1", ball_cells=("C2", "C3"), players=[[0, 0, 100, 100]], control=True), *KNOWN[1:]],
+            [scene("1", ball_cells=("C2", "C3"), players=[[0, 0, 100, 100]], size=(1280, 720)), *KNOWN[1:]],
+        ],
+    )
+    def test_another_scene_is_other_data(self, known: list[Scene]) -> None:
+        assert small(known=known).provenance.data != small().provenance.data
+
+    @pytest.mark.parametrize(
+        "rows",
+        [
+            ROWS[:-1],
+            [*ROWS, ROWS[0]],
+            [{**ROWS[0], "cell": None}, *ROWS[1:]],
+            [{**ROWS[0], "cell": "C3"}, *ROWS[1:]],
+            [{**ROWS[0], "prompt": "cue"}, *ROWS[1:]],
+            [{**row, "respondent": row["respondent"].replace("gpt", "gpt2")} for row in ROWS],
+        ],
+    )
+    def test_another_answer_is_other_data(self, rows: list[dict[str, Any]]) -> None:
+        assert small(rows).provenance.data != small().provenance.data
+
+    def test_where_an_image_lies_is_no_data(self) -> None:
+        moved = [one.model_copy(update={"path": f"elsewhere/{one.image}.png"}) for one in KNOWN]
+        assert small(known=moved).signature == small().signature
+
+    def test_files_formats_and_orders_do_not_matter(self, tmp_path: Path) -> None:
+        shuffled = random.Random(1).sample(ROWS, len(ROWS))
+        folder = dataset(tmp_path / "set", KNOWN[::-1], a=shuffled[:4])
+        write_csv(folder / "responses-b.csv", shuffled[4:9])
+        write_parquet(folder / "responses.parquet", shuffled[9:])
+        options: Any = {"reference": "human", "bootstrap": 20}
+        reports = [
+            score(folder, **options),
+            score([folder], **options),
+            score(str(write_jsonl(tmp_path / "all.jsonl", ROWS)), folder / "scenes.jsonl", **options),
+            score([write_csv(tmp_path / "all.csv", shuffled)], KNOWN[::-1], **options),
+            score(frame(shuffled), folder / "scenes.jsonl", **options),
+            score(read_counts(frame(ROWS), KNOWN), KNOWN, **options),
+            score([Response.model_validate(row) for row in ROWS], KNOWN, **options),
+        ]
+        assert {report.signature for report in reports} == {small().signature}
+        for report in reports:
+            assert [values(group) for group in report.groups] == [values(group) for group in small().groups]
+
+    def test_other_sizes_are_mixed(self) -> None:
+        known = [scene("1"), scene("2", size=(1280, 720))]
+        rows = [{"image": image, "cell": cell} for image, cell in (("1", "C2"), ("2", "C3"))]
+        report = score(frame(rows), known, bootstrap=20)
+        assert parts_of(report.signature)["grid"] == "6x10@mixed"
+        metrics = report.groups[0].metrics
+        assert metrics["euclidean_error"].value == pytest.approx((0 + 128) / 2)
+        assert (
+            metrics["symmetric_center_bias"].reason == "images differ in size, so that their centers cannot be pooled"
+        )
+        assert metrics["center_ratio"].value is None or metrics["center_ratio"].value >= 0
+
+
+class TestWhatItTakes:
+    def test_a_folder_with_scenes_of_its_own(self, tmp_path: Path) -> None:
+        folder = dataset(tmp_path / "set", scenes("9"), a=ROWS)
+        assert score(folder, KNOWN, reference="human", bootstrap=20) == small()
+
+    def test_counts_told_apart_or_not(self) -> None:
+        rows = [{**row, "participant": "p" if row["respondent"] == "human" else None} for row in ROWS]
+        told = read_counts(frame(rows), KNOWN, participants=True)
+        assert score(told, KNOWN, reference="human", bootstrap=20) == small()
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"reference": "nobody"}, "no respondent is called 'nobody'; there are gpt, human"),
+            ({"reference": ""}, "reference is ''"),
+            ({"bootstrap": -1}, "bootstrap is -1"),
+            ({"seed": -1}, "seed is -1"),
+            ({"images": "some"}, "images is 'some'"),
+            ({"policy": "mine"}, "policy is 'mine', expected standard or paper"),
+            ({"wasserstein_unit": "m"}, "wasserstein_unit is 'm'"),
+            ({"cluster": "sport"}, "cluster is 'sport'"),
+            ({"by": ["sports"]}, "groups cannot be made by sports, only by sport, respondent, prompt"),
+            ({"by": "kind"}, "groups cannot be made by kind"),
+            ({"policy": ScorePolicy.standard(), "seed": 1}, "both in a ScorePolicy and as arguments"),
+            ({"policy": ScorePolicy.paper(reference="nobody"), "reference": None}, "both in|no respondent is called"),
+        ],
+    )
+    def test_options_that_cannot_be_used(self, options: dict[str, Any], message: str) -> None:
+        with pytest.raises(OptionError, match=message):
+            small(**options)
+
+    @pytest.mark.parametrize(
+        ("name", "value", "other"),
+        [
+            ("reference", "human", "gpt"),
+            ("images", "all", "shared"),
+            ("by", ("respondent",), ("sport", "respondent", "prompt")),
+            ("wasserstein_unit", "cell", "px"),
+            ("cluster", "participant", "image"),
+            ("bootstrap", 20, 1000),
+            ("seed", 7, 0),
+        ],
+    )
+    def test_no_argument_beside_a_policy_is_ignored(self, name: str, value: Any, other: Any) -> None:
+        # The other value is the default of most.
+        whole = ScorePolicy(**{"bootstrap": 20, name: value})
+        assert score(frame(ROWS), KNOWN, policy=whole, **{name: value}) == score(frame(ROWS), KNOWN, policy=whole)
+        with pytest.raises(OptionError, match=f"{name} is .*, but the policy's is .*: choices are given both"):
+            score(frame(ROWS), KNOWN, policy=whole, **{name: other})
+
+    def test_arguments_refine_a_named_policy(self) -> None:
+        refined = score(frame(ROWS), KNOWN, policy="paper", bootstrap=20, seed=3, by="respondent").policy
+        assert refined == ScorePolicy.paper(bootstrap=20, seed=3, by=("respondent",))
+        assert score(frame(ROWS), KNOWN).policy == ScorePolicy.standard()
+
+    def test_scenes_are_needed(self, tmp_path: Path) -> None:
+        for responses in (frame(ROWS), [Response.model_validate(ROWS[0])], read_counts(frame(ROWS), KNOWN)):
+            with pytest.raises(OptionError, match="scenes are needed"):
+                score(responses)
+        with pytest.raises(InputError, match="scenes: found none"):
+            score(write_jsonl(tmp_path / "a.jsonl", ROWS))
+
+    def test_scenes_twice(self) -> None:
+        with pytest.raises(OptionError, match="several scenes soccer/1"):
+            small(known=[*KNOWN, KNOWN[0]])
+        with pytest.raises(OptionError, match="several scenes soccer/1"):
+            score(read_counts(frame(ROWS), KNOWN), [*KNOWN, KNOWN[0]])
+
+    def test_counts_that_do_not_belong_to_the_scenes(self) -> None:
+        counts = read_counts(frame(ROWS), KNOWN)
+        with pytest.raises(OptionError, match="not among the scenes: soccer/2"):
+            score(counts, [KNOWN[0], *KNOWN[2:]])
+        with pytest.raises(OptionError, match="counts are of a grid of 6 x 10, the scenes' is 2 x 2"):
+            score(counts, [scene("1", grid={"rows": 2, "cols": 2}, ball_cells=None)])
+        empty = Counts.of(counts.table.clear(), rows=6, cols=10)
+        with pytest.raises(OptionError, match="the counts hold no responses"):
+            score(empty, KNOWN)
+
+    def test_nothing_random_but_the_seed(self) -> None:
+        state = np.random.get_state()[1].copy()  # noqa: NPY002
+        small()
+        np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+
+    def test_the_frame_is_left_as_it_was(self) -> None:
+        given = frame(ROWS)
+        before = given.clone()
+        score(given, KNOWN, bootstrap=0)
+        assert given.equals(before)
+        assert isinstance(given, pl.DataFrame)

@@ -1,0 +1,235 @@
+"""Score reports as text, CSV and Markdown: nothing is lost, cut or changed on the way."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from spotball_core import ScorePolicy, ScoreReport, score
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema import GroupScore, MetricValue, Signature
+from spotball_core.scoring import tables
+from tests.builders import frame, scene
+
+
+def report(groups: list[GroupScore] | None = None, *, warnings: tuple[str, ...] = (), **choices: Any) -> ScoreReport:
+    policy = ScorePolicy.standard(**{"reference": "human", **choices})
+    signature = Signature(
+        version="1", data="a" * 64, grid="6x10@640x360", policy=policy, n_images=2, dropped={"controls": 0}
+    )
+    return ScoreReport(
+        signature=str(signature),
+        provenance=signature,
+        policy=policy,
+        warnings=warnings,
+        groups=tuple(groups or [group("human"), group("gpt-4o", 1.5), group("a|b", 2.25)]),
+    )
+
+
+def group(respondent: str, factor: float = 1.0, **changed: MetricValue) -> GroupScore:
+    """A group whose every metric has a number of its own, a deviation and an interval."""
+    metrics = {}
+    for number, key in enumerate(METRICS, start=1):
+        value = number * factor / (100 if METRICS[key].unit == "share" else 1) + 1 / 3000
+        metrics[key] = MetricValue(value=value, sd=value / 3, ci95=(value / 2, value * 2))
+    return GroupScore(
+        sport="soccer",
+        respondent=respondent,
+        kind="model",
+        prompt="base",
+        n_images=50,
+        n_responses=7500,
+        n_unparsed=14,
+        metrics={**metrics, **changed},
+    )
+
+
+def printed(one: ScoreReport, width: int = 200) -> str:
+    out = io.StringIO()
+    tables.print_table(one, Console(file=out, width=width))
+    return out.getvalue()
+
+
+def said(number: float, unit: str) -> str:
+    if unit == "share":
+        return f"{number * 100:.1f}"
+    return f"{number:.1f}" if unit == "px" else f"{number:.3f}"
+
+
+def numbers(one: ScoreReport) -> list[str]:
+    """Every number of a report as the text and Markdown tables are to show it."""
+    found = ["50", "7,500", "14"]
+    for scored in one.groups:
+        for key, value in scored.metrics.items():
+            if value.value is not None and value.ci95:
+                unit = METRICS[key].unit
+                spread = "" if unit == "share" or value.sd is None else f" ± {said(value.sd, unit)}"
+                found.append(said(value.value, unit) + spread)
+                found.append(f"[{said(value.ci95[0], unit)}, {said(value.ci95[1], unit)}]")
+    return found
+
+
+class TestText:
+    @pytest.mark.parametrize("width", [60, 80, 100, 132, 200, 1000])
+    def test_no_number_is_cut_however_narrow(self, width: int) -> None:
+        text = printed(report(), width)
+        for number in numbers(report()):
+            assert number in text
+        assert "…" not in text
+        tabular = text.split("\n- ")[0].split("± standard deviation")[0]
+        assert max(map(len, tabular.splitlines())) <= width
+
+    def test_names_are_on_every_line_of_every_table(self) -> None:
+        text = printed(report(), 80)
+        assert text.count("gpt-4o") == text.count("sport") > 6
+
+    def test_families_have_one_title_each(self) -> None:
+        lines = [line.strip() for line in printed(report(), 80).splitlines()]
+        titles = [
+            "Scored",
+            "Task performance",
+            "Alignment with the reference",
+            "Behavioral strategies",
+            "Scoring rules",
+        ]
+        assert [line for line in lines if line in titles] == titles
+
+    @pytest.mark.parametrize("name", ["meta-llama/Llama-3.2-90B-Vision-Instruct-" + "x" * 60, "日本語" * 10])
+    def test_a_long_name_is_folded_and_not_cut(self, name: str) -> None:
+        text = printed(report([group(name)]), 80)
+        for number in numbers(report([group(name)])):
+            assert number in text
+        assert "…" not in text
+        letters = "".join(re.findall(r"[^\s]+", text))
+        assert all(sign in letters for sign in set(name))
+
+    def test_the_foot(self) -> None:
+        one = report(warnings=("first", "second"))
+        assert printed(one).splitlines()[-4:] == [
+            "warning: first",
+            "warning: second",
+            "± standard deviation over images; [95% bootstrap interval over images]",
+            one.signature,
+        ]
+        assert "no intervals" in printed(report(bootstrap=0))
+        assert "interval over participants, where there are any, else images]" in printed(report(cluster="participant"))
+
+    def test_each_reason_once_with_its_metrics_and_groups(self) -> None:
+        lost = MetricValue(value=None, reason="no player boxes")
+        some = MetricValue(value=1.0, n_images=3, reason="2 images without ground truth left out")
+        groups = [
+            group("a", near_player_rate=lost, overlap_rate=lost, accuracy=some),
+            group("b", near_player_rate=lost),
+        ]
+        text = printed(report(groups))
+        assert "- Near-player rate, Overlap rate of all groups: no player boxes\n" in text
+        assert "- Accuracy of soccer/a/base: 2 images without ground truth left out\n" in text
+        assert text.count("no player boxes") == 1
+
+    def test_what_is_undefined_is_a_dash_and_undefined_for_all_is_no_column(self) -> None:
+        lost = MetricValue(value=None, reason="no reference")
+        none = {"brier_score": lost, "brier_score_matched": lost}
+        text = printed(report([group("a", accuracy=lost, **none), group("b", **none)]))
+        row = next(line for line in text.split("Task performance")[1].splitlines() if "  a  " in line)
+        assert re.split(r"\s{2,}", row.strip())[3] == "-"
+        assert "Brier" not in text.split("\n- ")[0]
+
+    def test_heads_name_units_and_choices(self) -> None:
+        text = printed(report(wasserstein_unit="cell", top_k=5))
+        assert "Wasserstein distance (cell)" in text
+        assert "Top-5 accuracy (%)" in text
+        assert "Euclidean error (px)" in text
+        assert "1D Wasserstein distance (px)" in text
+
+    def test_a_unit_of_its_own_has_more_digits(self) -> None:
+        value = MetricValue(value=0.12345, sd=0.05, ci95=(0.1, 0.2))
+        assert "0.123 ± 0.050" in printed(report([group("a", wasserstein=value)], wasserstein_unit="diagonal"))
+
+    @pytest.mark.parametrize("by", [("sport",), ("prompt",), ()])
+    def test_other_groups(self, by: tuple[str, ...]) -> None:
+        text = printed(report(by=by))
+        assert "respondent" not in text.split("|")[0]
+        for number in numbers(report()):
+            assert number in text
+
+    def test_no_escape_codes_where_there_is_no_terminal(self) -> None:
+        text = tables.to_text(report())
+        assert "\x1b" not in text
+        assert text == tables.to_text(report(), to_terminal=True)
+        assert all(line == line.rstrip() for line in text.splitlines())
+
+    def test_codes_in_names_are_not_markup(self) -> None:
+        assert "[bold]x[/bold]" in printed(report([group("[bold]x[/bold]")]))
+
+
+class TestMarkdown:
+    def test_tables_are_tables(self) -> None:
+        text = tables.to_markdown(report())
+        blocks = re.findall(r"\*\*(.+)\*\*\n\n((?:\|.*\n)+)\n", text)
+        assert [title for title, _ in blocks][:2] == ["Scored", "Task performance"]
+        for _, block in blocks:
+            rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in block.splitlines()]
+            assert len({len(row) for row in rows}) == 1
+            assert [cell.strip() for cell in rows[1]][:3] == ["---", "---", "---"]
+            assert {cell.strip() for cell in rows[1][3:]} == {"---:"}
+            assert [row[1].strip() for row in rows[2:]] == ["human", "gpt-4o", "a\\|b"]
+
+    def test_every_number_is_there(self) -> None:
+        text = tables.to_markdown(report())
+        for number in numbers(report()):
+            assert number in text
+
+    def test_the_signature_is_at_the_foot_on_a_line_of_its_own(self) -> None:
+        one = report(warnings=("careful",))
+        lines = tables.to_markdown(one).splitlines()
+        assert lines[-1] == one.signature + "  "
+        assert "warning: careful  " in lines
+
+
+class TestCsv:
+    def rows(self, one: ScoreReport) -> list[dict[str, str]]:
+        return list(csv.DictReader(io.StringIO(tables.to_csv(one))))
+
+    def test_full_precision_for_every_group_and_metric(self) -> None:
+        one = report()
+        rows = self.rows(one)
+        assert len(rows) == len(one.groups) * len(METRICS)
+        for row, (scored, key) in zip(rows, [(g, key) for g in one.groups for key in METRICS], strict=True):
+            value = scored.metrics[key]
+            assert value.ci95 is not None
+            assert [row[name] for name in ("sport", "respondent", "kind", "prompt", "metric")] == [
+                *(scored.sport, scored.respondent, scored.kind, scored.prompt, key)
+            ]
+            assert [int(row[name]) for name in ("n_images", "n_responses", "n_unparsed")] == [50, 7500, 14]
+            found = [float(row[name]) for name in ("value", "sd", "ci95_low", "ci95_high")]
+            assert found == [value.value, value.sd, *value.ci95]
+            assert row["unit"] == METRICS[key].unit
+            assert row["signature"] == one.signature
+
+    def test_what_is_missing_is_empty(self) -> None:
+        lost = MetricValue(value=None, reason='no "reference", none')
+        (row,) = [row for row in self.rows(report([group("a", wasserstein=lost)])) if row["metric"] == "wasserstein"]
+        assert [row[name] for name in ("value", "sd", "ci95_low", "ci95_high", "reference")] == [""] * 5
+        assert row["reason"] == 'no "reference", none'
+
+    def test_the_unit_of_the_policy(self) -> None:
+        units = {row["metric"]: row["unit"] for row in self.rows(report(wasserstein_unit="diagonal"))}
+        assert (units["wasserstein"], units["wasserstein_1d"]) == ("diagonal", "px")
+
+    def test_its_columns(self) -> None:
+        assert tuple(self.rows(report())[0]) == tables.CSV_COLUMNS
+
+
+def test_all_forms_of_a_report_that_was_scored() -> None:
+    known = [scene(str(i), players=[[0, 0, 60, 60]]) for i in range(4)]
+    rows = [{"image": str(i), "respondent": name, "cell": "D5"} for i in range(4) for name in ("human", "me")]
+    one = score(frame(rows), known, reference="human", bootstrap=10)
+    for text in (tables.to_text(one), tables.to_markdown(one), tables.to_csv(one)):
+        assert one.signature in text
+        assert text.endswith("\n")
+        assert "is the reference" in text

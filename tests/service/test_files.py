@@ -1,0 +1,102 @@
+"""Writing a file so that it is whole or not there."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from spotball_core.service.files import replacing
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_file_is_there_at_the_end_and_not_before(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "er" / "a.json"
+    with replacing(path) as beside:
+        beside.write_text("new")
+        assert not path.exists()
+        assert (beside.parent, beside.suffix) == (path.parent, ".json")
+        assert beside.name.startswith(".")
+    assert path.read_text() == "new"
+    assert names(path.parent) == ["a.json"]
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, SystemExit])
+def test_an_old_file_survives_a_failure(tmp_path: Path, failure: type[BaseException]) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("old")
+
+    def fail() -> None:
+        with replacing(path) as beside:
+            beside.write_text("half")
+            raise failure
+
+    with pytest.raises(failure):
+        fail()
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["a.json"]
+
+
+def test_readers_see_the_old_file_until_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("old")
+    with path.open() as reader, replacing(path) as beside:
+        beside.write_text("new")
+        assert path.read_text() == "old"
+        assert reader.read() == "old"
+    assert path.read_text() == "new"
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_permissions_are_those_of_any_new_file(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        with replacing(tmp_path / "a") as beside:
+            beside.write_text("")
+        (tmp_path / "b").write_text("")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    target, link = tmp_path / "real" / "a.json", tmp_path / "link.json"
+    target.write_text("old")
+    link.symlink_to(target)
+    with replacing(link) as beside:
+        beside.write_text("new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert names(tmp_path / "real") == ["a.json"]
+
+
+def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[str] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_text()))
+    reader.start()
+    with replacing(pipe) as beside:
+        beside.write_text("through")
+    reader.join()
+    assert got == ["through"]
+    assert pipe.is_fifo()
+
+
+def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    with pytest.raises(IsADirectoryError, match="kept"), replacing(tmp_path / "kept"):
+        pass
+    assert names(tmp_path) == ["kept"]
+
+
+def test_no_file_below_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("")
+    with pytest.raises(OSError, match="a"), replacing(tmp_path / "a" / "b"):
+        pass

@@ -1,0 +1,59 @@
+"""Only known image formats are opened, whatever a file is called."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from PIL import EpsImagePlugin, Image
+
+from spotball_core.grid import Grid
+from spotball_core.pages.pictures import as_data, upright
+from spotball_core.service.images import FORMATS, open_image
+
+ROOT = Path(__file__).parents[2]
+POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 640 360\n%%EndComments\nshowpage\n%%EOF\n"
+
+
+def test_postscript_is_not_handed_to_ghostscript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    def ghostscript(*arguments: object, **options: object) -> None:
+        started.append(arguments)
+        raise OSError("not started in tests")
+
+    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", ghostscript)
+    (tmp_path / "a.jpg").write_bytes(POSTSCRIPT)
+    with Image.open(tmp_path / "a.jpg") as image, pytest.raises(OSError, match="not started"):
+        image.load()
+    assert started  # Pillow itself would start it.
+    started.clear()
+    assert upright(tmp_path / "a.jpg") is None
+    assert as_data(tmp_path / "a.jpg", Grid.standard()) is None
+    with pytest.raises(OSError, match="cannot identify"):
+        open_image(tmp_path / "a.jpg")
+    assert not started
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_known_formats_open_and_their_damage_is_none(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.jpg"
+    Image.effect_noise((64, 36), 50).convert("RGB").save(path, kind)
+    assert upright(path) is not None
+    whole = path.read_bytes()
+    for cut in (0, 3, 20, 40, len(whole) // 2, len(whole) - 20):
+        path.write_bytes(whole[:cut])
+        upright(path)
+        path.write_bytes(whole[:cut] + b"\xff" * 16 + whole[cut + 16 :])
+        upright(path)
+
+
+def test_images_are_opened_by_this_function_alone() -> None:
+    calls = [
+        path.name
+        for package in ("spotball_core", "spotball_adapters", "spotball_gen")
+        for path in (ROOT / package).rglob("*.py")
+        if re.search(r"(Image|Images|Pictures)\.open\(", path.read_text(encoding="utf-8"))
+    ]
+    assert calls == ["images.py"]

@@ -1,0 +1,129 @@
+"""Keys of JSON Lines records, against a plain loop over `json.loads`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spotball_core.counting.responses import read_counts
+from spotball_core.errors import InputError
+from spotball_core.service import json_keys
+from spotball_core.service.json_file import RepeatedKeyError, parse_json, read_json
+from spotball_core.service.json_keys import read_keys
+from tests.builders import scene
+
+GOOD = {"sport": "soccer", "image": "1", "respondent": "gpt", "prompt": "base", "cell": "D5", "reasoning": None}
+
+
+def in_loop(text: str) -> tuple[dict[tuple[str, ...], int], list[int]]:
+    """Key sequences with their first lines, and lines with a repeated key."""
+    shapes: dict[tuple[str, ...], int] = {}
+    repeated = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        twice = []
+
+        def pairs(items: list[tuple[str, Any]], twice: list[bool] = twice) -> dict[str, Any]:
+            twice.append(len({key for key, _ in items}) < len(items))
+            return dict(items)
+
+        try:
+            record = json.loads(line, object_pairs_hook=pairs)
+        except ValueError:
+            continue
+        if any(twice):
+            repeated.append(number)
+        elif isinstance(record, dict):
+            shapes.setdefault(tuple(record), number)
+    return shapes, repeated
+
+
+names = st.sampled_from(["image", "cell", "prompt", "promqt", "respondent", "respondXnt", "probabilities", 'a"b', "é"])
+values = st.one_of(
+    st.none(),
+    st.integers(0, 9),
+    st.sampled_from(["D5", 'say "x":1', '\\"', "x\\", '"image":', " :", "a : b", "{", "ü"]),
+    st.dictionaries(st.sampled_from(["D5", "image"]), st.integers(0, 1), max_size=2),
+)
+separators = st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : ")])
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> str:
+    if draw(st.integers(0, 20)) == 0:
+        return draw(st.sampled_from(["", "{", "[]", "5", " ", "{}"]))
+    comma, colon = draw(separators)
+    keys = draw(st.one_of(st.just(["image", "cell", "probabilities"]), st.lists(names, max_size=4)))
+    parts = [json.dumps(key) + colon + json.dumps(draw(values), ensure_ascii=False) for key in keys]
+    return "{" + comma.join(parts) + "}"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.lists(lines(), min_size=1, max_size=30), block=st.sampled_from([16, 100, 1 << 18]), end=st.booleans())
+def test_keys_are_those_of_a_plain_loop(
+    content: list[str], block: int, end: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_keys, "_BLOCK", block)
+    text = "\n".join(content) + ("\n" if end else "")
+    path = tmp_path / "responses.jsonl"
+    path.write_text(text, encoding="utf-8")
+    keys = read_keys(path)
+    shapes, repeated = in_loop(text)
+    assert keys.shapes == shapes
+    assert sum(problem.count for problem in keys.repeated) == len(repeated)
+    assert [line for problem in keys.repeated for line in problem.lines or [problem.line]] == repeated[:5]
+
+
+@pytest.mark.parametrize("line", [2, 101, 3000])
+@pytest.mark.parametrize(
+    ("old", "new", "field", "found"),
+    [
+        ('"prompt":', '"promt":', "promt", "a column that is not read"),
+        ('"respondent":', '"respondant":', "respondant", "a column that is not read"),
+        ('"respondent":', '"zespondent":', "zespondent", "a column that is not read"),
+        ('"reasoning":', '"cell":', "line", 'the key "cell" twice'),
+        ('"sport":', '"image":', "line", 'the key "image" twice'),
+    ],
+)
+def test_a_wrong_key_is_an_error_on_any_line(
+    line: int, old: str, new: str, field: str, found: str, tmp_path: Path
+) -> None:
+    good = json.dumps(GOOD)
+    path = tmp_path / "responses.jsonl"
+    path.write_text("".join((good.replace(old, new) if n == line else good) + "\n" for n in range(1, 3501)))
+    with pytest.raises(InputError) as caught:
+        read_counts(path, [scene(image="1")])
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.field) == (line, field)
+    assert found in problem.found
+
+
+def test_more_columns_than_responses_can_have_are_refused(tmp_path: Path) -> None:
+    columns = ["image", "cell", *(f"c{i}" for i in range(100_000))]
+    for name, text in (
+        ("wide.csv", ",".join(columns) + "\n" + ",".join(["1"] * len(columns)) + "\n"),
+        ("wide.jsonl", json.dumps(dict.fromkeys(columns, "1")) + "\n"),
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(InputError, match="100002 columns, expected at most 2000"):
+            read_counts(tmp_path / name, [scene(image="1")])
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "\\u0061": 2}}]'])
+def test_a_repeated_key_is_an_error_at_any_depth(text: str, tmp_path: Path) -> None:
+    with pytest.raises(RepeatedKeyError, match='"a" twice'):
+        parse_json(text)
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r'a\.json: file: found the key "a" twice in one object, expected cards'):
+        read_json(path, "cards")
+
+
+@pytest.mark.parametrize("text", ["NaN", "[Infinity]", "1e999", "[" * 100_000, "{", ""])
+def test_what_is_not_json_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match=r"JSON|Expecting|nested"):
+        parse_json(text)

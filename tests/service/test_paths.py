@@ -1,0 +1,190 @@
+"""Paths made from data stay where they belong, and different names never share a file."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+import unicodedata
+from pathlib import Path, PureWindowsPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from spotball_core.errors import InputError
+from spotball_core.service.paths import (
+    confined,
+    data_file,
+    file_fault,
+    find_file,
+    image_ending,
+    is_relative,
+    output_name,
+)
+from tests.builders import scene
+
+LEADING_OUT = [
+    "/etc/passwd",
+    "..",
+    "../secret.png",
+    "images/../../secret.png",
+    "images\\..\\..\\secret.png",
+    "C:\\secret.png",
+    "C:/secret.png",
+    "c:secret.png",
+    "\\\\server\\share\\secret.png",
+    "//server/share/secret.png",
+    "",
+    "images/a\0.png",
+    "images/a\x1b[2J.png",
+    "images/a\n.png",
+    "a/" * 512 + "a",
+]
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    """A folder with one image, and a secret next to it."""
+    folder = tmp_path / "dataset"
+    (folder / "images").mkdir(parents=True)
+    (folder / "images" / "1.png").write_bytes(b"picture")
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    return folder
+
+
+def refusal(dataset: Path, name: str) -> str:
+    with pytest.raises(InputError) as error:
+        data_file(dataset, name)
+    assert find_file([dataset], name) is None
+    (problem,) = error.value.problems
+    return problem.found
+
+
+class TestDataFile:
+    def test_a_file_of_the_folder(self, dataset: Path) -> None:
+        assert data_file(dataset, "images/1.png") == (dataset / "images/1.png").resolve()
+        assert find_file([dataset / "images", dataset], "images/1.png") == (dataset / "images/1.png").resolve()
+
+    def test_links_within_the_folder_are_followed(self, dataset: Path) -> None:
+        (dataset / "again.png").symlink_to("images/1.png")
+        (dataset / "same").symlink_to(dataset / "images")
+        for name in ("again.png", "same/1.png"):
+            assert data_file(dataset, name).read_bytes() == b"picture"
+
+    def test_the_folder_itself_may_be_a_link(self, dataset: Path, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to(dataset)
+        assert data_file(tmp_path / "link", "images/1.png").read_bytes() == b"picture"
+
+    @pytest.mark.parametrize("name", LEADING_OUT)
+    def test_text_that_leads_out(self, dataset: Path, name: str) -> None:
+        refusal(dataset, name)
+        with pytest.raises(InputError, match="relative to the dataset's folder"):
+            confined(dataset, name)
+        with pytest.raises(ValidationError, match="relative to the dataset's folder"):
+            scene("1", path=name)
+
+    def test_links_that_lead_out(self, dataset: Path, tmp_path: Path) -> None:
+        (dataset / "file.png").symlink_to(tmp_path / "secret.png")
+        (dataset / "folder").symlink_to(tmp_path)
+        (dataset / "chain.png").symlink_to("file.png")
+        for name in ("file.png", "folder/secret.png", "chain.png", "folder/nothing.png"):
+            assert refusal(dataset, name) == "a link that leads out of the folder"
+
+    def test_a_folder_whose_name_starts_alike_is_outside(self, dataset: Path, tmp_path: Path) -> None:
+        (tmp_path / "dataset-2").mkdir()
+        (tmp_path / "dataset-2" / "1.png").write_bytes(b"secret")
+        (dataset / "other").symlink_to(tmp_path / "dataset-2")
+        refusal(dataset, "other/1.png")
+
+    def test_what_is_no_regular_file(self, dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        os.mkfifo(dataset / "fifo.png")
+        (dataset / "nothing.png").symlink_to("gone.png")
+        (dataset / "circle.png").symlink_to("circle.png")
+        assert refusal(dataset, "fifo.png") == "a FIFO"
+        assert refusal(dataset, "images") == "a folder"
+        assert refusal(dataset, "gone.png") == "nothing there"
+        assert refusal(dataset, "a" * 300) == "File name too long"
+        refusal(dataset, "nothing.png")
+        refusal(dataset, "circle.png")
+        monkeypatch.chdir(dataset)
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind("socket.png")
+            assert refusal(dataset, "socket.png") == "a socket"
+
+    def test_a_device_is_not_opened(self) -> None:
+        assert file_fault(Path("/dev/zero")) == "a device"
+
+    def test_a_name_that_is_missing(self, dataset: Path) -> None:
+        with pytest.raises(InputError, match="no path"):
+            data_file(dataset, None)
+
+
+@given(st.text(st.sampled_from("ab./\\:C\0 "), max_size=8))
+def test_a_relative_path_stays_inside_on_every_system(text: str) -> None:
+    if not is_relative(text):
+        return
+    assert os.path.commonpath(["/folder", os.path.normpath(f"/folder/{text}")]) == "/folder"
+    windows = PureWindowsPath(text)
+    assert not windows.drive
+    assert not windows.root
+    assert ".." not in windows.parts
+
+
+NAMES = st.text(st.characters(exclude_categories=()), max_size=8) | st.text(st.sampled_from("aA./\\~-e\u0301\u00e9"))
+CLASHING = [
+    ("Soccer", "soccer"),
+    ("a/b", "a-b"),
+    ("é", "e\u0301"),
+    ("a ", "a"),
+    ("a.", "a"),
+    ("..", "."),
+    ("x" * 300, "x" * 301),
+    ("ß", "ss"),
+    ("Qwen/Qwen2-VL", "Qwen_Qwen2-VL"),
+]
+
+
+def as_stored(path: str) -> str:
+    """What a file system keeps apart that ignores case and accents' forms, and on Windows dots and blanks at ends."""
+    return "/".join(part.rstrip(". ") for part in unicodedata.normalize("NFKD", path).casefold().split("/"))
+
+
+class TestOutputName:
+    @given(NAMES, NAMES)
+    def test_different_names_never_share_a_file(self, one: str, other: str) -> None:
+        if one != other:
+            assert as_stored(output_name(one, ending=".png")) != as_stored(output_name(other, ending=".png"))
+
+    @pytest.mark.parametrize(("one", "other"), CLASHING)
+    def test_names_that_file_systems_mix_up(self, one: str, other: str) -> None:
+        assert as_stored(output_name(one)) != as_stored(output_name(other))
+
+    def test_no_name_can_be_that_of_another(self) -> None:
+        assert output_name(output_name("A b")) != output_name("A b")
+
+    @given(st.lists(NAMES, min_size=1, max_size=3))
+    def test_every_name_can_be_written(self, names: list[str]) -> None:
+        name = output_name(*names, ending=".png")
+        assert is_relative(name)
+        assert name.isascii()
+        assert name.count("/") == len(names) - 1
+        assert max(map(len, name.split("/"))) <= 104
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"")
+            assert path.resolve().is_relative_to(Path(folder).resolve())
+
+    @pytest.mark.parametrize("name", ["con", "CON", "nul.txt", "com1", "lpt9.a.b", "aux"])
+    def test_devices_of_windows(self, name: str) -> None:
+        assert not PureWindowsPath(output_name(name, ending=".png")).is_reserved()
+
+    @pytest.mark.parametrize("name", ["soccer", "163", "match-1a2b3c4d-000012000", "302_wball", "1.2"])
+    def test_plain_names_are_kept(self, name: str) -> None:
+        assert output_name("images", name, ending=".jpg") == f"images/{name}.jpg"
+
+    def test_an_image_with_a_dot_and_one_without_an_ending(self) -> None:
+        paths = [output_name("1.png", ending=image_ending("a")), output_name("1", ending=image_ending("a.PNG"))]
+        assert paths == ["1.png.image", "1.png"]

@@ -1,0 +1,122 @@
+"""Text from data does nothing where it is shown, and is what it was once it is read again."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from spotball_core.service.safe_text import csv_cells, csv_frame, csv_restored, markdown_row, markdown_text, printable
+from tests.conftest import ROOT
+
+ATTACKS = [
+    "\x1b[2J",
+    "\x1b]0;title\x07",
+    "\x1b]8;;http://a.b\x1b\\link",
+    "\x9b31m",
+    "a\rb",
+    "a\bb",
+    "\u202egnp.exe",
+    "\u2066a",
+    "\x00",
+    "\x7f",
+    "\udcff",
+]
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_what_a_terminal_obeys_is_written_out(text: str) -> None:
+    assert set(printable(text).encode()) <= set(range(0x20, 0x7F))
+
+
+@given(st.text())
+def test_only_tabs_and_line_breaks_are_left(text: str) -> None:
+    shown = printable(text)
+    assert all(sign >= " " or sign in "\t\n" for sign in shown)
+    shown.encode()
+    assert printable(shown) == shown
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_json_stays_the_same_json(text: str) -> None:
+    assert json.loads(printable(json.dumps(text, ensure_ascii=False))) == text
+
+
+@pytest.mark.parametrize("text", ["Ünïcode 試合", "👩‍🔬", "a\tb\nc", "1\u00a0000", "क्‍ष"])
+def test_other_text_stays(text: str) -> None:
+    assert printable(text) == text
+
+
+HTML = ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<!-- a", "</td>", "<?a?>", "&lt;b&gt;", "&#60;b"]
+
+
+@pytest.mark.parametrize("text", [*HTML, "[a](javascript:alert(1))", "![a](http://b.c/d)", "<http://a.b>"])
+def test_markdown_shows_html_and_links(text: str) -> None:
+    tokens = MarkdownIt("commonmark").parse(markdown_text(text))
+    inner = [child for token in tokens for child in token.children or ()]
+    kinds = {token.type for token in (*tokens, *inner)}
+    assert kinds <= {"paragraph_open", "paragraph_close", "inline", "text", "text_special"}
+    assert "".join(child.content for child in inner) == text
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="`\\\r*_~[]!:"), max_size=9), min_size=1, max_size=4))
+def test_a_row_has_its_cells(cells: list[str]) -> None:
+    head = "|".join(["", *"x" * len(cells), ""]) + "\n" + "|".join(["", *["---"] * len(cells), ""])
+    page = MarkdownIt("commonmark").enable("table").render(f"{head}\n{markdown_row(cells)}\n")
+    assert page.count("<td>") == len(cells)
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "'=1", "''-1", "=HYPERLINK(0)"]
+PLAIN = ["", "'", "it's", "a=1", "D5", " =1", "'a", "1-1"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_formulas_start_with_an_apostrophe(text: str) -> None:
+    assert csv_cells([text]) == [f"'{text}"]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_other_text_is_written_unchanged(text: str) -> None:
+    assert csv_cells([text]) == [text]
+
+
+def test_numbers_stay_numbers() -> None:
+    assert csv_cells([-1.5, 3, None]) == [-1.5, 3, None]
+    frame = pl.DataFrame({"text": ["-1.5"], "number": [-1.5], "count": [-2]})
+    assert csv_frame(frame).row(0) == ("'-1.5", -1.5, -2)
+
+
+TEXTS = st.text() | st.text(st.sampled_from("'=+-@\t\r\nab"))
+
+
+@given(st.lists(TEXTS, min_size=1))
+def test_all_text_comes_back(texts: list[str]) -> None:
+    written = csv_frame(pl.DataFrame({"text": texts}))
+    assert written["text"].to_list() == csv_cells(texts)
+    assert written.select(csv_restored(pl.col("text")))["text"].to_list() == texts
+    assert not any(text.startswith(tuple("=+-@\t\r\n")) for text in written["text"])
+
+
+@given(st.lists(TEXTS, min_size=1))
+def test_two_texts_are_never_written_alike(texts: list[str]) -> None:
+    assert len(set(csv_cells(texts))) == len(set(texts))
+
+
+PRINTING = {"print", "typer.echo", "click.echo", "traceback.print_exc", "sys.stdout.write", "sys.stderr.write"}
+
+
+def test_text_is_printed_in_one_place() -> None:
+    # Whatever else prints would have to think of control characters by itself.
+    printing = []
+    for package in ("spotball_core", "spotball_adapters", "spotball_gen"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            calls = (node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+            names = {ast.unparse(call) for call in calls}
+            if names & PRINTING:
+                printing.append(path.relative_to(ROOT).as_posix())
+    assert printing == ["spotball_core/service/safe_text.py"]

@@ -1,0 +1,110 @@
+"""Synthetic scenes: what they promise, and that they look like the benchmark they stand in for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spotball_core.errors import OptionError
+from spotball_core.grid import Grid
+from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.schema import Scene
+from spotball_core.synthetic.scenes import synthetic_scenes
+
+SPORTS = ("synthetic-soccer", "synthetic-basketball", "synthetic-volleyball")
+
+
+@pytest.fixture(scope="module")
+def many() -> dict[str, list[Scene]]:
+    scenes = synthetic_scenes(900, seed=4)
+    return {sport: [scene for scene in scenes if scene.sport == sport] for sport in SPORTS}
+
+
+def test_identity() -> None:
+    scenes = synthetic_scenes()
+    assert [scene.key for scene in scenes] == [(SPORTS[i % 3], str(i // 3 + 1)) for i in range(60)]
+    assert all(scene.layout == Grid.standard() and scene.path is None for scene in scenes)
+
+
+def test_every_tenth_of_a_sport_is_a_control(many: dict[str, list[Scene]]) -> None:
+    for scenes in many.values():
+        assert [scene.image for scene in scenes if scene.control] == [str(n) for n in range(10, 301, 10)]
+
+
+def test_boxes_are_inside_the_image_and_cells_are_the_balls(many: dict[str, list[Scene]]) -> None:
+    for scene in (scene for scenes in many.values() for scene in scenes):
+        assert scene.players
+        for x1, y1, x2, y2 in [scene.ball_box, *(box.corners for box in scene.players)]:
+            assert 0 <= x1 < x2 <= 640
+            assert 0 <= y1 < y2 <= 360
+        x1, y1, x2, y2 = scene.ball_box
+        covered = [
+            f"{'ABCDEF'[row]}{col + 1}"
+            for row in range(6)
+            for col in range(10)
+            if x1 < 64 * (col + 1) and x2 > 64 * col and y1 < 60 * (row + 1) and y2 > 60 * row
+        ]
+        assert list(scene.ball_cells) == covered
+
+
+@pytest.mark.parametrize(
+    ("sport", "players", "area", "ball_area"),
+    [
+        # The paper's table 1; the area of soccer's ball in pixels, as `spotball replicate` gives it.
+        ("synthetic-soccer", 4.26, 13718.87, 690.26),
+        ("synthetic-basketball", 5.46, 20067.43, 1631.27),
+        ("synthetic-volleyball", 9.92, 6600.26, 904.86),
+    ],
+)
+def test_numbers_and_sizes_of_table_1(
+    many: dict[str, list[Scene]], sport: str, players: float, area: float, ball_area: float
+) -> None:
+    scenes = many[sport]
+    boxes = np.concatenate([scene.boxes for scene in scenes])
+    width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+    assert np.mean([len(scene.players) for scene in scenes]) == pytest.approx(players, rel=0.08)
+    assert (width * height).mean() == pytest.approx(area, rel=0.08)
+    assert 0.35 < np.median(width / height) < 0.5  # people on their feet
+    balls = np.array([scene.ball_box for scene in scenes])
+    assert np.mean((balls[:, 2] - balls[:, 0]) * (balls[:, 3] - balls[:, 1])) == pytest.approx(ball_area, rel=0.15)
+
+
+def test_the_ball_is_where_the_sport_has_it(many: dict[str, list[Scene]]) -> None:
+    """Where, from the top of the nearest player's box downwards in its heights, the ball usually is."""
+    heights = {}
+    for sport, scenes in many.items():
+        of_sport = []
+        for scene in scenes:
+            x = (scene.ball_box[0] + scene.ball_box[2]) / 2
+            y = (scene.ball_box[1] + scene.ball_box[3]) / 2
+            _, y1, _, y2 = min((box.corners for box in scene.players), key=lambda b: abs((b[0] + b[2]) / 2 - x))
+            of_sport.append((y - y1) / (y2 - y1))
+        heights[sport] = float(np.median(of_sport))
+    assert heights["synthetic-soccer"] > 0.7
+    assert 0 < heights["synthetic-basketball"] < 0.5
+    assert heights["synthetic-volleyball"] < 0
+
+
+def test_seed_and_number() -> None:
+    scenes = synthetic_scenes(12, seed=0)
+    assert scenes == synthetic_scenes(12, seed=0)
+    assert scenes[:5] == synthetic_scenes(5, seed=0)
+    other = synthetic_scenes(12, seed=1)
+    assert all(a.players != b.players and a.ball_box != b.ball_box for a, b in zip(scenes, other, strict=True))
+    assert len({scene.ball_box for scene in scenes}) == len(scenes)
+    assert synthetic_scenes(3, seed=np.random.default_rng(2)) == synthetic_scenes(3, seed=np.random.default_rng(2))
+
+
+def test_unusable_options() -> None:
+    with pytest.raises(OptionError, match="n is 0"):
+        synthetic_scenes(0)
+    with pytest.raises(OptionError, match="seed is -2"):
+        synthetic_scenes(3, seed=-2)
+
+
+def test_they_are_written_and_read(tmp_path: Path) -> None:
+    scenes = synthetic_scenes(9)
+    write_scenes(scenes, tmp_path / "scenes.jsonl")
+    assert read_scenes(tmp_path / "scenes.jsonl") == scenes

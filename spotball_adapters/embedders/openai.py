@@ -9,9 +9,10 @@ import numpy as np
 
 from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess
 from spotball_adapters.embedders.vectors import NoVectorsError, vectors_of
-from spotball_adapters.providers.http import RejectedError, Server
+from spotball_adapters.providers.http import Server
 from spotball_adapters.providers.keys import key_from, missing
 from spotball_adapters.providers.openai import HOME, KEY
+from spotball_adapters.providers.responses import RejectedError
 from spotball_core.errors import OptionError
 
 MODEL = "text-embedding-3-small"

@@ -51,7 +51,10 @@ class ObserverProvider(DrawingProvider):
         replies = []
         for sample in request.samples:
             draw = int.from_bytes(hashlib.sha256(f"{sample} {asked}".encode()).digest()[:8], "big")
-            replies.append(Reply(letters[choices[draw % DRAWS]], "stop", "stop"))
+            choice = choices[draw % DRAWS]
+            if choice not in letters:
+                raise PermanentError(f"observer: the question has no option {choice!r}, expected a line 'A. {choice}'")
+            replies.append(Reply(letters[choice], "stop", "stop"))
         return Answer(tuple(replies), model=None, input_tokens=0, output_tokens=0)
 
     def _choices(self, seed: int) -> Mapping[str, list[str]]:

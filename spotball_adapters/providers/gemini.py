@@ -16,7 +16,6 @@ from spotball_adapters.providers.protocol import (
     Answer,
     Finish,
     Message,
-    PermanentError,
     Picture,
     Provider,
     Reply,
@@ -25,6 +24,7 @@ from spotball_adapters.providers.protocol import (
     TransientError,
 )
 from spotball_adapters.providers.ranges import check_ranges, refuse
+from spotball_adapters.providers.responses import RejectedError
 from spotball_adapters.providers.said import writable
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ class Gemini:
         n = len(request.samples)
         try:
             response = await self._generate(request, n)
-        except PermanentError as error:
-            if n == 1 or "candidate" not in str(error).lower():
+        except RejectedError as error:
+            if n == 1 or not error.is_about_samples:
                 raise
             self.max_samples = n = 1
             response = await self._generate(request, n)

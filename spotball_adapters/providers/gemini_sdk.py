@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import threading
+import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from spotball_adapters.providers.http import ENCODINGS, checked_url, tls_advice
-from spotball_adapters.providers.keys import hidden, key_from, missing
-from spotball_adapters.providers.protocol import Access, PermanentError, RefusedError, TransientError
-from spotball_adapters.providers.said import about_one_request, retry_after, said_by, shortened
+from spotball_adapters.providers.http import checked_url, tls_advice
+from spotball_adapters.providers.keys import key_from, missing
+from spotball_adapters.providers.protocol import Access, PermanentError, TransientError
+from spotball_adapters.providers.responses import ENCODINGS, Responses
+from spotball_adapters.providers.said import count, said_by, writable
 from spotball_core.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from google.api_core.exceptions import GoogleAPICallError
 
 Found = TypeVar("Found")
 
 KEY = "GEMINI_API_KEY"
 
-_PASSING = frozenset({408, 409, 425, 429})
+_USAGE = ("promptTokenCount", "candidatesTokenCount", "totalTokenCount")
 
 
 class GeminiSdk:
@@ -41,6 +41,9 @@ class GeminiSdk:
             raise MissingExtraError("Gemini", "adapters")
         self._key = key_from(KEY)
         self._access = access
+        self._responses = Responses("gemini", self._key, access.max_response)
+        # Beyond the connections that are kept, the SDK would open and drop one for each request.
+        self._turns = asyncio.Semaphore(access.concurrency)
         self.endpoint = str(checked_url(access.base_url)).rstrip("/") if access.base_url else None
         self._made: Any = None
 
@@ -49,7 +52,7 @@ class GeminiSdk:
         """The SDK's client, made when it is first needed: to load it takes seconds."""
         key = self.key()
         if self._made is None:
-            self._made = _client(key, self.endpoint, self._access)
+            self._made = _client(key, self.endpoint, self._access, self._responses)
         return self._made
 
     def key(self) -> str:
@@ -79,42 +82,27 @@ class GeminiSdk:
             RefusedError: for one of this request alone.
             PermanentError: for another one.
         """
-        from google.api_core.exceptions import GoogleAPICallError
         from google.auth.exceptions import GoogleAuthError
         from google.protobuf.json_format import ParseError
         from requests import RequestException
 
         try:
-            async with asyncio.timeout(self._access.timeout):
+            async with asyncio.timeout(self._access.timeout), self._turns:
                 return await _in_thread(call)
         except TimeoutError:
-            raise TransientError(f"gemini: no answer within {self._access.timeout:g} s") from None
-        except GoogleAPICallError as error:
-            # None with its cause: that holds the request, and the request the key.
-            raise self._failure(error) from None
+            raise self._responses.out_of_time(self._access.timeout) from None
         except ParseError as error:
-            raise TransientError(self._clean(f"gemini: the answer is malformed: {error}")) from None
+            raise self._responses.malformed(str(error)) from None
         except (RequestException, GoogleAuthError) as error:
+            # Without its cause: that holds the request, and the request the key.
             if advice := tls_advice(error, "REQUESTS_CA_BUNDLE"):
-                raise PermanentError(self._clean(f"gemini: {advice}")) from None
-            raise TransientError(self._clean(f"gemini: {said_by(error)}")) from None
+                raise PermanentError(self._responses.clean(f"gemini: {advice}")) from None
+            raise TransientError(self._responses.clean(f"gemini: {said_by(error)}")) from None
 
     def close(self) -> None:
         """Close the connections."""
         if self._made is not None:
             self._made.transport.close()
-
-    def _failure(self, error: GoogleAPICallError) -> TransientError | PermanentError:
-        status = int(error.code or 500)
-        # Without the address, which the SDK puts before what the server says.
-        said = error.message.split(": ", 1)[-1]
-        shown = self._clean(f"gemini: HTTP {status}: {said}")
-        if status in _PASSING or status >= 500:
-            return TransientError(shown, status=status, retry_after=_wait(error))
-        return (RefusedError if about_one_request(status, said, "") else PermanentError)(shown)
-
-    def _clean(self, text: str) -> str:
-        return shortened(hidden(text, self._key))
 
 
 def _installed() -> bool:
@@ -125,8 +113,8 @@ def _installed() -> bool:
         return False
 
 
-def _client(key: str, endpoint: str | None, access: Access) -> Any:
-    """A client of our own: over REST, as many connections as requests at a time, and none to where a redirect leads."""
+def _client(key: str, endpoint: str | None, access: Access, responses: Responses) -> Any:
+    """A client of our own, over REST."""
     with warnings.catch_warnings():
         # That the SDK's support has ended is said in the documentation, once.
         for said in (
@@ -141,44 +129,53 @@ def _client(key: str, endpoint: str | None, access: Access) -> Any:
     client = GenerativeServiceClient(transport="rest", client_options=options)
     session = client.transport._session
     for scheme in ("https://", "http://"):
-        session.mount(scheme, _limited_adapter(access))
-    session.max_redirects = 0
+        session.mount(scheme, _adapter(access, responses))
     # It would ask again with the same key.
     session._refresh_status_codes = ()
     return client
 
 
-def _limited_adapter(access: Access) -> Any:
-    """What carries requests, with as many connections as requests at a time, and responses no larger than the limit."""
-    from requests import RequestException, Response
-    from requests.adapters import HTTPAdapter
+def _adapter(access: Access, responses: Responses) -> Any:
+    """What carries requests, with as many connections as requests at a time.
 
-    class Limited(HTTPAdapter):  # type: ignore[misc, unused-ignore]
+    The SDK sees no error and nothing that is not a JSON object, since it fails at what it does not expect: its own
+    errors need an error's body to be as Google writes it. It follows no redirect for the same reason.
+    """
+    from requests import Response
+    from requests.adapters import HTTPAdapter
+    from requests.exceptions import ReadTimeout
+
+    class Adapter(HTTPAdapter):  # type: ignore[misc, unused-ignore]
         def send(self, request: Any, *options: Any, **more: Any) -> Response:
             request.headers["Accept-Encoding"] = ", ".join(ENCODINGS)
+            until = time.monotonic() + access.timeout
             response = super().send(request, *options, **more)
             try:
-                content = self._content(response)
-            except BaseException:
+                received = responses.start(response.status_code, response.headers)
+                for part in response.iter_content(2**16):
+                    if not received.add(part):
+                        break
+                    # The time that requests keeps begins again with each part, and nobody else ends this thread.
+                    if time.monotonic() > until:
+                        raise ReadTimeout("the response did not end in time")
+                body = received.read()
+                # The SDK reads it from there, and the headers may name what is not a charset.
+                response._content, response.encoding = _readable(body), "utf-8"
+            except RecursionError:
+                raise responses.malformed("objects or lists are nested too deeply") from None
+            finally:
                 response.close()
-                raise
-            # The SDK reads it from there, and the headers may name what is not a charset.
-            response._content, response.encoding = content, "utf-8"
             return response
 
-        def _content(self, response: Response) -> bytes:
-            encoding = response.headers.get("content-encoding", "identity").strip().lower()
-            if encoding not in ("identity", *ENCODINGS):
-                raise RequestException(f"the content encoding is {encoding}, expected {' or '.join(ENCODINGS)}")
-            content = bytearray()
-            for part in response.iter_content(2**16):
-                content += part
-                if len(content) > access.max_response:
-                    limit = f"{access.max_response / 1e6:g} MB"
-                    raise RefusedError(f"gemini: the response is larger than the limit of {limit}")
-            return bytes(content)
+    return Adapter(pool_maxsize=access.concurrency, max_retries=0)
 
-    return Limited(pool_maxsize=access.concurrency, max_retries=0)
+
+def _readable(body: dict[str, Any]) -> bytes:
+    """A body without what the SDK cannot read: halves of characters, and numbers of tokens that cannot be."""
+    usage = body.get("usageMetadata")
+    if not isinstance(usage, dict) or any(count(usage.get(name, 0)) is None for name in _USAGE):
+        body = {name: value for name, value in body.items() if name != "usageMetadata"}
+    return writable(json.dumps(body, ensure_ascii=False)).encode()
 
 
 async def _in_thread(call: Callable[[], Found]) -> Found:
@@ -206,16 +203,3 @@ async def _in_thread(call: Callable[[], Found]) -> Found:
 
     threading.Thread(target=run, daemon=True).start()
     return await done
-
-
-def _wait(error: GoogleAPICallError) -> float | None:
-    """Seconds to wait, from the headers or from what Google puts into the body."""
-    headers: Mapping[str, str] = getattr(error.response, "headers", {})
-    if (seconds := retry_after(headers)) is not None:
-        return seconds
-    details: Sequence[Any] = error.details
-    for detail in details:
-        delay = detail.get("retryDelay") if isinstance(detail, dict) else None
-        if isinstance(delay, str) and delay.endswith("s"):
-            return retry_after({"retry-after": delay[:-1]})
-    return None

@@ -10,46 +10,15 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-from spotball_adapters.providers.keys import hidden
-from spotball_adapters.providers.protocol import Access, PermanentError, RefusedError, TransientError
-from spotball_adapters.providers.said import about_one_request, error_of, retry_after, said_by, shortened
+from spotball_adapters.providers.protocol import Access, PermanentError, TransientError
+from spotball_adapters.providers.responses import ENCODINGS, Response, Responses
+from spotball_adapters.providers.said import said_by
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_core.service.json_file import parse_json
 
 try:
     import httpx
 except ImportError as error:
     raise MissingExtraError("Asking a model over HTTP", "adapters") from error
-
-_PASSING = frozenset({408, 409, 425, 429})
-# Codes of errors that come with a status of passing ones, and do not pass: no money is left.
-_FOR_GOOD = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-
-ENCODINGS = ("gzip", "deflate")
-"""Compression that a response may have. Each chunk of at most 64 KB expands to about 68 MB, at most."""
-
-_MOST_OF_ERROR = 100_000
-"""Bytes of a response with an error that are read."""
-
-
-class RejectedError(PermanentError):
-    """A request that the server does not take.
-
-    Attributes:
-        status: the HTTP status.
-        code: the server's word for what is wrong, empty where it has none.
-        field: the part of the request that is wrong, empty where the server does not say.
-    """
-
-    def __init__(self, message: str, *, status: int, code: str = "", field: str = "") -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.field = field
-
-
-class RefusedRequestError(RejectedError, RefusedError):
-    """A request that the server does not take, though it may take others."""
 
 
 class Server:
@@ -68,9 +37,8 @@ class Server:
     def __init__(self, access: Access, *, home: str, key: str | None, headers: Mapping[str, str]) -> None:
         self.url = checked_url(access.base_url or home)
         self.host = self.url.host
-        self._key = key
+        self._responses = Responses(self.host, key, access.max_response)
         self._timeout = access.timeout
-        self._max_response = access.max_response
         # As many connections as requests at a time, all kept: a new one costs several round trips. A redirect would
         # take the key elsewhere. The time is kept below, over the whole request.
         limits = httpx.Limits(max_connections=access.concurrency, max_keepalive_connections=access.concurrency)
@@ -90,15 +58,15 @@ class Server:
         address = str(self.url).rstrip("/") + path
         try:
             async with asyncio.timeout(self._timeout), self._client.stream("POST", address, json=body) as response:
-                content = await self._content(response)
+                received = await self._received(response)
         except TimeoutError:
-            raise TransientError(f"{self.host}: no answer within {self._timeout:g} s") from None
+            raise self._responses.out_of_time(self._timeout) from None
         except httpx.RequestError as error:
             # Without its cause: that holds the request, and the request the key.
             if advice := tls_advice(error, "SSL_CERT_FILE"):
-                raise PermanentError(self._clean(f"{self.host}: {advice}")) from None
-            raise TransientError(self._clean(f"{self.host}: {said_by(error)}")) from None
-        return self._read(response, content)
+                raise PermanentError(self._responses.clean(f"{self.host}: {advice}")) from None
+            raise TransientError(self._responses.clean(f"{self.host}: {said_by(error)}")) from None
+        return received.read()
 
     def versions(self) -> dict[str, str]:
         """The HTTP client's version."""
@@ -110,58 +78,14 @@ class Server:
 
     def malformed(self, what: str) -> TransientError:
         """The error for a body that is not as the protocol says."""
-        return TransientError(self._clean(f"{self.host}: the answer is malformed: {what}"))
+        return self._responses.malformed(what)
 
-    async def _content(self, response: httpx.Response) -> bytes:
-        """The body; of an error, no more than its beginning."""
-        encoding = response.headers.get("content-encoding", "identity").strip().lower()
-        if encoding not in ("identity", *ENCODINGS):
-            raise self.malformed(f"its content encoding is {encoding}, expected {' or '.join(ENCODINGS)}")
-        most = self._max_response if response.is_success else min(_MOST_OF_ERROR, self._max_response)
-        # One array: where memory runs out, its growth is what fails, and the rest of the program has some left.
-        content = bytearray()
+    async def _received(self, response: httpx.Response) -> Response:
+        received = self._responses.start(response.status_code, response.headers)
         async for part in response.aiter_bytes():
-            content += part
-            if len(content) <= most:
-                continue
-            if not response.is_success:
+            if not received.add(part):
                 break
-            raise RefusedRequestError(
-                f"{self.host}: the response is larger than the limit of {most / 1e6:g} MB", status=response.status_code
-            )
-        return bytes(content)
-
-    def _read(self, response: httpx.Response, content: bytes) -> dict[str, Any]:
-        try:
-            body, fault = parse_json(content, finite=False), "no JSON object"
-        except ValueError as invalid:
-            body, fault = None, f"no JSON object ({invalid})"
-        if not response.is_success:
-            # Whatever charset the headers name: JSON is UTF-8, and some names stand for no charset at all.
-            text = content[:_MOST_OF_ERROR].decode("utf-8", "replace")
-            raise self._failure(response.status_code, body, response.headers, text)
-        if not isinstance(body, dict):
-            raise self.malformed(fault)
-        if body.get("error"):
-            # Some servers find the fault when the status is sent already.
-            error = body["error"]
-            code = error.get("code") if isinstance(error, dict) else None
-            status = code if isinstance(code, int) and 400 <= code < 600 else 500
-            raise self._failure(status, body, response.headers, "")
-        return body
-
-    def _failure(self, status: int, body: Any, headers: httpx.Headers, text: str) -> TransientError | RejectedError:
-        message, code, field = error_of(body)
-        if 300 <= status < 400:
-            message = f"it redirects to {headers.get('location', 'nowhere')}; give the address itself with --base-url"
-        shown = self._clean(f"{self.host}: HTTP {status}: {message or text or 'nothing said'}")
-        if (status in _PASSING or status >= 500) and code not in _FOR_GOOD:
-            return TransientError(shown, status=status, retry_after=retry_after(headers))
-        kind = RefusedRequestError if about_one_request(status, message, field) else RejectedError
-        return kind(shown, status=status, code=code, field=field)
-
-    def _clean(self, text: str) -> str:
-        return shortened(hidden(text, self._key))
+        return received
 
 
 def checked_url(url: str) -> httpx.URL:

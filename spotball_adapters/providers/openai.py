@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from spotball_adapters.providers.chat_completions import HostFailedError, MalformedError, chat_answer, chat_body
-from spotball_adapters.providers.http import RejectedError, Server
+from spotball_adapters.providers.http import Server
 from spotball_adapters.providers.image_tokens import openai_tokens
 from spotball_adapters.providers.keys import key_from, missing
 from spotball_adapters.providers.protocol import (
@@ -24,6 +24,7 @@ from spotball_adapters.providers.protocol import (
     TransientError,
 )
 from spotball_adapters.providers.ranges import check_ranges
+from spotball_adapters.providers.responses import RejectedError
 
 HOME = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"
@@ -88,7 +89,7 @@ class OpenAI:
                 return Answer(
                     (Reply("", "filtered", error.code),) * n, model=None, input_tokens=None, output_tokens=None
                 )
-            if n == 1 or not _about_n(error):
+            if n == 1 or not error.is_about_samples:
                 raise
             self.max_samples = n = 1
             body = await self._server.post("/chat/completions", self._body(request, n))
@@ -124,8 +125,3 @@ class OpenAI:
 def provider(access: Access) -> Provider:
     """The entry point."""
     return OpenAI(access)
-
-
-def _about_n(error: RejectedError) -> bool:
-    """Whether a request was refused for asking for several samples."""
-    return error.status in (400, 422) and (error.field == "n" or "candidate" in str(error).lower())

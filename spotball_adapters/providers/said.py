@@ -138,3 +138,21 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return max((until - now).total_seconds(), 0.0)
     except (KeyError, ValueError, TypeError, OverflowError):
         return None
+
+
+def retry_delay(body: Any) -> float | None:
+    """Seconds to wait, from the `retryDelay` that Google puts into an error's details; None where there is none.
+
+    Examples:
+        >>> retry_delay({"error": {"code": 429, "details": [{"@type": "RetryInfo", "retryDelay": "34s"}]}})
+        34.0
+    """
+    if isinstance(body, list) and body:
+        body = body[0]
+    error = body.get("error") if isinstance(body, dict) else None
+    details = error.get("details") if isinstance(error, dict) else None
+    for detail in details if isinstance(details, list) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, dict) else None
+        if isinstance(delay, str) and delay.endswith("s"):
+            return retry_after({"retry-after": delay[:-1]})
+    return None

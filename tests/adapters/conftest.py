@@ -10,8 +10,5 @@ from tests.adapters.server import LoopbackServer
 @pytest.fixture
 def server(running: LoopbackServer) -> LoopbackServer:
     """A module's server, `running`, as if nothing had been asked of it."""
-    running.seen.clear()
-    running.given.clear()
-    running.always(None)
-    running.delay = 0.0
+    running.forget()
     return running

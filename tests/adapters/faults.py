@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Kind = Literal[
     "status",
@@ -62,6 +63,11 @@ def body(text: str) -> Fault:
 def content(data: bytes, number: int = 200, **headers: str) -> Fault:
     """A body of bytes; headers with _ for -."""
     return Fault("body", status=number, content=data, headers={k.replace("_", "-"): v for k, v in headers.items()})
+
+
+def answer(said: Any) -> Fault:
+    """A body of JSON."""
+    return content(json.dumps(said).encode())
 
 
 def reply(style: str) -> Fault:

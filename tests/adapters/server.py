@@ -116,6 +116,11 @@ class LoopbackServer:
         return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}{self.base_path}"
 
     @property
+    def open_connections(self) -> int:
+        """The connections that neither side has closed."""
+        return len(self._writers)
+
+    @property
     def asked(self) -> list[Asked]:
         """The requests that were understood."""
         return [one.asked for one in self.seen if one.asked is not None]
@@ -131,6 +136,15 @@ class LoopbackServer:
     def every(self, n: int, fault: Fault) -> None:
         """What each n-th request meets."""
         self._every = (n, fault)
+
+    def forget(self) -> None:
+        """Be as if nothing had been asked and nothing been scripted."""
+        self.seen.clear()
+        self.given.clear()
+        self._script.clear()
+        self._always = None
+        self.delay = 0.0
+        self.most_at_once = 0
 
     def log(self) -> dict[str, Any]:
         """What came so far, in numbers: replies given by question, answers by status."""
@@ -342,7 +356,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="how many requests meet one fault")
     parser.add_argument("--ignore-n", action="store_true")
     options = parser.parse_args()
-    settings = {"ignore_n": True} if options.ignore_n else {}
+    settings = {"give": 1} if options.ignore_n else {}
     limit = TokenBucket(options.rate, options.burst) if options.rate else None
     server = LoopbackServer(
         PROTOCOLS[options.protocol](**settings),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.adapters.speech import (
     INPUT_TOKENS,
     OUTPUT_TOKENS,
     Asked,
     BadRequest,
+    Ends,
     decoded,
     known,
     need,
@@ -23,6 +24,14 @@ _MEDIA = {"image/png", "image/jpeg", "image/webp", "image/gif"}
 
 class AnthropicProtocol:
     """Messages; `keys` are those that are taken."""
+
+    ends: ClassVar[Ends] = {
+        "": ("stop", "end_turn", None),
+        "refusal": ("refused", "refusal", ""),
+        "empty": ("stop", "end_turn", ""),
+        "cut-off": ("length", "max_tokens", "Reasoning:"),
+        "strange": ("other", "pause_turn", None),
+    }
 
     def __init__(self, *, keys: set[str] | None = None) -> None:
         self.keys = keys

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from tests.adapters.speech import (
@@ -12,6 +12,7 @@ from tests.adapters.speech import (
     OUTPUT_TOKENS,
     Asked,
     BadRequest,
+    Ends,
     decoded,
     known,
     need,
@@ -34,6 +35,15 @@ class GeminiProtocol:
         most: the most candidates; more is an error that does not name a field.
         give: the most candidates that are given, whatever is asked for.
     """
+
+    ends: ClassVar[Ends] = {
+        "": ("stop", "STOP", None),
+        "filtered": ("filtered", "SAFETY", ""),
+        "refusal": ("filtered", "RECITATION", ""),
+        "empty": ("stop", "STOP", ""),
+        "cut-off": ("length", "MAX_TOKENS", "Reasoning:"),
+        "strange": ("other", "99", None),
+    }
 
     def __init__(self, *, keys: set[str] | None = None, most: int = 8, give: int = 8) -> None:
         self.keys = keys

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.adapters.speech import (
     INPUT_TOKENS,
     OUTPUT_TOKENS,
     Asked,
     BadRequest,
+    Ends,
     decoded,
     known,
     need,
@@ -27,22 +28,31 @@ class OpenAIProtocol:
 
     Args:
         keys: those that are taken; None takes any, or none at all, as a server of one's own does.
-        ignore_n: gives one choice however many are asked for, as Ollama and LM Studio do.
         most: the most choices at a time; more is an error about `n`.
+        give: the most choices that are given, whatever is asked for: Ollama and LM Studio give one.
         models: the names that are known; None knows all.
     """
+
+    ends: ClassVar[Ends] = {
+        "": ("stop", "stop", None),
+        "refusal": ("refused", "stop", "I can't help with that."),
+        "filtered": ("filtered", "content_filter", ""),
+        "empty": ("stop", "stop", ""),
+        "cut-off": ("length", "length", "Reasoning:"),
+        "strange": ("other", "tool_calls", None),
+    }
 
     def __init__(
         self,
         *,
         keys: set[str] | None = None,
-        ignore_n: bool = False,
         most: int = 128,
+        give: int = 128,
         models: set[str] | None = None,
     ) -> None:
         self.keys = keys
-        self.ignore_n = ignore_n
         self.most = most
+        self.give = give
         self.models = models
 
     def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Asked:
@@ -69,7 +79,7 @@ class OpenAIProtocol:
             raise BadRequest(f"n is {n}, at most {self.most} is supported", field="n")
         turns, pictures = _messages(given.get("messages"))
         settings = {name: given[name] for name in given if name not in ("model", "messages", "n")}
-        return Asked(given["model"], turns, pictures, settings, 1 if self.ignore_n else n, key)
+        return Asked(given["model"], turns, pictures, settings, min(n, self.give), key)
 
     def write(self, asked: Asked, texts: list[str], style: str) -> dict[str, Any]:
         choices = []

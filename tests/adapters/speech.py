@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from spotball_adapters.providers.protocol import Finish
 from spotball_core.grid import Grid
 
 INPUT_TOKENS = 400
@@ -67,6 +68,10 @@ def cell_of(question: str, number: int, seed: int = 0) -> str:
 def text_of(question: str, number: int, seed: int = 0) -> str:
     """What the model says in its reply of this number; question and number are in it, to tell each reply apart."""
     return f"Reasoning: reply {number} to question {question}.\nCell: {cell_of(question, number, seed)}"
+
+
+Ends = Mapping[str, tuple[Finish, str, str | None]]
+"""Of styles of answers: why such a reply ended, the same in the protocol's own word, and its text if that is known."""
 
 
 class Speaks(Protocol):

@@ -37,7 +37,7 @@ PASSING: tuple[Fault, ...] = (
 @pytest.fixture
 def server() -> Iterator[LoopbackServer]:
     """One reply a request, as from servers that ignore `n`: many requests, and rests that are asked for again."""
-    with serve(OpenAIProtocol(ignore_n=True)) as started:
+    with serve(OpenAIProtocol(give=1)) as started:
         yield started
 
 

@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.adapters.own_provider import install, listing
 from tests.adapters.runs import dataset, here, rows, said
 from tests.adapters.server import serve
 from tests.adapters.speaks_anthropic import AnthropicProtocol
@@ -32,8 +32,8 @@ RECIPES: dict[str, tuple[Callable[[], Speaks], str]] = {
     "Gemini, compatible": (lambda: OpenAIProtocol(keys={KEY}, most=8), "/v1"),
     "Anthropic": (lambda: AnthropicProtocol(keys={KEY}), ""),
     "vLLM": (lambda: OpenAIProtocol(), "/v1"),
-    "Ollama": (lambda: OpenAIProtocol(ignore_n=True), "/v1"),
-    "LM Studio": (lambda: OpenAIProtocol(ignore_n=True), "/v1"),
+    "Ollama": (lambda: OpenAIProtocol(give=1), "/v1"),
+    "LM Studio": (lambda: OpenAIProtocol(give=1), "/v1"),
     "OpenRouter": (lambda: OpenAIProtocol(keys={KEY}), "/v1"),
 }
 
@@ -81,28 +81,18 @@ def test_a_recipe(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_provider_in_30_lines(tmp_path: Path) -> None:
-    page = (HOW_TO / "own-provider.md").read_text(encoding="utf-8")
-    code, entry, shown = (
-        re.search(rf"```{language}\n(.*?)```", page, re.DOTALL)[1]  # type: ignore[index]
-        for language in ("python", "toml", "text")
-    )
-    written = [line for line in code.splitlines() if line.strip()]
+    written = [line for line in listing("python").splitlines() if line.strip()]
     assert len(written) <= 30
     assert max(map(len, written)) <= 120
-    (points,) = tomllib.loads(entry)["project"]["entry-points"].items()
-    info = tmp_path / "package" / "brightest-1.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brightest\nVersion: 1\n")
-    (info / "entry_points.txt").write_text(f"[{points[0]}]\nbrightest = {points[1]['brightest']}\n")
-    (info.parent / "brightest.py").write_text(code)
+    package = install(tmp_path / "package")
     data = dataset(tmp_path / "data", images=1)
     pixels = np.zeros((360, 640, 3), np.uint8)
     # The cell C7: the third row of 60 pixels, the seventh column of 64.
     pixels[120:180, 384:448] = 255
     Image.fromarray(pixels).save(data / "images" / "soccer" / "1.png")
-    arguments = [str(data) if part == "dataset" else part for part in shlex.split(shown)[1:]]
+    arguments = [str(data) if part == "dataset" else part for part in shlex.split(listing("text"))[1:]]
     command = [sys.executable, "-m", "spotball_core", *arguments, "--out", str(tmp_path / "out")]
-    environment = {**os.environ, "PYTHONPATH": str(info.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(package)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     assert [row["cell"] for row in rows(tmp_path / "out")] == ["C7"]

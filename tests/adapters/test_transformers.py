@@ -20,7 +20,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from spotball_adapters.providers.find import find
 from spotball_adapters.providers.protocol import (
     Access,
     Answer,
@@ -32,7 +31,6 @@ from spotball_adapters.providers.protocol import (
     Settings,
 )
 from spotball_adapters.providers.transformers import Transformers
-from spotball_core.errors import OptionError
 from tests.adapters.tiny_models import save_llama, save_qwen
 from tests.builders import scene
 
@@ -465,20 +463,6 @@ def test_messages_that_a_template_drops_are_said(tmp_path: Path) -> None:
         run_alone(folder, lambda made: made.ask(request(messages=messages)))
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (Settings(temperature=-0.1), "temperature"),
-        (Settings(top_p=0.0), "top_p"),
-        (Settings(max_output_tokens=0), "max_output_tokens"),
-        (Settings(seed=-1), "seed"),
-    ],
-)
-def test_settings_out_of_range_are_refused(provider: Provider, settings: Settings, said: str) -> None:
-    with pytest.raises(OptionError, match=said):
-        provider.check(settings)
-
-
 def test_versions_name_the_libraries_and_the_device(provider: Provider) -> None:
     versions = provider.versions()
     assert versions["torch"] == torch.__version__
@@ -502,10 +486,6 @@ def test_a_run_asks_the_model(shape: Shape, tmp_path: Path) -> None:
     assert replies(outs[0]) == replies(outs[1])
     assert len(set(replies(outs[0]).values())) == 6
     assert {row["respondent"] for row in rows(outs[0])} == {"tiny"}
-
-
-def test_the_provider_is_found_by_its_name(shape: Shape) -> None:
-    assert isinstance(find("transformers", Access(str(shape.folder))), Transformers)
 
 
 def refusal(model: str) -> str:

@@ -1,34 +1,21 @@
-"""No key is seen anywhere: not in errors, not in what led to them, not in logs, whatever goes wrong."""
+"""No key is seen anywhere: not in errors and what led to them, logs, or the files of a run, whatever goes wrong."""
 
 from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from spotball_adapters.providers import anthropic, gemini_sdk, openai
-from spotball_adapters.providers.find import find
 from spotball_adapters.providers.protocol import PermanentError, ProviderError
-from spotball_core.errors import OptionError, SpotballError
+from spotball_core.errors import OptionError
 from tests.adapters import faults
-from tests.adapters.asking import access, ask, request
+from tests.adapters.asking import ask, request
+from tests.adapters.conformance.cases import SECRET, Client, Service
 from tests.adapters.faults import Fault, body, status
+from tests.adapters.runs import dataset, here
 from tests.adapters.server import serve
-from tests.adapters.speaks_anthropic import AnthropicProtocol
-from tests.adapters.speaks_gemini import GeminiProtocol
-from tests.adapters.speaks_openai import OpenAIProtocol
-from tests.adapters.speech import Speaks
-
-SECRET = "sk-planted-7f3a9c1e5b"
-
-Case = tuple[str, str, Callable[..., Speaks], str]
-CASES: dict[str, Case] = {
-    "openai": ("openai", openai.KEY, OpenAIProtocol, "/v1"),
-    "anthropic": ("anthropic", anthropic.KEY, AnthropicProtocol, ""),
-    "gemini": ("gemini", gemini_sdk.KEY, GeminiProtocol, ""),
-}
 
 FAULTS: dict[str, Fault | None] = {
     "none": None,
@@ -65,30 +52,27 @@ def everything(error: BaseException) -> str:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("name", CASES)
 def test_no_key_is_seen(
-    name: str,
+    client: Client,
     fault: str,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    provider_name, variable, speaks, base_path = CASES[name]
-    monkeypatch.setenv(variable, SECRET)
     # At DEBUG, httpcore logs the head of an answer as it comes: a server that writes our key there is beyond us.
     level = logging.INFO if fault in IN_THE_HEAD else logging.DEBUG
     caplog.set_level(level)
     for logger in ("google", "urllib3", "httpx", "httpcore"):
         caplog.set_level(level, logger=logger)
         monkeypatch.setattr(logging.getLogger(logger), "propagate", True)
-    with serve(speaks(), base_path=base_path) as server:
-        server.script(FAULTS[fault])
-        patience = 0.3 if fault == "hang" else 20.0
-        provider = find(provider_name, access(server.url, model="gemini-2.0-flash-001", timeout=patience))
-        (found,) = ask(provider, request())
-        # Or else nothing was at stake.
-        assert SECRET in str(server.seen[0].headers)
-    texts = [repr(found), repr(provider), repr(vars(provider).get("_server")), caplog.text, *capfd.readouterr()]
+    client.server.script(FAULTS[fault])
+    patience = 0.2 if fault == "hang" else 20.0
+    provider = client.service.at(client.server, model="gemini-2.0-flash-001", timeout=patience)
+    (found,) = ask(provider, request())
+    # Or else nothing was at stake.
+    assert SECRET in str(client.server.seen[0].headers)
+    inside = [repr(part) for part in vars(provider).values()]
+    texts = [repr(found), repr(provider), *inside, str(provider.versions()), caplog.text, *capfd.readouterr()]
     if isinstance(found, BaseException):
         assert isinstance(found, ProviderError)
         texts.append(everything(found))
@@ -98,6 +82,26 @@ def test_no_key_is_seen(
         assert SECRET[:12] not in text
     if fault.startswith("echoed"):
         assert isinstance(found, BaseException)
+
+
+def test_no_key_is_stored(service: Service, tmp_path: Path) -> None:
+    data = dataset(tmp_path / "data", images=2)
+    with serve(service.speaks(), base_path=service.base_path) as server:
+        options = ["--provider", service.name, "--model", "some-model", "--base-url", server.url, "--prompt", "base"]
+        start = ["run", str(data), *options, "--samples", "2", "--concurrency", "1", "--out", str(tmp_path / "out")]
+        server.script(None, status(400, f"no picture with {SECRET}"))
+        # What is stored of an answer is its own to say.
+        server.says = lambda asked, number: f"Cell: D{number + 1}"
+        done = here(*start, "--attempts", "1", env={})
+        server.always(status(500, f"boom {SECRET}"))
+        again = here(*start, "--samples", "3", "--attempts", "1", env={})
+        assert {seen.status for seen in server.seen} == {200, 400, 500}
+        assert any(SECRET in str(seen.headers) for seen in server.seen)
+    assert "[key]" in again.stdout + again.stderr
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert len(files) > 2
+    for content in (*(path.read_bytes() for path in files), done.stdout, done.stderr, again.stdout, again.stderr):
+        assert SECRET not in (content if isinstance(content, str) else content.decode("latin-1"))
 
 
 def test_the_search_sees_what_led_to_an_error() -> None:
@@ -110,19 +114,20 @@ def test_the_search_sees_what_led_to_an_error() -> None:
     assert SECRET in everything(error)
 
 
-@pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("end", ["\nX-Other: 1", "\x7f", "ü"])
-def test_a_key_that_no_header_holds_is_not_repeated(name: str, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    provider_name, variable, _, _ = CASES[name]
-    monkeypatch.setenv(variable, SECRET + end)
-    with pytest.raises(PermanentError, match=f"^{variable} holds a character") as caught:
-        find(provider_name, access("http://127.0.0.1:9/v1"))
+def test_a_key_that_no_header_holds_is_not_repeated(
+    service: Service, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(service.key, SECRET + end)
+    with pytest.raises(PermanentError, match=f"^{service.key} holds a character that no key has") as caught:
+        service.at("http://127.0.0.1:9/v1")
     assert SECRET not in everything(caught.value)
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("url", [f"http://u:{SECRET}@127.0.0.1:9", f"http://127.0.0.1:9?key={SECRET}"])
-def test_an_address_with_a_key_in_it_is_not_repeated(name: str, url: str) -> None:
-    with pytest.raises(SpotballError) as caught:
-        find(CASES[name][0], access(url))
+@pytest.mark.parametrize(
+    "url", [f"http://u:{SECRET}@127.0.0.1:9", f"http://127.0.0.1:9?key={SECRET}", f"http://127.0.0.1:9#{SECRET}"]
+)
+def test_an_address_with_a_key_in_it_is_not_repeated(service: Service, url: str) -> None:
+    with pytest.raises(OptionError, match="keys come from the environment") as caught:
+        service.at(url)
     assert SECRET not in everything(caught.value)

@@ -1,0 +1,247 @@
+"""What a provider makes of errors, broken answers and lost connections. After each of them it answers again."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from spotball_adapters.providers.protocol import Answer, PermanentError, ProviderError, RefusedError, TransientError
+from tests.adapters import faults
+from tests.adapters.asking import ask, request
+from tests.adapters.conformance.cases import Client, Service
+from tests.adapters.conformance.test_contract import check_answer
+from tests.adapters.faults import Fault, body, content, status
+from tests.adapters.server import serve
+
+LATER = "come back later"
+
+
+def met(client: Client, fault: Fault) -> Answer | BaseException:
+    """What comes of a request that meets a fault; the next one is answered."""
+    client.server.script(fault)
+    first, second = client.ask(request(), request())
+    assert isinstance(second, Answer), second
+    # No library under the provider asked a second time.
+    assert len(client.server.seen) == 2
+    return first
+
+
+def transient(client: Client, fault: Fault) -> TransientError:
+    found = met(client, fault)
+    assert type(found) is TransientError, found
+    return found
+
+
+class TestStatuses:
+    @pytest.mark.parametrize("number", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
+    def test_those_that_pass(self, client: Client, number: int) -> None:
+        error = transient(client, status(number, LATER, retry_after="3"))
+        assert (error.status, error.retry_after) == (number, 3.0)
+        assert str(error) == f"{client.service.shown}: HTTP {number}: {LATER}"
+
+    @pytest.mark.parametrize(
+        ("number", "message", "refused"),
+        [
+            (400, "The image is too large", True),
+            (413, "Request too large", True),
+            (415, "no such image", True),
+            (422, "unprocessable image", True),
+            (451, "not for legal reasons", True),
+            (403, "Your input was flagged by moderation", True),
+            (400, "API key not valid. Please pass a valid API key.", False),
+            (400, "Your credit balance is too low to access the API", False),
+            (401, "no such key", False),
+            (402, "no money left", False),
+            (403, "not allowed in your country", False),
+            (404, "models/x is not found", False),
+            (405, "no POST here", False),
+            (410, "gone", False),
+        ],
+    )
+    def test_those_of_one_request_and_of_all(self, client: Client, number: int, message: str, refused: bool) -> None:
+        error = met(client, status(number, message))
+        assert isinstance(error, PermanentError), error
+        assert isinstance(error, RefusedError) is refused
+        assert str(error) == f"{client.service.shown}: HTTP {number}: {message}"
+
+    @pytest.mark.parametrize(
+        ("headers", "seconds"),
+        [({}, None), ({"retry-after": "0.5"}, 0.5), ({"retry-after-ms": "1500"}, 1.5), ({"retry-after": "soon"}, None)],
+    )
+    @pytest.mark.parametrize("number", [429, 503])
+    def test_when_to_come_back(
+        self, client: Client, number: int, headers: dict[str, str], seconds: float | None
+    ) -> None:
+        error = transient(client, Fault("body", status=number, text="busy", headers=headers))
+        assert (error.status, error.retry_after) == (number, seconds)
+
+    @pytest.mark.parametrize(
+        ("text", "shown"),
+        [
+            ('{"error": "plain"}', "plain"),
+            ('[{"error": {"message": "in a list", "status": "NOT_FOUND"}}]', "in a list"),
+            ('{"detail": "detailed"}', "detailed"),
+            ('{"object": "error", "message": "flat"}', "flat"),
+            ('{"error": {"message": "http: with: colons"}}', "http: with: colons"),
+            ('{"error": {"message": "ours", "details": [7], "errors": 7}}', "ours"),
+            ("<h1>no\n page</h1>", "<h1>no page</h1>"),
+            ('{"error": {"message": "\\u001b[31mred\\u0007"}}', "[31mred"),
+            ("x" * 5000, f"{'x' * 270}"),
+            ("7", "7"),
+            ("[" * 100_000, "[[["),
+            ("", "nothing said"),
+        ],
+    )
+    def test_what_the_server_says_is_shown_on_one_line(self, client: Client, text: str, shown: str) -> None:
+        error = met(client, Fault("body", status=404, text=text))
+        assert isinstance(error, PermanentError), error
+        said = str(error)
+        assert said.startswith(f"{client.service.shown}: HTTP 404: {shown}")
+        assert said.isprintable()
+        assert len(said) < 350
+
+    def test_errors_that_come_with_a_good_status(self, client: Client) -> None:
+        busy = transient(client, body('{"error": {"code": 429, "message": "slow down"}}'))
+        assert (busy.status, str(busy)) == (429, f"{client.service.shown}: HTTP 429: slow down")
+        client.server.forget()
+        gone = met(client, body('{"error": {"code": 404, "message": "no such model"}}'))
+        assert isinstance(gone, PermanentError)
+        client.server.forget()
+        assert "something" in str(transient(client, body('{"error": "something"}')))
+
+    @pytest.mark.parametrize("code", [10**30, 99, -400, True, 3.5])
+    def test_a_code_that_is_no_status(self, client: Client, code: object) -> None:
+        error = transient(client, body(json.dumps({"error": {"code": code, "message": "no"}})))
+        assert str(error) == f"{client.service.shown}: HTTP 500: no"
+
+    def test_a_redirect_is_not_followed(self, client: Client) -> None:
+        with serve(client.service.speaks(), base_path=client.service.base_path) as elsewhere:
+            error = met(client, Fault("redirect", text=elsewhere.url))
+            assert isinstance(error, PermanentError), error
+            assert f"it redirects to {elsewhere.url}; give the address itself with --base-url" in str(error)
+            assert elsewhere.seen == []
+
+
+class TestBrokenAnswers:
+    @pytest.mark.parametrize(
+        "fault",
+        [
+            faults.DROP,
+            faults.RESET,
+            faults.DROP_AFTER_HEADERS,
+            faults.TRUNCATED,
+            faults.HTML,
+            Fault("raw", text="no HTTP\r\n\r\n"),
+            *map(body, ['{"choices": [{"mess', "", "[]", "null", "7", '"text"', "{}", "[" * 100_000]),
+            *map(body, ['{"a": 1, "a": 2}', '{"' + '": {"'.join("a" * 500)]),
+            content(b'{"a": "\xff\xfe"}'),
+            content("{}".encode("utf-16")),
+            Fault("body", text="{}", headers={"content-encoding": "gzip"}),
+            content(gzip.compress(b'{"choices": 1}')[:-9], content_encoding="gzip"),
+        ],
+        ids=lambda fault: f"{fault.kind} {fault.text[:30] or len(fault.content)}",
+    )
+    def test_they_pass(self, client: Client, fault: Fault) -> None:
+        assert transient(client, fault).status is None
+
+    def test_whatever_is_missing_or_of_another_kind(self, client: Client) -> None:
+        """Each part of a right answer is taken away or replaced, one at a time."""
+        client.ask(request())
+        right = client.server.speaks.write(client.server.asked[0], ["Cell: D5"], "")
+        damaged = list(damages(right))
+        assert len(damaged) > 50
+        client.server.script(*(faults.answer(one) for one in damaged))
+        for one, found in zip(damaged, client.ask(*[request()] * len(damaged)), strict=True):
+            if isinstance(found, BaseException):
+                assert isinstance(found, ProviderError), (one, found)
+                assert isinstance(found, TransientError) or one.get("error"), (one, found)
+            else:
+                check_answer(found, 1)
+
+    def test_an_answer_without_usage_model_and_reason_is_one(self, client: Client) -> None:
+        client.ask(request())
+        right = client.server.speaks.write(client.server.asked[0], ["Cell: D5"], "")
+        client.server.script(faults.answer(bare(right)))
+        (found,) = client.ask(request())
+        assert isinstance(found, Answer), found
+        assert (found.model, found.input_tokens, found.output_tokens) == (None, None, None)
+        assert [(one.text, one.finish, one.finish_said) for one in found.replies] == [("Cell: D5", "other", "")]
+
+    @pytest.mark.parametrize("tokens", [10**9 + 1, 2**63, 10**30, 10**4000, -1, 1.5, float("inf"), "7", True, [7]])
+    def test_token_counts_that_cannot_be_are_not_kept(self, client: Client, tokens: object) -> None:
+        client.ask(request())
+        right = client.server.speaks.write(client.server.asked[0], ["Cell: D5"], "")
+        (usage,) = (name for name in right if name.startswith("usage"))
+        right[usage] = dict.fromkeys(right[usage], tokens)
+        client.server.script(faults.answer(right))
+        (found,) = client.ask(request())
+        assert isinstance(found, Answer), found
+        assert (found.input_tokens, found.output_tokens) == (None, None)
+        assert found.replies[0].text == "Cell: D5"
+
+
+class TestTime:
+    @pytest.mark.parametrize(
+        "fault", [faults.HANG, faults.slow(3600), faults.DRIP], ids=["no answer", "late", "endless"]
+    )
+    def test_no_answer_in_time(self, service: Service, fault: Fault) -> None:
+        with serve(service.speaks(), base_path=service.base_path) as server:
+            server.script(fault)
+            start = time.monotonic()
+            first, second = ask(service.at(server, timeout=0.2), request(), request())
+            # Twenty times as long, for a busy machine.
+            assert time.monotonic() - start < 4
+        assert type(first) is TransientError
+        assert str(first) == f"{service.shown}: no answer within 0.2 s"
+        assert isinstance(second, Answer)
+
+    def test_what_is_not_waited_for_is_let_go(self, service: Service) -> None:
+        with serve(service.speaks(), base_path=service.base_path) as server:
+            server.script(faults.DRIP)
+            ask(service.at(server, timeout=0.1), request())
+            until = time.monotonic() + 5
+            while server.open_connections and time.monotonic() < until:
+                time.sleep(0.01)
+            # A thread that reads an endless response would keep its connection.
+            assert server.open_connections == 0
+
+    def test_no_server(self, service: Service) -> None:
+        with serve(service.speaks(), base_path=service.base_path) as gone:
+            provider = service.at(gone)
+        (found,) = ask(provider, request())
+        assert type(found) is TransientError
+        assert str(found).startswith(f"{service.shown}: Connect")
+
+
+def damages(value: Any) -> Iterator[Any]:
+    """A JSON value with one part of it taken away or replaced."""
+    if not isinstance(value, dict | list):
+        return
+    for name, part in list(value.items() if isinstance(value, dict) else enumerate(value)):
+        for other in (None, 7, "", "text", [], {}, [None], {"a": 1}, True):
+            if other != part:
+                changed = copy.copy(value)
+                changed[name] = other
+                yield changed
+        if isinstance(value, dict):
+            yield {key: kept for key, kept in value.items() if key != name}
+        for inner in damages(part):
+            changed = copy.copy(value)
+            changed[name] = inner
+            yield changed
+
+
+_USUAL = ("usage", "usageMetadata", "model", "modelVersion", "id", "responseId", "stop_reason", "finish_reason")
+
+
+def bare(value: Any) -> Any:
+    """An answer without what servers may leave out."""
+    if isinstance(value, dict):
+        return {name: bare(part) for name, part in value.items() if name not in (*_USUAL, "finishReason")}
+    return [bare(part) for part in value] if isinstance(value, list) else value

@@ -1,0 +1,184 @@
+"""What a provider that reaches a server sends, where it sends it, and what it makes of right answers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from spotball_adapters.providers.protocol import Answer, Message, PermanentError, RefusedError, TransientError
+from spotball_core.errors import OptionError
+from tests.adapters import faults
+from tests.adapters.asking import SENT, answer, ask, request
+from tests.adapters.conformance.cases import SECRET, Client, Service
+from tests.adapters.faults import reply
+from tests.adapters.server import serve
+from tests.adapters.speech import text_of
+
+TURNS = (
+    Message("system", "You see a match."),
+    Message("user", "Look.", picture=True),
+    Message("assistant", "I look."),
+    Message("user", "Cell: ü?"),
+)
+
+
+class TestWhatIsSent:
+    def test_the_conversation_and_the_picture(self, client: Client) -> None:
+        client.ask(request(turns=TURNS))
+        (asked,) = client.server.asked
+        assert asked.model == client.provider.model
+        assert asked.turns == tuple((turn.role, turn.text) for turn in TURNS)
+        assert asked.pictures == (("image/png", SENT),)
+        assert asked.n == 1
+        assert asked.key == SECRET
+
+    def test_no_picture_where_no_message_shows_it(self, client: Client) -> None:
+        client.ask(request(turns=(Message("user", "Who plays?"),)))
+        (asked,) = client.server.asked
+        assert (asked.turns, asked.pictures) == ((("user", "Who plays?"),), ())
+
+    def test_the_picture_comes_before_its_text(self, client: Client) -> None:
+        client.ask(request(turns=(Message("user", "Where is it?", picture=True),)))
+        body = client.server.seen[0].body
+        assert 0 < body.index(b'"data' if b"data:image" not in body else b"data:image") < body.index(b"Where is it?")
+
+    def test_settings_that_are_not_given_are_not_sent(self, client: Client) -> None:
+        client.ask(request())
+        # The Messages API has no default length.
+        assert client.server.asked[0].settings.keys() <= {"max_tokens"}
+
+    @pytest.mark.parametrize("slash", ["", "/", "//"])
+    def test_the_base_url_ends_as_it_likes(self, client: Client, slash: str) -> None:
+        answer(client.service.at(client.server.url + slash), request())
+        assert len(client.server.asked) == 1
+
+
+class TestConnections:
+    def test_one_serves_many_requests(self, client: Client) -> None:
+        client.ask(request())
+        before = client.server.connections
+        client.ask(*[request()] * 5)
+        assert client.server.connections == before
+
+    def test_there_are_as_many_as_requests_at_a_time_and_no_more(self, service: Service) -> None:
+        with serve(service.speaks(), base_path=service.base_path, delay=0.05) as slow:
+            provider = service.at(slow, concurrency=12)
+
+            async def run() -> list[Answer]:
+                found = await asyncio.gather(*(provider.ask(request()) for _ in range(30)))
+                await provider.close()
+                return found
+
+            answers = asyncio.run(run())
+            assert len({one.replies[0].text for one in answers}) == 30
+            assert slow.most_at_once == slow.connections == 12
+
+
+class TestWhatComesBack:
+    def test_why_a_reply_ended(self, client: Client) -> None:
+        ends = client.server.speaks.ends  # type: ignore[attr-defined]
+        assert ends.keys() >= {"", "refusal", "empty", "cut-off", "strange"}
+        samples = range(1, min(client.provider.max_samples, 2) + 1)
+        for style, (finish, said, text) in ends.items():
+            client.server.script(reply(style))
+            (found,) = client.ask(request(*samples))
+            assert isinstance(found, Answer), style
+            assert len(found.replies) == len(samples)
+            for one in found.replies:
+                assert (one.finish, one.finish_said) == (finish, said), style
+                assert one.text.startswith("Reasoning: reply") if text is None else one.text == text, style
+
+    def test_half_a_character_can_be_written(self, client: Client) -> None:
+        client.server.says = lambda asked, number: "Cell: A1 \ud83d"
+        (found,) = client.ask(request())
+        client.server.says = None
+        assert isinstance(found, Answer)
+        # Each half may arrive as a sign of its own.
+        assert found.replies[0].text.encode().startswith("Cell: A1 \ufffd".encode())
+
+
+class TestServersThatGiveFewer:
+    """Of services whose requests ask for several samples."""
+
+    @pytest.fixture
+    def many(self, service: Service) -> Service:
+        provider = service.at("http://127.0.0.1:1")
+        asyncio.run(provider.close())
+        if provider.max_samples == 1:
+            pytest.skip("asks for one sample at a time")
+        return service
+
+    @pytest.mark.parametrize("give", [1, 2])
+    def test_what_they_give_is_kept_and_remembered(self, many: Service, give: int) -> None:
+        with serve(many.speaks(give=give), base_path=many.base_path) as server:
+            provider = many.at(server)
+            found = answer(provider, request(1, 2, 3))
+            assert [one.text for one in found.replies] == [text_of(server.asked[0].question, n) for n in range(give)]
+            assert provider.max_samples == give
+
+    def test_a_refusal_of_several_is_remembered_and_asked_again(self, many: Service) -> None:
+        with serve(many.speaks(most=1), base_path=many.base_path) as server:
+            provider = many.at(server)
+            found = answer(provider, request(1, 2))
+            assert [one.text for one in found.replies] == [text_of(server.asked[0].question, 0)]
+            assert provider.max_samples == 1
+            assert [seen.status for seen in server.seen] == [400, 200]
+
+    def test_more_than_asked_for_are_a_fault(self, many: Service) -> None:
+        with serve(many.speaks(), base_path=many.base_path) as server:
+            found = ask(many.at(server), request(1, 2))
+            server.script(faults.answer(server.speaks.write(server.asked[0], ["a", "b"], "")))
+            found = ask(many.at(server), request())
+        assert isinstance(found[0], TransientError)
+        assert "2 c" in str(found[0])
+        assert "where 1 were asked for" in str(found[0])
+
+
+class TestKeys:
+    def test_spaces_around_a_key_are_not_sent(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv(client.service.key, f" {SECRET}\n")
+        answer(client.service.at(client.server), request())
+        assert client.server.asked[0].key == SECRET
+
+    @pytest.mark.parametrize("empty", [None, "", "  "])
+    @pytest.mark.parametrize("url", [None, "http://127.0.0.1:1"])
+    def test_a_missing_key_is_said_when_it_is_needed(
+        self, service: Service, monkeypatch: pytest.MonkeyPatch, url: str | None, empty: str | None
+    ) -> None:
+        if empty is None:
+            monkeypatch.delenv(service.key)
+        else:
+            monkeypatch.setenv(service.key, empty)
+        provider = service.at(url)
+        needed = url is None or service.own_server_needs_key
+        (found,) = ask(provider, request())
+        if not needed:
+            provider.ready()  # type: ignore[attr-defined]
+            assert isinstance(found, TransientError)
+            return
+        said = f"{service.name} needs a key: set the environment variable {service.key}"
+        assert type(found) is PermanentError
+        assert str(found) == said
+        with pytest.raises(PermanentError, match=f"^{said}$"):
+            provider.ready()  # type: ignore[attr-defined]
+
+    def test_it_is_ready_with_a_key(self, service: Service) -> None:
+        provider = service.at(None)
+        provider.ready()  # type: ignore[attr-defined]
+        asyncio.run(provider.close())
+
+    def test_a_wrong_key_stops_and_is_not_shown(self, service: Service) -> None:
+        with serve(service.speaks(keys={"another"}), base_path=service.base_path) as server:
+            (found,) = ask(service.at(server), request())
+            assert server.seen[0].status in (400, 401)
+        assert isinstance(found, PermanentError)
+        assert not isinstance(found, RefusedError)
+        assert "[key]" in str(found)
+
+
+class TestAddresses:
+    @pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://a/v1", "http://", "http://a:b/v1", "here"])
+    def test_no_address(self, service: Service, url: str) -> None:
+        with pytest.raises(OptionError, match=r"the base URL .* is no address such as http://localhost:8000/v1"):
+            service.at(url)

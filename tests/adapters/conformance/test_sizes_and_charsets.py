@@ -1,0 +1,98 @@
+"""Responses without end or over the limit, content encodings and charsets."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from spotball_adapters.providers.protocol import Answer, RefusedError, TransientError
+from tests.adapters import faults
+from tests.adapters.asking import answer, request
+from tests.adapters.conformance.cases import Client
+from tests.adapters.faults import Fault, content
+from tests.adapters.speech import text_of
+
+CHARSETS = (
+    *("base64", "hex", "zlib", "rot13", "idna", "undefined", "unicode_escape", "raw_unicode_escape"),
+    *("utf-7", "utf-16", "no-such-charset", "\u00fc", ""),
+)
+
+
+def right(client: Client) -> bytes:
+    """The body of a right answer to a request, which was asked before."""
+    (asked,) = client.server.asked
+    return json.dumps(client.server.speaks.write(asked, [text_of(asked.question, 0)], "")).encode()
+
+
+class TestSize:
+    @pytest.mark.parametrize(
+        "fault",
+        [
+            faults.ENDLESS,
+            content(b" " * 1_000_001),
+            content(gzip.compress(b" " * 200_000_000), content_encoding="gzip"),
+        ],
+        ids=["endless", "large", "gzip bomb"],
+    )
+    def test_a_response_over_the_limit_is_refused(self, client: Client, fault: Fault) -> None:
+        client.server.script(fault)
+        first, second = client.ask(request(), request())
+        assert isinstance(first, RefusedError)
+        assert str(first) == f"{client.service.shown}: the response is larger than the limit of 1 MB"
+        assert isinstance(second, Answer)
+
+    def test_one_at_the_limit_is_taken(self, client: Client) -> None:
+        client.ask(request())
+        data = right(client)
+        for spaces, fits in ((1_000_000 - len(data), True), (1_000_001 - len(data), False)):
+            client.server.script(content(data + b" " * spaces))
+            (found,) = client.ask(request())
+            assert isinstance(found, Answer if fits else RefusedError)
+
+    def test_twenty_megabytes_unless_told_otherwise(self, client: Client) -> None:
+        client.server.script(content(b" " * 20_000_001))
+        with pytest.raises(RefusedError, match="larger than the limit of 20 MB"):
+            answer(client.service.at(client.server), request())
+
+    @pytest.mark.parametrize("size", [150_000, 1_000_001, 3_000_000])
+    def test_only_the_beginning_of_an_error_is_read(self, client: Client, size: int) -> None:
+        client.server.script(content(b"<html>" + b"x" * size, 502))
+        found, second = client.ask(request(), request())
+        assert isinstance(found, TransientError), found
+        assert f"{client.service.shown}: HTTP 502: <html>xxx" in str(found)
+        assert isinstance(second, Answer)
+
+
+class TestEncodings:
+    @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "compress"])
+    def test_others_are_malformed(self, client: Client, encoding: str) -> None:
+        client.server.script(content(b"x", content_encoding=encoding))
+        (found,) = client.ask(request())
+        assert isinstance(found, TransientError)
+        said = f"the answer is malformed: its content encoding is {encoding}, expected gzip or deflate"
+        assert str(found) == f"{client.service.shown}: {said}"
+        assert client.server.seen[-1].headers["accept-encoding"] == "gzip, deflate"
+
+    @pytest.mark.parametrize("encoding", ["gzip", "identity"])
+    def test_a_compressed_answer_is_read(self, client: Client, encoding: str) -> None:
+        (expected,) = client.ask(request())
+        data = gzip.compress(right(client)) if encoding == "gzip" else right(client)
+        client.server.script(content(data, content_encoding=encoding))
+        assert client.ask(request()) == [expected]
+
+
+@pytest.mark.parametrize("charset", CHARSETS)
+def test_a_charset_does_not_matter(client: Client, charset: str) -> None:
+    (expected,) = client.ask(request())
+    page = "zu groß \\ \x80".encode("latin-1")
+    client.server.script(
+        content(page, 502, content_type=f"text/html; charset={charset}"),
+        content(right(client), content_type=f"application/json; charset={charset}"),
+    )
+    failed, found = client.ask(request(), request())
+    assert isinstance(failed, TransientError), failed
+    assert failed.status == 502
+    assert "zu gro" in str(failed)
+    assert found == expected

@@ -1,0 +1,80 @@
+"""Certificates that are not trusted, servers without TLS, and connections that are closed."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spotball_adapters.providers.protocol import PermanentError, RefusedError, TransientError
+from tests.adapters.asking import answer, ask, request
+from tests.adapters.conformance.cases import SERVICES, Client, Service
+from tests.adapters.server import LoopbackServer, serve
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of its own for 127.0.0.1, with its key in one file."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl in the PATH")
+    folder = tmp_path_factory.mktemp("tls")
+    new = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=loopback"
+    options = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"]
+    subprocess.run(["openssl", *new.split(), *map(str, options)], check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module", params=SERVICES)
+def encrypted(request: pytest.FixtureRequest, certificate: Path) -> Iterator[tuple[Service, LoopbackServer]]:
+    service = SERVICES[request.param]
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+    with serve(service.speaks(), base_path=service.base_path, tls=tls) as started:
+        yield service, started
+
+
+class TestTLS:
+    def test_a_certificate_that_is_not_trusted_is_permanent(self, encrypted: tuple[Service, LoopbackServer]) -> None:
+        service, server = encrypted
+        (found,) = ask(service.at(server), request())
+        assert isinstance(found, PermanentError), found
+        assert not isinstance(found, RefusedError)
+        said = f"{service.shown}: the server's certificate is not trusted (self-signed certificate). Check the "
+        assert str(found).startswith(said)
+        assert server.seen == []
+
+    def test_what_the_advice_names_makes_it_trusted(
+        self, encrypted: tuple[Service, LoopbackServer], certificate: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        service, server = encrypted
+        (found,) = ask(service.at(server), request())
+        variable = str(found).split(" set ")[1].split()[0]
+        monkeypatch.setenv(variable, str(certificate / "cert.pem"))
+        assert answer(service.at(server), request()).replies
+
+    def test_a_server_without_tls_is_permanent(self, service: Service) -> None:
+        # As web servers do that are spoken to in TLS where they expect HTTP.
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+
+            def refuse() -> None:
+                connection, _ = listening.accept()
+                with connection:
+                    connection.recv(2**16)
+                    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
+
+            threading.Thread(target=refuse, daemon=True).start()
+            url = f"https://127.0.0.1:{listening.getsockname()[1]}"
+            (found,) = ask(service.at(url), request())
+        assert isinstance(found, PermanentError), found
+        assert "Check whether the address begins with http or https" in str(found)
+
+    def test_a_connection_that_was_closed_may_pass(self, client: Client) -> None:
+        # The server closes connections on which it is not spoken to in HTTP.
+        (found,) = ask(client.service.at(client.server.url.replace("http:", "https:")), request())
+        assert isinstance(found, TransientError), found

@@ -1,13 +1,15 @@
-"""Exact transport of many differences between distributions, with the solver called bare.
+"""Exact transport of many differences between distributions.
 
-A difference holds surplus (above 0) and lack (below 0) over the cells and sums to 0. What has a closed form gets it,
-what occurs more than once is solved once, and the rest goes to the network simplex of the Python Optimal Transport
-library, without the checks that `ot.emd2` repeats for each pair and that take several times as long as the solver.
+A difference holds surplus (above 0) and lack (below 0) over the cells and sums to 0. Problems with a closed form are
+solved by it, and each distinct problem is solved once. A solver gets the rest.
 
 Differences in whole numbers are solved in whole steps of cost (`step_of`). Their least cost is one whole number, so
-every solver finds the same number to the last bit. Which solver is used depends only on the problems of the call: a few
-small ones go to `transport_whole`, which needs no library (POT takes about a second to load); very many small ones go
-to `transport_numba` where the extra `speed` is installed; all others go to POT.
+every solver finds the same number to the last bit. Which solver is used depends only on the problems of the call:
+
+- `transport_whole` solves a few problems of counts. It needs no library.
+- `transport_numba` solves all others if the extra `speed` is installed. It loads as fast as POT.
+- The network simplex of the Python Optimal Transport library (POT) solves the rest. It is called without the checks
+  that `ot.emd2` repeats for each pair.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
@@ -39,8 +41,12 @@ _CHUNK, _SHARED_CHUNK = 1024, 16
 _FOR_THREADS = 200
 """Problems that Numba solves in the time it takes to start a thread, many times over."""
 
-MOST_WHOLE = 2**20
-"""What may be moved at most in a difference of whole numbers: times the steps of a cost it stays below 2**63."""
+MOST_COUNTED = 2**20
+"""What a difference of counts moves at most: times the steps of a cost it stays below 2**63."""
+
+MOST_MOVED = 2**51
+"""What a difference of whole numbers moves at most. POT's floats and the integers of `transport_numba` hold it
+exactly."""
 
 _BITS = 47
 """Steps of all cells' costs together stay below two to this: the compiled solver, whose numbers are floats and who
@@ -50,18 +56,14 @@ _LEAST_STEPS = 2**33
 """Steps that the shortest distance has at least; half a step is then 6e-11 of it."""
 
 _MOST_PAIRS = 5_000
-"""Sources times sinks, summed over the problems of a call, up to which `transport_whole` solves them: about 25 ms of
-work, far less than POT takes to load."""
+"""Sources times sinks, summed over the problems of a call, up to which `transport_whole` solves counts: about 10 ms of
+work, far less than the other solvers take to load."""
 
 _BYTES_PER_PAIR = 48
 """What the compiled solver and the making of its costs take for each source and sink, measured and rounded up."""
 
 _MUCH = 2**30
 """Bytes from which it matters how much memory there is."""
-
-_LEAST_FOR_NUMBA = 10_000
-"""Small problems in a call from which on `transport_numba` solves them: it then takes about as long as POT, loading
-included."""
 
 
 class Costs(Protocol):
@@ -91,7 +93,7 @@ def transport(
         cost: shape (n_cells, n_cells), finite, nowhere negative.
         threads: how many share the large problems, 1 or more; one a processor if left out. The result is the same.
         step: solve in whole steps of the cost (`step_of`). Then the differences are whole numbers, of which each row
-            moves at most `MOST_WHOLE`.
+            moves at most `MOST_MOVED`.
 
     Returns:
         Shape (n,); 0 where nothing is to be moved.
@@ -113,32 +115,20 @@ def transport(
     moves = (from_cells > 0) & (to_cells > 0)
     for signed, lone in ((rows, moves & (from_cells == 1)), (-rows, moves & (to_cells == 1))):
         values[lone] = _from_one_cell(signed[lone], cost[signed[lone].argmax(axis=-1)])
-    several, large = (from_cells > 1) & (to_cells > 1), from_cells * to_cells >= _LARGE
-    if step is not None:
-        cost = np.rint(cost / step)
-        if (from_cells * to_cells)[several].sum() <= _MOST_PAIRS:
-            values[several] = least_costs(rows[several].astype(np.int64), cost.astype(np.int64)) * step
-            return values[places]
-    threads = threads or _processors()
-    small = several & ~large
-    if step is not None and (least := _numba(int(small.sum()))):
-        values[small] = _shared(least, rows[small], cost, threads) * step
-        small[:] = False
-    for chosen, sharing in ((small, 1), (several & large, threads)):
-        if chosen.any():
-            values[chosen] = _solve(rows[chosen], _Table(cost), sharing, step is not None) * (step or 1.0)
+    several = (from_cells > 1) & (to_cells > 1)
+    if several.any():
+        sizes, threads = (from_cells * to_cells)[several], threads or _processors()
+        if step is None:
+            values[several] = _by_pot(rows[several], _Table(cost), sizes, threads)
+        else:
+            values[several] = _in_steps(rows[several], np.rint(cost / step), sizes, threads) * step
     return values[places]
 
 
-def transport_of_few(
-    differences: FloatArray, costs: Costs, threads: int | None = None, *, step: float | None = None
-) -> FloatArray:
+def transport_of_few(differences: FloatArray, costs: Costs, threads: int | None = None) -> FloatArray:
     """As `transport`, on a grid of so many cells that the costs between all of them would not fit into memory.
 
     Each problem needs only the costs from the cells with surplus to those that lack.
-
-    Args:
-        step: as in `transport`, of the grid's costs (`step_for`).
     """
     rows, places = _distinct(differences)
     from_cells, to_cells = (rows > 0).sum(axis=-1), (rows < 0).sum(axis=-1)
@@ -147,22 +137,20 @@ def transport_of_few(
         row = rows[i] if from_cells[i] == 1 else -rows[i]
         cells = np.flatnonzero(row)
         values[i] = _from_one_cell(row[None, cells], costs.between(row.argmax(keepdims=True), cells))[0]
-    several, large = (from_cells > 1) & (to_cells > 1), from_cells * to_cells >= _LARGE
-    for chosen, sharing in ((several & ~large, 1), (several & large, threads or _processors())):
-        if chosen.any():
-            in_steps = costs if step is None else _InSteps(costs, step)
-            values[chosen] = _solve(rows[chosen], in_steps, sharing, step is not None) * (step or 1.0)
+    several = (from_cells > 1) & (to_cells > 1)
+    if several.any():
+        sizes = (from_cells * to_cells)[several]
+        values[several] = _by_pot(rows[several], costs, sizes, threads or _processors())
     return values[places]
 
 
 def step_of(cost: FloatArray) -> float | None:
-    """The step that whole costs are counted in, a power of two; None where it is too coarse for the shortest one."""
-    return step_for(cost.max(), cost.min(where=cost > 0, initial=math.inf), len(cost))
+    """The step that whole costs are counted in, a power of two; None where it is too coarse for the shortest one.
 
-
-def step_for(longest: float, shortest: float, n_cells: int) -> float | None:
-    """As `step_of`, from the largest cost, the smallest one that is not 0, and the number of cells."""
-    step = 2.0 ** (math.frexp(longest)[1] - _BITS + math.ceil(math.log2(n_cells)))
+    It is too coarse for every grid of more than 512 cells.
+    """
+    longest, shortest = cost.max(), cost.min(where=cost > 0, initial=math.inf)
+    step = 2.0 ** (math.frexp(longest)[1] - _BITS + math.ceil(math.log2(len(cost))))
     return step if shortest >= _LEAST_STEPS * step > 0 else None
 
 
@@ -192,28 +180,37 @@ def _from_one_cell(rows: FloatArray, costs: FloatArray) -> FloatArray:
     return value
 
 
-def _numba(n: int) -> Callable[[IntArray, IntArray], IntArray] | None:
-    """Return `transport_numba`'s solver if there are enough problems and Numba is installed."""
-    if n < _LEAST_FOR_NUMBA or not find_spec("numba"):
-        return None
+def _in_steps(rows: FloatArray, cost: FloatArray, sizes: IntArray, threads: int) -> FloatArray:
+    """Cost of rows in whole numbers at whole costs, all with several cells on both sides.
+
+    Args:
+        sizes: sources times sinks of each row.
+    """
+    if sizes.sum() <= _MOST_PAIRS and rows.max() <= MOST_COUNTED:
+        return least_costs(rows.astype(np.int64), cost.astype(np.int64)).astype(float)
+    if find_spec("numba"):
+        return _by_numba(rows.astype(np.int64), cost.astype(np.int64), threads)
+    return _by_pot(rows, _Table(cost), sizes, threads, whole=True)
+
+
+def _by_numba(rows: IntArray, cost: IntArray, threads: int) -> FloatArray:
+    """As `_in_steps`. Threads share the rows, as the solver lets go of the interpreter's lock."""
     from spotball_core.metrics.transport_numba import least_costs
 
-    return least_costs
-
-
-def _shared(
-    solve: Callable[[IntArray, IntArray], IntArray], rows: FloatArray, cost: FloatArray, threads: int
-) -> FloatArray:
-    """What a solver that lets go of the interpreter's lock finds, of whole numbers, the rows shared among threads."""
-    whole, costs = rows.astype(np.int64), cost.astype(np.int64)
     if threads == 1 or len(rows) < _FOR_THREADS:
-        return solve(whole, costs).astype(float)
+        return _whole(*least_costs(rows, cost))
     from concurrent.futures import ThreadPoolExecutor
 
     # In more parts than threads, which shall end together.
-    parts = np.array_split(whole, 4 * threads)
+    parts = np.array_split(rows, 4 * threads)
     with ThreadPoolExecutor(threads) as pool:
-        return np.concatenate(list(pool.map(lambda part: solve(part, costs), parts))).astype(float)
+        return np.concatenate([_whole(*found) for found in pool.map(lambda part: least_costs(part, cost), parts)])
+
+
+def _whole(remainders: IntArray, rounded: FloatArray) -> FloatArray:
+    """Floats of whole numbers, given modulo 2**64 and rounded: the same ones however they were rounded."""
+    values: FloatArray = np.rint((rounded - remainders) / 2.0**64) * 2.0**64 + remainders
+    return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,24 +228,22 @@ class _Table:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _InSteps:
-    """Costs in whole steps."""
+def _by_pot(rows: FloatArray, costs: Costs, sizes: IntArray, threads: int, *, whole: bool = False) -> FloatArray:
+    """Cost of rows that have several cells on both sides, by POT's solver. Threads share the large ones.
 
-    costs: Costs
-    step: float
-
-    @property
-    def longest(self) -> float:
-        return round(self.costs.longest / self.step)
-
-    def between(self, sources: IntArray, sinks: IntArray) -> FloatArray:
-        found: FloatArray = np.rint(self.costs.between(sources, sinks) / self.step)
-        return found
+    Args:
+        sizes: sources times sinks of each row.
+        whole: rows and costs are whole numbers.
+    """
+    values, large = np.empty(len(rows)), sizes >= _LARGE
+    for chosen, sharing in ((~large, 1), (large, threads)):
+        if chosen.any():
+            values[chosen] = _solve(rows[chosen], costs, sharing, whole)
+    return values
 
 
 def _solve(rows: FloatArray, costs: Costs, threads: int, whole: bool) -> FloatArray:
-    """Cost of rows that have several cells on both sides, by the compiled solver."""
+    """As `_by_pot`, of problems that are all shared or all not."""
     threads = _within_memory(rows, threads)
     # Imported here: POT looks for every array library there is, which costs most of a second.
     from ot.lp.emd_wrap import check_result, emd_c
@@ -268,7 +263,7 @@ def _solve(rows: FloatArray, costs: Costs, threads: int, whole: bool) -> FloatAr
             plan, values[i], _, _, code = emd_c(supply, demand, between, _MAX_PIVOTS, 1)
             codes.add(code)
             if rounds[i]:
-                values[i] = np.vdot(plan.astype(np.int64), between.astype(np.int64))
+                values[i] = _whole(np.vdot(plan.astype(np.int64), between.astype(np.int64)), values[i])
         return values if whole else values * moved, codes
 
     starts = range(0, len(rows), size)

@@ -42,9 +42,15 @@ def close(expected: Array, grid: Grid) -> Any:
     return pytest.approx(expected, rel=1e-9, abs=1e-14 * grid.diagonal, nan_ok=True)
 
 
-def counting(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """The sizes of the problems that the compiled solver gets from here on: all that have no closed form."""
+def only_pot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have POT solve all problems that have no closed form."""
     monkeypatch.setattr(module, "_MOST_PAIRS", -1)
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+
+
+def counting(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The sizes of the problems that POT's solver gets from here on: all that have no closed form."""
+    only_pot(monkeypatch)
     solve: Callable[..., Any] = ot.lp.emd_wrap.emd_c
     sizes: list[tuple[int, int]] = []
 
@@ -226,7 +232,13 @@ def test_closed_forms_need_no_solver(grid: Grid, p: Array, q: Array, monkeypatch
 # Threads -----------------------------------------------------------------------------------------------------------
 
 
-def test_threads_and_batches_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("numba", [True, False])
+def test_threads_and_batches_give_the_same_bits(numba: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if numba:
+        pytest.importorskip("numba", reason="needs Numba, of the extra speed")
+        monkeypatch.setattr(module, "_FOR_THREADS", 2)
+    else:
+        only_pot(monkeypatch)
     # Some on all cells, which are large enough for threads, several chunks of them, and some of answers.
     p, q = (
         np.concatenate(sides) for sides in zip(everywhere(3 * module._SHARED_CHUNK + 5), answers(9, 3), strict=True)
@@ -252,7 +264,7 @@ def test_threads_share_what_is_large(threads: int, expected: set[str], monkeypat
         return solve(supply, demand, *rest)
 
     monkeypatch.setattr(ot.lp.emd_wrap, "emd_c", watched)
-    monkeypatch.setattr(module, "_MOST_PAIRS", -1)
+    only_pot(monkeypatch)
     p, q = (np.concatenate(sides) for sides in zip(everywhere(40), answers(9, 3), strict=True))
     wasserstein(p, q, threads=threads)
     assert seen.keys() == expected
@@ -272,6 +284,7 @@ def test_no_threads(threads: int) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_solver_that_gives_up_is_an_error(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     p, q = everywhere(40)
+    only_pot(monkeypatch)
     monkeypatch.setattr(module, "_MAX_PIVOTS", 1)
     with pytest.raises(DistributionError, match="did not reach the optimum: numItermax reached"):
         wasserstein(p, q, threads=threads)

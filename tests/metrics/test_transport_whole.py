@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,26 +25,33 @@ from spotball_core.grid import Grid
 from spotball_core.metrics import transport as module
 from spotball_core.metrics.alignment import cost_matrix
 from spotball_core.metrics.transport import step_of, transport
-from spotball_core.metrics.transport_whole import least_costs
+from spotball_core.metrics.transport_whole import _least_cost, least_costs
 from tests.conftest import examples
 
-from .strategies import Array, counts, grids
+from .strategies import Array, counts, grids, masses
 
 STANDARD = Grid.standard()
 Solver = Callable[[Array, Array], Array]
 
 
-@pytest.fixture(params=["Python", "Numba", "Numba's source"])
-def solver(request: pytest.FixtureRequest) -> Solver:
-    """What solves problems in whole numbers; Numba's also as the plain Python that it compiles."""
-    if request.param == "Python":
-        return least_costs
+def numba_solver() -> Any:
     pytest.importorskip("numba", reason="needs Numba, of the extra speed")
     from spotball_core.metrics import transport_numba
 
-    compiled: Any = transport_numba.least_costs
-    found: Solver = compiled if request.param == "Numba" else compiled.py_func
-    return found
+    return transport_numba
+
+
+@pytest.fixture(params=["Python", "Numba", "Numba's source"])
+def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Solver:
+    """Return a solver of problems in whole numbers. Numba's also runs as the plain Python that it compiles."""
+    if request.param == "Python":
+        return least_costs
+    compiled = numba_solver()
+    if request.param == "Numba's source":
+        for name, function in vars(compiled).copy().items():
+            if hasattr(function, "py_func"):
+                monkeypatch.setattr(compiled, name, function.py_func)
+    return lambda rows, costs: compiled.least_costs(rows, costs)[0]
 
 
 def by_emd(rows: Array, costs: Array) -> list[int]:
@@ -111,6 +119,31 @@ def test_against_a_linear_program(solver: Solver, kind: str, n_cells: int, most:
     assert solver(rows, costs) == pytest.approx([by_linprog(row, costs) for row in rows], rel=1e-9)
 
 
+@pytest.mark.parametrize("most", [2**30, 2**45])
+@pytest.mark.parametrize("kind", COSTS)
+def test_sums_beyond_64_bits(kind: str, most: int) -> None:
+    draw = np.random.default_rng(most)
+    rows, costs = rows_of(50, 24, most, draw), np.asarray(COSTS[kind](24, draw)).astype(np.int64)
+    found = module._whole(*numba_solver().least_costs(rows, costs)).tolist()
+    exact = []
+    for row in rows:
+        sources, sinks = np.flatnonzero(row > 0), np.flatnonzero(row < 0)
+        exact.append(_least_cost(row[sources].tolist(), (-row[sinks]).tolist(), costs[np.ix_(sources, sinks)].tolist()))
+    assert found == pytest.approx(exact, rel=1e-15)
+    assert (
+        found
+        == module._by_pot(rows.astype(float), module._Table(costs.astype(float)), np.ones(50), 1, whole=True).tolist()
+    )
+
+
+def test_a_sum_is_the_same_however_it_was_rounded() -> None:
+    draw = np.random.default_rng(0)
+    for exact in (0, 1, 2**62, 2**63, 2**64, 2**64 - 1, 3 * 2**70 + 5, *(int(2 ** (90 * x)) for x in draw.random(50))):
+        remainder = np.array([exact % 2**64], np.uint64).astype(np.int64)
+        found = [module._whole(remainder, np.array([float(exact) * (1 + error)]))[0] for error in (0, 1e-13, -1e-13)]
+        assert found[0] == found[1] == found[2] == pytest.approx(exact, rel=1e-15)
+
+
 def test_by_hand(solver: Solver) -> None:
     # The cheapest first move, B to C for 1, is taken back: A to C and B to D cost 2 + 3, B to C and A to D 1 + 9.
     costs = np.array([[0, 9, 2, 9], [9, 0, 1, 3], [9, 9, 0, 9], [9, 9, 9, 0]])
@@ -127,9 +160,9 @@ def test_what_it_is_given_stays(solver: Solver) -> None:
 
 
 def solve_with(patch: pytest.MonkeyPatch, solver: str) -> None:
-    """Move the limits between solvers so that one of them gets every problem; Numba's needs Numba."""
+    """Have one of the solvers get every problem of counts; Numba's needs Numba."""
     patch.setattr(module, "_MOST_PAIRS", 10**9 if solver == "Python" else -1)
-    patch.setattr(module, "_LEAST_FOR_NUMBA", 1 if solver == "Numba" else 10**9)
+    patch.setattr(module, "find_spec", lambda name: solver == "Numba")
 
 
 # Both ways of one distance -----------------------------------------------------------------------------------------
@@ -149,6 +182,38 @@ def test_who_solves_does_not_change_a_bit(data: st.DataObject, unit: str) -> Non
             assert wasserstein(p, q, grid=grid, unit=unit).tolist() == expected.tolist()
         alone = [float(wasserstein(one, other, grid=grid, unit=unit)) for one, other in pairs]
     assert alone == expected.tolist()
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(data=st.data(), scale=st.sampled_from([1.0, 1e-3, 1e-9]))
+def test_who_solves_shares_does_not_change_a_bit(data: st.DataObject, scale: float) -> None:
+    numba_solver()
+    grid = data.draw(grids(5, 5))
+    pairs = data.draw(st.lists(st.tuples(masses(grid.n_cells), masses(grid.n_cells)), min_size=1, max_size=5))
+    p, q = (np.array(side) for side in zip(*pairs, strict=True))
+    q = (1 - scale) * p + scale * q
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        for solver in ("POT", "Numba"):
+            solve_with(patch, solver)
+            found.append(wasserstein(p, q, grid=grid).tolist())
+            found.append([float(wasserstein(one, other, grid=grid)) for one, other in zip(p, q, strict=True)])
+    assert all(each == found[0] for each in found)
+
+
+@pytest.mark.parametrize("concentration", [0.05, 0.3, 1, 30])
+def test_shares_on_the_papers_grid(concentration: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    p, q = np.random.default_rng(1).dirichlet(np.full(60, concentration), (2, 50))
+    solve_with(monkeypatch, "POT")
+    expected = wasserstein(p, q)
+    assert transport(p - q, STANDARD.distances) == pytest.approx(expected, rel=1e-11)
+    if find_spec("numba"):
+        solve_with(monkeypatch, "Numba")
+        for threads in (1, 3):
+            assert wasserstein(p, q, threads=threads).tolist() == expected.tolist()
+    plain = [ot.emd2(one / one.sum(), other / other.sum(), STANDARD.distances) for one, other in zip(p, q, strict=True)]
+    assert expected == pytest.approx(plain, rel=1e-11)
+    assert expected[0] == pytest.approx(by_linprog(p[0] - q[0], STANDARD.distances), rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -201,32 +266,27 @@ def test_a_step_is_small_and_a_power_of_two(grid: Grid, unit: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("calls", "loaded"),
-    [
-        ([1] * 300, []),
-        ([20] * 20, []),
-        ([100], ["ot"]),
-        ([3000], ["ot"]),
-        ([20_000], ["numba"]),
-        ([1, 9000, 1], ["ot"]),
-        ([9000, 9000], ["ot"]),
-    ],
-    ids=str,
+    ("calls", "scale", "loads"),
+    [([1] * 300, 1, False), ([20] * 20, 1, False), ([100], 1, True), ([1, 9000, 1], 1, True), ([1], 0.3, True)],
+    ids=["single", "few", "many", "few and many", "shares"],
 )
-def test_the_solver_depends_on_the_call_alone(calls: list[int], loaded: list[str]) -> None:
-    if loaded == ["numba"]:
+@pytest.mark.parametrize("numba", [True, False])
+def test_the_solver_depends_on_the_call_alone(calls: list[int], scale: float, loads: bool, numba: bool) -> None:
+    if numba:
         pytest.importorskip("numba", reason="needs Numba, of the extra speed")
     code = (
         "import sys, numpy as np; from spotball_core import wasserstein\n"
+        "from spotball_core.metrics import transport\n"
+        f"if not {numba}: transport.find_spec = lambda name: None\n"
         "draw = np.random.default_rng(0)\n"
         f"for n in {calls}:\n"
         "    counts = draw.integers(0, 3, (2, n, 60)) * (draw.random((n, 60)) < 0.4)\n"
         "    counts[:, :, 0] += 1\n"
-        "    wasserstein(*counts.astype(float))\n"
+        f"    wasserstein(*counts * {scale})\n"
         "print(*sorted({'ot', 'numba'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == loaded
+    assert done.stdout.split() == (["numba" if numba else "ot"] if loads else [])
 
 
 @pytest.mark.parametrize("before", [0, 50, 20_000])
@@ -256,17 +316,18 @@ def test_numba_where_nothing_can_be_kept(tmp_path: Path) -> None:
     shutil.copy(Path(module.__file__).with_name("transport_numba.py"), tmp_path / "elsewhere.py")
     code = (
         "import numpy as np; from elsewhere import least_costs\n"
-        "print(least_costs(np.array([[2, -2]]), np.array([[0, 3], [3, 0]])))\n"
+        "print(*least_costs(np.array([[2, -2]]), np.array([[0, 3], [3, 0]]))[0])\n"
     )
     env = {"PATH": os.environ["PATH"], "HOME": "/dev/null", "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
-    assert done.stdout.split() == ["[6]"]
+    assert done.stdout.split() == ["6"]
 
 
 def test_without_numba_pots_solver_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    solve_with(monkeypatch, "Numba")
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr(module, "_MOST_PAIRS", -1)
     monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.delitem(sys.modules, "spotball_core.metrics.transport_numba", raising=False)
+    monkeypatch.setattr(module, "find_spec", {"numba": None}.get)
     draw = np.random.default_rng(2)
     p, q = draw.multinomial(20, np.full(60, 1 / 60), (2, 5)).astype(float)
     plain = [ot.emd2(one / 20, other / 20, STANDARD.distances) for one, other in zip(p, q, strict=True)]
@@ -274,14 +335,16 @@ def test_without_numba_pots_solver_goes_on(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_threads_share_what_numba_solves(monkeypatch: pytest.MonkeyPatch) -> None:
-    at_work = set()
+    compiled, at_work = numba_solver(), set()
+    solve = compiled.least_costs
 
-    def solve(rows: Array, costs: Array) -> Array:
+    def watched(rows: Array, costs: Array) -> Array:
         at_work.add(threading.get_ident())
-        return least_costs(rows, costs)
+        found: Array = solve(rows, costs)
+        return found
 
     solve_with(monkeypatch, "Numba")
-    monkeypatch.setattr(module, "_numba", lambda n: solve)
+    monkeypatch.setattr(compiled, "least_costs", watched)
     draw = np.random.default_rng(3)
     p, q = draw.multinomial(20, np.full(60, 1 / 60), (2, 1000)).astype(float)
     expected = wasserstein(p, q, threads=1)
@@ -292,7 +355,14 @@ def test_threads_share_what_numba_solves(monkeypatch: pytest.MonkeyPatch) -> Non
     assert threading.get_ident() not in at_work
 
 
-def test_shares_are_the_librarys(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("rows", "cols"), [(19, 27), (2, 257), (23, 23)])
+def test_a_large_grid_has_no_step(rows: int, cols: int) -> None:
+    # The compiled solver multiplies what is moved by up to twice the number of cells.
+    assert step_of(Grid(rows, cols, cols, rows).distances) is None
+    assert 2 * 512 * module.MOST_MOVED < 2**62
+
+
+def test_shares_without_a_step_are_not_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "least_costs", lambda *given: pytest.fail("taken for whole numbers"))
     cost = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
     # Over the borders pass 1/4, 1/2 and 0.4.

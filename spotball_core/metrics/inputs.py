@@ -25,6 +25,7 @@ from spotball_core.masked import without_mask
 from spotball_core.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:
+    from spotball_core.schema.outline import Outline
     from spotball_core.schema.response import PredictionDistribution
     from spotball_core.schema.scene import GroundTruth, PlayerBox, Scene
 
@@ -158,6 +159,13 @@ def boxes_of(players: Players) -> FloatArray:
     if boxes.ndim < 2 or boxes.shape[-1] != 4:
         raise GridError(f"boxes have shape {boxes.shape}, expected (..., n_boxes, 4)")
     return boxes
+
+
+def outlines_of(players: Players) -> tuple[list[int], list[Outline]]:
+    """Which players of a scene have an outline, and their outlines; both empty where no scene is passed."""
+    outlines = (players.player_outlines if is_scene(players) else None) or ()
+    known = [(number, outline) for number, outline in enumerate(outlines) if outline is not None]
+    return [number for number, _ in known], [outline for _, outline in known]
 
 
 def share(mass: FloatArray, weights: ArrayLike, also: ArrayLike = 0.0) -> FloatArray:

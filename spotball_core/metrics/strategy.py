@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from spotball_core.errors import OptionError
+from spotball_core.geometry import outline_distances, outline_shares
 from spotball_core.grid import Grid
 from spotball_core.interchange import values_of
 from spotball_core.metrics.inputs import (
@@ -22,6 +23,7 @@ from spotball_core.metrics.inputs import (
     is_ground_truth,
     is_scene,
     mass_of,
+    outlines_of,
     ratio,
     share,
     truth_of,
@@ -47,7 +49,8 @@ def near_player_rate(guesses: Guesses, players: Players, *, tau: float = 0.08, g
 
     Args:
         guesses: mass over the cells, shape (..., n_cells), or one image's labels.
-        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene.
+        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene, whose
+            outlines are used where it has them.
         tau: in (0, 1].
         grid: the grid to measure on; the scene's, else the paper's, if left out.
 
@@ -78,7 +81,8 @@ def overlap_rate(guesses: Guesses, players: Players, *, theta: float = 0.02, gri
 
     Args:
         guesses: mass over the cells, shape (..., n_cells), or one image's labels.
-        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene.
+        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene, whose
+            outlines are used where it has them.
         theta: in (0, 1].
         grid: the grid to measure on; the scene's, else the paper's, if left out.
 
@@ -238,35 +242,45 @@ def overlap_mask(players: Players, grid: Grid, *, theta: float = 0.02) -> tuple[
         OptionError: for theta outside (0, 1].
     """
     _check_share("theta", theta)
-    boxes = boxes_of(players)
-    return player_shares(boxes, grid) >= theta, np.asarray(np.isfinite(boxes).all(axis=-1).any(axis=-1))
+    known = np.isfinite(boxes_of(players)).all(axis=-1).any(axis=-1)
+    return player_shares(players, grid) >= theta, np.asarray(known)
 
 
 def player_distances(players: Players, grid: Grid) -> FloatArray:
-    """Distance from each cell's center to the nearest player's box, 0 inside, in pixels (eq. 4).
+    """Distance from each cell's center to the nearest player, 0 inside, in pixels (eq. 4).
 
     Args:
-        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene.
+        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene, whose
+            outlines are used where it has them.
         grid: the grid to measure on.
 
     Returns:
         Shape (..., n_cells); infinite where there are no players.
     """
-    nearest: FloatArray = np.min(grid.box_distances(boxes_of(players)), axis=-2, initial=np.inf)
+    distances = grid.box_distances(boxes_of(players))
+    which, outlines = outlines_of(players)
+    if outlines:
+        distances[which] = outline_distances(outlines, grid)
+    nearest: FloatArray = np.min(distances, axis=-2, initial=np.inf)
     return nearest
 
 
 def player_shares(players: Players, grid: Grid) -> FloatArray:
-    """Largest share of each cell's area that a single player's box covers (eq. 6).
+    """Largest share of each cell's area that a single player covers (eq. 6).
 
     Args:
-        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene.
+        players: boxes in pixels, shape (..., n_boxes, 4), padded with rows of NaN; or PlayerBoxes; or a scene, whose
+            outlines are used where it has them.
         grid: the grid to measure on.
 
     Returns:
         Shape (..., n_cells), in [0, 1]; 0 where there are no players.
     """
-    largest: FloatArray = np.max(grid.box_shares(boxes_of(players)), axis=-2, initial=0.0)
+    shares = grid.box_shares(boxes_of(players))
+    which, outlines = outlines_of(players)
+    if outlines:
+        shares[which] = outline_shares(outlines, grid)
+    largest: FloatArray = np.max(shares, axis=-2, initial=0.0)
     return largest
 
 

@@ -48,7 +48,8 @@ class Card:
         picture: id of the image on the page, with its grid; None where there is none.
         grid: over the image, drawn where there is no picture.
         ball: outline of the ball's cells.
-        players: their boxes, drawn where there is no picture.
+        players: boxes of players without an outline, drawn where there is no picture.
+        outlines: of the other players, likewise, as the data of SVG paths.
         people: the reference's guesses.
         circles: the respondent's.
         color: of the respondent, as #rrggbb; on a photo it is the same whatever the page's colors.
@@ -64,6 +65,7 @@ class Card:
     grid: Grid
     ball: tuple[Line, ...]
     players: tuple[Tile, ...]
+    outlines: tuple[str, ...]
     people: tuple[Tile, ...]
     circles: tuple[Circle, ...]
     color: str

@@ -114,6 +114,7 @@ def _card(
         grid=grid,
         ball=outline(grid.mask(scene.ball_cells or ()), grid),
         players=_boxes(scene) if picture is None else (),
+        outlines=_outlines(scene) if picture is None else (),
         people=tiles(people / people.max() * _DENSEST, grid),
         circles=_circles(_on_grid(case.answers, grid), grid),
         color=view.color(case),
@@ -154,12 +155,24 @@ def _circles(mass: FloatArray, grid: Grid) -> tuple[Circle, ...]:
 
 
 def _boxes(scene: Scene) -> tuple[Tile, ...]:
-    return tuple(Tile(float(x1), float(y1), float(x2 - x1), float(y2 - y1), 1.0) for x1, y1, x2, y2 in scene.boxes)
+    """The boxes of players without an outline."""
+    outlines = scene.player_outlines or (None,) * len(scene.boxes)
+    boxes = (box for box, outline in zip(scene.boxes, outlines, strict=True) if outline is None)
+    return tuple(Tile(float(x1), float(y1), float(x2 - x1), float(y2 - y1), 1.0) for x1, y1, x2, y2 in boxes)
+
+
+def _outlines(scene: Scene) -> tuple[str, ...]:
+    """Players' outlines as the data of SVG paths."""
+    return tuple(
+        "".join(f"M{'L'.join(f'{x:g} {y:g}' for x, y in polygon)}Z" for polygon in outline)
+        for outline in scene.player_outlines or ()
+        if outline is not None
+    )
 
 
 def _on_grid(values: Mapping[str, float], grid: Grid) -> FloatArray:
     """Values by the cell's label as an array, shape (n_cells,)."""
-    found_ = np.zeros(grid.n_cells)
+    mass = np.zeros(grid.n_cells)
     for label, value in values.items():
-        found_[grid.index(label)] = value
-    return found_
+        mass[grid.index(label)] = value
+    return mass

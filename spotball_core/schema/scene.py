@@ -7,9 +7,17 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field, PositiveInt, field_validator, model_serializer, model_validator
+from pydantic import (
+    Field,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from spotball_core.grid import Grid
+from spotball_core.schema.outline import Outline
 from spotball_core.schema.record import Identifier, Record, RelativePath
 from spotball_core.typing import BoolArray, FloatArray
 
@@ -112,6 +120,8 @@ class Scene(Record):
             out or empty, they are the cells that `ball_box` covers, if there is one. Annotated cells need not agree
             with the box; they are what is scored.
         players: the players' boxes; None where nobody looked for players, empty where there are none.
+        player_outlines: for each player the polygons whose union is the player's outline, None where it is not known.
+            Near-player and overlap rates use a player's outline if there is one, else the box.
         control: the ball is still visible.
         path: the image's file, relative to the dataset's folder.
 
@@ -129,6 +139,7 @@ class Scene(Record):
     ball_cells: tuple[str, ...] | None = None
     ball_box: tuple[float, float, float, float] | None = None
     players: tuple[PlayerBox, ...] | None = None
+    player_outlines: tuple[Outline | None, ...] | None = None
     control: bool = Field(default=False, strict=True)
     path: RelativePath | None = None
 
@@ -145,6 +156,7 @@ class Scene(Record):
             ball_cells: Sequence[str] | None = None,
             ball_box: Sequence[float] | None = None,
             players: Sequence[PlayerBox | Sequence[float]] | None = None,
+            player_outlines: Sequence[Sequence[Any] | Mapping[str, Any] | None] | None = None,
             control: bool = False,
             path: str | None = None,
         ) -> None: ...
@@ -164,6 +176,27 @@ class Scene(Record):
     @classmethod
     def _ordered(cls, box: tuple[float, float, float, float] | None) -> tuple[float, float, float, float] | None:
         return None if box is None else PlayerBox.model_validate(box).corners
+
+    @model_validator(mode="after")
+    def _outlines_fit(self) -> Scene:
+        outlines = self.player_outlines
+        if outlines is None:
+            return self
+        if self.players is None or len(outlines) != len(self.players):
+            n = "no players" if self.players is None else f"{len(self.players)} players"
+            raise ValueError(f"player_outlines has {len(outlines)} entries for {n}, expected one for each player")
+        for number, (box, outline) in enumerate(zip(self.players, outlines, strict=True), start=1):
+            if outline is not None and not _meet(box, outline):
+                raise ValueError(f"the outline of player {number} lies outside the player's box; are both in pixels?")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_unknown_outlines(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # A scene without outlines is written as before there were any, so that digests of scenes stay.
+        written: dict[str, Any] = write(self)
+        if written.get("player_outlines", self) is None:
+            del written["player_outlines"]
+        return written
 
     @model_validator(mode="after")
     def _on_the_grid(self) -> Scene:
@@ -195,6 +228,11 @@ class Scene(Record):
     def boxes(self) -> FloatArray:
         """The players' boxes, shape (n_players, 4)."""
         return np.array([box.corners for box in self.players or ()], dtype=float).reshape(-1, 4)
+
+
+def _meet(box: PlayerBox, outline: Outline) -> bool:
+    xs, ys = zip(*(point for polygon in outline for point in polygon), strict=True)
+    return bool(min(xs) <= box.x2 and max(xs) >= box.x1 and min(ys) <= box.y2 and max(ys) >= box.y1)
 
 
 @lru_cache(maxsize=256)

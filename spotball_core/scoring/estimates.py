@@ -41,8 +41,8 @@ class SceneArrays:
         self.overlap = np.zeros_like(self.truth)
         self.has_players = np.zeros(len(scenes), dtype=bool)
         for i, scene in enumerate(scenes):
-            self.near[i], self.has_players[i] = strategy.near_player_mask(scene.boxes, scene.layout, tau=tau)
-            self.overlap[i], _ = strategy.overlap_mask(scene.boxes, scene.layout, theta=theta)
+            self.near[i], self.has_players[i] = strategy.near_player_mask(scene, scene.layout, tau=tau)
+            self.overlap[i], _ = strategy.overlap_mask(scene, scene.layout, theta=theta)
 
     @property
     def grid_name(self) -> str:

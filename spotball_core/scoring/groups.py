@@ -185,7 +185,12 @@ class Scoring:
             signature=str(signature),
             provenance=signature,
             policy=self.policy,
-            warnings=(*map(str, self.counts.warnings), *self._warnings(), *_uneven_samples(groups)),
+            warnings=(
+                *map(str, self.counts.warnings),
+                *self._warnings(),
+                *_uneven_samples(groups),
+                *_mixed_outlines(self.arrays.scenes),
+            ),
             groups=groups,
             ceilings=ceilings,
         )
@@ -276,6 +281,17 @@ class Scoring:
             n_images=len(used),
             dropped=dropped,
             parse_policies=tuple(sorted(self.counts.parse_policies)),
+        )
+
+
+def _mixed_outlines(scenes: Sequence[Scene]) -> Iterator[str]:
+    """Rates that are partly of outlines and partly of boxes compare with neither kind."""
+    n_players = sum(len(scene.players or ()) for scene in scenes)
+    n_outlines = sum(outline is not None for scene in scenes for outline in scene.player_outlines or ())
+    if 0 < n_outlines < n_players:
+        yield (
+            f"{n_outlines:,} of {n_players:,} players have an outline: near_player_rate and overlap_rate use the boxes "
+            "of the others"
         )
 
 

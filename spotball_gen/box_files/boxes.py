@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spotball_core.errors import InputError, Problem
+from spotball_core.geometry import Polygon, clipped
 from spotball_gen.items.item import Box, Label
 
 MOST_PROBLEMS = 10_000
@@ -24,12 +25,14 @@ class FileBox:
         category: what is in it, as the file calls it.
         score: from 0 to 1.
         of: width and height of the picture, in the same unit; None: in pixels of what it was found in.
+        outline: the polygons whose union is its outline, in the same unit; None where only the box is known.
     """
 
     corners: tuple[float, float, float, float]
     category: str
     score: float = 1.0
     of: tuple[float, float] | None = None
+    outline: tuple[Polygon, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +59,23 @@ class View:
             >>> view.box(FileBox((0, 0, 240, 1080), "0"), "ball")
         """
         (x1, x2), (y1, y2) = (self._along(axis, box) for axis in (0, 1))
-        return None if x1 >= x2 or y1 >= y2 else Box(x1, y1, x2, y2, box.score, label)
+        if x1 >= x2 or y1 >= y2:
+            return None
+        outline = box.outline and clipped(
+            [[(self._place(0, x, box), self._place(1, y, box)) for x, y in polygon] for polygon in box.outline],
+            *self.image,
+        )
+        return Box(x1, y1, x2, y2, box.score, label, outline or None)
 
     def _along(self, axis: int, box: FileBox) -> tuple[float, ...]:
+        edges = (self._place(axis, box.corners[side], box) for side in (axis, axis + 2))
+        return tuple(min(max(edge, 0.0), self.image[axis]) for edge in edges)
+
+    def _place(self, axis: int, value: float, box: FileBox) -> float:
+        """A coordinate of the file as one of the image, which may be beyond its edges."""
         unit = self.size[axis] / box.of[axis] if box.of else 1.0
-        start, end, most = self.window[axis], self.window[axis + 2], self.image[axis]
-        edges = ((box.corners[side] * unit - start) * most / (end - start) for side in (axis, axis + 2))
-        return tuple(min(max(edge, 0.0), most) for edge in edges)
+        start, end = self.window[axis], self.window[axis + 2]
+        return (value * unit - start) * self.image[axis] / (end - start)
 
 
 def number(text: str) -> float | None:

@@ -1,4 +1,4 @@
-"""COCO's JSON: `images`, `categories` and `annotations` with `bbox` as left, top, width and height in pixels."""
+"""COCO's JSON: `images`, `categories` and `annotations` with `bbox` (left, top, width, height) and `segmentation`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveInt, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, PositiveInt, ValidationError
 
 from spotball_core.errors import InputError, Problem
+from spotball_core.geometry import Polygon
+from spotball_core.schema.outline import polygons_of
 from spotball_core.service.json_file import read_json
 from spotball_gen.box_files.boxes import FileBox
 
@@ -16,6 +18,11 @@ M = TypeVar("M", bound=BaseModel)
 
 _Id = int | str
 _Length = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def _outline(value: object) -> tuple[Polygon, ...] | None:
+    # Files that have boxes alone often say so by an empty list.
+    return polygons_of(value) if value else None
 
 
 class _Entry(BaseModel):
@@ -40,6 +47,7 @@ class _Annotation(_Entry):
     bbox: tuple[FiniteFloat, FiniteFloat, _Length, _Length]
     score: float = Field(1.0, ge=0, le=1)
     iscrowd: int = 0
+    segmentation: Annotated[tuple[Polygon, ...] | None, BeforeValidator(_outline)] = None
 
 
 def read_coco(path: Path) -> Mapping[str, tuple[FileBox, ...]]:
@@ -74,7 +82,8 @@ class _Reading:
                 x, y, width, height = entry.bbox
                 picture, name = pictures[entry.image_id], categories[entry.category_id].name
                 size = float(picture.width), float(picture.height)
-                found[entry.image_id].append(FileBox((x, y, x + width, y + height), name, entry.score, size))
+                corners = x, y, x + width, y + height
+                found[entry.image_id].append(FileBox(corners, name, entry.score, size, entry.segmentation))
         if self._problems:
             raise InputError(self._problems)
         return {names[ident]: tuple(boxes) for ident, boxes in found.items()}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from spotball_core.errors import SpotballError
+from spotball_core.geometry import Polygon, clipped
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.scene import Scene
@@ -150,6 +151,7 @@ def _scene(item: Item, plan: Plan, work: Path, folder: Path) -> Scene:
             "ball_cells": item.cells,
             "ball_box": _corners(item.ball, plan),
             "players": [_corners(player, plan) for player in item.players],
+            "player_outlines": _outlines(item, plan),
             "path": names[IMAGES],
         }
     )
@@ -161,6 +163,13 @@ def _corners(box: Box, plan: Plan) -> tuple[float, float, float, float]:
     x1, x2 = (float(min(max(x, 0), width)) for x in (box.x1, box.x2))
     y1, y2 = (float(min(max(y, 0), height)) for y in (box.y1, box.y2))
     return x1, y1, x2, y2
+
+
+def _outlines(item: Item, plan: Plan) -> list[tuple[Polygon, ...] | None] | None:
+    """The parts of players' outlines that are within the image; None where no player has one."""
+    size = plan.run.width, plan.run.height
+    outlines = [(player.outline and clipped(player.outline, *size)) or None for player in item.players]
+    return outlines if any(outlines) else None
 
 
 def put(file: Path, place: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from spotball_core.geometry import Polygon
 from spotball_core.service.paths import PATH_RULE, is_relative
 from spotball_gen.items.pictures import Picture
 
@@ -53,6 +54,7 @@ class Box:
         x1, y1, x2, y2: its edges in pixels, x2 and y2 exclusive; not necessarily whole numbers.
         score: the detector's confidence, in [0, 1].
         label: what is in it.
+        outline: the polygons whose union is a player's outline, in pixels; None where only the box is known.
 
     Examples:
         >>> box = Box(10, 20, 30, 60, label="player")
@@ -66,6 +68,14 @@ class Box:
     y2: float
     score: float = 1.0
     label: Label = "ball"
+    outline: tuple[Polygon, ...] | None = None
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Box:
+        """Return the box of a record; the inverse of `asdict`, whose points are lists once they were JSON."""
+        outline = record.get("outline")
+        points = outline and tuple(tuple((x, y) for x, y in polygon) for polygon in outline)
+        return cls(**{**record, "outline": points})
 
     @property
     def corners(self) -> tuple[float, float, float, float]:
@@ -187,9 +197,9 @@ class Item:
                 **record,
                 **pictures,
                 "source": source,
-                "boxes": tuple(Box(**box) for box in record["boxes"]),
-                "ball": record["ball"] and Box(**record["ball"]),
-                "players": tuple(Box(**box) for box in record["players"]),
+                "boxes": tuple(map(Box.from_record, record["boxes"])),
+                "ball": record["ball"] and Box.from_record(record["ball"]),
+                "players": tuple(map(Box.from_record, record["players"])),
                 "cells": tuple(record["cells"]),
             }
         )

@@ -258,6 +258,7 @@ def _told(piece: Piece) -> dict[str, Any]:
         "ball": scene.ball_box,
         "cells": scene.ball_cells or (),
         "players": [box.corners for box in scene.players or ()],
+        "outlines": scene.player_outlines or (),
         "first": piece.first,
         "why": piece.why,
         "artifact": piece.artifact,

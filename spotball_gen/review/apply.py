@@ -134,7 +134,16 @@ def with_decisions(
             if only_accepted and "accept" not in verdicts:
                 continue
             unchecked = {box for decision in said for box in decision.unchecked}
-            players = scene.players and tuple(box for box in scene.players if box.corners not in unchecked)
-            boxes += len(scene.players or ()) - len(players or ())
-            kept.append(scene.model_copy(update={"players": players}))
+            left = [place for place, box in enumerate(scene.players or ()) if box.corners not in unchecked]
+            boxes += len(scene.players or ()) - len(left)
+            kept.append(_with_players(scene, left))
     return kept, Applied(len(kept), rejected, waiting, undecided, boxes)
+
+
+def _with_players(scene: Scene, left: Sequence[int]) -> Scene:
+    """The scene with these of its players, and their outlines."""
+    if scene.players is None:
+        return scene
+    outlines = scene.player_outlines and tuple(scene.player_outlines[place] for place in left)
+    players = tuple(scene.players[place] for place in left)
+    return scene.model_copy(update={"players": players, "player_outlines": outlines or None})

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from spotball_core.errors import OptionError
+from spotball_core.geometry import Polygon, clipped
 from spotball_gen.items.item import Box, Item
 from spotball_gen.items.pictures import opencv
 from spotball_gen.items.sports import Sport
@@ -20,6 +21,8 @@ from spotball_gen.models.yolo.settings import YoloSettings, by_size, file_name, 
 
 class Ultralytics:
     """Finds balls and players with weights as they were trained: a `.pt` file, or a name that the package fetches.
+
+    A segmentation model, such as `yolov8n-seg.pt`, gives players their outlines, too.
 
     No extra installs the package: it is under the AGPL, and it needs torchvision.
 
@@ -60,10 +63,12 @@ class Ultralytics:
             for item, result in zip(some, self._predicted(some), strict=True):
                 sport = self.context.sports.get(item.sport, Sport())
                 wanted = wanted_classes(self._model.names, sport, self.settings.model)
-                rows = zip(*(part.cpu().tolist() for part in (result.xyxy, result.conf, result.cls)), strict=True)
+                found_boxes = result.boxes
+                parts = (found_boxes.xyxy, found_boxes.conf, found_boxes.cls)
+                rows = zip(*(part.cpu().tolist() for part in parts), _outlines(result, item), strict=True)
                 boxes = [
-                    Box(x1, y1, x2, y2, score, wanted[int(at)])
-                    for (x1, y1, x2, y2), score, at in rows
+                    Box(x1, y1, x2, y2, score, wanted[int(at)], outline if wanted[int(at)] == "player" else None)
+                    for (x1, y1, x2, y2), score, at, outline in rows
                     if int(at) in wanted
                 ]
                 boxes = sorted((box for box in boxes if box.width > 0 < box.height), key=lambda box: -box.score)
@@ -72,7 +77,7 @@ class Ultralytics:
 
     def _predicted(self, items: Sequence[Item]) -> list[Any]:
         cv2 = opencv()
-        results = self._model.predict(
+        results: list[Any] = self._model.predict(
             [cv2.cvtColor(item.image, cv2.COLOR_RGB2BGR) for item in items],
             conf=self.settings.confidence,
             iou=self.settings.overlap,
@@ -80,7 +85,7 @@ class Ultralytics:
             verbose=False,
             **({"imgsz": self.settings.size} if self.settings.size else {}),
         )
-        return [result.boxes for result in results]
+        return results
 
     @cached_property
     def _model(self) -> Any:
@@ -95,3 +100,12 @@ class Ultralytics:
     @cached_property
     def _weights(self) -> str:
         return file_name(self._path) if self._path.is_file() else self.settings.model
+
+
+def _outlines(result: Any, item: Item) -> list[tuple[Polygon, ...] | None]:
+    """An outline for each detection of a segmentation model; None for each of a detector's."""
+    if getattr(result, "masks", None) is None:
+        return [None] * len(result.boxes.conf)
+    height, width = item.image.shape[:2]
+    found = ([[(float(x), float(y)) for x, y in points]] if len(points) >= 3 else [] for points in result.masks.xy)
+    return [clipped(polygons, width, height) or None for polygons in found]

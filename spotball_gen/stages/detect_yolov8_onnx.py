@@ -29,7 +29,7 @@ STRIDE = 32
 
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
-_EXPORT = "it takes a detector exported by: yolo export model=yolov8n.pt format=onnx"
+_EXPORT = "it takes a detector exported by: yolo export model=yolov8n.pt format=onnx (or yolov8n-seg.pt)"
 
 
 class YoloV8OnnxSettings(YoloSettings):
@@ -44,6 +44,8 @@ class YoloV8OnnxSettings(YoloSettings):
 
 class YoloV8Onnx:
     """Finds balls and players with exported weights; needs no PyTorch.
+
+    A segmentation model gives players their outlines, too.
 
     Raises:
         MissingExtraError: without ONNX Runtime.
@@ -79,15 +81,24 @@ class YoloV8Onnx:
         for image, some in by_size(items).items():
             box = Letterbox.of(image, self._detector.canvas(image, self.settings.size))
             inputs = np.stack([box.fill(item.image) for item in some])
-            for item, output in zip(some, self._detector.run(inputs), strict=True):
-                read = self._boxes(item, output, box)
+            for item, (output, prototypes) in zip(some, self._detector.run(inputs), strict=True):
+                read = self._boxes(item, output, prototypes, box)
                 found[item.id] = replace(item, boxes=read).noted(self.name, weights=self._detector.weights)
         return Outcome(tuple(found[item.id] for item in items))
 
-    def _boxes(self, item: Item, output: NDArray[np.floating], box: Letterbox) -> tuple[Box, ...]:
+    def _boxes(
+        self, item: Item, output: NDArray[np.floating], prototypes: NDArray[np.floating] | None, box: Letterbox
+    ) -> tuple[Box, ...]:
         sport = self.context.sports.get(item.sport, Sport())
         wanted = wanted_classes(self._detector.names, sport, self.settings.model)
-        return read_boxes(output, box, wanted, confidence=self.settings.confidence, overlap=self.settings.overlap)
+        return read_boxes(
+            output,
+            box,
+            wanted,
+            confidence=self.settings.confidence,
+            overlap=self.settings.overlap,
+            prototypes=prototypes,
+        )
 
     @cached_property
     def _detector(self) -> OnnxDetector:
@@ -105,6 +116,7 @@ class OnnxDetector:
         size: (height, width) that it was exported for.
         stride: what its input's sides are multiples of.
         weights: the file's name and the start of its digest.
+        segments: it gives masks beside boxes.
     """
 
     session: Any
@@ -113,6 +125,7 @@ class OnnxDetector:
     size: tuple[int, int]
     stride: int
     weights: str
+    segments: bool = False
 
     @classmethod
     def load(cls, path: Path, providers: Sequence[str], names: Sequence[str]) -> OnnxDetector:
@@ -139,8 +152,9 @@ class OnnxDetector:
         if others or given.type not in _TYPES or len(shape) != 4 or shape[1] not in (3, None):
             raise OptionError(f"detect: {path}: its input is no image; {_EXPORT}")
         told = session.get_modelmeta().custom_metadata_map
-        if told.get("task", "detect") != "detect":
-            raise OptionError(f"detect: {path}: made for the task {told['task']!r}; {_EXPORT}")
+        task = told.get("task", "detect")
+        if task not in ("detect", "segment"):
+            raise OptionError(f"detect: {path}: made for the task {task!r}; {_EXPORT}")
         try:
             # An export writes them as Python does.
             known = {int(number): str(name) for number, name in ast.literal_eval(told.get("names", "{}")).items()}
@@ -151,7 +165,7 @@ class OnnxDetector:
         known = known or dict(enumerate(names))
         if not known:
             raise OptionError(f"detect: {path} does not name its classes; give them as names")
-        return cls(session, shape, known, size, stride, file_name(path))
+        return cls(session, shape, known, size, stride, file_name(path), segments=task == "segment")
 
     def canvas(self, image: tuple[int, int], size: int | None) -> tuple[int, int]:
         """(height, width) of the input for an image of a (height, width).
@@ -170,14 +184,15 @@ class OnnxDetector:
             return height, width
         return smallest_canvas(image, (size, size) if size else self.size, self.stride)
 
-    def run(self, inputs: NDArray[np.float32]) -> NDArray[np.floating]:
-        """The raw outputs.
+    def run(self, inputs: NDArray[np.float32]) -> list[tuple[NDArray[np.floating], NDArray[np.floating] | None]]:
+        """The raw outputs of each image.
 
         Args:
             inputs: shape (n, 3, height, width).
 
         Returns:
-            Shape (n, 4 + classes, places).
+            For each input, shape (4 + classes + masks, places), and the masks' prototypes, shape
+            (masks, height, width); None without masks.
 
         Raises:
             OptionError: if the output is no detector's.
@@ -185,17 +200,22 @@ class OnnxDetector:
         (given,) = self.session.get_inputs()
         # Where the file says how many go through together, gray ones fill up.
         lot = self.shape[0] or len(inputs)
-        outputs = []
+        read: list[tuple[NDArray[np.floating], NDArray[np.floating] | None]] = []
         for start in range(0, len(inputs), lot):
             some = inputs[start : start + lot]
             filled = np.concatenate([some, np.full((lot - len(some), *some.shape[1:]), 0.5, dtype=np.float32)])
-            output = self.session.run(None, {given.name: filled.astype(_TYPES[given.type], copy=False)})[0]
-            if output.ndim != 3 or output.shape[1] != 4 + len(self.names):
-                shape = " x ".join(map(str, output.shape))
-                told = f"its output is {shape}, not batch x {4 + len(self.names)} x places"
+            outputs = self.session.run(None, {given.name: filled.astype(_TYPES[given.type], copy=False)})
+            prototypes = outputs[1] if self.segments and len(outputs) > 1 and outputs[1].ndim == 4 else None
+            if self.segments and prototypes is None:
+                raise OptionError(f"detect: {self.weights}: it has no masks, which a segmentation model has; {_EXPORT}")
+            rows = 4 + len(self.names) + (0 if prototypes is None else prototypes.shape[1])
+            if outputs[0].ndim != 3 or outputs[0].shape[1] != rows:
+                shape = " x ".join(map(str, outputs[0].shape))
+                told = f"its output is {shape}, not batch x {rows} x places"
                 raise OptionError(f"detect: {self.weights}: {told}; {_EXPORT}")
-            outputs.append(output[: len(some)])
-        return np.concatenate(outputs)
+            masks = [None] * len(some) if prototypes is None else prototypes[: len(some)]
+            read += zip(outputs[0][: len(some)], masks, strict=True)
+        return read
 
 
 def _providers(device: str) -> list[str]:

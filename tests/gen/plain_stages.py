@@ -76,7 +76,7 @@ class Plain:
 
 
 class Detect(Plain):
-    """A ball and two players, where the item's seed has them."""
+    """A ball and two players, one of them with an outline, where the item's seed has them."""
 
     name = "detect"
 
@@ -84,7 +84,12 @@ class Detect(Plain):
         rng = np.random.default_rng(item.seed(self.context.seed, self.name))
         x, y = rng.uniform(20, [self.context.grid.width - 20, self.context.grid.height - 20])
         ball = Box(x - 5, y - 5, x + 5, y + 5, 0.9)
-        players = tuple(Box(x + d, y - 20, x + d + 10, y + 20, 0.8, "player") for d in (8, 40))
+        # The first player has an outline, which may reach beyond the image as boxes do.
+        outline = (((x + 8, y - 20), (x + 18, y - 20), (x + 13, y + 20)),)
+        players = (
+            Box(x + 8, y - 20, x + 18, y + 20, 0.8, "player", outline),
+            Box(x + 40, y - 20, x + 50, y + 20, 0.8, "player"),
+        )
         return replace(item, boxes=(ball, *players), ball=ball, players=players)
 
 

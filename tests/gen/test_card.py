@@ -22,6 +22,7 @@ from spotball_core.cli.app import main
 from spotball_core.errors import InputError, OptionError
 from spotball_core.grid import Grid
 from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.schema.outline import polygons_of
 from spotball_core.schema.scene import Scene
 from spotball_gen.dataset import positions
 from spotball_gen.dataset.card import markdown
@@ -180,7 +181,11 @@ class TestExports:
                 x, y, wide, high = ball
                 assert (x, y, x + wide, y + high) == pytest.approx(of.ball_box)
                 assert licenses[image["license"]] == "CC0"
-                seen += 1
+                outlined = [one for one in boxes if "segmentation" in one]
+                assert [polygons_of(one["segmentation"]) for one in outlined] == [
+                    outline for outline in of.player_outlines or () if outline
+                ]
+                seen += len(outlined) == 1
             ids = [box["id"] for box in told["annotations"]]
             assert len(set(ids)) == len(ids)
         assert seen == 12

@@ -59,6 +59,18 @@ class TestDataset:
             assert scene.players is not None
             assert len(scene.players) == 2
             assert not scene.control
+            assert scene.player_outlines is not None
+            outline, unknown = scene.player_outlines
+            assert unknown is None
+            assert outline is not None
+            box = scene.players[0]
+            xs, ys = zip(*(point for polygon in outline for point in polygon), strict=True)
+            # Clipped like the box: the triangle's upper edge is as wide as the box, unless the image cuts it off.
+            assert min(*xs, *ys) >= 0
+            assert max(xs) <= SIZE["width"]
+            assert max(ys) <= SIZE["height"]
+            if box.y1 > 0 and box.x1 > 0 and box.x2 < SIZE["width"]:
+                assert (min(xs), max(xs), min(ys)) == pytest.approx((box.x1, box.x2, box.y1))
 
     def test_frames_are_those_of_the_video(self, tmp_path: Path, videos: Path) -> None:
         _, out = run(tmp_path)

@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from spotball_core.schema.outline import Outline
 from spotball_gen.dataset.exports.rows import PARTS, Row
+
+Corners = tuple[float, float, float, float]
 
 CATEGORIES = [
     {"id": 1, "name": "ball", "supercategory": "sports"},
@@ -15,7 +18,7 @@ CATEGORIES = [
 
 
 def write(rows: list[Row], out: Path) -> None:
-    """Write annotations/PART.json and images/SPORT/IMAGE. Boxes are [x, y, width, height].
+    """Write annotations/PART.json and images/SPORT/IMAGE. Boxes are [x, y, width, height], outlines segmentations.
 
     The ball's box is where the ball was: it is painted out of the image.
     """
@@ -38,9 +41,13 @@ def _annotations(rows: list[Row]) -> dict[str, Any]:
         extra["scene"] = extra.pop("id")
         image = {"id": number, "file_name": row.name, "width": scene.width, "height": scene.height}
         images.append({**image, "license": licenses[row.license], **extra})
-        boxes = [] if scene.ball_box is None else [(1, scene.ball_box)]
-        boxes += [(2, box.corners) for box in scene.players or ()]
-        for category, (x1, y1, x2, y2) in boxes:
+        players = scene.players or ()
+        outlines = scene.player_outlines or (None,) * len(players)
+        boxes: list[tuple[int, Corners, Outline | None]] = []
+        if scene.ball_box is not None:
+            boxes.append((1, scene.ball_box, None))
+        boxes += [(2, box.corners, outline) for box, outline in zip(players, outlines, strict=True)]
+        for category, (x1, y1, x2, y2), outline in boxes:
             box = [x1, y1, round(x2 - x1, 4), round(y2 - y1, 4)]
             annotations.append(
                 {
@@ -50,6 +57,7 @@ def _annotations(rows: list[Row]) -> dict[str, Any]:
                     "bbox": box,
                     "area": round(box[2] * box[3], 4),
                     "iscrowd": 0,
+                    **({} if outline is None else {"segmentation": _flat(outline)}),
                 }
             )
     return {
@@ -59,3 +67,7 @@ def _annotations(rows: list[Row]) -> dict[str, Any]:
         "annotations": annotations,
         "categories": CATEGORIES,
     }
+
+
+def _flat(outline: Outline) -> list[list[float]]:
+    return [[number for point in polygon for number in point] for polygon in outline]

@@ -66,6 +66,13 @@ class Letterbox:
         canvas[top : top + height, left : left + width] = pixels
         return np.ascontiguousarray(canvas.transpose(2, 0, 1), dtype=np.float32) / np.float32(255)
 
+    def points_to_image(self, points: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Points (x, y) of the input as points of the image, shape (n, 2); they may be beyond the image's edges."""
+        top, left = self.corner
+        by_y, by_x = self.image[0] / self.inner[0], self.image[1] / self.inner[1]
+        moved: NDArray[np.float64] = (points.astype(np.float64) - [left, top]) * [by_x, by_y]
+        return moved
+
     def to_image(self, corners: NDArray[np.floating]) -> NDArray[np.float64]:
         """Boxes of the input as boxes of the image; what is beyond the image's edges is cut off.
 
@@ -76,11 +83,8 @@ class Letterbox:
             The same in the image's pixels, shape (n, 4). Rounding made the two axes' scales differ a little: each is
             undone by its own.
         """
-        top, left = self.corner
-        by_y, by_x = self.image[0] / self.inner[0], self.image[1] / self.inner[1]
-        moved = (corners.astype(np.float64) - [left, top, left, top]) * [by_x, by_y, by_x, by_y]
         height, width = self.image
-        return moved.clip(0, [width, height, width, height])
+        return self.points_to_image(corners.reshape(-1, 2)).reshape(-1, 4).clip(0, [width, height, width, height])
 
 
 def smallest_canvas(image: tuple[int, int], size: tuple[int, int], stride: int) -> tuple[int, int]:

@@ -8,9 +8,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from spotball_core.geometry import Polygon
 from spotball_gen.items.item import Box, Label
 from spotball_gen.items.pictures import opencv
 from spotball_gen.models.yolo.letterbox import Letterbox
+from spotball_gen.models.yolo.masks import read_outlines
 
 
 def read_boxes(
@@ -20,18 +22,20 @@ def read_boxes(
     *,
     confidence: float,
     overlap: float,
+    prototypes: NDArray[np.floating] | None = None,
 ) -> tuple[Box, ...]:
     """The boxes that one image's output names.
 
     A place counts for the class that it scores highest, so that what is more likely a bird than a ball is no ball.
 
     Args:
-        output: shape (4 + classes, places): center x and y, width and height in pixels of the input, then a score in
-            [0, 1] for each class.
+        output: shape (4 + classes + masks, places): center x and y, width and height in pixels of the input, then a
+            score in [0, 1] for each class, then the mask's coefficients.
         box: where the image is in the input.
         wanted: by number of the class, what it is called here; others are left out.
         confidence: scores must be above.
         overlap: of two boxes of one class whose intersection over union is above, the one that scores less goes.
+        prototypes: of a segmentation model, shape (masks, height, width); None for a detector, which has no masks.
 
     Returns:
         The boxes, highest score first, within the image; where a score is equal, in the order of their places.
@@ -41,7 +45,9 @@ def read_boxes(
     """
     if not np.isfinite(output).all():
         raise ValueError("the model's output has numbers that are not finite")
-    scores, kinds = output[4:].max(axis=0), output[4:].argmax(axis=0)
+    n_masks = 0 if prototypes is None else len(prototypes)
+    of_classes = output[4 : len(output) - n_masks]
+    scores, kinds = of_classes.max(axis=0), of_classes.argmax(axis=0)
     # A score of 16 bits would not be what it is compared with.
     scores = scores.astype(np.float32)
     chosen = np.flatnonzero((scores > np.float32(confidence)) & np.isin(kinds, list(wanted)))
@@ -53,10 +59,13 @@ def read_boxes(
         cornered = np.stack([x - width / 2, y - height / 2, width, height], axis=1)
         kept = places_left(cornered, scores[places], overlap)
         corners = np.concatenate([cornered[kept, :2], cornered[kept, :2] + cornered[kept, 2:]], axis=1)
-        for place, edges in zip(places[kept], box.to_image(corners), strict=True):
+        outlines: list[tuple[Polygon, ...]] = [()] * len(kept)
+        if prototypes is not None and label == "player":
+            outlines = read_outlines(prototypes, output[-n_masks:, places[kept]].T, corners, box)
+        for place, edges, outline in zip(places[kept], box.to_image(corners), outlines, strict=True):
             x1, y1, x2, y2 = (float(edge) for edge in edges)
             if x1 < x2 and y1 < y2:
-                found.append((int(place), Box(x1, y1, x2, y2, float(scores[place]), label)))
+                found.append((int(place), Box(x1, y1, x2, y2, float(scores[place]), label, outline or None)))
     return tuple(one for _, one in sorted(found, key=lambda pair: (-pair[1].score, pair[0])))
 
 

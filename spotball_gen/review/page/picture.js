@@ -13,6 +13,14 @@ function rect([x1, y1, x2, y2], name) {
   return node;
 }
 
+/** The path around an outline's polygons. */
+function path(polygons, name) {
+  const node = document.createElementNS(SVG, "path");
+  node.setAttribute("class", name);
+  node.setAttribute("d", polygons.map((points) => `M${points.map((point) => point.join(" ")).join("L")}Z`).join(""));
+  return node;
+}
+
 /** One image with its overlay. `toggle` is told of a box that is clicked, `drag` of a region that is drawn. */
 function figure(at, item, part, look, { toggle, drag }) {
   const node = document.createElement("figure");
@@ -36,6 +44,7 @@ function figure(at, item, part, look, { toggle, drag }) {
       player.dataset.box = index;
       svg.append(player);
     });
+    for (const outline of item.outlines) if (outline) svg.append(path(outline, "outline"));
     if (item.ball) svg.append(rect(item.ball, "ball"));
   }
   for (const region of item.decision.regions) svg.append(rect(region, "region"));

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from spotball_core.errors import InputError
-from spotball_gen.box_files.boxes import FileBox
+from spotball_core.schema.outline import polygons_of
+from spotball_gen.box_files.boxes import FileBox, View
 from spotball_gen.box_files.coco import read_coco
 
 FILE: dict[str, Any] = {
@@ -77,6 +78,10 @@ def broken(*steps: Any, value: Any = None) -> dict[str, Any]:
         (broken("annotations", 0, "bbox", value=[1, 2, 3]), ": annotations.0.bbox.3: found nothing"),
         (broken("annotations", 0, "bbox", value=[1, 2, 0, 4]), ": annotations.0.bbox.2: found 0, expected "),
         (broken("annotations", 0, "bbox", value=[1, 2, "wide", 4]), ": annotations.0.bbox.2: found 'wide'"),
+        (
+            broken("annotations", 1, "segmentation", value=[[1, 2, 3]]),
+            ": annotations.1.segmentation: found [[1, 2, 3]], expected Value error, a polygon of COCO is",
+        ),
         (broken("annotations", 1, "score", value=50), ": annotations.1.score: found 50, expected "),
     ],
 )
@@ -85,6 +90,42 @@ def test_what_is_wrong_is_named(tmp_path: Path, data: object, told: str) -> None
     with pytest.raises(InputError) as error:
         read_coco(path)
     assert any(str(problem).startswith(f"{path}{told}") for problem in error.value.problems), str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("segmentation", "outline"),
+    [
+        ([[0, 0, 100, 0, 100, 200]], (((0.0, 0.0), (100.0, 0.0), (100.0, 200.0)),)),
+        ([[0, 0, 9, 0, 9, 9], [50, 0, 59, 0, 59, 9]], None),
+        ({"counts": [0, 720 * 1280], "size": [720, 1280]}, None),
+        ([], ()),
+    ],
+)
+def test_segmentations_become_outlines(tmp_path: Path, segmentation: Any, outline: Any) -> None:
+    data = deepcopy(FILE)
+    data["annotations"][1]["segmentation"] = segmentation
+    _, player = read_coco(written(tmp_path, data))["match/000001"]
+    expected = polygons_of(segmentation) if outline is None else outline or None
+    assert player.outline == expected
+
+
+def test_an_outline_goes_where_the_box_goes() -> None:
+    """The middle 1600 x 900 of 1920 x 1080 pixels become 640 x 360: (x - 160) * 0.4, (y - 90) * 0.4, then clipped."""
+    view = View((1920, 1080), (160, 90, 1760, 990), (640, 360))
+    whole = FileBox((560, 290, 960, 790), "0", outline=(((560, 290), (960, 290), (560, 790)),))
+    box = view.box(whole, "player")
+    assert box is not None
+    assert box.outline is not None
+    assert sorted(box.outline[0]) == [(160, 80), (160, 280), (320, 80)]
+    half = FileBox((60, 290, 260, 490), "0", outline=(((60, 290), (260, 290), (260, 490), (60, 490)),))
+    box = view.box(half, "player")
+    assert box is not None
+    assert box.outline is not None
+    assert sorted(box.outline[0]) == [(0, 80), (0, 160), (40, 80), (40, 160)]
+    beyond = FileBox((60, 290, 260, 490), "0", outline=(((60, 290), (100, 290), (60, 490)),))
+    box = view.box(beyond, "player")
+    assert box is not None
+    assert box.outline is None
 
 
 def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:

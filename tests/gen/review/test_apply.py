@@ -57,6 +57,17 @@ def test_what_is_left_is_what_everybody_leaves(decisions: list[dict[Key, Decisio
     assert applied.boxes == sum(before[scene.key] - len(scene.players or ()) for scene in kept)
 
 
+def test_outlines_go_with_their_players() -> None:
+    (scene, *_) = SCENES
+    assert scene.players
+    outlines = tuple((((b.x1, b.y1), (b.x2, b.y1), (b.x2, b.y2)),) for b in scene.players)
+    scene = scene.model_copy(update={"player_outlines": (*outlines[:-1], None)})
+    gone = Decision("accept", None, (scene.players[0].corners,))
+    (kept,), _ = with_decisions([scene], [{scene.key: gone}])
+    assert kept.player_outlines == ((*outlines[1:-1], None) if len(outlines) > 1 else None)
+    assert len(kept.player_outlines or ()) == len(kept.players or ())
+
+
 def test_applied_undone_and_applied_again(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path)
     scenes, made = read_scenes(folder / "scenes.jsonl"), (folder / "scenes.jsonl").read_bytes()

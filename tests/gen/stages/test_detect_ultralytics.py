@@ -40,7 +40,17 @@ class YOLO:
 
     def predict(self, images, **options):
         asked.append((len(images), options))
-        return [SimpleNamespace(boxes=self.boxes(image.astype(int))) for image in images]
+        return [self.result(image.astype(int)) for image in images]
+
+    def result(self, image):
+        boxes = self.boxes(image)
+        if "-seg" not in self.model:
+            return SimpleNamespace(boxes=boxes, masks=None)
+        corners = boxes.xyxy.tolist()
+        triangles = [np.array([[x1, y1], [x2, y1], [x1, y2]]) for x1, y1, x2, y2 in corners]
+        # The mask of one that scores low may be empty.
+        triangles[1] = np.empty((0, 2))
+        return SimpleNamespace(boxes=boxes, masks=SimpleNamespace(xy=triangles))
 
     def boxes(self, image):
         rows = [(1.0, 1.0, 5.0, 5.0, 0.99, 2.0), (9.0, 0.0, 9.0, 7.0, 0.98, 0.0)]
@@ -161,3 +171,16 @@ def test_the_package_itself_and_its_export_agree(tmp_path: Path, monkeypatch: py
     for one, other in zip(ours.boxes, theirs.boxes, strict=True):
         assert one.corners == pytest.approx(other.corners, abs=0.05)
         assert one.score == pytest.approx(other.score, abs=1e-3)
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_a_segmentation_model_gives_players_their_outlines(tmp_path: Path) -> None:
+    item = item_of(picture(), tmp_path)
+    (done,) = stage("yolov8n-seg.pt", tmp_path).process([item]).items
+    (player,) = (box for box in done.boxes if box.label == "player")
+    assert player.outline is not None
+    assert sorted(player.outline[0]) == [(100, 30), (100, 70), (115, 30)]
+    assert [box.outline for box in done.boxes if box.label == "ball"] == [None]
+    (plain,) = stage("yolov8n.pt", tmp_path).process([item]).items
+    assert [box.corners for box in plain.boxes] == [box.corners for box in done.boxes]
+    assert all(box.outline is None for box in plain.boxes)

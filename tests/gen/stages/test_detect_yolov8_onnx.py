@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import shapely
 from numpy.typing import NDArray
 
 from spotball_core.errors import MissingExtraError, OptionError
@@ -185,7 +186,7 @@ def test_the_path_starts_from_the_configurations_folder(tmp_path: Path) -> None:
     ("made", "message"),
     [
         ({"transposed": True}, "its output is 1 x 8400 x 84, not batch x 84 x places"),
-        ({"metadata": {"task": "segment"}}, "made for the task 'segment'"),
+        ({"metadata": {"task": "pose"}}, "made for the task 'pose'"),
         ({"metadata": {"names": "person, ball"}}, "what it says of itself cannot be read"),
         ({"metadata": {"imgsz": "large"}}, "what it says of itself cannot be read"),
         ({"metadata": {"stride": "x"}}, "what it says of itself cannot be read"),
@@ -243,3 +244,31 @@ def test_it_is_found_by_name_and_can_be_sent_to_another_process(tmp_path: Path) 
     assert find("detect", "yolov8-onnx") is YoloV8Onnx
     sent = pickle.loads(pickle.dumps(stage(write_detector(tmp_path / "m.onnx"))))
     assert boxes_of([item_of(picture(), tmp_path)], sent) == [found(BALL, PLAYER)]
+
+
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("size", [(360, 640), (720, 1280)])
+def test_a_segmentation_model_gives_players_their_outlines(size: tuple[int, int], half: bool, tmp_path: Path) -> None:
+    """A player drawn as a right triangle: the outline covers it within the masks' coarseness, and not the box."""
+    scale = size[1] // 640
+    pixels = picture(size=size, ball=tuple(scale * edge for edge in BALL), player=None)
+    x1, y1, x2, y2 = (scale * edge for edge in (200, 60, 400, 340))
+    ys, xs = np.mgrid[: size[0], : size[1]] + 0.5
+    inside = (xs > x1) & (ys < y2) & ((xs - x1) / (x2 - x1) < (ys - y1) / (y2 - y1))
+    pixels[inside] = (20, 20, 250)
+    model = write_detector(tmp_path / "yolov8n-seg.onnx", masks=True, half=half)
+    items = [item_of(pixels, tmp_path), item_of(picture(player=None, size=size), tmp_path, "match-000002000")]
+    (ball, player), (alone,) = boxes_of(items, stage(model))
+    assert ball.outline is None
+    assert alone.outline is None
+    assert player.outline is not None
+    drawn = shapely.Polygon([(x1, y1), (x2, y2), (x1, y2)])
+    seen = shapely.union_all([shapely.Polygon(polygon) for polygon in player.outline])
+    assert seen.intersection(drawn).area / seen.union(drawn).area > 0.93
+    assert seen.area < 0.6 * player.area
+
+
+def test_masks_that_are_missing_or_not_finite(tmp_path: Path) -> None:
+    model = write_detector(tmp_path / "m.onnx", metadata={"task": "segment"})
+    with pytest.raises(OptionError, match="it has no masks, which a segmentation model has"):
+        stage(model).process([item_of(picture(), tmp_path)])

@@ -46,6 +46,7 @@ def write_detector(
     metadata: Mapping[str, str] | None = None,
     half: bool = False,
     transposed: bool = False,
+    masks: bool = False,
 ) -> Path:
     """A file with the inputs, outputs and metadata that an export of YOLOv8 has.
 
@@ -55,6 +56,8 @@ def write_detector(
         batch, height, width: of its input; a word is a side that is left open.
         metadata: what it says of itself besides its classes' names.
         transposed: with the boxes in the middle axis, as no YOLOv8 has them.
+        masks: with those of a segmentation model: two prototypes at a quarter of the input's size, of which the second
+            is above 0 where the image is blue.
     """
     number = {name: at for at, name in names.items()}
     add = _Graph()
@@ -65,22 +68,35 @@ def write_detector(
         for color, others, name in ((red, (green, blue), "sports ball"), (blue, (red, green), "person"))
         for place in _places(add, color, others, number[name], len(names))
     ]
+    if masks:
+        # Each place counts the second prototype once, and the first one not at all.
+        nothing = add("Slice", add("Mul", places[0], np.float32(0)), np.array([0]), np.array([1]), np.array([1]))
+        one = add("Add", nothing, np.float32(1))
+        places = [add("Concat", place, nothing, one, axis=1) for place in places]
+    rows = 4 + len(names) + 2 * masks
     nothing = add("Mul", places[0], np.float32(0))
-    rest = add("Expand", nothing, np.array([1, 4 + len(names), PLACES - len(places)]))
+    rest = add("Expand", nothing, np.array([1, rows, PLACES - len(places)]))
     found = add("Concat", *places, rest, axis=2)
     kind = TensorProto.FLOAT16 if half else TensorProto.FLOAT
     found = add("Transpose", found, perm=[0, 2, 1]) if transposed else found
     add.nodes.append(helper.make_node("Cast", [found], ["output0"], to=kind))
-    sides: list[Side] = [batch, PLACES, 4 + len(names)] if transposed else [batch, 4 + len(names), PLACES]
+    sides: list[Side] = [batch, PLACES, rows] if transposed else [batch, rows, PLACES]
+    outputs = [helper.make_tensor_value_info("output0", kind, sides)]
+    if masks:
+        coarse = add("AveragePool", add("Sub", blue, add("Max", red, green)), kernel_shape=[4, 4], strides=[4, 4])
+        lifted = add("Sub", coarse, np.float32(0.3))
+        prototypes = add("Concat", add("Mul", lifted, np.float32(-1)), lifted, axis=1)
+        add.nodes.append(helper.make_node("Cast", [prototypes], ["output1"], to=kind))
+        outputs.append(helper.make_tensor_value_info("output1", kind, [batch, 2, "mask height", "mask width"]))
     graph = helper.make_graph(
         add.nodes,
         "detector",
         [helper.make_tensor_value_info("images", kind, [batch, 3, height, width])],
-        [helper.make_tensor_value_info("output0", kind, sides)],
+        outputs,
         add.constants,
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    told = {"task": "detect", "stride": "32", "names": str(dict(names)), "imgsz": "[640, 640]"}
+    told = {"task": "segment" if masks else "detect", "stride": "32", "names": str(dict(names)), "imgsz": "[640, 640]"}
     helper.set_model_props(model, {**told, **(metadata or {})} if names else dict(metadata or {}))
     onnx.checker.check_model(model)
     onnx.save(model, path)

@@ -1,0 +1,110 @@
+"""Outlines: how far cells are from them, which share of a cell they cover, and their parts, by Shapely.
+
+Boxes have faster formulas of their own: `Grid.box_distances` and `Grid.box_shares`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spotball_core.grid import Grid
+from spotball_core.typing import FloatArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Polygon = tuple[tuple[float, float], ...]
+"""Points (x, y) in pixels, without the first one repeated at the end."""
+
+Polygons = Sequence[Sequence[tuple[float, float]]]
+"""The polygons whose union is an outline."""
+
+
+def outline_distances(outlines: Sequence[Polygons], grid: Grid) -> FloatArray:
+    """Return the distance from each cell's center to each outline, 0 inside or on it (eq. 4), in pixels.
+
+    Returns:
+        Shape (n_outlines, n_cells).
+
+    Examples:
+        >>> triangle = [[(64, 0), (128, 0), (64, 60)]]
+        >>> float(outline_distances([triangle], Grid.standard())[0, 0])
+        32.0
+    """
+    import shapely
+
+    distances: FloatArray = shapely.distance(_shapes(outlines)[:, None], shapely.points(grid.centers))
+    return distances
+
+
+def outline_shares(outlines: Sequence[Polygons], grid: Grid) -> FloatArray:
+    """Return the share of each cell's area that each outline covers (eq. 6).
+
+    Returns:
+        Shape (n_outlines, n_cells), in [0, 1].
+
+    Examples:
+        >>> triangle = [[(64, 0), (128, 0), (64, 60)]]
+        >>> outline_shares([triangle], Grid.standard())[0, :3].tolist()
+        [0.0, 0.5, 0.0]
+    """
+    import shapely
+
+    shapes = _shapes(outlines)
+    shares = np.zeros((len(shapes), grid.n_cells))
+    # Only cells that the outline's bounds reach are cut.
+    which, cells = np.nonzero(grid.box_shares(shapely.bounds(shapes)))
+    pieces = shapely.intersection(shapes[which], shapely.box(*grid.rectangles[cells].T))
+    shares[which, cells] = shapely.area(pieces) / (grid.cell_width * grid.cell_height)
+    return np.minimum(shares, 1.0)
+
+
+def clipped(polygons: Polygons, width: float, height: float) -> tuple[Polygon, ...]:
+    """Return the part of an outline that lies in an image of this size; empty if none does.
+
+    Examples:
+        >>> [sorted(part) for part in clipped([[(-5, 0), (5, 0), (5, 10), (-5, 10)]], 640, 360)]
+        [[(0.0, 0.0), (0.0, 10.0), (5.0, 0.0), (5.0, 10.0)]]
+    """
+    import shapely
+
+    return polygons_of_shape(shapely.intersection(_shapes([polygons])[0], shapely.box(0, 0, width, height)))
+
+
+def polygons_of_shape(shape: Any) -> tuple[Polygon, ...]:
+    """Return polygons whose union is a shape of Shapely. They have no holes: a part with a hole is cut through it."""
+    import shapely
+
+    parts = [part for whole in shapely.get_parts(shape) for part in _without_holes(whole)]
+    return tuple(tuple((float(x), float(y)) for x, y in part.exterior.coords[:-1]) for part in parts)
+
+
+def _without_holes(part: Any) -> Iterator[Any]:
+    import shapely
+
+    if part.geom_type != "Polygon" or part.is_empty:
+        return
+    if not part.interiors:
+        yield part
+        return
+    x = part.interiors[0].centroid.x
+    left, top, right, bottom = part.bounds
+    for half in (shapely.box(left, top, x, bottom), shapely.box(x, top, right, bottom)):
+        for piece in shapely.get_parts(shapely.intersection(part, half)):
+            yield from _without_holes(piece)
+
+
+def _shapes(outlines: Sequence[Polygons]) -> NDArray[Any]:
+    """One valid shape for each outline: detectors' polygons may cross themselves."""
+    import shapely
+
+    return np.array(
+        [
+            shapely.union_all([shapely.make_valid(shapely.Polygon(polygon)) for polygon in polygons])
+            for polygons in outlines
+        ],
+        dtype=object,
+    )

@@ -1,0 +1,84 @@
+"""COCO's run-length encoded masks as polygons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from spotball_core.geometry import Polygon, polygons_of_shape
+
+_MOST_PIXELS = 2**28
+
+
+def polygons_of_mask(mask: dict[str, Any]) -> tuple[Polygon, ...]:
+    """Return polygons whose union covers the pixels of a mask exactly.
+
+    Args:
+        mask: `size` is (height, width); `counts` are the lengths of runs of pixels outside and inside, in turn, down
+            the columns from the left. They are a list of numbers, or the text that COCO's tools make of it.
+
+    Raises:
+        ValueError: for a mask that is malformed or empty.
+    """
+    import shapely
+
+    height, counts = _checked(mask)
+    spans = [
+        (column, top, column + 1, bottom)
+        for start, end in _runs(counts)
+        for column, top, bottom in _columns(start, end, height)
+    ]
+    if not spans:
+        raise ValueError("the mask is empty")
+    return polygons_of_shape(shapely.union_all(shapely.box(*zip(*spans, strict=True))))
+
+
+def _checked(mask: dict[str, Any]) -> tuple[int, list[int]]:
+    size, counts = mask.get("size"), mask.get("counts")
+    if not (isinstance(size, (list, tuple)) and len(size) == 2 and all(type(n) is int and n > 0 for n in size)):
+        raise ValueError(f"a mask's size is [height, width], found {size!r:.60}")
+    if isinstance(counts, str):
+        counts = _decoded(counts)
+    if not isinstance(counts, (list, tuple)) or not all(type(n) is int and n >= 0 for n in counts):
+        raise ValueError("a mask's counts are whole numbers from 0, or text")
+    if size[0] * size[1] > _MOST_PIXELS or sum(counts) != size[0] * size[1]:
+        raise ValueError(f"a mask's counts add up to its {size[0]} x {size[1]} pixels, found {sum(counts)}")
+    return size[0], list(counts)
+
+
+def _decoded(text: str) -> list[int]:
+    """The numbers that COCO's tools write as text: 5 bits a sign, from the lowest; from the third on, differences."""
+    counts: list[int] = []
+    value = shift = 0
+    for sign in text:
+        bits = ord(sign) - 48
+        if not 0 <= bits < 64 or shift > 60:
+            raise ValueError(f"a mask's counts have the sign {sign!r}, which COCO's tools do not write")
+        value |= (bits & 31) << shift
+        shift += 5
+        if not bits & 32:
+            if bits & 16:
+                value -= 1 << shift
+            counts.append(value + (counts[-2] if len(counts) > 2 else 0))
+            value = shift = 0
+    if shift:
+        raise ValueError("a mask's counts end within a number")
+    return counts
+
+
+def _runs(counts: list[int]) -> Iterator[tuple[int, int]]:
+    """First pixel, and the one after the last, of each run inside."""
+    at = 0
+    for place, count in enumerate(counts):
+        if place % 2 and count:
+            yield at, at + count
+        at += count
+
+
+def _columns(start: int, end: int, height: int) -> Iterator[tuple[int, int, int]]:
+    """A run, cut at the columns' ends: the column, its first row, and the row after its last."""
+    while start < end:
+        column, top = divmod(start, height)
+        stop = min(end, (column + 1) * height)
+        yield column, top, stop - column * height
+        start = stop

@@ -1,0 +1,245 @@
+"""Players' outlines: how they are read and written, and near-player and overlap rates that use them.
+
+Masks of pixels are the oracle: counting pixels and plain loops over them share no code with Shapely.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from spotball_core import Grid, InputError, Scene, near_player_rate, overlap_rate, read_scenes, score
+from spotball_core.geometry import clipped, outline_distances, outline_shares
+from spotball_core.io.scenes import write_scenes
+from spotball_core.schema.outline import MOST_POINTS, polygons_of
+
+GRID = Grid.standard()
+TRIANGLE = [[64.0, 0.0], [128.0, 0.0], [64.0, 60.0]]
+SMALL = Grid(2, 3, 12, 8)
+"""Cells of 4 x 4 pixels."""
+
+masks = st.lists(st.booleans(), min_size=96, max_size=96).map(lambda bits: np.array(bits).reshape(8, 12))
+
+
+def scene(*outlines: Any, boxes: Any = None) -> Scene:
+    boxes = [[64, 0, 128, 60]] * len(outlines) if boxes is None else boxes
+    return Scene(sport="a", image="1", grid=GRID, ball_cells=["D5"], players=boxes, player_outlines=outlines)
+
+
+def run_lengths(mask: NDArray[np.bool_]) -> list[int]:
+    """COCO's counts, by a plain loop down the columns."""
+    counts, inside = [0], False
+    for pixel in mask.T.ravel():
+        if bool(pixel) != inside:
+            counts.append(0)
+            inside = not inside
+        counts[-1] += 1
+    return counts
+
+
+def as_text(counts: list[int]) -> str:
+    """COCO's text for counts, as its reference code in C writes it."""
+    text = ""
+    for place, count in enumerate(counts):
+        value = count - counts[place - 2] if place > 2 else count
+        while True:
+            bits = value & 31
+            value >>= 5
+            more = value != -1 if bits & 16 else value != 0
+            text += chr(48 + (bits | 32 if more else bits))
+            if not more:
+                break
+    return text
+
+
+class TestForms:
+    def test_a_polygon_and_a_list_of_polygons(self) -> None:
+        assert polygons_of(TRIANGLE) == polygons_of([TRIANGLE]) == (tuple(map(tuple, TRIANGLE)),)
+        two = [TRIANGLE, [[0, 0], [4, 0], [4, 4], [0, 4]]]
+        assert len(polygons_of(two)) == 2
+
+    def test_coco_polygons_are_flat(self) -> None:
+        flat = [[number for point in TRIANGLE for number in point]]
+        assert polygons_of(flat) == polygons_of(TRIANGLE)
+
+    def test_a_first_point_that_is_repeated_counts_once(self) -> None:
+        assert polygons_of([*TRIANGLE, TRIANGLE[0]]) == polygons_of(TRIANGLE)
+
+    @given(masks)
+    def test_coco_masks_cover_their_pixels_exactly(self, mask: NDArray[np.bool_]) -> None:
+        counts = run_lengths(mask)
+        size = list(mask.shape)
+        if not mask.any():
+            with pytest.raises(ValueError, match="the mask is empty"):
+                polygons_of({"counts": counts, "size": size})
+            return
+        polygons = polygons_of({"counts": counts, "size": size})
+        assert polygons_of({"counts": as_text(counts), "size": size}) == polygons
+        each_pixel = Grid(8, 12, 12, 8)
+        np.testing.assert_allclose(outline_shares([polygons], each_pixel)[0], mask.ravel(), atol=1e-9)
+
+    @pytest.mark.parametrize(
+        ("outline", "message"),
+        [
+            ([], "an outline is a polygon"),
+            ("polygon", "an outline is a polygon"),
+            ([[]], "an outline is a polygon"),
+            ([[0, 0], [1, 1]], "at least 3 points, found 2"),
+            ([[0, 0], [1, 1], [0, 0]], "at least 3 points, found 2"),
+            ([[0, 0], [1, 1], [math.nan, 0]], "two finite numbers"),
+            ([[0, 0], [1, 1], ["2", 0]], "two finite numbers"),
+            ([[0, 0], [1, 1], [True, 0]], "two finite numbers"),
+            ([[0, 0, 1, 1, 2]], "found 5 numbers"),
+            ([[float(i), float(i % 7)] for i in range(MOST_POINTS + 1)], "at most 10,000 points"),
+            ({"counts": [1, 2]}, r"size is \[height, width\], found None"),
+            ({"counts": [1, 2], "size": [2, 2]}, "add up to its 2 x 2 pixels, found 3"),
+            ({"counts": [-1, 5], "size": [2, 2]}, "whole numbers from 0"),
+            ({"counts": [4], "size": [2, 2]}, "the mask is empty"),
+            ({"counts": "~~", "size": [2, 2]}, "which COCO's tools do not write"),
+            ({"counts": "P", "size": [2, 2]}, "end within a number"),
+            ({"counts": [2**40], "size": [2**20, 2**20]}, "add up"),
+        ],
+    )
+    def test_what_is_no_outline(self, outline: object, message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            polygons_of(outline)
+
+
+class TestGeometry:
+    def test_by_hand(self) -> None:
+        """The triangle is half of cell A2; the center of A1, (32, 30), is 32 pixels from its edge x = 64."""
+        polygons = polygons_of(TRIANGLE)
+        assert outline_shares([polygons], GRID)[0, :3].tolist() == [0, 0.5, 0]
+        assert outline_distances([polygons], GRID)[0, :2].tolist() == [32, 0]
+        # From B2's center (96, 90) to the hypotenuse's nearest point, which is the corner (64, 60) or within it.
+        x, y = 64.0, 60.0
+        along = max(0.0, min(1.0, ((96 - x) * 64 + (90 - y) * -60) / (64**2 + 60**2)))
+        expected = math.hypot(96 - x - 64 * along, 90 - y + 60 * along)
+        assert outline_distances([polygons], GRID)[0, 11] == pytest.approx(expected)
+
+    @given(st.tuples(*[st.floats(0, 640)] * 2), st.tuples(*[st.floats(0, 360)] * 2))
+    def test_a_rectangle_is_its_box(self, xs: tuple[float, float], ys: tuple[float, float]) -> None:
+        (x1, x2), (y1, y2) = sorted(xs), sorted(ys)
+        if x2 - x1 < 1e-3 or y2 - y1 < 1e-3:
+            return
+        rectangle = [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
+        np.testing.assert_allclose(
+            outline_distances([[rectangle]], GRID)[0], GRID.box_distances([x1, y1, x2, y2]), atol=1e-9
+        )
+        np.testing.assert_allclose(outline_shares([[rectangle]], GRID)[0], GRID.box_shares([x1, y1, x2, y2]), atol=1e-9)
+
+    @given(masks)
+    def test_pixels_counted_by_hand(self, mask: NDArray[np.bool_]) -> None:
+        if not mask.any():
+            return
+        polygons = polygons_of({"counts": run_lengths(mask), "size": [8, 12]})
+        shares = mask.reshape(2, 4, 3, 4).mean(axis=(1, 3)).ravel()
+        np.testing.assert_allclose(outline_shares([polygons], SMALL)[0], shares, atol=1e-9)
+        rows, columns = np.nonzero(mask)
+        for cell, (x, y) in enumerate(SMALL.centers):
+            dx = np.maximum(np.maximum(columns - x, x - columns - 1), 0)
+            dy = np.maximum(np.maximum(rows - y, y - rows - 1), 0)
+            assert outline_distances([polygons], SMALL)[0, cell] == pytest.approx(np.hypot(dx, dy).min(), abs=1e-9)
+
+    def test_overlapping_parts_count_once(self) -> None:
+        square = [(0.0, 0.0), (64.0, 0.0), (64.0, 60.0), (0.0, 60.0)]
+        assert outline_shares([[square, square[:3]]], GRID)[0, 0] == 1
+
+    def test_a_polygon_that_crosses_itself(self) -> None:
+        """A bow tie over cell A1 covers two triangles of a quarter of it each."""
+        bow_tie = [(0.0, 0.0), (64.0, 60.0), (64.0, 0.0), (0.0, 60.0)]
+        assert outline_shares([[bow_tie]], GRID)[0, 0] == pytest.approx(0.5)
+
+    def test_clipping_keeps_what_is_in_the_image(self) -> None:
+        outside = [(-10.0, -10.0), (-1.0, -10.0), (-1.0, -1.0)]
+        half = [(600.0, 0.0), (700.0, 0.0), (700.0, 60.0), (600.0, 60.0)]
+        assert clipped([outside], 640, 360) == ()
+        (part,) = clipped([half, outside], 640, 360)
+        assert sorted(part) == [(600, 0), (600, 60), (640, 0), (640, 60)]
+
+
+class TestScenes:
+    def test_they_are_written_as_one_polygon_or_a_list(self) -> None:
+        written = json.loads(scene(TRIANGLE, None).model_dump_json())
+        assert written["player_outlines"] == [TRIANGLE, None]
+        two = [TRIANGLE, [[64, 0], [70, 0], [64, 9]]]
+        assert json.loads(scene(two).model_dump_json())["player_outlines"] == [two]
+
+    def test_scenes_without_them_are_written_as_before(self) -> None:
+        plain = Scene(sport="a", image="1", grid=GRID, players=[[0, 0, 9, 9]])
+        assert "player_outlines" not in plain.model_dump_json()
+        assert "player_outlines" not in plain.model_dump()
+
+    def test_they_come_back_from_a_file(self, tmp_path: Path) -> None:
+        scenes = (scene(TRIANGLE, None), scene(None))[:1]
+        write_scenes(scenes, tmp_path / "scenes.jsonl")
+        assert read_scenes(tmp_path / "scenes.jsonl") == scenes
+
+    @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (lambda: scene(TRIANGLE, boxes=[]), "1 entries for 0 players, expected one for each player"),
+            (lambda: scene(TRIANGLE, boxes=[[64, 0, 128, 60]] * 2), "1 entries for 2 players"),
+            (
+                lambda: Scene(sport="a", image="1", grid=GRID, player_outlines=[TRIANGLE]),
+                "1 entries for no players, expected one for each player",
+            ),
+            (lambda: scene(None, TRIANGLE, boxes=[[0, 0, 9, 9]] * 2), "outline of player 2 lies outside the player's"),
+        ],
+    )
+    def test_they_fit_the_players(self, make: Callable[[], Scene], message: str) -> None:
+        with pytest.raises(ValidationError, match=message):
+            make()
+
+    def test_a_broken_one_in_a_file_is_named(self, tmp_path: Path) -> None:
+        line = json.loads(scene(TRIANGLE).model_dump_json())
+        line["player_outlines"] = [[[0, 0], [1, 1]]]
+        (tmp_path / "scenes.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+        with pytest.raises(InputError, match=r"scenes\.jsonl:1: player_outlines\.0: .*at least 3 points"):
+            read_scenes(tmp_path / "scenes.jsonl")
+
+
+class TestRates:
+    def test_the_outline_is_used_where_there_is_one(self) -> None:
+        """Between the distances of cell B2 to the box and to the triangle, tau decides which of them is used."""
+        box, outlined = scene(None), scene(TRIANGLE)
+        guesses = GRID.mask(["B2"]).astype(float)
+        distance = {name: float(GRID.diagonal) for name in ("box", "outline")}
+        distance["box"] = float(GRID.box_distances([64, 0, 128, 60])[11])
+        distance["outline"] = float(outline_distances([polygons_of(TRIANGLE)], GRID)[0, 11])
+        assert distance["box"] < distance["outline"]
+        tau = (distance["box"] + distance["outline"]) / 2 / GRID.diagonal
+        assert float(near_player_rate(guesses, box, tau=tau)) == 1
+        assert float(near_player_rate(guesses, outlined, tau=tau)) == 0
+
+    def test_overlap_is_of_the_outline(self) -> None:
+        assert float(overlap_rate(["A2"], scene(None), theta=0.6)) == 1
+        assert float(overlap_rate(["A2"], scene(TRIANGLE), theta=0.6)) == 0
+        assert float(overlap_rate(["A2"], scene(TRIANGLE), theta=0.4)) == 1
+
+    def test_a_player_without_one_keeps_the_box(self) -> None:
+        mixed = scene(TRIANGLE, None, boxes=[[64, 0, 128, 60], [320, 180, 384, 240]])
+        assert float(overlap_rate(["D6"], mixed, theta=0.9)) == 1
+        assert float(overlap_rate(["A2"], mixed, theta=0.9)) == 0
+
+    def test_score_uses_them_and_warns_where_some_are_missing(self) -> None:
+        rows = pl.DataFrame(
+            {"sport": "a", "image": "1", "respondent": "me", "kind": "model", "prompt": "base", "cell": "A2"}
+        )
+        scores = [score(rows, [one], bootstrap=0) for one in (scene(None), scene(TRIANGLE), scene(TRIANGLE, None))]
+        overlaps = [one.groups[0].metrics["overlap_rate"].value for one in scores]
+        assert overlaps == [1, 1, 1]
+        warned = "1 of 2 players have an outline: near_player_rate and overlap_rate use the boxes of the others"
+        assert [warned in one.warnings for one in scores] == [False, False, True]
+        assert len({one.provenance.data for one in scores}) == 3

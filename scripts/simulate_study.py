@@ -119,10 +119,10 @@ def store_participant(
     token = hashlib.sha256(label.encode()).digest()
     if prolific:
         person = hashlib.sha256(token).hexdigest()[:24]
-        with store.identities_file as identities:
+        with store.identities_file.transaction() as identities:
             insert_identity(identities, Identity(label, PROLIFIC, person, "synthetic-study", f"session-{label}"))
     row = Participant(0, label, list_name, seed, tuple(trials), began, seen, finished, __version__)
-    with store.study as connection:
+    with store.study.transaction() as connection:
         insert_events(connection, insert_participant(connection, row, token), events)
 
 

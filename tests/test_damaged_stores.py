@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ STORES: Mapping[str, tuple[str, Use, Use]] = {
     "run": (STORE, RunStore, _peeked),
     "study": (STUDY, StudyStore, reading),
     "identities": (IDENTITIES, StudyStore, reading),
-    "ledger": (f"{WORK}/{LEDGER}", Ledger, lambda folder: closing(read_only(folder))),
+    "ledger": (f"{WORK}/{LEDGER}", Ledger, read_only),
     "review": (REVIEW, ReviewStore, ReviewStore),
     "cache": (CACHE, lambda folder: Cache(folder / CACHE, Tiny()), _peeked_cache),
 }

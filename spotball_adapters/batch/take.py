@@ -193,7 +193,7 @@ def _store(store: Store, files: Sequence[Path], records: Sequence[Record]) -> No
         writer.close()
     if failures:
         raise failures[0]
-    store.end_session(session, "imported")
+    store.end_session("imported")
 
 
 def _lacks(about: Asked, done: Mapping[tuple[str, str, str, int], int]) -> bool:

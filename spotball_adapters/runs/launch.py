@@ -102,7 +102,7 @@ def launch(
         asyncio.run(_asking(runner, job.provider, quiet=quiet))
         if isinstance(runner.error, StoreError):
             raise runner.error
-        store.end_session(session, runner.why or "finished")
+        store.end_session(runner.why or "finished")
         return _ended(job, store, runner, options, make(store))
 
 

@@ -181,7 +181,7 @@ class Runner(Generic[ItemT]):
             await all_stored.wait()
         if self.tally.refused:
             # After all answers, each of which removes what is noted of its image.
-            self._store.refuse(self.tally.refused, self._session)
+            self._store.refuse(self.tally.refused)
         return self.tally
 
     def stop(self, why: str, error: BaseException | None = None) -> None:

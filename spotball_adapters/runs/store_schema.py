@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from spotball_core.service.sqlite_file import Column, Schema, Table
-
-SCHEMA_VERSION = 2
+from spotball_core.service.sqlite_store import run_tables
 
 PROMPT = "prompt "
 """What the names of prompts start with in a run's identity."""
@@ -18,29 +14,15 @@ _SAMPLE = (
     Column("prompt", "TEXT NOT NULL", "the prompt's name"),
 )
 
-TABLES: Mapping[str, Table] = MappingProxyType(
-    {
-        "run": Table(
-            "What makes the answers belong together. A run goes on only under the same.",
-            ("name",),
-            (
-                Column("name", "TEXT NOT NULL", "such as `provider`, `model`, `temperature`, `prompt base`, `scenes`"),
-                Column("value", "TEXT NOT NULL", "as JSON"),
-            ),
-        ),
-        "sessions": Table(
-            "Each start of `spotball run` or `spotball gaze ask`.",
-            ("session",),
-            (
-                Column("session", "INTEGER NOT NULL", "number of the start, from 1"),
-                Column("started", "TEXT NOT NULL", "when, UTC"),
-                Column("ended", "TEXT", "when; null if it was killed"),
-                Column("outcome", "TEXT", "how it ended"),
-                Column("host", "TEXT NOT NULL", "the machine"),
-                Column("pid", "INTEGER NOT NULL", "the process"),
-                Column("options", "TEXT NOT NULL", "what may differ from start to start, as JSON"),
-                Column("packages", "TEXT NOT NULL", "versions of the packages that asking depends on, as JSON"),
-            ),
+SCHEMA = Schema(
+    version=2,
+    tables={
+        **run_tables(
+            "answers",
+            "`provider`, `model`, `temperature`, `prompt base`, `scenes`",
+            "`spotball run` or `spotball gaze ask`",
+            Column("options", "TEXT NOT NULL", "what may differ from start to start, as JSON"),
+            "asking depends on",
         ),
         "requests": Table(
             "Each request that was answered. Its tokens are for all of its replies together.",
@@ -90,11 +72,6 @@ TABLES: Mapping[str, Table] = MappingProxyType(
                 Column("problem", "TEXT", "why it is unparsed"),
             ),
         ),
-    }
-)
-
-SCHEMA = Schema(
-    SCHEMA_VERSION,
-    {name: table.sql(name) for name, table in TABLES.items()},
+    },
     start_over="start over in another folder with --out: each request is then sent, and paid for, again",
 )

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 from spotball_adapters.providers.protocol import Answer
 from spotball_adapters.runs.plan import Ask
 from spotball_adapters.runs.store_schema import SCHEMA
-from spotball_core.service.sqlite_file import connect, faults_told
+from spotball_core.service.batch_thread import BatchThread
+from spotball_core.service.sqlite_file import connect, sqlite_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,70 +27,49 @@ class Record:
     picture: str | None
 
 
-Stored = Callable[[Sequence[Record], BaseException | None], object]
-"""Told, in the writer's thread, of records that are stored, or of why they are not."""
+OnStored = Callable[[Sequence[Record], BaseException | None], object]
+"""Called with records that are stored, or with records that are not and why."""
 
 
-class Writer:
+class Writer(BatchThread[Record]):
     """Stores records in the order they are put; once one fails, none after it is stored.
 
     Args:
-        ended: is called in the writer's thread once it has stored all and ends.
+        on_stored: called in the writer's thread with records that are stored, or with why they are not.
+        on_end: called in the writer's thread once it has stored all and ends.
     """
 
-    def __init__(self, path: Path, session: int, stored: Stored, ended: Callable[[], object] = lambda: None) -> None:
-        self._path, self._session, self._stored, self._ended = path, session, stored, ended
-        self._queue: SimpleQueue[Record | None] = SimpleQueue()
+    def __init__(
+        self, path: Path, session: int, on_stored: OnStored, on_end: Callable[[], object] = lambda: None
+    ) -> None:
+        self._path, self._session, self._on_stored, self._on_end = path, session, on_stored, on_end
+        self._failure: BaseException | None = None
+        self._connection: sqlite3.Connection | None = None
         # A daemon, so that a program that cannot close it, such as one without memory, ends all the same.
-        self._thread = threading.Thread(target=self._run, name="spotball-store", daemon=True)
-        self._thread.start()
-
-    def put(self, record: Record) -> None:
-        """Hand over a record; returns at once."""
-        self._queue.put(record)
-
-    def finish(self) -> None:
-        """Let it store what waits, and end; returns at once."""
-        self._queue.put(None)
-
-    def close(self) -> None:
-        """Store what waits, and end."""
-        self.finish()
-        self._thread.join()
+        super().__init__("spotball-store", daemon=True)
 
     def _run(self) -> None:
         try:
-            self._store_all()
+            super()._run()
+            if self._connection:
+                self._connection.close()
         except BaseException as error:
             # Such as no memory: the thread that asks must not wait for a thread that has ended.
-            self._stored((), error)
+            self._on_stored((), error)
         finally:
-            self._ended()
+            self._on_end()
 
-    def _store_all(self) -> None:
-        failure: BaseException | None = None
-        connection: sqlite3.Connection | None = None
-        closing = False
-        while not closing:
-            batch = [self._queue.get()]
-            while not self._queue.empty():
-                batch.append(self._queue.get())
-            records = [record for record in batch if record is not None]
-            closing = len(records) < len(batch)
-            if not records:
-                continue
-            if failure is None:
-                try:
-                    connection = connection or connect(self._path, SCHEMA)
-                    with faults_told(self._path), connection:
-                        for record in records:
-                            self._insert(connection, record)
-                except Exception as error:
-                    # Whatever it is, the thread that asks must hear of it: nothing more can be kept.
-                    failure = error
-            self._stored(records, failure)
-        if connection:
-            connection.close()
+    def _do(self, batch: list[Record]) -> None:
+        if self._failure is None:
+            try:
+                self._connection = self._connection or connect(self._path, SCHEMA)
+                with sqlite_errors(self._path), self._connection as connection:
+                    for record in batch:
+                        self._insert(connection, record)
+            except Exception as error:
+                # Whatever it is, the thread that asks must hear of it: nothing more can be kept.
+                self._failure = error
+        self._on_stored(batch, self._failure)
 
     def _insert(self, connection: sqlite3.Connection, record: Record) -> None:
         ask, answer = record.ask, record.answer

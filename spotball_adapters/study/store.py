@@ -10,20 +10,18 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from spotball_adapters.study.events import Event, Trial, trials_from_json, trials_to_json
 from spotball_core.errors import OptionError
 from spotball_core.service.folder_lock import locked
-from spotball_core.service.sqlite_file import Schema, faults_told, open_store, read_only
+from spotball_core.service.sqlite_file import Column, Schema, Table
+from spotball_core.service.sqlite_store import SqliteStore
 
 STUDY, IDENTITIES, LOCK = "study.sqlite", "identities.sqlite", ".lock"
-
-SCHEMA_VERSION = 1
 
 _PART = "part "
 """What the keys begin with under which parts of study.toml are kept."""
@@ -31,55 +29,92 @@ _PART = "part "
 _START_OVER = "start the study over in another folder; what participants did is then lost"
 
 _STUDY = Schema(
-    SCHEMA_VERSION,
-    {
-        "participants": """
-            CREATE TABLE participants (
-                id INTEGER PRIMARY KEY,
-                participant TEXT UNIQUE NOT NULL,
-                token_hash BLOB UNIQUE NOT NULL,
-                list TEXT NOT NULL,
-                seed INTEGER NOT NULL,
-                trials TEXT NOT NULL,
-                started_at TEXT NOT NULL,
-                seen_at TEXT NOT NULL,
-                finished_at TEXT,
-                version TEXT NOT NULL
-            ) STRICT""",
-        "events": """
-            CREATE TABLE events (
-                participant_id INTEGER NOT NULL REFERENCES participants ON DELETE CASCADE,
-                seq INTEGER NOT NULL,
-                event TEXT NOT NULL,
-                kind TEXT NOT NULL,
-                trial INTEGER,
-                value TEXT NOT NULL,
-                elapsed_ms REAL NOT NULL,
-                viewport TEXT NOT NULL,
-                received_at TEXT NOT NULL,
-                PRIMARY KEY (participant_id, seq),
-                UNIQUE (participant_id, event)
-            ) STRICT""",
-        "meta": "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    version=1,
+    tables={
+        "participants": Table(
+            "Each person who takes part.",
+            ("id",),
+            (
+                Column("id", "INTEGER", "joins with `events`"),
+                Column("participant", "TEXT UNIQUE NOT NULL", "a random label, by which exports name them"),
+                Column("token_hash", "BLOB UNIQUE NOT NULL", "SHA-256 of the token that their browser has"),
+                Column("list", "TEXT NOT NULL", "the list they see"),
+                Column("seed", "INTEGER NOT NULL", "from which their order was drawn"),
+                Column(
+                    "trials",
+                    "TEXT NOT NULL",
+                    "JSON: what they see, in order: `trial` (negative for practice), `sport`, `image`, `check`, "
+                    "`explain`, `options`",
+                ),
+                Column("started_at", "TEXT NOT NULL", "consent, UTC"),
+                Column("seen_at", "TEXT NOT NULL", "their last event, UTC"),
+                Column("finished_at", "TEXT", "their last answer, UTC; null before"),
+                Column("version", "TEXT NOT NULL", "of spotball-core, when they began"),
+            ),
+            strict=True,
+        ),
+        "events": Table(
+            "What participants did.",
+            ("participant_id", "seq"),
+            (
+                Column("participant_id", "INTEGER NOT NULL REFERENCES participants ON DELETE CASCADE", "whose it is"),
+                Column("seq", "INTEGER NOT NULL", "counts a participant's events from 1, without gaps"),
+                Column(
+                    "event",
+                    "TEXT NOT NULL",
+                    "the id that the browser gave it: the same event sent twice is stored once",
+                ),
+                Column("kind", "TEXT NOT NULL", "see below"),
+                Column("trial", "INTEGER", "which trial it belongs to; null for a stage"),
+                Column("value", "TEXT NOT NULL", "JSON, see below"),
+                Column("elapsed_ms", "REAL NOT NULL", "milliseconds since the trial was shown, by the browser's clock"),
+                Column(
+                    "viewport",
+                    "TEXT NOT NULL",
+                    "JSON: width and height of the window in CSS pixels, and device pixels per CSS pixel",
+                ),
+                Column("received_at", "TEXT NOT NULL", "when the server had it, UTC"),
+            ),
+            unique=("participant_id", "event"),
+            strict=True,
+        ),
+        "meta": Table(
+            "Facts about the study itself.",
+            ("key",),
+            (
+                Column(
+                    "key",
+                    "TEXT",
+                    "`part ...`: what may not change once somebody took part, or a digest of it; `secret`: from which "
+                    "addresses of images are made",
+                ),
+                Column("value", "TEXT NOT NULL", "its value"),
+            ),
+            strict=True,
+        ),
     },
     start_over=_START_OVER,
 )
 _IDENTITIES = Schema(
-    SCHEMA_VERSION,
-    {
-        "identities": """
-            CREATE TABLE identities (
-                participant TEXT PRIMARY KEY,
-                platform TEXT NOT NULL,
-                person TEXT NOT NULL,
-                study TEXT NOT NULL,
-                session TEXT NOT NULL,
-                UNIQUE (platform, person)
-            ) STRICT"""
+    version=1,
+    tables={
+        "identities": Table(
+            "What a platform calls each participant.",
+            ("participant",),
+            (
+                Column("participant", "TEXT", "the label"),
+                Column("platform", "TEXT NOT NULL", "`prolific`"),
+                Column("person", "TEXT NOT NULL", "the platform's ID of the person"),
+                Column("study", "TEXT NOT NULL", "the platform's ID of the study"),
+                Column("session", "TEXT NOT NULL", "the platform's ID of the session"),
+            ),
+            unique=("platform", "person"),
+            strict=True,
+        )
     },
     start_over=_START_OVER,
 )
-_FILES = ((STUDY, _STUDY), (IDENTITIES, _IDENTITIES))
+FILES = ((STUDY, _STUDY), (IDENTITIES, _IDENTITIES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,24 +157,22 @@ _EVENT = "SELECT seq, event, kind, trial, value, elapsed_ms, viewport, received_
 class Reader:
     """A study's two files, to read from."""
 
-    def __init__(self, folder: Path, study: sqlite3.Connection, identities: sqlite3.Connection) -> None:
+    def __init__(self, folder: Path, study: SqliteStore, identities: SqliteStore) -> None:
         self.folder, self.study, self.identities_file = folder, study, identities
 
     @property
     def path(self) -> Path:
         """The file of what participants did."""
-        return self.folder / STUDY
+        return self.study.path
 
     def participants(self) -> list[Participant]:
         """All who began, in the order they did."""
-        with faults_told(self.path):
-            return [_participant(row) for row in self.study.execute(f"{_PARTICIPANT} ORDER BY id")]
+        return [_participant(row) for row in self.study.rows(f"{_PARTICIPANT} ORDER BY id")]
 
     def id_of(self, token_hash: bytes) -> int | None:
         """Whose token this is."""
-        with faults_told(self.path):
-            rows = self.study.execute("SELECT id FROM participants WHERE token_hash = ?", (token_hash,))
-            return next((identity for (identity,) in rows), None)
+        rows = self.study.rows("SELECT id FROM participants WHERE token_hash = ?", token_hash)
+        return next((identity for (identity,) in rows), None)
 
     def participant(self, participant_id: int) -> Participant:
         """Somebody who is there."""
@@ -152,32 +185,27 @@ class Reader:
         return self._one("participant", participant)
 
     def _one(self, column: str, value: object) -> Participant | None:
-        with faults_told(self.path):
-            row = self.study.execute(f"{_PARTICIPANT} WHERE {column} = ?", (value,)).fetchone()
-        return row and _participant(row)
+        rows = self.study.rows(f"{_PARTICIPANT} WHERE {column} = ?", value)
+        return next((_participant(row) for row in rows), None)
 
     def events(self, participant_id: int) -> list[Event]:
         """What somebody did, in order."""
-        with faults_told(self.path):
-            rows = self.study.execute(f"{_EVENT} WHERE participant_id = ? ORDER BY seq", (participant_id,))
-            return [_event(row) for row in rows]
+        rows = self.study.rows(f"{_EVENT} WHERE participant_id = ? ORDER BY seq", participant_id)
+        return [_event(row) for row in rows]
 
     def identities(self) -> list[Identity]:
         """What platforms call participants."""
-        with faults_told(self.folder / IDENTITIES):
-            rows = self.identities_file.execute("SELECT participant, platform, person, study, session FROM identities")
-            return [Identity(*row) for row in rows]
+        rows = self.identities_file.rows("SELECT participant, platform, person, study, session FROM identities")
+        return [Identity(*row) for row in rows]
 
     def meta(self) -> dict[str, str]:
         """What is kept about the study itself."""
-        with faults_told(self.path):
-            return dict(self.study.execute("SELECT key, value FROM meta"))
+        return dict(self.study.rows("SELECT key, value FROM meta"))
 
     def changed(self, parts: Mapping[str, Any]) -> list[str]:
         """Which parts of a study are not what they were when the first participant began; see `Store.claim`."""
-        with faults_told(self.path):
-            if not self.study.execute("SELECT EXISTS (SELECT * FROM participants)").fetchone()[0]:
-                return []
+        if not self.study.rows("SELECT EXISTS (SELECT * FROM participants)")[0][0]:
+            return []
         given, known = _as_meta(parts), {key: value for key, value in self.meta().items() if key.startswith(_PART)}
         return [key.removeprefix(_PART) for key in {**known, **given} if known.get(key) != given.get(key)]
 
@@ -194,27 +222,19 @@ class Store(Reader):
         if not folder.is_dir():
             raise OptionError(f"{folder} is no folder of a study")
         taken = f"{folder} is in use by another process, such as `spotball study serve`; one at a time has a study"
-        self._lock = locked(folder / LOCK, lambda: taken, what="the human study", extra="study")
-        opened: list[sqlite3.Connection] = []
-        try:
-            for name, schema in _FILES:
-                # For this user alone; SQLite gives its -wal and -shm the same permissions.
-                opened.append(open_store(folder / name, schema, mode=0o600))
-                opened[-1].execute("PRAGMA foreign_keys = ON")
-            super().__init__(folder, *opened)
-        except BaseException:
-            for connection in opened:
-                connection.close()
-            self._lock.release()
-            raise
+        lock = locked(folder / LOCK, lambda: taken, what="the human study", extra="study")
+        with ExitStack() as stack:
+            stack.callback(lock.release)
+            # For this user alone; SQLite gives its -wal and -shm the same permissions.
+            files = (stack.enter_context(SqliteStore(folder / name, schema, mode=0o600)) for name, schema in FILES)
+            super().__init__(folder, *files)
+            self._opened = stack.pop_all()
 
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self.study.close()
-        self.identities_file.close()
-        self._lock.release()
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
 
     def claim(self, parts: Mapping[str, Any]) -> None:
         """Say what the study is, or see that it is as it was when the first participant began.
@@ -230,14 +250,14 @@ class Store(Reader):
                 f"{self.folder}: changed since somebody took part: {', '.join(changed)}. What participants saw must "
                 "stay the same: put it back, or make another study"
             )
-        with faults_told(self.path), self.study:
-            self.study.execute(f"DELETE FROM meta WHERE key LIKE '{_PART}%'")
-            self.study.executemany("INSERT INTO meta VALUES (?, ?)", _as_meta(parts).items())
+        with self.study.transaction() as connection:
+            connection.execute(f"DELETE FROM meta WHERE key LIKE '{_PART}%'")
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", _as_meta(parts).items())
 
     def secret(self) -> bytes:
         """The study's own key, from which addresses of images are made; drawn once."""
-        with faults_told(self.path), self.study:
-            self.study.execute("INSERT OR IGNORE INTO meta VALUES ('secret', ?)", (secrets.token_hex(32),))
+        with self.study.transaction() as connection:
+            connection.execute("INSERT OR IGNORE INTO meta VALUES ('secret', ?)", (secrets.token_hex(32),))
         return bytes.fromhex(self.meta()["secret"])
 
 
@@ -249,17 +269,13 @@ def reading(folder: Path) -> Iterator[Reader]:
         OptionError: if nobody took part yet, so that there is nothing.
         StoreError: if a file cannot be opened or is of a later version.
     """
-    opened: list[sqlite3.Connection] = []
-    try:
-        for name, schema in _FILES:
-            path = folder / name
-            if not path.is_file():
+    with ExitStack() as stack:
+        files = []
+        for name, schema in FILES:
+            if not (folder / name).is_file():
                 raise OptionError(f"{folder}: nothing is stored there; a study begins with `spotball study serve`")
-            opened.append(read_only(path, schema))
-        yield Reader(folder, *opened)
-    finally:
-        for connection in opened:
-            connection.close()
+            files.append(stack.enter_context(SqliteStore(folder / name, schema, read=True)))
+        yield Reader(folder, *files)
 
 
 def insert_identity(connection: sqlite3.Connection, identity: Identity) -> None:

@@ -26,7 +26,7 @@ class DamagedStoreError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table."""
+    """A column of a table. `type` includes the constraints of the column, such as NOT NULL."""
 
     name: str
     type: str
@@ -35,16 +35,27 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. `key` names the columns that make a row one of its own."""
+    """A table.
+
+    Attributes:
+        key: columns of the primary key.
+        unique: columns that are also unique together.
+        strict: SQLite checks the types of values.
+    """
 
     meaning: str
     key: tuple[str, ...]
     columns: tuple[Column, ...]
+    unique: tuple[str, ...] = ()
+    strict: bool = False
 
     def sql(self, name: str) -> str:
-        """The statement that makes it."""
-        columns = ", ".join(f"{column.name} {column.type}" for column in self.columns)
-        return f"CREATE TABLE {name} ({columns}, PRIMARY KEY ({', '.join(self.key)}))"
+        """Return the statement that creates the table."""
+        parts = [f"{column.name} {column.type}" for column in self.columns]
+        parts.append(f"PRIMARY KEY ({', '.join(self.key)})")
+        if self.unique:
+            parts.append(f"UNIQUE ({', '.join(self.unique)})")
+        return f"CREATE TABLE {name} ({', '.join(parts)}){' STRICT' if self.strict else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,7 @@ class Schema:
 
     Attributes:
         version: of the tables, kept in the file.
-        tables: by name, the statement that creates each. A store of an earlier version gets those that it lacks.
+        tables: by name. A store of an earlier version gets those that it lacks.
         start_over: how a user starts over when a store of this kind is damaged, and what that costs. It completes the
             sentence "Restore it from a backup, or ...".
         indexes: statements that create an index if it is missing.
@@ -62,7 +73,7 @@ class Schema:
     """
 
     version: int
-    tables: Mapping[str, str]
+    tables: Mapping[str, Table]
     start_over: str
     indexes: Sequence[str] = ()
     application: int = 0
@@ -82,7 +93,7 @@ def open_store(path: Path, schema: Schema, *, mode: int = 0o666) -> sqlite3.Conn
         DamagedStoreError: for an empty or damaged file.
         StoreError: if the file cannot be opened or created, or a later version of the package made it.
     """
-    with faults_told(path):
+    with sqlite_errors(path):
         if path.exists():
             # A connection that may write would apply the log to a damaged file.
             read_only(path, schema).close()
@@ -108,13 +119,14 @@ def connect(path: Path, schema: Schema) -> sqlite3.Connection:
         StoreError: if it cannot be opened, or a later version of the package made it.
     """
     _check_file(path, schema)
-    with faults_told(path):
+    with sqlite_errors(path):
         connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
         try:
             _check_kind(path, schema, connection)
             if schema.wal:
                 connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
         except BaseException:
             connection.close()
             raise
@@ -129,7 +141,7 @@ def read_only(path: Path, schema: Schema) -> sqlite3.Connection:
         StoreError: if it cannot be opened, or a later version of the package made it.
     """
     _check_file(path, schema)
-    with faults_told(path):
+    with sqlite_errors(path):
         uri = f"{path.resolve().as_uri()}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, timeout=60, check_same_thread=False)
         try:
@@ -148,8 +160,8 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 @contextmanager
-def faults_told(path: Path) -> Iterator[None]:
-    """Convert errors of SQLite to StoreError, with what to do."""
+def sqlite_errors(path: Path) -> Iterator[None]:
+    """Convert SQLite errors to StoreError, with what to do."""
     try:
         yield
     except sqlite3.Error as error:
@@ -171,8 +183,8 @@ def _create(path: Path, schema: Schema, mode: int) -> None:
     try:
         with closing(sqlite3.connect(fresh)) as connection, connection:
             connection.execute("BEGIN")
-            for statement in schema.tables.values():
-                connection.execute(statement)
+            for name, table in schema.tables.items():
+                connection.execute(table.sql(name))
             connection.execute(f"PRAGMA application_id = {schema.application}")
             connection.execute(f"PRAGMA user_version = {schema.version}")
         try:
@@ -228,9 +240,9 @@ def _upgrade(connection: sqlite3.Connection, schema: Schema) -> None:
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         there = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        for name, statement in schema.tables.items():
+        for name, table in schema.tables.items():
             if name not in there:
-                connection.execute(statement)
+                connection.execute(table.sql(name))
         connection.execute(f"PRAGMA user_version = {schema.version}")
 
 

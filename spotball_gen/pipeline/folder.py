@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from spotball_core.errors import OptionError
-from spotball_core.service import folder_lock, sqlite_file
+from spotball_core.service import folder_lock
+from spotball_core.service.sqlite_store import SqliteStore
 from spotball_gen.pipeline.ledger_schema import SCHEMA
 
 WORK, LEDGER, LOCK = ".work", "ledger.sqlite", "run.lock"
@@ -28,8 +28,8 @@ def check_folder(dataset: Path) -> None:
         raise OptionError(f"{dataset} is not empty and was not made by spotball gen; name another folder with --out")
 
 
-def read_only(dataset: Path) -> sqlite3.Connection:
-    """A connection that reads a dataset's ledger, whoever has it.
+def read_only(dataset: Path) -> SqliteStore:
+    """Open a dataset's ledger to read it, also while another process has it.
 
     Raises:
         OptionError: if there is none.
@@ -38,7 +38,7 @@ def read_only(dataset: Path) -> sqlite3.Connection:
     path = dataset / WORK / LEDGER
     if not path.exists():
         raise OptionError(f"{dataset} holds no ledger; spotball gen run makes one")
-    return sqlite_file.read_only(path, SCHEMA)
+    return SqliteStore(path, SCHEMA, read=True)
 
 
 def locked(dataset: Path) -> Any:

@@ -1,6 +1,7 @@
 """The ledger of a generation, DATASET/.work/ledger.sqlite: the truth from which the dataset is made.
 
-What a stage said of an item is there once its transaction is, which outlives a kill and a power cut.
+What a stage said of an item is there once its transaction is, which outlives a kill and a power cut. One process at a
+time has a dataset, by a lock that the system lets go of when the process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from spotball_core.service.sqlite_file import StoreError, faults_told, now
+from spotball_core.service.sqlite_file import StoreError, now
+from spotball_core.service.sqlite_store import RunStore
 from spotball_gen.items.item import Item, Source
 from spotball_gen.items.stage import Failure, Outcome, Reject
-from spotball_gen.pipeline.folder import read_only
-from spotball_gen.pipeline.ledger_file import LedgerFile
+from spotball_gen.pipeline.folder import LEDGER, WORK, check_folder, locked, read_only
+from spotball_gen.pipeline.ledger_schema import SCHEMA
 
 FRAMES = "frames"
 """The stage that makes items of videos."""
@@ -73,8 +74,8 @@ class Step:
         return self.kept + self.rejected + self.failed
 
 
-class Ledger(LedgerFile):
-    """A dataset's ledger, held by this process; a context manager that lets go of it.
+class Ledger(RunStore):
+    """A dataset's ledger, held by this process; a context manager that lets go of it. Threads may share it.
 
     Args:
         dataset: the dataset's folder.
@@ -84,8 +85,17 @@ class Ledger(LedgerFile):
         StoreError: if the ledger cannot be opened or is of a later version.
     """
 
+    content, detail, grows = "videos", "engine", False
+    conflict = (
+        "{folder} was begun under another configuration, which is not mixed with this one:\n  {differences}\n"
+        "Take another folder with --out, or the configuration as it was."
+    )
+
     def __init__(self, dataset: Path) -> None:
-        super().__init__(dataset)
+        self.dataset, self.work = dataset, dataset / WORK
+        check_folder(dataset)
+        self.work.mkdir(parents=True, exist_ok=True)
+        super().__init__(dataset, self.work / LEDGER, SCHEMA, locked(dataset))
         self._sources: dict[str, Source] = {}
 
     # Videos -------------------------------------------------------------------------------------------------------
@@ -109,20 +119,20 @@ class Ledger(LedgerFile):
             )
             for position, video in enumerate(videos)
         ]
-        with self._writing() as connection:
+        with self.transaction() as connection:
             connection.executemany(f"INSERT INTO videos VALUES ({', '.join('?' * 12)})", rows)
 
     def videos(self) -> tuple[Video, ...]:
         """All videos, in order."""
         columns = "video, path, sport, license, origin, sha256, size, modified, state, detail, frames"
         found = []
-        for video, path, *row in self._rows(f"SELECT {columns} FROM videos ORDER BY position"):
+        for video, path, *row in self.rows(f"SELECT {columns} FROM videos ORDER BY position"):
             found.append(Video(Source(video, str(self.work / path), *row[:4]), *row[4:]))
         return tuple(found)
 
     def moved(self, video: str, path: str, size: int, modified: int) -> None:
         """Note where a video's file is now, its content being the same."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             connection.execute(
                 "UPDATE videos SET path = ?, size = ?, modified = ? WHERE video = ?",
                 (self._stored_path(path), size, modified, video),
@@ -131,7 +141,7 @@ class Ledger(LedgerFile):
 
     def end_video(self, video: str, detail: str | None, *, failed: bool = False) -> None:
         """Note that no more frames come of a video, and what was wrong with it."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             connection.execute(
                 "UPDATE videos SET state = ?, detail = ? WHERE video = ?",
                 ("failed" if failed else "done", detail, video),
@@ -142,7 +152,7 @@ class Ledger(LedgerFile):
     def take(self, video: str, taken: Sequence[Taken], failures: Sequence[Failure] = ()) -> None:
         """Note frames of a video, in order; those without a reject go on."""
         at = now()
-        with self._writing() as connection:
+        with self.transaction() as connection:
             for one in taken:
                 state = "rejected" if one.reject else "going"
                 record = json.dumps(one.item.record(self.work))
@@ -156,7 +166,7 @@ class Ledger(LedgerFile):
     def last(self, video: str) -> tuple[int, int, int] | None:
         """Frame number, time stamp in milliseconds and shot of the last frame that was taken of a video."""
         query = "SELECT frame, ms, shot FROM items WHERE video = ? ORDER BY ms DESC LIMIT 1"
-        for row in self._rows(query, video):
+        for row in self.rows(query, video):
             frame, ms, shot = row
             return frame, ms, shot
         return None
@@ -167,8 +177,8 @@ class Ledger(LedgerFile):
             "SELECT item, hash FROM items JOIN videos USING (video) "
             f"WHERE NOT (stage = '{FRAMES}' AND items.state = 'rejected') ORDER BY position, ms"
         )
-        with faults_told(self.path), closing(read_only(self.dataset)) as connection:
-            yield from connection.execute(query)
+        with read_only(self.dataset) as ledger:
+            yield from ledger.stream(query)
 
     # Items --------------------------------------------------------------------------------------------------------
 
@@ -178,7 +188,7 @@ class Ledger(LedgerFile):
         Args:
             state: of the items that it kept: `held` where it is still to see all, `passed` if it is the last one.
         """
-        with self._writing() as connection:
+        with self.transaction() as connection:
             for item in outcome.items:
                 connection.execute(
                     "UPDATE items SET stage = ?, state = ?, record = ? WHERE item = ?",
@@ -190,11 +200,11 @@ class Ledger(LedgerFile):
     def held(self, stage: str) -> dict[str, dict[str, float]]:
         """Scores, by item id and in its order, of the items that wait for a stage to see all."""
         query = "SELECT item, json_extract(record, '$.scores') FROM items WHERE stage = ? AND state = 'held' ORDER BY 1"
-        return {item: json.loads(scores) for item, scores in self._rows(query, stage)}
+        return {item: json.loads(scores) for item, scores in self.rows(query, stage)}
 
     def settle(self, stage: str, rejects: Sequence[Reject], state: State) -> None:
         """Let those that waited go on, but for these; `state` is then theirs."""
-        with self._writing() as connection:
+        with self.transaction() as connection:
             connection.executemany(
                 "DELETE FROM results WHERE item = ? AND stage = ?", [(one.item, stage) for one in rejects]
             )
@@ -206,7 +216,7 @@ class Ledger(LedgerFile):
     def ids(self, state: State, stage: str | None = None) -> tuple[str, ...]:
         """Ids of the items of a state, of those that a stage saw last if one is named, in the order of ids."""
         query = "SELECT item FROM items WHERE state = ? AND stage = coalesce(?, stage) ORDER BY item"
-        return tuple(item for (item,) in self._rows(query, state, stage))
+        return tuple(item for (item,) in self.rows(query, state, stage))
 
     def item(self, name: str) -> Item:
         """One item, as it was after the last stage that it passed.
@@ -215,7 +225,7 @@ class Ledger(LedgerFile):
             KeyError: if there is none of this id.
             StoreError: if its record is damaged, or names a picture outside the work folder.
         """
-        for video, record in self._rows("SELECT video, record FROM items WHERE item = ?", name):
+        for video, record in self.rows("SELECT video, record FROM items WHERE item = ?", name):
             try:
                 return Item.from_record(json.loads(record), self._source(video), self.work)
             except ValueError as error:
@@ -231,7 +241,7 @@ class Ledger(LedgerFile):
         """Whether there are videos to be read, or items on their way."""
         query = "SELECT EXISTS (SELECT * FROM videos WHERE state = 'waiting')"
         going = " OR EXISTS (SELECT * FROM items WHERE state IN ('going', 'held'))"
-        return bool(self._rows(query + going)[0][0])
+        return bool(self.rows(query + going)[0][0])
 
     def forget_failures(self) -> int:
         """Let items that failed try their stage once more; returns how many there are.
@@ -241,7 +251,7 @@ class Ledger(LedgerFile):
         stages = [FRAMES, *self.identity()["stages"]]
         before = dict(zip(stages[1:], stages, strict=False))
         query = "SELECT item, stage FROM items WHERE state = 'failed' AND stage NOT IN (SELECT stage FROM settled)"
-        with self._writing() as connection:
+        with self.transaction() as connection:
             failed = connection.execute(query).fetchall()
             connection.executemany("DELETE FROM results WHERE item = ? AND stage = ?", failed)
             rows = [(before[stage], item) for item, stage in failed]
@@ -252,7 +262,7 @@ class Ledger(LedgerFile):
         """Let items that passed go to a stage again, as they are here; what it and later ones said is said anew."""
         stages = [FRAMES, *self.identity()["stages"]]
         at = stages.index(stage)
-        with self._writing() as connection:
+        with self.transaction() as connection:
             for item in items:
                 connection.execute(
                     "UPDATE items SET stage = ?, state = 'going', record = ? WHERE item = ? AND state = 'passed'",
@@ -264,13 +274,13 @@ class Ledger(LedgerFile):
     def repainted(self) -> frozenset[str]:
         """Ids of items that were painted again because reviewers wanted it."""
         query = "SELECT item FROM items WHERE json_extract(record, '$.notes.inpaint.repainted') > 0"
-        return frozenset(item for (item,) in self._rows(query))
+        return frozenset(item for (item,) in self.rows(query))
 
     def digest(self) -> str:
         """Of all items that passed, as they are; the same for the same items however they came about."""
         digest = hashlib.sha256()
-        with faults_told(self.path), closing(read_only(self.dataset)) as connection:
-            for row in connection.execute("SELECT item, record FROM items WHERE state = 'passed' ORDER BY item"):
+        with read_only(self.dataset) as ledger:
+            for row in ledger.stream("SELECT item, record FROM items WHERE state = 'passed' ORDER BY item"):
                 digest.update("\0".join(row).encode())
         return digest.hexdigest()
 
@@ -282,7 +292,7 @@ class Ledger(LedgerFile):
         reasons: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
         reason_of = "CASE outcome WHEN 'rejected' THEN reason END"
         query = f"SELECT stage, outcome, {reason_of}, count(*) FROM results GROUP BY 1, 2, 3"
-        for stage, outcome, reason, count in self._rows(query):
+        for stage, outcome, reason, count in self.rows(query):
             counted[stage][outcome] += count
             if outcome == "rejected":
                 reasons[stage][reason] += count
@@ -297,12 +307,12 @@ class Ledger(LedgerFile):
         videos = [
             Failure(video.source.video, FRAMES, video.detail) for video in self.videos() if video.detail is not None
         ]
-        return (*videos, *(Failure(*row) for row in self._rows(query)))
+        return (*videos, *(Failure(*row) for row in self.rows(query)))
 
     def progress(self) -> Counter[tuple[str, str]]:
         """How many items there are, by the stage that saw them last and by state."""
         query = "SELECT stage, state, count(*) FROM items GROUP BY 1, 2"
-        return Counter({(stage, state): count for stage, state, count in self._rows(query)})
+        return Counter({(stage, state): count for stage, state, count in self.rows(query)})
 
     # -----------------------------------------------------------------------------------------------------------------
 
@@ -333,11 +343,11 @@ class Ledger(LedgerFile):
         failures: Iterable[Failure],
     ) -> None:
         rows = [
-            *((item.id, stage, "kept", None, None, "{}", self._session, at) for item in kept),
+            *((item.id, stage, "kept", None, None, "{}", self.session, at) for item in kept),
             *(
-                (one.item, stage, "rejected", one.reason, one.detail, json.dumps(dict(one.scores)), self._session, at)
+                (one.item, stage, "rejected", one.reason, one.detail, json.dumps(dict(one.scores)), self.session, at)
                 for one in rejects
             ),
-            *((one.item, stage, "failed", one.error, None, "{}", self._session, at) for one in failures),
+            *((one.item, stage, "failed", one.error, None, "{}", self.session, at) for one in failures),
         ]
         connection.executemany("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from spotball_core.service.sqlite_file import Column, Schema, Table
+from spotball_core.service.sqlite_store import run_tables
 
-SCHEMA_VERSION = 1
+INDEXES = (
+    "CREATE INDEX IF NOT EXISTS items_of_video ON items (video, ms)",
+    "CREATE INDEX IF NOT EXISTS items_of_state ON items (state, stage, item)",
+)
+"""For looking up how far a video was read, and what is left for a stage."""
 
-TABLES: Mapping[str, Table] = MappingProxyType(
-    {
-        "run": Table(
-            "What makes the items belong together. A run goes on only under the same.",
-            ("name",),
-            (
-                Column("name", "TEXT NOT NULL", "such as `inpaint.kind`, `run.seed`, `sources`"),
-                Column("value", "TEXT NOT NULL", "as JSON"),
-            ),
-        ),
-        "sessions": Table(
-            "Each start of `spotball gen run`.",
-            ("session",),
-            (
-                Column("session", "INTEGER NOT NULL", "number of the start, from 1"),
-                Column("started", "TEXT NOT NULL", "when, UTC"),
-                Column("ended", "TEXT", "when; null if it was killed"),
-                Column("outcome", "TEXT", "how it ended"),
-                Column("host", "TEXT NOT NULL", "the machine"),
-                Column("pid", "INTEGER NOT NULL", "the process"),
-                Column("engine", "TEXT NOT NULL", "what ran the stages"),
-                Column("packages", "TEXT NOT NULL", "versions of the packages that results depend on, as JSON"),
-            ),
+SCHEMA = Schema(
+    version=1,
+    tables={
+        **run_tables(
+            "items",
+            "`inpaint.kind`, `run.seed`, `sources`",
+            "`spotball gen run`",
+            Column("engine", "TEXT NOT NULL", "what ran the stages"),
+            "results depend on",
         ),
         "videos": Table(
             "Each video, in the order in which its frames count: of two alike, the first stays.",
@@ -88,18 +76,7 @@ TABLES: Mapping[str, Table] = MappingProxyType(
                 Column("at", "TEXT NOT NULL", "when, UTC"),
             ),
         ),
-    }
-)
-
-INDEXES = (
-    "CREATE INDEX IF NOT EXISTS items_of_video ON items (video, ms)",
-    "CREATE INDEX IF NOT EXISTS items_of_state ON items (state, stage, item)",
-)
-"""For looking up how far a video was read, and what is left for a stage."""
-
-SCHEMA = Schema(
-    SCHEMA_VERSION,
-    {name: table.sql(name) for name, table in TABLES.items()},
+    },
     start_over="generate into another folder with --out",
     indexes=INDEXES,
 )

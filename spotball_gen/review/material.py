@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,8 +98,8 @@ def _noted(dataset: Path) -> dict[str, tuple[bool, tuple[str, ...], float | None
     columns = ", ".join(f"json_extract(record, '{part}')" for part in parts)
     query = f"SELECT item, {columns} FROM items"
     found = {}
-    with closing(read_only(dataset)) as connection:
-        for item, text, again, artifact in connection.execute(f"{query} WHERE state = 'passed'"):
+    with read_only(dataset) as ledger:
+        for item, text, again, artifact in ledger.stream(f"{query} WHERE state = 'passed'"):
             check = json.loads(text) if text else {}
             why = (*(("painted again",) if again else ()), *check.get("why", ()))
             found[item] = bool(again or check.get("review_first")), why, artifact

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType, TracebackType
-from typing import Any, Literal
+from typing import Literal
 from uuid import uuid4
 
 from spotball_core.service.paths import confined
-from spotball_core.service.sqlite_file import Column, Schema, Table, faults_told, now, open_store
+from spotball_core.service.sqlite_file import Column, Schema, Table, now
+from spotball_core.service.sqlite_store import SqliteStore
 
 REVIEW = "review.sqlite"
-SCHEMA_VERSION = 1
 
 Key = tuple[str, str]
 """(sport, image)."""
@@ -37,8 +33,9 @@ REASONS = (
 )
 """Why an image is rejected; numbered from 1 by the keys of the page."""
 
-TABLES: Mapping[str, Table] = MappingProxyType(
-    {
+SCHEMA = Schema(
+    version=1,
+    tables={
         "changes": Table(
             "Each change to what a reviewer says of an image, whole. What counts is the last that was not undone.",
             ("number",),
@@ -66,12 +63,7 @@ TABLES: Mapping[str, Table] = MappingProxyType(
                 Column("at", "TEXT NOT NULL", "when, UTC"),
             ),
         ),
-    }
-)
-
-SCHEMA = Schema(
-    SCHEMA_VERSION,
-    {name: table.sql(name) for name, table in TABLES.items()},
+    },
     start_over=f"move it and its log {REVIEW}-wal away to review all images again",
 )
 
@@ -97,8 +89,8 @@ class StaleError(Exception):
     """A change by a page that does not know the reviewer's last one."""
 
 
-class ReviewStore:
-    """A dataset's decisions; several processes may have it open. A context manager.
+class ReviewStore(SqliteStore):
+    """A dataset's decisions; several processes may have it open, and threads may share it. A context manager.
 
     Raises:
         StoreError: if the file cannot be opened or is of a later version.
@@ -108,16 +100,7 @@ class ReviewStore:
     def __init__(self, dataset: Path) -> None:
         # A dataset may come with a link of that name, to anywhere.
         confined(dataset, REVIEW)
-        self.path = dataset / REVIEW
-        self._turn = threading.Lock()
-        self._connection = open_store(self.path, SCHEMA)
-
-    def __enter__(self) -> ReviewStore:
-        return self
-
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        with self._turn:
-            self._connection.close()
+        super().__init__(dataset / REVIEW, SCHEMA)
 
     def decide(self, change: str, reviewer: str, key: Key, decision: Decision, *, after: int) -> int:
         """Store a change; on the disk once it returns. One that is there already is not stored again.
@@ -142,11 +125,10 @@ class ReviewStore:
             json.dumps(decision.regions),
             now(),
         )
-        with self._turn, faults_told(self.path), self._connection as connection:
-            connection.execute("BEGIN IMMEDIATE")
+        with self.transaction() as connection:
             for (number,) in connection.execute("SELECT number FROM changes WHERE change = ?", (change,)):
                 return int(number)
-            if self._last(reviewer) != after:
+            if self.last(reviewer) != after:
                 raise StaleError
             cursor = connection.execute(
                 "INSERT INTO changes (change, reviewer, sport, image, verdict, reason, unchecked, regions, at) "
@@ -157,9 +139,8 @@ class ReviewStore:
 
     def reopen(self, key: Key) -> None:
         """Let an image be decided on anew: verdicts on it count no more; boxes that were unchecked stay so."""
-        with self._turn, faults_told(self.path), self._connection as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            for reviewer, of in self._decisions().items():
+        with self.transaction() as connection:
+            for reviewer, of in self.decisions().items():
                 if key in of and of[key].verdict:
                     row = (f"painted again {uuid4()}", reviewer, *key, json.dumps(of[key].unchecked), now())
                     connection.execute(
@@ -178,10 +159,9 @@ class ReviewStore:
             StaleError: if it is not the last.
         """
         query = "SELECT sport, image, undone FROM changes WHERE number = ? AND reviewer = ?"
-        with self._turn, faults_told(self.path), self._connection as connection:
-            connection.execute("BEGIN IMMEDIATE")
+        with self.transaction() as connection:
             for sport, image, undone in connection.execute(query, (number, reviewer)).fetchall():
-                if undone is None and self._last(reviewer) != number:
+                if undone is None and self.last(reviewer) != number:
                     break
                 connection.execute("UPDATE changes SET undone = ? WHERE number = ? AND undone IS NULL", (now(), number))
                 return sport, image
@@ -189,33 +169,25 @@ class ReviewStore:
 
     def last(self, reviewer: str) -> int:
         """Number of a reviewer's last change that counts; 0 for none."""
-        with self._turn, faults_told(self.path):
-            return self._last(reviewer)
-
-    def _last(self, reviewer: str) -> int:
         query = "SELECT coalesce(max(number), 0) FROM changes WHERE reviewer = ? AND undone IS NULL"
-        number: int = self._connection.execute(query, (reviewer,)).fetchone()[0]
-        return number
+        ((number,),) = self.rows(query, reviewer)
+        return int(number)
 
     def decisions(self) -> dict[str, dict[Key, Decision]]:
         """What counts, by reviewer and image; reviewers in the order of their names."""
-        with self._turn, faults_told(self.path):
-            return self._decisions()
-
-    def _decisions(self) -> dict[str, dict[Key, Decision]]:
         query = (
             "SELECT reviewer, sport, image, verdict, reason, unchecked, regions FROM changes "
             "WHERE undone IS NULL ORDER BY reviewer, number"
         )
         found: dict[str, dict[Key, Decision]] = {}
-        for reviewer, sport, image, verdict, reason, *boxes in self._connection.execute(query).fetchall():
+        for reviewer, sport, image, verdict, reason, *boxes in self.rows(query):
             unchecked, regions = (tuple(tuple(box) for box in json.loads(text)) for text in boxes)
             found.setdefault(reviewer, {})[sport, image] = Decision(verdict, reason, unchecked, regions)
         return found
 
     def applied(self, original: str, written: str) -> None:
         """Note that scenes with decisions are about to take the place of others, by their digests."""
-        with self._turn, faults_told(self.path), self._connection as connection:
+        with self.transaction() as connection:
             connection.execute(
                 "INSERT INTO applied (original, written, at) VALUES (?, ?, ?)", (original, written, now())
             )
@@ -223,8 +195,4 @@ class ReviewStore:
     def was_applied(self, original: str, written: str) -> bool:
         """Whether these scenes came of those, by their digests."""
         query = "SELECT EXISTS (SELECT * FROM applied WHERE original = ? AND written = ?)"
-        return bool(self._rows(query, original, written)[0][0])
-
-    def _rows(self, query: str, *values: object) -> list[Any]:
-        with self._turn, faults_told(self.path), closing(self._connection.execute(query, values)) as cursor:
-            return cursor.fetchall()
+        return bool(self.rows(query, original, written)[0][0])

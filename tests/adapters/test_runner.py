@@ -343,10 +343,10 @@ class TestNoMemory:
     def test_a_store_whose_thread_ends_does_not_keep_it_either(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def no_memory(writer: Writer) -> None:
+        def no_memory(writer: Writer, batch: object) -> None:
             raise MemoryError
 
-        monkeypatch.setattr(Writer, "_store_all", no_memory)
+        monkeypatch.setattr(Writer, "_do", no_memory)
         runner = start(tmp_path, Tiny(seconds=0.01), (BASE, 50))
         assert isinstance(runner.error, MemoryError)
         assert runner.why == "replies cannot be stored"

@@ -13,7 +13,7 @@ import pytest
 from spotball_adapters.providers.protocol import Answer, Reply
 from spotball_adapters.runs.plan import Ask
 from spotball_adapters.runs.store import STORE, Store, peek
-from spotball_adapters.runs.store_schema import TABLES
+from spotball_adapters.runs.store_schema import SCHEMA
 from spotball_adapters.runs.writer import Record, Writer
 from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import StoreError
@@ -174,7 +174,7 @@ class TestReplies:
 def test_a_session_is_kept(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         first = store.start_session({"concurrency": 8}, {"httpx": "1.0"})
-        store.end_session(first, "finished")
+        store.end_session("finished")
         assert store.start_session({}, {}) == first + 1
     with sqlite3.connect(tmp_path / STORE) as connection:
         rows = connection.execute(
@@ -196,7 +196,7 @@ def test_the_documented_tables_are_those_that_are_made(tmp_path: Path) -> None:
     with Store(tmp_path):
         pass
     with sqlite3.connect(tmp_path / STORE) as connection:
-        for name, table in TABLES.items():
+        for name, table in SCHEMA.tables.items():
             made = connection.execute(f"PRAGMA table_info({name})").fetchall()
             assert [column[1] for column in made] == [column.name for column in table.columns]
             assert [column[1] for column in made if column[5]] == list(table.key)

@@ -10,22 +10,25 @@ from pathlib import Path
 import pytest
 
 from spotball_core.service.sqlite_file import (
+    Column,
     DamagedStoreError,
     Schema,
     StoreError,
+    Table,
     connect,
-    faults_told,
     open_store,
     read_only,
+    sqlite_errors,
 )
 from tests.damage import DAMAGES, PAGE
 
 SCHEMA = Schema(
     1,
-    {"texts": "CREATE TABLE texts (name TEXT PRIMARY KEY, text TEXT NOT NULL)"},
+    {"texts": Table("Texts.", ("name",), (Column("name", "TEXT", "its name"), Column("text", "TEXT NOT NULL", "it")))},
     start_over="start over in another folder",
 )
-LATER = Schema(2, {**SCHEMA.tables, "notes": "CREATE TABLE notes (note TEXT)"}, start_over=SCHEMA.start_over)
+NOTES = Table("Notes.", ("note",), (Column("note", "TEXT", "what it says"),))
+LATER = Schema(2, {**SCHEMA.tables, "notes": NOTES}, start_over=SCHEMA.start_over)
 
 
 @pytest.fixture
@@ -103,7 +106,7 @@ def test_damage_found_later_is_reported_too(filled: Path) -> None:
     with (
         closing(connect(filled, SCHEMA)) as connection,
         pytest.raises(DamagedStoreError, match="Restore it from a backup"),
-        faults_told(filled),
+        sqlite_errors(filled),
     ):
         connection.execute("SELECT sum(length(text)) FROM texts").fetchall()
 

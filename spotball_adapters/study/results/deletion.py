@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
-from spotball_adapters.study.store import IDENTITIES, STUDY, Store
+from spotball_adapters.study.store import STUDY, Store
 from spotball_core.errors import OptionError
-from spotball_core.service.sqlite_file import StoreError, faults_told
+from spotball_core.service.sqlite_file import StoreError
+from spotball_core.service.sqlite_store import SqliteStore
 
 PATIENCE = 10.0
 """Seconds that other programs get to close a file that is to be written anew."""
@@ -54,37 +54,31 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
         else:
             known = [one.participant for one in identities] + [one.participant for one in store.participants()]
             named = [label for label in known if label == participant][:1]
-        files = ((folder / IDENTITIES, store.identities_file), (store.path, store.study))
         gone = None
         if named:
             row = store.by_label(named[0])
             events = len(store.events(row.id)) if row else 0
             # The answers first: were this to end between the two, the ID still finds what is left.
-            for path, connection, table in (
-                (store.path, store.study, "participants"),
-                (folder / IDENTITIES, store.identities_file, "identities"),
-            ):
-                with faults_told(path):
-                    connection.execute("PRAGMA secure_delete = ON")
-                    with connection:
-                        connection.execute(f"DELETE FROM {table} WHERE participant = ?", named)
+            for file, table in ((store.study, "participants"), (store.identities_file, "identities")):
+                file.rows("PRAGMA secure_delete = ON")
+                with file.transaction() as connection:
+                    connection.execute(f"DELETE FROM {table} WHERE participant = ?", named)
             gone = Deleted(named[0], events, sum(one.participant == named[0] for one in identities))
         # Also where there is nobody: an earlier deletion may have ended before this.
-        for path, connection in files:
-            _scrub(path, connection)
+        for file in (store.identities_file, store.study):
+            _scrub(file)
         if gone is None:
             raise OptionError(f"{folder}: there is no participant {participant or prolific}")
         return gone
 
 
-def _scrub(path: Path, connection: sqlite3.Connection) -> None:
+def _scrub(file: SqliteStore) -> None:
     """Write a file anew with nothing but what is in it, and empty its log."""
-    with faults_told(path):
-        connection.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
-        connection.execute("VACUUM")
-        busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    file.rows(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
+    file.rows("VACUUM")
+    ((busy, *_),) = file.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     if busy:
         raise StoreError(
-            f"{path}: another program reads it, so that traces of what was deleted stay in {path.name}-wal. "
+            f"{file.path}: another program reads it, so that traces of what was deleted stay in {file.path.name}-wal. "
             "Close it, and run the same again"
         )

@@ -90,7 +90,7 @@ class Sessions:
 
     def __init__(self, design: Design, store: Store, reader: Reader) -> None:
         self._design, self._store, self._reader = design, store, reader
-        self._writer = Writer(store.study, store.path)
+        self._writer = Writer(store.study)
         self._sessions: WeakValueDictionary[int, Session] = WeakValueDictionary()
         self._recent: OrderedDict[int, Session] = OrderedDict()
         self._tokens: dict[bytes, int] = {}
@@ -207,10 +207,8 @@ class Sessions:
         mine = token and self._label(connection, "token_hash", hashed(token))
         if prolific is None:
             return token if mine and token else self._begin(connection, _new_label(connection), None, viewport)
-        known = self._store.identities_file.execute(
-            "SELECT participant, study, session FROM identities WHERE platform = ? AND person = ?",
-            (PROLIFIC, prolific.pid),
-        ).fetchone()
+        query = "SELECT participant, study, session FROM identities WHERE platform = ? AND person = ?"
+        known = next(iter(self._store.identities_file.rows(query, PROLIFIC, prolific.pid)), None)
         label = known[0] if known else _new_label(connection)
         if not known or not self._label(connection, "participant", label):
             # Who is known there and not here: the process had ended between the two files.
@@ -230,7 +228,7 @@ class Sessions:
     def _begin(self, connection: sqlite3.Connection, label: str, prolific: Prolific | None, viewport: Viewport) -> str:
         if prolific is not None:
             # First, in a transaction of its own: whoever is in the study is known to have taken part.
-            with self._store.identities_file as identities:
+            with self._store.identities_file.transaction() as identities:
                 identity = Identity(label, PROLIFIC, prolific.pid, prolific.study, prolific.session)
                 insert_identity(identities, identity)
         config, at, token = self._design.config, now(), new_token()

@@ -110,7 +110,7 @@ class TestTokens:
     def test_what_the_file_has_is_no_token(self, steady: Person, shared: Path, url: str) -> None:
         (name,) = steady.client.cookies
         with reading(shared) as reader:
-            (kept,) = reader.study.execute("SELECT hex(token_hash) FROM participants LIMIT 1").fetchone()
+            ((kept,),) = reader.study.rows("SELECT hex(token_hash) FROM participants LIMIT 1")
         for token in (kept, kept.lower(), steady.state["participant"]):
             assert httpx.get(f"{url}/api/state", headers={"cookie": f"{name}={token}"}).status_code == 401
 

@@ -90,7 +90,7 @@ def test_what_was_deleted_before_by_other_means_goes_too(study: Path) -> None:
 
 
 def test_who_has_an_id_and_nothing_else_can_go(study: Path) -> None:
-    with Store(study) as store, store.identities_file as identities:
+    with Store(study) as store, store.identities_file.transaction() as identities:
         (one, *_) = store.identities()
         insert_identity(identities, type(one)("synthetic-ghost", "prolific", "synthetic-pid", "s", "t"))
     gone = deletion.delete(study, prolific="synthetic-pid")

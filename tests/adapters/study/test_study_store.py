@@ -47,11 +47,11 @@ class TestStore:
             stored(3, "explanation", 0, 1.5, text="ä\0"),
         ]
         with Store(tmp_path) as store:
-            with store.study:
-                number = begin(store.study, "k7m2q9xd", b"token")
-                insert_events(store.study, number, events)
-            with store.identities_file:
-                insert_identity(store.identities_file, Identity("k7m2q9xd", "prolific", "p", "s", "v"))
+            with store.study.transaction() as connection:
+                number = begin(connection, "k7m2q9xd", b"token")
+                insert_events(connection, number, events)
+            with store.identities_file.transaction() as connection:
+                insert_identity(connection, Identity("k7m2q9xd", "prolific", "p", "s", "v"))
             assert store.id_of(b"token") == number
             assert store.id_of(b"other") is None
         with reading(tmp_path) as reader:
@@ -64,30 +64,30 @@ class TestStore:
 
     def test_outlives_a_power_cut(self, tmp_path: Path) -> None:
         with Store(tmp_path) as store:
-            for connection in (store.study, store.identities_file):
-                assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-                assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
-                assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
+            for file in (store.study, store.identities_file):
+                assert file.rows("PRAGMA journal_mode") == [("wal",)]
+                assert file.rows("PRAGMA synchronous") == [(2,)]
+                assert file.rows("PRAGMA foreign_keys") == [(1,)]
 
     def test_an_event_is_stored_once_whatever_the_server_thinks(self, tmp_path: Path) -> None:
         first = stored(1, "shown", 0)
-        with Store(tmp_path) as store, store.study:
-            number = begin(store.study, "a")
-            insert_events(store.study, number, [first])
+        with Store(tmp_path) as store, store.study.transaction() as connection:
+            number = begin(connection, "a")
+            insert_events(connection, number, [first])
             for again in (first, stored(1, "undo", 0)):
                 with pytest.raises(sqlite3.IntegrityError):
-                    insert_events(store.study, number, [again])
+                    insert_events(connection, number, [again])
             moved = type(first)(2, first.event, "shown", 0, {}, 0.0, first.viewport, AT)
             with pytest.raises(sqlite3.IntegrityError):
-                insert_events(store.study, number, [moved])
+                insert_events(connection, number, [moved])
             with pytest.raises(sqlite3.IntegrityError):
-                insert_events(store.study, number + 1, [stored(1, "shown", 0)])
+                insert_events(connection, number + 1, [stored(1, "shown", 0)])
 
     def test_one_person_is_there_once(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store, store.identities_file:
-            insert_identity(store.identities_file, Identity("a", "prolific", "p", "s", "v"))
+        with Store(tmp_path) as store, store.identities_file.transaction() as connection:
+            insert_identity(connection, Identity("a", "prolific", "p", "s", "v"))
             with pytest.raises(sqlite3.IntegrityError):
-                store.identities_file.execute("INSERT INTO identities VALUES ('b', 'prolific', 'p', 's2', 'v2')")
+                connection.execute("INSERT INTO identities VALUES ('b', 'prolific', 'p', 's2', 'v2')")
 
     def test_the_secret_is_drawn_once(self, tmp_path: Path) -> None:
         with Store(tmp_path) as store:
@@ -144,8 +144,8 @@ class TestClaim:
         parts = {"seed": 1, "lists": [{"name": "a"}], "example": None}
         with Store(tmp_path) as store:
             store.claim(parts)
-            with store.study:
-                begin(store.study, "a")
+            with store.study.transaction() as connection:
+                begin(connection, "a")
             for changed, names in (
                 ({**parts, "seed": 2}, ["seed"]),
                 ({**parts, "lists": [{"name": "b"}], "example": []}, ["lists", "example"]),
@@ -160,7 +160,7 @@ class TestClaim:
 
 class TestWriter:
     def test_what_fails_fails_alone(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store, closing(Writer(store.study, store.path)) as writer:
+        with Store(tmp_path) as store, closing(Writer(store.study)) as writer:
             gate = threading.Event()
             # Held back, so that all that follow are one transaction.
             first = writer.do(lambda connection: gate.wait(10))
@@ -178,7 +178,7 @@ class TestWriter:
             assert [one.participant for one in store.participants()] == ["a", "b", "c", "d"]
 
     def test_nobody_hears_of_success_before_it_is_on_disk(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store, reading(tmp_path) as other, closing(Writer(store.study, store.path)) as writer:
+        with Store(tmp_path) as store, reading(tmp_path) as other, closing(Writer(store.study)) as writer:
             told: list[bool] = []
             futures = []
             for number in range(3 * AT_ONCE):
@@ -191,8 +191,8 @@ class TestWriter:
             assert told == [True] * 3 * AT_ONCE
 
     def test_what_cannot_be_committed_fails_for_all_and_the_next_goes_on(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store, closing(Writer(store.study, store.path)) as writer:
-            pages = store.study.execute("PRAGMA page_count").fetchone()[0]
+        with Store(tmp_path) as store, closing(Writer(store.study)) as writer:
+            pages = store.study.rows("PRAGMA page_count")[0][0]
             writer.do(lambda connection: connection.execute(f"PRAGMA max_page_count = {pages}").fetchone()).result(10)
             gate = threading.Event()
             first = writer.do(lambda connection: gate.wait(10))

@@ -245,10 +245,9 @@ class TestProlific:
     def test_a_crash_between_the_two_files_is_mended(self, folder: Path) -> None:
         with people(folder, prolific()) as (one,):
             label = one.start().json()["participant"]
-        with Store(folder) as store, store.study:
-            store.study.execute("PRAGMA foreign_keys = ON")
-            store.study.execute("DELETE FROM events")
-            store.study.execute("DELETE FROM participants")
+        with Store(folder) as store, store.study.transaction() as connection:
+            connection.execute("DELETE FROM events")
+            connection.execute("DELETE FROM participants")
         with people(folder, prolific(session="v3")) as (again,):
             assert again.start().json()["participant"] == label
             assert again.state["seq"] == 1
@@ -360,10 +359,10 @@ class TestBalance:
             persons_of_b[0].to_trials()
             for item in persons_of_b[0].state["trials"]:
                 persons_of_b[0].answer(item)
-        with Store(three) as store, store.study:
+        with Store(three) as store, store.study.transaction() as connection:
             # An hour ago: both of a, and of b one who finished.
             for person in (*gone, persons_of_b[0]):
-                store.study.execute(
+                connection.execute(
                     "UPDATE participants SET seen_at = strftime('%Y-%m-%dT%H:%M:%S.000+00:00', 'now', '-60 minutes') "
                     "WHERE participant = ?",
                     (person.state["participant"],),

@@ -1,0 +1,198 @@
+"""Stores: objects that hold an SQLite file open. Each kind of store adds its own queries."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from spotball_core.errors import OptionError
+from spotball_core.service.sqlite_file import (
+    Column,
+    Schema,
+    Table,
+    now,
+    open_store,
+    read_only,
+    sqlite_errors,
+    version_of,
+)
+
+
+class SqliteStore:
+    """An open SQLite file; a context manager that closes it. Threads may share it, except for `stream`.
+
+    Args:
+        mode: permissions of a new file, before the umask.
+        lock: the lock of the store's folder, held. It is released when the store is closed or cannot be opened.
+        read: only read, also while another process writes; the file must exist.
+
+    Raises:
+        DamagedStoreError: for an empty or damaged file.
+        StoreError: if the file cannot be opened or created, or a later version of the package made it.
+    """
+
+    def __init__(self, path: Path, schema: Schema, *, mode: int = 0o666, lock: Any = None, read: bool = False) -> None:
+        self.path = path
+        self._lock, self._turn = lock, threading.RLock()
+        try:
+            self.connection = read_only(path, schema) if read else open_store(path, schema, mode=mode)
+        except BaseException:
+            self._release()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, then release the lock."""
+        with self._turn:
+            self.connection.close()
+        self._release()
+
+    @property
+    def version(self) -> int:
+        """The version of the file's schema."""
+        with sqlite_errors(self.path):
+            return version_of(self.connection)
+
+    def rows(self, query: str, *values: object) -> list[Any]:
+        """Return the rows of a query."""
+        with self._turn:
+            return list(self.stream(query, *values))
+
+    def stream(self, query: str, *values: object) -> Iterator[Any]:
+        """Yield the rows of a query without holding all in memory. No other thread may use the store meanwhile."""
+        with sqlite_errors(self.path):
+            yield from self.connection.execute(query, values)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Run the block in a transaction: all of it is stored, or nothing if it raises. SQLite errors are converted."""
+        with self._turn, sqlite_errors(self.path), self.connection:
+            self.connection.execute("BEGIN IMMEDIATE")
+            yield self.connection
+
+    def _release(self) -> None:
+        if self._lock:
+            self._lock.release()
+
+
+class RunStore(SqliteStore):
+    """The store of a resumable run: its identity (table `run`) and each start of it (table `sessions`).
+
+    Attributes:
+        folder: the run's folder.
+        session: number of the current session; 0 before it starts.
+    """
+
+    content: ClassVar[str]
+    """The table whose first row settles the identity. While it is empty, the run may become another."""
+    detail: ClassVar[str]
+    """The column of `sessions` that is particular to this kind of run."""
+    grows: ClassVar[bool]
+    """A later start may add names to the identity, and leave names out."""
+    conflict: ClassVar[str]
+    """The error for another identity: a text with `{folder}` and `{differences}`."""
+
+    def __init__(self, folder: Path, path: Path, schema: Schema, lock: Any) -> None:
+        super().__init__(path, schema, lock=lock)
+        self.folder, self.session = folder, 0
+
+    def identity(self) -> dict[str, Any]:
+        """Return the run's identity: by name, what must stay the same. It is empty before the first `claim`."""
+        return {name: json.loads(value) for name, value in self.rows("SELECT name, value FROM run")}
+
+    def claim(self, identity: Mapping[str, Any]) -> None:
+        """Set the run's identity, or check that it is the same as before.
+
+        Args:
+            identity: JSON values by name.
+
+        Raises:
+            OptionError: naming each difference.
+        """
+        with self.transaction() as connection:
+            if not connection.execute(f"SELECT EXISTS (SELECT * FROM {self.content})").fetchone()[0]:
+                connection.execute("DELETE FROM run")
+            known = self.identity()
+            if self.grows or not known:
+                names = [name for name in identity if name in known]
+            else:
+                names = sorted({*known, *identity})
+            changes = {name: (known.get(name), identity.get(name)) for name in names}
+            differing = [
+                f"{name}: {_shown(old)} -> {_shown(new)}" for name, (old, new) in changes.items() if old != new
+            ]
+            if differing:
+                raise OptionError(self.conflict.format(folder=self.folder, differences="\n  ".join(differing)))
+            rows = [(name, json.dumps(value)) for name, value in identity.items()]
+            connection.executemany("INSERT OR IGNORE INTO run VALUES (?, ?)", rows)
+
+    def start_session(self, detail: str | Mapping[str, Any], packages: Mapping[str, str]) -> int:
+        """Record that the run starts; returns the session's number.
+
+        Args:
+            detail: value of the column `detail`; a mapping is stored as JSON.
+            packages: versions of the packages that results depend on.
+        """
+        text = detail if isinstance(detail, str) else json.dumps(detail)
+        query = f"INSERT INTO sessions (started, host, pid, {self.detail}, packages) VALUES (?, ?, ?, ?, ?)"
+        with self.transaction() as connection:
+            cursor = connection.execute(query, (now(), platform.node(), os.getpid(), text, json.dumps(packages)))
+            self.session = cursor.lastrowid or 0
+        return self.session
+
+    def end_session(self, outcome: str) -> None:
+        """Record how the session ended."""
+        with self.transaction() as connection:
+            query = "UPDATE sessions SET ended = ?, outcome = ? WHERE session = ?"
+            connection.execute(query, (now(), outcome, self.session))
+
+
+def run_tables(content: str, names: str, commands: str, detail: Column, packages: str) -> dict[str, Table]:
+    """Return the tables that `RunStore` needs.
+
+    Args:
+        content: what belongs together under one identity.
+        names: examples of the identity's names.
+        commands: the commands that start a session.
+        detail: the column of `sessions` that is particular to this kind of run.
+        packages: what the recorded packages are for.
+    """
+    return {
+        "run": Table(
+            f"What makes the {content} belong together. A run goes on only under the same.",
+            ("name",),
+            (Column("name", "TEXT NOT NULL", f"such as {names}"), Column("value", "TEXT NOT NULL", "as JSON")),
+        ),
+        "sessions": Table(
+            f"Each start of {commands}.",
+            ("session",),
+            (
+                Column("session", "INTEGER NOT NULL", "number of the start, from 1"),
+                Column("started", "TEXT NOT NULL", "when, UTC"),
+                Column("ended", "TEXT", "when; null if it was killed"),
+                Column("outcome", "TEXT", "how it ended"),
+                Column("host", "TEXT NOT NULL", "the machine"),
+                Column("pid", "INTEGER NOT NULL", "the process"),
+                detail,
+                Column("packages", "TEXT NOT NULL", f"versions of the packages that {packages}, as JSON"),
+            ),
+        ),
+    }
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
+    return "not set" if value is None else str(value)

@@ -1,0 +1,101 @@
+"""What all stores share: closing, transactions, and the lock of a folder."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from spotball_core.service.batch_thread import BatchThread
+from spotball_core.service.sqlite_file import Column, DamagedStoreError, Schema, StoreError, Table
+from spotball_core.service.sqlite_store import SqliteStore
+
+NAMES = Table("Names.", ("name",), (Column("name", "TEXT NOT NULL", "a name"),))
+SCHEMA = Schema(1, {"names": NAMES}, start_over="delete it")
+
+
+class Lock:
+    """Counts releases."""
+
+    released = 0
+
+    def release(self) -> None:
+        self.released += 1
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.sqlite"
+
+
+def _insert_and_raise(store: SqliteStore) -> None:
+    with store.transaction() as connection:
+        connection.execute("INSERT INTO names VALUES ('a')")
+        raise ZeroDivisionError
+
+
+def test_a_transaction_that_raises_stores_nothing(path: Path) -> None:
+    with SqliteStore(path, SCHEMA) as store:
+        with pytest.raises(ZeroDivisionError):
+            _insert_and_raise(store)
+        with store.transaction() as connection:
+            connection.execute("INSERT INTO names VALUES ('b')")
+    with SqliteStore(path, SCHEMA, read=True) as store:
+        assert store.rows("SELECT name FROM names WHERE name > ?", "") == [("b",)]
+        assert store.version == 1
+
+
+def test_sqlite_errors_are_converted(path: Path) -> None:
+    with SqliteStore(path, SCHEMA) as store:
+        with pytest.raises(StoreError, match="no such table: other"):
+            store.rows("SELECT * FROM other")
+        with pytest.raises(StoreError, match="NOT NULL"), store.transaction() as connection:
+            connection.execute("INSERT INTO names VALUES (NULL)")
+    with SqliteStore(path, SCHEMA, read=True) as store, pytest.raises(StoreError, match="readonly"):
+        store.rows("INSERT INTO names VALUES ('a')")
+
+
+def test_the_lock_is_released_when_the_store_closes_or_cannot_be_opened(path: Path) -> None:
+    lock = Lock()
+    with SqliteStore(path, SCHEMA, lock=lock):
+        pass
+    assert lock.released == 1
+    path.write_bytes(b"")
+    with pytest.raises(DamagedStoreError):
+        SqliteStore(path, SCHEMA, lock=lock)
+    assert lock.released == 2
+
+
+def test_threads_take_turns(path: Path) -> None:
+    with SqliteStore(path, SCHEMA) as store:
+
+        def add(first: int) -> None:
+            for number in range(first, first + 50):
+                with store.transaction() as connection:
+                    connection.execute("INSERT INTO names VALUES (?)", (str(number),))
+                assert (str(number),) in store.rows("SELECT name FROM names")
+
+        threads = [threading.Thread(target=add, args=(first,)) for first in (0, 50, 100)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert store.rows("SELECT count(*) FROM names") == [(150,)]
+
+
+def test_a_batch_thread_takes_what_waits_in_order_and_no_more_than_it_may() -> None:
+    gate, batches = threading.Event(), list[list[int]]()
+
+    class Slow(BatchThread[int]):
+        def _do(self, batch: list[int]) -> None:
+            gate.wait(10)
+            batches.append(batch)
+
+    thread = Slow("slow", most=3)
+    for number in range(8):
+        thread.put(number)
+    gate.set()
+    thread.close()
+    assert [number for batch in batches for number in batch] == list(range(8))
+    assert max(len(batch) for batch in batches) <= 3

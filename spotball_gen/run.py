@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +16,7 @@ from typing import Any
 from spotball_core.counting.engines import EngineName, check_engine
 from spotball_core.counting.engines.ray_cluster import require
 from spotball_core.service.json_file import parse_json
+from spotball_core.service.progress import OnProgress, ignore_progress
 from spotball_core.service.sqlite_file import StoreError
 from spotball_gen.dataset.finish import CARD
 from spotball_gen.dataset.output import Written, write_dataset
@@ -25,11 +26,11 @@ from spotball_gen.pipeline.config import Plan, read_config
 from spotball_gen.pipeline.engines.local import LocalEngine
 from spotball_gen.pipeline.engines.ray_data import RayEngine
 from spotball_gen.pipeline.ledger import Ledger
-from spotball_gen.pipeline.progress import watch
+from spotball_gen.pipeline.progress import show_progress
 from spotball_gen.review.apply import apply_review
 from spotball_gen.review.repaint import put_back, send_back
 from spotball_gen.review.store import Key
-from spotball_gen.video.sources import Found, settle_videos
+from spotball_gen.video.sources import settle_videos
 
 DEMO = "demo"
 """The folder, in the work folder, that the synthetic match is written to."""
@@ -57,7 +58,7 @@ def generate(
     retry_failed: bool = False,
     repaint: bool = False,
     tell: Callable[[str], None] = lambda line: None,
-    progress: Callable[[Sequence[Found], str], Iterable[Found]] = lambda found, what: found,
+    on_progress: OnProgress = ignore_progress,
     quiet: bool = True,
     engine: EngineName = "local",
     ray_address: str | None = None,
@@ -72,8 +73,8 @@ def generate(
         out: the dataset's folder.
         retry_failed: whether items that failed before try their stage again.
         repaint: whether what reviewers marked is painted over, too; these images are then put back to review.
-        tell: says what the user should know.
-        progress: wraps videos while they are read.
+        tell: called with what the user should know.
+        on_progress: called with how many videos are read, and of how many.
         quiet: whether nothing is shown while items are made.
         engine: `local` runs the stages in this process, `ray` on Ray Data. What they make is the same.
         ray_address: of a Ray cluster that is there already; without it one is started here, and ended.
@@ -97,7 +98,7 @@ def generate(
             tell("Everything in this dataset is synthetic: drawn matches of three sports.")
             plan = read_config(write_demo_config(ledger.work / DEMO))
         ledger.claim(plan.identity())
-        settle_videos(plan, ledger, tell, progress)
+        settle_videos(plan, ledger, tell, on_progress)
         packages = _packages(plan)
         ledger.start_session(engine, packages)
         if retry_failed:
@@ -111,7 +112,9 @@ def generate(
             if ledger.unfinished:
                 on_ray = partial(RayEngine, address=ray_address, debug=debug)
                 made = (on_ray if engine == "ray" else LocalEngine)(plan, ledger)
-                made.run(partial(watch, stages=[choice.stage for choice in plan.stages], quiet=quiet))
+                stages = [choice.stage for choice in plan.stages]
+                with show_progress(made.tally, stages, quiet=quiet) as on_count:
+                    made.run(on_count)
             written = write_dataset(ledger, plan, packages)
             if wanted:
                 put_back(ledger, wanted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,8 +31,8 @@ from spotball_core.errors import OptionError
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing_folder
+from spotball_core.service.progress import OnProgress, counted, ignore_progress
 
-Progress = Callable[[Iterable[Scene]], Iterable[Scene]]
 Turn = tuple[Ask[Scene], tuple[Message, ...]]
 
 
@@ -73,7 +72,12 @@ class Job:
 
 
 def export(
-    job: Job, out: Path, *, form: FormName = "messages", at_once: int | None = None, progress: Progress = iter
+    job: Job,
+    out: Path,
+    *,
+    form: FormName = "messages",
+    at_once: int | None = None,
+    on_progress: OnProgress = ignore_progress,
 ) -> Exported:
     """Write the next batch of a run.
 
@@ -81,7 +85,7 @@ def export(
         out: the run's folder.
         form: of the requests.
         at_once: replies that one request asks for, at most; by default what `AT_ONCE` says.
-        progress: wraps the images while their pictures are drawn.
+        on_progress: called with how many pictures are drawn, and of how many.
 
     Raises:
         OptionError: for OpenAI's form without a model; if the folder holds something else or answers given under other
@@ -117,7 +121,7 @@ def export(
         )
         if not due:
             return Exported(None, manifest, again)
-        pictures = _drawn(job, out, {ask.item.key for ask, _ in due}, progress)
+        pictures = _drawn(job, out, {ask.item.key for ask, _ in due}, on_progress)
         check_pictures(out, store.pictures(), pictures)
         number, folder = next_batch(out)
         with replacing_folder(folder) as beside:
@@ -171,10 +175,11 @@ def _request(path: Path, ask: Ask[Scene], messages: tuple[Message, ...], setting
     return Request(ask.item, picture, messages, settings, ask.samples)
 
 
-def _drawn(job: Job, out: Path, wanted: set[tuple[str, str]], progress: Progress) -> dict[tuple[str, str], str]:
+def _drawn(job: Job, out: Path, wanted: set[tuple[str, str]], on_progress: OnProgress) -> dict[tuple[str, str], str]:
     """The digest of each picture, which is then in the run's folder."""
-    shown = progress([scene for scene in job.asked if scene.key in wanted])
-    return {scene.key: kept(scene, job.dataset, out / PICTURES).stem for scene in shown}
+    shown = [scene for scene in job.asked if scene.key in wanted]
+    drawing = counted(shown, len(shown), on_progress)
+    return {scene.key: kept(scene, job.dataset, out / PICTURES).stem for scene in drawing}
 
 
 def _unanswered(out: Path, plan: Plan[Scene]) -> int:

@@ -12,7 +12,7 @@ from spotball_core.cli.console import progress, teller
 from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from spotball_adapters.runs.job import Job
     from spotball_adapters.runs.launch import Ended
@@ -100,11 +100,9 @@ def ask_all(
         show(describe(job, plan_of(job, out, options)), end="")
         raise typer.Exit
 
-    def shown(items: Iterable[ItemT]) -> Iterable[ItemT]:
-        return progress(items, counted, total=len(job.asked), quiet=quiet)
-
     silence_retries()
-    return launch(job, out, options, make, progress=shown, quiet=quiet)
+    with progress(counted, quiet=quiet) as on_progress:
+        return launch(job, out, options, make, on_progress=on_progress, quiet=quiet)
 
 
 def finish(ended: Ended[Any], said: str | None, *, quiet: bool) -> None:

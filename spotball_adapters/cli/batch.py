@@ -16,7 +16,6 @@ from spotball_core.errors import OptionError
 
 if TYPE_CHECKING:
     from spotball_adapters.batch.export import Exported
-    from spotball_core.schema.scene import Scene
 
 SHOWN = 5
 """Kinds of failures that are shown."""
@@ -83,12 +82,10 @@ def export_command(
     check_ranges(settings, "a batch", max_temperature=2.0)
     job = Job(dataset, scenes, asked, prompts_of(prompt, samples), settings, model)
 
-    def drawing(known: Iterable[Scene]) -> Iterable[Scene]:
-        found = list(known)
-        return progress(found, "pictures drawn", total=len(found), quiet=quiet)
-
+    with progress("pictures drawn", quiet=quiet) as on_progress:
+        exported = export(job, out, form=format, at_once=at_once, on_progress=on_progress)
     tell = teller(quiet)
-    for line in _exported(export(job, out, form=format, at_once=at_once, progress=drawing)):
+    for line in _exported(exported):
         tell(line)
 
 

@@ -11,6 +11,7 @@ import typer
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import MissingExtraError
+from spotball_core.service.progress import counted
 
 StimuliFile = Annotated[
     Path, typer.Argument(metavar="STIMULI", help="The photos: the study's CSV file, or one of the same columns.")
@@ -81,5 +82,6 @@ def predict(
     boxes = read_faces(faces) if faces else {}
     model = load_gazelle(checkpoint, backbone)
     found = predicted(model, known, images, boxes, picked_device())
-    write_points(progress(found, "photos", total=len(known), quiet=quiet), out)
+    with progress("photos", quiet=quiet) as on_progress:
+        write_points(counted(found, len(known), on_progress), out)
     teller(quiet)(f"wrote {out}")

@@ -132,13 +132,15 @@ def _outlook(job: ReasoningJob) -> Iterator[str]:
 
 def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet: bool) -> ReasoningReport:
     """Embed and analyze; what goes wrong on the way says what is kept."""
-    from spotball_adapters.embedders.progress import Progress, watched
+    from spotball_adapters.embedders.progress import Progress, embedding_progress
     from spotball_adapters.providers.protocol import TransientError
 
     progress = Progress()
     try:
-        with watched(progress, quiet=quiet) as told:
-            return job.run(bootstrap=bootstrap, labelings=labelings, seed=seed, told=told, tell=teller(quiet))
+        with embedding_progress(progress, quiet=quiet) as on_progress:
+            return job.run(
+                bootstrap=bootstrap, labelings=labelings, seed=seed, on_progress=on_progress, tell=teller(quiet)
+            )
     except TransientError as error:
         show(f"{progress}: failed on every attempt: {error}", err=True)
         teller(quiet)("The same command goes on where this one ended.")

@@ -68,8 +68,8 @@ class Outlook:
     n_bytes: int
 
 
-Told = Callable[[int, int, int], object]
-"""Told how many texts are done, of how many, and how many attempts failed."""
+OnProgress = Callable[[int, int, int], object]
+"""Called with how many texts are done, of how many, and how many attempts failed."""
 
 
 def outlook(texts: Sequence[str], embedder: Embedder, cache: Path, *, longest: int = LONGEST) -> Outlook:
@@ -95,15 +95,15 @@ async def embed_texts(
     embedder: Embedder,
     cache: Cache,
     options: EmbedOptions,
-    told: Told = lambda *_: None,
+    on_progress: OnProgress = lambda *_: None,
     tell: Callable[[str], object] = lambda line: None,
 ) -> Embedded:
     """The vectors of texts; those that the cache lacks are embedded, and kept batch by batch.
 
     Args:
         texts: n of them, in any order and as often as they come.
-        told: is told how far it is, after each batch and each failed attempt.
-        tell: is called with a line about each long wait.
+        on_progress: called after each batch and each failed attempt.
+        tell: called with a line about each long wait.
 
     Raises:
         TransientError: if a batch failed on every attempt; what came before is kept.
@@ -116,7 +116,9 @@ async def embed_texts(
     there, found = cache.get(keys)
     new = [key for key, known in zip(keys, there, strict=True) if not known]
     if new:
-        await _Embedding(embedder, cache, options, told, Waits(tell)).run([(key, different[key].text) for key in new])
+        await _Embedding(embedder, cache, options, on_progress, Waits(tell)).run(
+            [(key, different[key].text) for key in new]
+        )
         there, found = cache.get(keys)
     cut = np.array([one.cut for one in sent], dtype=bool)
     if len(keys) == len(sent):
@@ -135,8 +137,10 @@ def _different(sent: Sequence[Sent]) -> dict[bytes, Sent]:
 
 
 class _Embedding:
-    def __init__(self, embedder: Embedder, cache: Cache, options: EmbedOptions, told: Told, waits: Waits) -> None:
-        self._embedder, self._cache, self._options, self._told = embedder, cache, options, told
+    def __init__(
+        self, embedder: Embedder, cache: Cache, options: EmbedOptions, on_progress: OnProgress, waits: Waits
+    ) -> None:
+        self._embedder, self._cache, self._options, self._on_progress = embedder, cache, options, on_progress
         self._waits = waits
         self._limiter = RateLimiter(requests_per_minute=options.requests_per_minute, waits=waits)
         self._done = self._faults = self._total = 0
@@ -145,7 +149,7 @@ class _Embedding:
         # Texts of one length go together: a model on this machine fills up the shorter ones of a batch.
         self._left = deque(sorted(texts, key=lambda one: len(one[1])))
         self._total = len(texts)
-        self._told(0, self._total, 0)
+        self._on_progress(0, self._total, 0)
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._options.concurrency):
@@ -160,7 +164,7 @@ class _Embedding:
             keys, texts = [key for key, _ in batch], [text for _, text in batch]
             self._cache.put(keys, await self._embed(texts))
             self._done += len(batch)
-            self._told(self._done, self._total, self._faults)
+            self._on_progress(self._done, self._total, self._faults)
 
     async def _embed(self, texts: Sequence[str]) -> Batch:
         async for attempt in self._options.tries(self._may_pass):
@@ -178,7 +182,7 @@ class _Embedding:
 
     def _heed(self, error: TransientError, attempt: int) -> None:
         self._faults += 1
-        self._told(self._done, self._total, self._faults)
+        self._on_progress(self._done, self._total, self._faults)
         if not self._may_pass(error):
             return
         if attempt < self._options.attempts:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from spotball_adapters.embedders.cache import Cache
-from spotball_adapters.embedders.embed import Embedded, EmbedOptions, Outlook, Told, embed_texts, outlook
+from spotball_adapters.embedders.embed import Embedded, EmbedOptions, OnProgress, Outlook, embed_texts, outlook
 from spotball_adapters.embedders.protocol import Embedder
 from spotball_core.reasoning.analysis import analyze
 from spotball_core.reasoning.rationales import Rationales
@@ -56,7 +56,7 @@ class ReasoningJob:
         return outlook(self.texts, self.embedder, self.cache, longest=self.options.longest)
 
     def run(
-        self, *, bootstrap: int, labelings: int, seed: int, told: Told, tell: Callable[[str], object]
+        self, *, bootstrap: int, labelings: int, seed: int, on_progress: OnProgress, tell: Callable[[str], object]
     ) -> ReasoningReport:
         """Embed what the cache lacks, and analyze.
 
@@ -64,8 +64,8 @@ class ReasoningJob:
             bootstrap: how many resamples of the images.
             labelings: how many random labelings of the templates.
             seed: of all that is drawn.
-            told: is told how far the embedding is.
-            tell: is called with a line about each long wait.
+            on_progress: called with how far the embedding is.
+            tell: called with a line about each long wait.
 
         Raises:
             TransientError: if a batch failed on every attempt.
@@ -73,7 +73,7 @@ class ReasoningJob:
             StoreError: if the cache cannot be read or written.
             OptionError: if there is nothing to analyze.
         """
-        found = asyncio.run(self._embed(told, tell))
+        found = asyncio.run(self._embed(on_progress, tell))
         n = len(self.used)
         vectors, truncated = found.vectors[:n], found.cut[:n]
         if n < len(self.rationales.texts):
@@ -96,9 +96,9 @@ class ReasoningJob:
             seed=seed,
         )
 
-    async def _embed(self, told: Told, tell: Callable[[str], object]) -> Embedded:
+    async def _embed(self, on_progress: OnProgress, tell: Callable[[str], object]) -> Embedded:
         try:
             with Cache(self.cache, self.embedder) as cache:
-                return await embed_texts(self.texts, self.embedder, cache, self.options, told, tell)
+                return await embed_texts(self.texts, self.embedder, cache, self.options, on_progress, tell)
         finally:
             await self.embedder.close()

@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
@@ -16,10 +16,11 @@ from typing import Any, Generic, TypeVar
 from spotball_adapters.providers.protocol import Provider, Ready
 from spotball_adapters.runs.job import Job
 from spotball_adapters.runs.plan import ItemT, Plan
-from spotball_adapters.runs.progress import watch
+from spotball_adapters.runs.progress import show_progress
 from spotball_adapters.runs.runner import Options, Runner, Tally
 from spotball_adapters.runs.store import Question, Store, peek
 from spotball_core.errors import OptionError, SpotballError
+from spotball_core.service.progress import OnProgress, counted, ignore_progress
 from spotball_core.service.safe_text import show
 from spotball_core.service.sqlite_file import StoreError
 
@@ -63,7 +64,7 @@ def launch(
     options: Options,
     make: Callable[[Store], T],
     *,
-    progress: Callable[[Iterable[ItemT]], Iterable[ItemT]] = iter,
+    on_progress: OnProgress = ignore_progress,
     quiet: bool = False,
 ) -> Ended[T]:
     """Ask what is missing, and make something of all that is stored.
@@ -73,7 +74,7 @@ def launch(
     Args:
         out: the run's folder.
         make: what is done with the replies once no more come.
-        progress: wraps the items while their pictures are drawn.
+        on_progress: called with how many pictures are drawn, and of how many.
 
     Raises:
         OptionError: if the folder holds something else or answers given under other settings, or another process has
@@ -93,7 +94,8 @@ def launch(
         digests = {}
         if pictures:
             # All of them before the first request: what cannot be drawn should cost nothing.
-            digests = {item.key: hashlib.sha256(pictures.of(item).data).hexdigest() for item in progress(job.asked)}
+            drawing = counted(job.asked, len(job.asked), on_progress)
+            digests = {item.key: hashlib.sha256(pictures.of(item).data).hexdigest() for item in drawing}
             check_pictures(out, store.pictures(), digests)
         session = store.start_session(_options_of(job, options), _packages(job.provider))
         plan = job.plan(done, store.refused() if options.skip_refused else ())
@@ -137,13 +139,13 @@ async def _asking(runner: Runner[ItemT], provider: Provider, *, quiet: bool) -> 
         runner.stop(NO_MEMORY)
 
     asyncio.get_running_loop().set_exception_handler(failed)
-    watching = asyncio.create_task(watch(runner.tally, quiet=quiet))
+    showing = asyncio.create_task(show_progress(runner.tally, quiet=quiet))
     try:
         with _interrupts(runner):
             await runner.run()
     finally:
-        watching.cancel()
-        await asyncio.wait([watching])
+        showing.cancel()
+        await asyncio.wait([showing])
         await provider.close()
 
 

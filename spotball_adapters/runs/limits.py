@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from spotball_adapters.runs.progress import span
+from spotball_core.service.progress import span
 
 LONG_WAIT = 10.0
 """Seconds from which a wait is announced."""

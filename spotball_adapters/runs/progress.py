@@ -1,4 +1,4 @@
-"""What is seen of a run while it goes on: a bar on a terminal, elsewhere a line from time to time."""
+"""How far a run is, in a sentence."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from spotball_core.service.safe_text import printable, show
+from spotball_core.service.progress import progress_display, span
 
 if TYPE_CHECKING:
     from spotball_adapters.runs.runner import Tally
 
 _WINDOW = 60.0
 """Seconds over which the rate is taken."""
-
-_FIRST_LINE, _EVERY = 5.0, 30.0
-"""Seconds to the first line, and between lines, where there is no terminal."""
 
 
 class Rate:
@@ -53,54 +50,22 @@ def line(tally: Tally, rate: float) -> str:
     return ", ".join(parts)
 
 
-def span(seconds: float) -> str:
-    """A time in words.
-
-    Examples:
-        >>> [span(seconds) for seconds in (8, 90, 3600 * 26.5)]
-        ['8 s', '2 min', '26 h 30 min']
-    """
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-async def watch(tally: Tally, *, quiet: bool) -> None:
+async def show_progress(tally: Tally, *, quiet: bool) -> None:
     """Show how far a run is until cancelled."""
-    if quiet:
-        return
-    if sys.stderr.isatty():
-        await _bar(tally)
-    else:
-        await _lines(tally)
+    on_terminal, rate, last_fault = sys.stderr.isatty(), Rate(), ""
 
+    def sentence() -> str:
+        nonlocal last_fault
+        text = line(tally, rate.at(time.monotonic(), tally.done))
+        if on_terminal:
+            return f"{text}\n{tally.last_fault}".rstrip()
+        # A line says it once; a bar keeps showing it.
+        new = tally.last_fault != last_fault
+        last_fault = tally.last_fault
+        return f"{text}; last fault: {last_fault}" if new else text
 
-async def _lines(tally: Tally) -> None:
-    rate, wait, told = Rate(), _FIRST_LINE, ""
     rate.at(time.monotonic(), tally.done)
-    while True:
-        await asyncio.sleep(wait)
-        said = line(tally, rate.at(time.monotonic(), tally.done))
-        if tally.last_fault != told:
-            said += f"; last fault: {tally.last_fault}"
-        wait, told = _EVERY, tally.last_fault
-        show(said, err=True)
-
-
-async def _bar(tally: Tally) -> None:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    rate = Rate()
-    bar = Progress(
-        BarColumn(), TextColumn("{task.description}", markup=False), console=Console(stderr=True), transient=True
-    )
-    with bar:
-        task = bar.add_task("", total=tally.total)
+    with progress_display(sentence, quiet=quiet) as on_progress:
         while True:
-            said = line(tally, rate.at(time.monotonic(), tally.done))
-            if tally.last_fault:
-                said += f"\n{tally.last_fault}"
-            bar.update(task, completed=tally.done, description=printable(said))
+            on_progress(tally.done, tally.total)
             await asyncio.sleep(0.25)

@@ -1,14 +1,13 @@
-"""What commands say beside their results: on standard error, plain lines where it is no terminal."""
+"""What commands print on standard error in addition to their results."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
+from spotball_core.service.progress import OnProgress, progress_display, span
 from spotball_core.service.safe_text import show
-
-T = TypeVar("T")
 
 
 def teller(quiet: bool) -> Callable[[str], None]:
@@ -21,16 +20,23 @@ def teller(quiet: bool) -> Callable[[str], None]:
     return tell
 
 
-def progress(items: Iterable[T], what: str, total: int, *, quiet: bool) -> Iterator[T]:
-    """The items, with a progress bar on a terminal; elsewhere one plain line at the end."""
-    if quiet:
-        yield from items
-        return
-    if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import track
+@contextmanager
+def progress(what: str, *, quiet: bool) -> Iterator[OnProgress]:
+    """Yield a function that shows how many things are done, named by `what`. It prints a line when all are done."""
+    so_far, start = (0, 0), time.monotonic()
 
-        yield from track(items, description=what, total=total, console=Console(stderr=True), transient=True)
-    else:
-        yield from items
-    show(f"{what}: {total} done", err=True)
+    def sentence() -> str:
+        done, total = so_far
+        if done in (0, total):
+            return f"{what}: {done} done"
+        left = (time.monotonic() - start) * (total - done) / done
+        return f"{what}: {done} of {total} done, {span(left)} left"
+
+    with progress_display(sentence, quiet=quiet, last=True) as show_progress:
+
+        def on_progress(done: int, total: int) -> None:
+            nonlocal so_far
+            so_far = done, total
+            show_progress(done, total)
+
+        yield on_progress

@@ -38,10 +38,9 @@ def count(
     from spotball_core.counting.counts_file import write_counts
     from spotball_core.scoring.score import load_counts
 
-    counting = engine_for(engine, ray_address, quiet=quiet, debug=debug)
-    counts, _ = load_counts(
-        [str(path) for path in paths], scenes, participants=participants, engine=counting, pool=pool, strict=strict
-    )
+    files = [str(path) for path in paths]
+    with engine_for(engine, ray_address, quiet=quiet, debug=debug) as counting:
+        counts, _ = load_counts(files, scenes, participants=participants, engine=counting, pool=pool, strict=strict)
     write_counts(counts, out)
     tell = teller(quiet)
     for warning in counts.warnings:

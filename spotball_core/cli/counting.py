@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from spotball_core.cli.console import progress
 from spotball_core.counting.engines import Engine, EngineName
 
 
-def engine_for(name: EngineName, ray_address: str | None, *, quiet: bool, debug: bool) -> Engine:
-    """The engine that `--engine` and `--ray-address` name."""
+@contextmanager
+def engine_for(name: EngineName, ray_address: str | None, *, quiet: bool, debug: bool) -> Iterator[Engine]:
+    """Yield the engine that `--engine` and `--ray-address` name."""
     from spotball_core.counting.engines import engine_named
 
-    return engine_named(
-        name,
-        ray_address=ray_address,
-        watch=lambda pieces, total: progress(pieces, "pieces counted", total, quiet=quiet),
-        debug=debug,
-    )
+    with progress("pieces counted", quiet=quiet) as on_progress:
+        yield engine_named(name, ray_address=ray_address, on_progress=on_progress, debug=debug)

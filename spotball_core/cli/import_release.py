@@ -11,8 +11,6 @@ from spotball_core.cli.console import progress, teller
 from spotball_core.cli.options import Debug, Quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from spotball_core.release.convert import Release
 
 
@@ -39,10 +37,8 @@ def import_release(
     for note in release.notes:
         tell(f"note: {note}")
 
-    def copying(files: Iterable[releases.ImageFile]) -> Iterator[releases.ImageFile]:
-        return progress(files, "copying images", total=len(release.image_files), quiet=quiet)
-
-    release.write(out, progress=copying)
+    with progress("copying images", quiet=quiet) as on_progress:
+        release.write(out, on_progress=on_progress)
     tell(f"wrote {out}")
 
 

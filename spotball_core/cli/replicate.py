@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from spotball_core.cli.console import progress
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.service.safe_text import show
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from spotball_core.replication.check import Check
 
 _WIDEST = 120
 
@@ -45,11 +40,8 @@ def replicate(
     from spotball_core import replication
     from spotball_core.replication import text
 
-    def checking(checks: Iterable[Check]) -> Iterator[Check]:
-        named = list(checks)
-        return progress(named, "checked groups of figures", total=len(named), quiet=quiet)
-
-    found = replication.replicate(folder, progress=checking)
+    with progress("checked groups of figures", quiet=quiet) as on_progress:
+        found = replication.replicate(folder, on_progress=on_progress)
     if format is Format.json:
         show(found.model_dump_json(indent=1))
     elif format is Format.markdown:

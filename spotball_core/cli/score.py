@@ -67,22 +67,23 @@ def score(
     from spotball_core.scoring.score import score as score_responses
 
     tell = teller(quiet)
-    report = score_responses(
-        [str(path) for path in paths],
-        scenes,
-        policy=policy,
-        reference=reference,
-        images=images,
-        by=_parts(by),
-        wasserstein_unit=wasserstein_unit,
-        cluster=cluster,
-        bootstrap=bootstrap,
-        seed=seed,
-        ceiling=ceiling,
-        engine=engine_for(engine, ray_address, quiet=quiet, debug=debug),
-        pool=pool,
-        strict=strict,
-    )
+    with engine_for(engine, ray_address, quiet=quiet, debug=debug) as counting:
+        report = score_responses(
+            [str(path) for path in paths],
+            scenes,
+            policy=policy,
+            reference=reference,
+            images=images,
+            by=_parts(by),
+            wasserstein_unit=wasserstein_unit,
+            cluster=cluster,
+            bootstrap=bootstrap,
+            seed=seed,
+            ceiling=ceiling,
+            engine=counting,
+            pool=pool,
+            strict=strict,
+        )
     format = format_for(format, out)
     if format is Format.json:
         text = report.model_dump_json(indent=1) + "\n"

@@ -16,7 +16,6 @@ players' boxes; `spotball_core.release.ball` says what the ball's columns mean.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,9 +30,7 @@ from spotball_core.release.tables import broken, listed
 from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing_folder
 from spotball_core.service.paths import output_name
-
-ImageFile = tuple[Key, Path]
-Progress = Callable[[Iterable[ImageFile]], Iterable[ImageFile]]
+from spotball_core.service.progress import OnProgress, counted, ignore_progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +52,7 @@ class Release:
     notes: tuple[str, ...]
     ground_truth: pl.DataFrame
 
-    def write(self, out: str | Path, *, progress: Progress = iter) -> None:
+    def write(self, out: str | Path, *, on_progress: OnProgress = ignore_progress) -> None:
         """Write a dataset: `scenes.jsonl`, the images, and `responses-RESPONDENT.jsonl` for each respondent.
 
         The folder is whole or not there: it is written beside `out` and renamed. An earlier import at `out` is
@@ -63,7 +60,7 @@ class Release:
 
         Args:
             out: the dataset's folder.
-            progress: wraps the images while they are copied, to show how far that is.
+            on_progress: called with how many images are copied, and of how many.
 
         Raises:
             OptionError: if `out` holds anything but an earlier import, or cannot be written.
@@ -72,7 +69,7 @@ class Release:
         self._check_replaceable(out)
         try:
             with replacing_folder(out) as beside:
-                self._fill(beside, progress)
+                self._fill(beside, on_progress)
         except OSError as error:
             raise OptionError(f"{out}: the dataset cannot be written: {error}") from error
 
@@ -83,9 +80,9 @@ class Release:
             for (respondent,), rows in sorted(parts.items())
         }
 
-    def _fill(self, folder: Path, progress: Progress) -> None:
+    def _fill(self, folder: Path, on_progress: OnProgress) -> None:
         paths = {scene.key: scene.path for scene in self.scenes if scene.path}
-        for key, file in progress(self.image_files.items()):
+        for key, file in counted(self.image_files.items(), len(self.image_files), on_progress):
             copy = folder / paths[key]
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, copy)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from spotball_core.replication import alignment, center, ground_truth, images, players, runs, task, thresholds
 from spotball_core.replication.material import Material
 from spotball_core.replication.record import Item, Replication
+from spotball_core.service.progress import OnProgress, counted, ignore_progress
 
 Check = Callable[[Material], Iterator[Item]]
-Progress = Callable[[Iterable[Check]], Iterable[Check]]
 
 CHECKS: tuple[Check, ...] = (
     runs.check,
@@ -26,12 +26,12 @@ CHECKS: tuple[Check, ...] = (
 """One function a group of figures."""
 
 
-def replicate(folder: str | Path, *, progress: Progress = iter) -> Replication:
+def replicate(folder: str | Path, *, on_progress: OnProgress = ignore_progress) -> Replication:
     """Check every published figure that a copy of the release can give.
 
     Args:
         folder: the release's folder, or the `data` folder in it; a part of it will do, if it has ground truth.
-        progress: wraps the checks while they run, to show how far that is.
+        on_progress: called with how many groups of figures are checked, and of how many.
 
     Returns:
         An item a figure, in the order of the paper: published, reproduced in the published way, by the standard, and
@@ -41,7 +41,7 @@ def replicate(folder: str | Path, *, progress: Progress = iter) -> Replication:
         InputError: if there is no ground truth, or a file is broken.
     """
     material = Material.read(folder)
-    items = [item for check in progress(CHECKS) for item in check(material)]
+    items = [item for check in counted(CHECKS, len(CHECKS), on_progress) for item in check(material)]
     places = list(material.catalog.titles)
     return Replication(
         items=tuple(sorted(items, key=lambda item: places.index(item.where))),

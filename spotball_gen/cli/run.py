@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +15,6 @@ from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
     from spotball_gen.run import Ended
-    from spotball_gen.video.sources import Found
 
 SHOWN_FAILURES = 10
 
@@ -63,22 +61,20 @@ def run(
         raise OptionError("name the dataset's folder with --out")
     tell = teller(quiet)
 
-    def reading(found: Sequence[Found], what: str) -> Iterable[Found]:
-        return progress(found, what, total=len(found), quiet=quiet)
-
     try:
-        ended = generate(
-            config,
-            out,
-            retry_failed=retry_failed,
-            repaint=repaint,
-            tell=tell,
-            progress=reading,
-            quiet=quiet,
-            engine=engine,
-            ray_address=ray_address,
-            debug=debug,
-        )
+        with progress("videos looked at", quiet=quiet) as on_progress:
+            ended = generate(
+                config,
+                out,
+                retry_failed=retry_failed,
+                repaint=repaint,
+                tell=tell,
+                on_progress=on_progress,
+                quiet=quiet,
+                engine=engine,
+                ray_address=ray_address,
+                debug=debug,
+            )
     except KeyboardInterrupt:
         tell("Interrupted. What was done is kept; the same command goes on from there.")
         raise typer.Exit(130) from None

@@ -1,21 +1,16 @@
-"""What is seen of a generation while it goes on: a bar on a terminal, elsewhere a line from time to time."""
+"""How far a generation is, in a sentence."""
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from spotball_core.service.safe_text import show
+from spotball_core.service.progress import progress_display
 from spotball_gen.pipeline.ledger import FRAMES
 
 if TYPE_CHECKING:
     from spotball_gen.pipeline.engines.tally import Tally
-
-_FIRST_LINE, _EVERY = 5.0, 30.0
-"""Seconds to the first line, and between lines, where there is no terminal."""
 
 
 def line(tally: Tally, stages: Sequence[str]) -> str:
@@ -37,35 +32,7 @@ def line(tally: Tally, stages: Sequence[str]) -> str:
 
 
 @contextmanager
-def watch(tally: Tally, stages: Sequence[str], *, quiet: bool) -> Iterator[Callable[[], None]]:
-    """Gives what shows how far it is, to be called every now and then."""
-    if quiet:
-        yield lambda: None
-    elif sys.stderr.isatty():
-        with _bar(tally, stages) as update:
-            yield update
-    else:
-        yield _lines(tally, stages)
-
-
-def _lines(tally: Tally, stages: Sequence[str]) -> Callable[[], None]:
-    due = time.monotonic() + _FIRST_LINE
-
-    def tick() -> None:
-        nonlocal due
-        if time.monotonic() >= due:
-            due = time.monotonic() + _EVERY
-            show(line(tally, stages), err=True)
-
-    return tick
-
-
-@contextmanager
-def _bar(tally: Tally, stages: Sequence[str]) -> Iterator[Callable[[], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    text = TextColumn("{task.description}", markup=False)
-    with Progress(BarColumn(), text, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=max(1, tally.videos))
-        yield lambda: bar.update(task, completed=tally.videos_done, description=line(tally, stages))
+def show_progress(tally: Tally, stages: Sequence[str], *, quiet: bool) -> Iterator[Callable[[], None]]:
+    """Yield a function that shows how far a generation is, to be called often."""
+    with progress_display(lambda: line(tally, stages), quiet=quiet) as on_progress:
+        yield lambda: on_progress(tally.videos_done, tally.videos)

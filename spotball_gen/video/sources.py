@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.service.progress import OnProgress, counted
 from spotball_gen.items.item import Source
 from spotball_gen.pipeline.config import Plan, SourceSettings
 from spotball_gen.pipeline.ledger import Ledger, Video
@@ -23,7 +24,6 @@ DOWNLOADS = "downloads"
 """The folder, in the work folder, that videos are downloaded to."""
 
 Tell = Callable[[str], None]
-Progress = Callable[[Sequence["Found"], str], Iterable["Found"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class Found:
     origin: str
 
 
-def settle_videos(plan: Plan, ledger: Ledger, tell: Tell, progress: Progress) -> tuple[Video, ...]:
+def settle_videos(plan: Plan, ledger: Ledger, tell: Tell, on_progress: OnProgress) -> tuple[Video, ...]:
     """The run's videos, in the order in which their frames count; noted in the ledger when they are first found.
 
     Args:
-        tell: says what the user should know.
-        progress: wraps the files while they are read.
+        tell: called with what the user should know.
+        on_progress: called with how many videos are read, and of how many.
 
     Raises:
         InputError: if there are none, or others than there were when the run began.
@@ -52,7 +52,7 @@ def settle_videos(plan: Plan, ledger: Ledger, tell: Tell, progress: Progress) ->
         return ledger.videos()
     found = [*_local(plan), *_downloaded(plan, ledger.work / DOWNLOADS, tell)]
     videos: list[Video] = []
-    for one in progress(found, "videos looked at"):
+    for one in counted(found, len(found), on_progress):
         video = _read(one)
         if video.source.sha256 in {other.source.sha256 for other in videos}:
             tell(f"{one.path}: the same video as another one, and left out")

@@ -97,7 +97,7 @@ class TestFaults:
                 raise TransientError("busy", retry_after=0.001)
 
         embedder.fault = fault
-        found = embed(["a"], embedder, path, told=lambda *state: told.append(state))
+        found = embed(["a"], embedder, path, on_progress=lambda *state: told.append(state))
         np.testing.assert_array_equal(found.vectors[0], np.float32(vector_of("a")))
         assert told == [(0, 1, 0), (0, 1, 1), (0, 1, 2), (1, 1, 2)]
 

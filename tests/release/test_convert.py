@@ -12,7 +12,7 @@ import subprocess
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,7 @@ from spotball_core.errors import InputError, OptionError
 from spotball_core.io.dataset import response_files
 from spotball_core.io.frames import COLUMNS, write_responses
 from spotball_core.io.scenes import read_scenes, write_scenes
-from spotball_core.release.convert import ImageFile, Release, import_release
+from spotball_core.release.convert import Release, import_release
 from spotball_core.schema.scene import Scene
 from tests.cli import process
 from tests.release_layout import write_csv, write_release
@@ -471,14 +471,12 @@ class TestWrite:
             release.write(out)
         before = content(tmp_path)
 
-        def interrupted(files: Iterable[ImageFile]) -> Iterator[ImageFile]:
-            for number, file in enumerate(files):
-                if number == 3:
-                    raise KeyboardInterrupt
-                yield file
+        def interrupted(done: int, total: int) -> None:
+            if done == 3:
+                raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            release.write(out, progress=interrupted)
+            release.write(out, on_progress=interrupted)
         assert content(tmp_path) == before
         assert out.exists() == existing
 
@@ -492,12 +490,10 @@ class TestWrite:
         program = (
             "import os, signal, sys\n"
             "from spotball_core.release.convert import import_release\n"
-            "def killed(files):\n"
-            "    for number, file in enumerate(files):\n"
-            "        if number == 3:\n"
-            "            os.kill(os.getpid(), signal.SIGKILL)\n"
-            "        yield file\n"
-            "import_release(sys.argv[1]).write(sys.argv[2], progress=killed)\n"
+            "def killed(done, total):\n"
+            "    if done == 3:\n"
+            "        os.kill(os.getpid(), signal.SIGKILL)\n"
+            "import_release(sys.argv[1]).write(sys.argv[2], on_progress=killed)\n"
         )
         ran = subprocess.run([sys.executable, "-c", program, folder, out], check=False)
         assert ran.returncode == -signal.SIGKILL

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from spotball_core.errors import OptionError
+from spotball_core.service.progress import OnProgress, ignore_progress
 
 if TYPE_CHECKING:
     from spotball_core.counting.counts import Counts
     from spotball_core.schema.scene import Scene
 
-T = TypeVar("T")
-
 EngineName = Literal["local", "ray"]
-
-Watch = Callable[[Iterable[T], int], Iterable[T]]
-"""Gives back the items, of which there are so many, and may show how far it is."""
 
 
 class Engine(Protocol):
@@ -30,14 +26,14 @@ class Engine(Protocol):
 
 
 def engine_named(
-    name: EngineName, *, ray_address: str | None = None, watch: Watch[object] | None = None, debug: bool = False
+    name: EngineName, *, ray_address: str | None = None, on_progress: OnProgress = ignore_progress, debug: bool = False
 ) -> Engine:
     """The engine of a name.
 
     Args:
         name: `local` reads in this process, `ray` on Ray Data.
         ray_address: of a Ray cluster that is there already; without it one is started here, and ended.
-        watch: shows how far counting on Ray is.
+        on_progress: called with how many pieces of files Ray has counted, and of how many.
         debug: lets Ray say what it does.
 
     Raises:
@@ -48,7 +44,7 @@ def engine_named(
     if name == "ray":
         from spotball_core.counting.engines.ray_data import RayEngine
 
-        return RayEngine(ray_address, watch=watch, debug=debug)
+        return RayEngine(ray_address, on_progress=on_progress, debug=debug)
     from spotball_core.counting.responses import read_counts
 
     return read_counts

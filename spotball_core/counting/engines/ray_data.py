@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from spotball_core.counting.counts import Counts
 from spotball_core.counting.engines.pieces import Counted, Gathered, Piece, count_piece, pieces_of
 from spotball_core.counting.engines.ray_cluster import connected, faults_told, require
 from spotball_core.schema.scene import Scene
+from spotball_core.service.progress import OnProgress, counted, ignore_progress
 
 MOST_BLOCKS = 10_000
 """Pieces beyond this many share blocks, which are what Ray hands out."""
@@ -27,9 +28,11 @@ class RayEngine:
         MissingExtraError: without Ray.
     """
 
-    def __init__(self, address: str | None = None, *, watch: Any = None, debug: bool = False) -> None:
+    def __init__(
+        self, address: str | None = None, *, on_progress: OnProgress = ignore_progress, debug: bool = False
+    ) -> None:
         require("counting on Ray")
-        self.address, self.watch, self.debug = address, watch, debug
+        self.address, self.on_progress, self.debug = address, on_progress, debug
 
     def __call__(
         self, files: Sequence[Path], scenes: Sequence[Scene], /, *, participants: bool, pool: bool = False
@@ -49,9 +52,8 @@ class RayEngine:
         pieces = list(pieces_of(files))
         gathered = Gathered(grid.rows, grid.cols)
         with connected(self.address, debug=self.debug):
-            done: Iterable[Counted] = self._counted(pieces, scenes, participants)
-            for one in self.watch(done, len(pieces)) if self.watch else done:
-                gathered.add(one)
+            for part in counted(self._counted(pieces, scenes, participants), len(pieces), self.on_progress):
+                gathered.add(part)
         return gathered.settled(files, scenes, participants=participants, pool=pool)
 
     def _counted(self, pieces: Sequence[Piece], scenes: Sequence[Scene], participants: bool) -> Iterator[Counted]:

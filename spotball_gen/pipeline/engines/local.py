@@ -21,7 +21,7 @@ from spotball_gen.pipeline.engines.channel import Channel, Stopped
 from spotball_gen.pipeline.engines.decoding import End, frames_left
 from spotball_gen.pipeline.engines.settling import settle
 from spotball_gen.pipeline.engines.taking import Taker, drop_pictures
-from spotball_gen.pipeline.engines.tally import Tally, Watch
+from spotball_gen.pipeline.engines.tally import Tally
 from spotball_gen.pipeline.engines.work import CircuitBreaker, parts, process
 from spotball_gen.pipeline.ledger import FRAMES, Ledger, State
 
@@ -47,11 +47,11 @@ class LocalEngine:
         self._channels: list[Channel[Any]] = []
         self.tally = Tally.of(ledger, [choice.stage for choice in plan.stages])
 
-    def run(self, watch: Watch) -> None:
+    def run(self, on_progress: Callable[[], None]) -> None:
         """Do what is left to do. On an interrupt, what is under way is noted, and the interrupt raised.
 
         Args:
-            watch: shows how far it is.
+            on_progress: called often, as the tally changes.
 
         Raises:
             SpotballError, OSError, MemoryError: where a stage or the ledger cannot go on.
@@ -74,19 +74,18 @@ class LocalEngine:
                 for number, stage in enumerate(stages)
             ),
         ]
-        with watch(self.tally) as show:
-            try:
-                for thread in threads:
-                    thread.start()
-                for thread in threads:
-                    while thread.is_alive():
-                        thread.join(0.1)
-                        show()
-            except BaseException:
-                self._end()
-                for thread in threads:
-                    thread.join()
-                raise
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(0.1)
+                    on_progress()
+        except BaseException:
+            self._end()
+            for thread in threads:
+                thread.join()
+            raise
         if self._error:
             raise self._error
 

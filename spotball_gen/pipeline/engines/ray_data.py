@@ -32,7 +32,7 @@ from spotball_gen.pipeline.engines.ray_work import (
 )
 from spotball_gen.pipeline.engines.settling import settle
 from spotball_gen.pipeline.engines.taking import Taker, drop_pictures
-from spotball_gen.pipeline.engines.tally import Tally, Watch
+from spotball_gen.pipeline.engines.tally import Tally
 from spotball_gen.pipeline.engines.work import CircuitBreaker, parts, wants_gpu
 from spotball_gen.pipeline.ledger import FRAMES, Ledger, State, Video
 
@@ -69,13 +69,13 @@ class RayEngine:
         self.tally = Tally.of(ledger, [choice.stage for choice in plan.stages])
         self._job = Job(self._plan, ledger.work.absolute())
         self._packed = pickle.dumps(self._job)
-        self._show: Callable[[], None] = lambda: None
+        self._on_progress: Callable[[], None] = lambda: None
 
-    def run(self, watch: Watch) -> None:
+    def run(self, on_progress: Callable[[], None]) -> None:
         """Do what is left to do. On an interrupt, what came back is noted, and the interrupt raised.
 
         Args:
-            watch: shows how far it is.
+            on_progress: called when the tally has changed.
 
         Raises:
             OptionError: where no cluster answers at the address.
@@ -83,7 +83,8 @@ class RayEngine:
         """
         context = self._plan.context(self._job.work)
         stages: list[Stage] = [choice.make(choice.settings, context) for choice in self._plan.stages]
-        with connected(self._address, debug=self._debug), faults_told("make items"), watch(self.tally) as self._show:
+        with connected(self._address, debug=self._debug), faults_told("make items"):
+            self._on_progress = on_progress
             self._read()
             start = 0
             for number, stage in enumerate(stages):
@@ -100,7 +101,7 @@ class RayEngine:
                         self.tally,
                         keep_pictures=self._plan.run.keep_rejected,
                     )
-                    self._show()
+                    self._on_progress()
 
     # Frames -------------------------------------------------------------------------------------------------------
 
@@ -131,12 +132,12 @@ class RayEngine:
         for some in parts(frames, NOTED_TOGETHER):
             items = taker.take(video.source, some)
             self.tally.count(FRAMES, len(some), len(items), sum(bool(frame.error) for frame in some))
-            self._show()
+            self._on_progress()
         for end in found:
             if isinstance(end, End):
                 self._ledger.end_video(video.source.video, end.detail, failed=end.failed)
                 self.tally.videos_done += 1
-        self._show()
+        self._on_progress()
 
     # Items --------------------------------------------------------------------------------------------------------
 
@@ -197,7 +198,7 @@ class RayEngine:
                 gone = {reject.item for reject in outcome.rejects}
                 drop_pictures(one.item for one in passages if one.item.id in gone)
             breakers[choice.stage].see(outcome)
-        self._show()
+        self._on_progress()
         for one in passages:
             if one.error:
                 raise one.error

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from spotball_gen.pipeline.ledger import FRAMES, Ledger
 
@@ -46,7 +44,3 @@ class Tally:
             self.seen[stage] += seen
             self.kept[stage] += kept
             self.failed += failed
-
-
-Watch: TypeAlias = Callable[[Tally], AbstractContextManager[Callable[[], None]]]
-"""Shows how far a run is: a context that gives what is called every now and then."""

@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 
@@ -57,16 +56,14 @@ def main(address: str, scenes: str, shards: str, out: str) -> None:
     from spotball_core.counting.engines import engine_named
     from spotball_core.io.scenes import read_scenes
 
-    def watch(pieces: Iterable[object], total: int) -> Iterator[object]:
-        for done, one in enumerate(pieces):
-            # Ray counts ahead of what is taken: later there might be nobody left at work.
-            if done == 1:
-                worker = first_at_work(address)
-                os.kill(worker, signal.SIGKILL)
-                print(f"killed {worker} with {done} of {total} done")
-            yield one
+    def kill_one(done: int, total: int) -> None:
+        # Ray counts ahead of what is taken: later there might be nobody left at work.
+        if done == 1:
+            worker = first_at_work(address)
+            os.kill(worker, signal.SIGKILL)
+            print(f"killed {worker} with {done} of {total} done")
 
-    engine = engine_named("ray", ray_address=address, watch=watch)
+    engine = engine_named("ray", ray_address=address, on_progress=kill_one)
     write_counts(engine(sorted(Path(shards).iterdir()), read_scenes(scenes), participants=True), out)
 
 

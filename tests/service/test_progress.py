@@ -1,0 +1,62 @@
+"""Progress: lines at their times, nothing if quiet, and a bar that no text from data breaks."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from spotball_core.service.progress import counted, progress_display
+
+
+class Terminal(io.StringIO):
+    """Standard error that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **options: bool) -> list[str]:
+    """What is printed when one of 100 things is done each second."""
+    seconds, done = 0.0, 0
+    monkeypatch.setattr("time.monotonic", lambda: seconds)
+    with progress_display(lambda: f"{done} of 100", **options) as on_progress:
+        for done in range(1, 101):
+            seconds = float(done)
+            on_progress(done, 100)
+    return capsys.readouterr().err.splitlines()
+
+
+def test_lines_come_after_5_seconds_and_then_every_30(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert shown(monkeypatch, capsys, quiet=False) == [f"{done} of 100" for done in (5, 35, 65, 95)]
+    assert shown(monkeypatch, capsys, quiet=False, last=True)[-2:] == ["95 of 100", "100 of 100"]
+    assert shown(monkeypatch, capsys, quiet=True, last=True) == []
+
+
+def test_the_last_line_is_printed_only_if_all_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_display(lambda: "sentence", quiet=False, last=True) as on_progress:
+        on_progress(1, 2)
+    assert capsys.readouterr().err == ""
+    with progress_display(lambda: "sentence", quiet=False, last=True) as on_progress:
+        on_progress(0, 0)
+    assert capsys.readouterr().err == "sentence\n"
+
+
+def test_counted_items_are_reported_before_the_first_and_after_each() -> None:
+    seen: list[tuple[int, int]] = []
+    items = counted("ab", 2, lambda done, total: seen.append((done, total)))
+    assert not seen
+    assert [(item, list(seen)) for item in items] == [("a", [(0, 2)]), ("b", [(0, 2), (1, 2)])]
+    assert seen[-1] == (2, 2)
+
+
+def test_the_bar_shows_text_from_data_without_control_characters_or_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_display(lambda: "[red]half\x1b]0;title", quiet=False) as on_progress:
+        on_progress(1, 2)
+    assert "[red]half\\u001b]0;title" in terminal.getvalue()

@@ -65,9 +65,9 @@ def main() -> None:
             continue
         started = time.perf_counter()
 
-        def told(done: int, name: str = name) -> None:
-            if done % 20 == 0:
-                print(f"{name}: {done} done", file=sys.stderr, flush=True)
+        def on_progress(done: int, total: int, name: str = name) -> None:
+            if done and done % 20 == 0:
+                print(f"{name}: {done} of {total} done", file=sys.stderr, flush=True)
 
         found = power(
             make,
@@ -77,7 +77,7 @@ def main() -> None:
             tests=tests,
             seed=SEED,
             jobs=options.jobs,
-            told=told,
+            on_progress=on_progress,
         )
         content[part][name] = found.model_dump(mode="json")
         with replacing(options.out) as beside:

@@ -83,13 +83,13 @@ def train(
     done = sum(experiment.is_done(task) for task in asked)
     tell(f"{out}: {len(asked)} runs" + (f", {done} of them done before" if done else ""))
 
-    def told(run: Run) -> None:
+    def on_progress(run: Run) -> None:
         right = (
             ", ".join(f"{name} {share:.0%}" for name, share in run.epochs[-1].accuracy.items()) if run.epochs else ""
         )
         tell(f"{run.name}: {run.seconds:.0f} s{'; ' if right else ''}{right}")
 
-    runs = experiment.run_all(asked, jobs=jobs or (1 if checkpoint else cores), told=told)
+    runs = experiment.run_all(asked, jobs=jobs or (1 if checkpoint else cores), on_progress=on_progress)
     trials = experiment.all_trials(asked)
     report = results.report_of(settings, runs, trials)
     write_trials(trials, out / experiment.TRIALS)

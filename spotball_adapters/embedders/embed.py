@@ -68,7 +68,7 @@ class Outlook:
     n_bytes: int
 
 
-OnProgress = Callable[[int, int, int], object]
+OnEmbedded = Callable[[int, int, int], None]
 """Called with how many texts are done, of how many, and how many attempts failed."""
 
 
@@ -95,14 +95,14 @@ async def embed_texts(
     embedder: Embedder,
     cache: Cache,
     options: EmbedOptions,
-    on_progress: OnProgress = lambda *_: None,
-    tell: Callable[[str], object] = lambda line: None,
+    on_progress: OnEmbedded = lambda done, total, faults: None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Embedded:
     """The vectors of texts; those that the cache lacks are embedded, and kept batch by batch.
 
     Args:
         texts: n of them, in any order and as often as they come.
-        on_progress: called after each batch and each failed attempt.
+        on_progress: called with the counts after each batch and each failed attempt.
         tell: called with a line about each long wait.
 
     Raises:
@@ -138,7 +138,7 @@ def _different(sent: Sequence[Sent]) -> dict[bytes, Sent]:
 
 class _Embedding:
     def __init__(
-        self, embedder: Embedder, cache: Cache, options: EmbedOptions, on_progress: OnProgress, waits: Waits
+        self, embedder: Embedder, cache: Cache, options: EmbedOptions, on_progress: OnEmbedded, waits: Waits
     ) -> None:
         self._embedder, self._cache, self._options, self._on_progress = embedder, cache, options, on_progress
         self._waits = waits

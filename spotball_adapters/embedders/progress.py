@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from spotball_adapters.embedders.embed import OnProgress
+from spotball_adapters.embedders.embed import OnEmbedded
 from spotball_core.service.progress import progress_display
 
 
@@ -30,7 +30,7 @@ class Progress:
 
 
 @contextmanager
-def embedding_progress(progress: Progress, *, quiet: bool) -> Iterator[OnProgress]:
+def embedding_progress(progress: Progress, *, quiet: bool) -> Iterator[OnEmbedded]:
     """Yield a function that keeps in `progress` what it is called with, and shows it."""
     with progress_display(lambda: str(progress), quiet=quiet, last=True) as show_progress:
 

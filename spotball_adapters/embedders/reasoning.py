@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from spotball_adapters.embedders.cache import Cache
-from spotball_adapters.embedders.embed import Embedded, EmbedOptions, OnProgress, Outlook, embed_texts, outlook
+from spotball_adapters.embedders.embed import Embedded, EmbedOptions, OnEmbedded, Outlook, embed_texts, outlook
 from spotball_adapters.embedders.protocol import Embedder
 from spotball_core.reasoning.analysis import analyze
 from spotball_core.reasoning.rationales import Rationales
@@ -56,7 +56,7 @@ class ReasoningJob:
         return outlook(self.texts, self.embedder, self.cache, longest=self.options.longest)
 
     def run(
-        self, *, bootstrap: int, labelings: int, seed: int, on_progress: OnProgress, tell: Callable[[str], object]
+        self, *, bootstrap: int, labelings: int, seed: int, on_progress: OnEmbedded, tell: Callable[[str], None]
     ) -> ReasoningReport:
         """Embed what the cache lacks, and analyze.
 
@@ -96,7 +96,7 @@ class ReasoningJob:
             seed=seed,
         )
 
-    async def _embed(self, on_progress: OnProgress, tell: Callable[[str], object]) -> Embedded:
+    async def _embed(self, on_progress: OnEmbedded, tell: Callable[[str], None]) -> Embedded:
         try:
             with Cache(self.cache, self.embedder) as cache:
                 return await embed_texts(self.texts, self.embedder, cache, self.options, on_progress, tell)

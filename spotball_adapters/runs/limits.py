@@ -15,10 +15,10 @@ class Waits:
     """Announces long waits, once for all requests that wait at the same time.
 
     Args:
-        tell: is called with one line for each.
+        tell: called with one line for each.
     """
 
-    def __init__(self, tell: Callable[[str], object] = lambda line: None) -> None:
+    def __init__(self, tell: Callable[[str], None] = lambda line: None) -> None:
         self._tell = tell
         self._until = float("-inf")
 

@@ -117,7 +117,7 @@ class Runner(Generic[ItemT]):
         pictures: of the images; None for providers that look at none.
         digests: of each picture's bytes, by image; to be kept with what was said about it.
         session: the number under which the store knows this start.
-        tell: is called with a line about each long wait.
+        tell: called with a line about each long wait.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Runner(Generic[ItemT]):
         session: int,
         settings: Settings,
         options: Options,
-        tell: Callable[[str], object] = lambda line: None,
+        tell: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._provider, self._plan, self._pictures, self._digests = provider, plan, pictures, digests
         self._store, self._session = store, session

@@ -100,7 +100,7 @@ def analyze(
     )
     answers = together([read_trials(path, photos) for path in trials])
     shown = tell if len(answers.respondents) > 1 or sys.stderr.isatty() else teller(True)
-    report = analyze(answers, options, told=lambda name: shown(f"tested {name}"))
+    report = analyze(answers, options, on_progress=lambda name: shown(f"tested {name}"))
     if format == "json":
         text = report.model_dump_json(indent=1) + "\n"
         for warning in report.warnings:

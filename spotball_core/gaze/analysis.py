@@ -206,14 +206,14 @@ class _Task:
 
 
 def analyze(
-    trials: Trials, options: GazeOptions | None = None, *, told: Callable[[str], None] = lambda _: None
+    trials: Trials, options: GazeOptions | None = None, *, on_progress: Callable[[str], None] = lambda name: None
 ) -> GazeReport:
     """Run the battery and all checks for each respondent.
 
     Args:
         trials: of one respondent or several.
         options: the choices.
-        told: hears each respondent's name when it is done.
+        on_progress: called with each respondent's name when it is done.
 
     Raises:
         OptionError: for names of people, prompts or respondents that the trials do not have, or no trials.
@@ -233,7 +233,7 @@ def analyze(
     tasks = [_Task(rows.filter(respondent=name), None if name == people else reference, options) for name in names]
     results = []
     for result in in_processes(_respondent, tasks, options.jobs):
-        told(result.respondent)
+        on_progress(result.respondent)
         results.append(result)
     provenance = GazeSignature(
         version=version(),

@@ -18,7 +18,7 @@ def serve(dataset: Path, *, reviewer: str, host: str, port: int, tell: Callable[
     Args:
         reviewer: whose decisions they are.
         port: 0 for any that is free.
-        tell: told a line at a time, the link among them.
+        tell: called with each line to show, the link among them.
 
     Raises:
         InputError: for a dataset that cannot be reviewed.

@@ -42,7 +42,7 @@ def fetch(query: str, folder: Path, *, match: str | None, tell: Callable[[str], 
         query: an address, or a search such as `ytsearch10:soccer highlights`.
         folder: to write to.
         match: which videos, as `--match-filters` has it.
-        tell: says what could not be had.
+        tell: called with what could not be downloaded.
 
     Returns:
         In the order of their files' names.

@@ -23,8 +23,6 @@ ENDINGS = frozenset(
 DOWNLOADS = "downloads"
 """The folder, in the work folder, that videos are downloaded to."""
 
-Tell = Callable[[str], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -36,7 +34,9 @@ class Found:
     origin: str
 
 
-def settle_videos(plan: Plan, ledger: Ledger, tell: Tell, on_progress: OnProgress) -> tuple[Video, ...]:
+def settle_videos(
+    plan: Plan, ledger: Ledger, tell: Callable[[str], None], on_progress: OnProgress
+) -> tuple[Video, ...]:
     """The run's videos, in the order in which their frames count; noted in the ledger when they are first found.
 
     Args:
@@ -79,7 +79,7 @@ def _local(plan: Plan) -> list[Found]:
     return found
 
 
-def _downloaded(plan: Plan, folder: Path, tell: Tell) -> Iterator[Found]:
+def _downloaded(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Iterator[Found]:
     for number, source in enumerate(plan.sources, start=1):
         if source.path is not None:
             continue

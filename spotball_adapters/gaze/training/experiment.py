@@ -134,20 +134,20 @@ def tasks(settings: Settings, source: Source, out: Path, device: str) -> list[Ta
     ]
 
 
-def run_all(asked: list[Task], *, jobs: int, told: Callable[[Run], None] = lambda _: None) -> list[Run]:
+def run_all(asked: list[Task], *, jobs: int, on_progress: Callable[[Run], None] = lambda run: None) -> list[Run]:
     """Do the runs that are not there yet, and read all of them.
 
     Args:
         asked: the runs.
         jobs: processes that train.
-        told: hears of each new run when it is done.
+        on_progress: called with each new run when it is done.
 
     Returns:
         In the order asked.
     """
     left = [task for task in asked if not is_done(task)]
     for run in in_processes(do, left, jobs):
-        told(run)
+        on_progress(run)
     return [read_run(_folder(task) / RUN) for task in asked]
 
 

@@ -117,7 +117,7 @@ def train(
     *,
     seed: int,
     device: str,
-    told: Callable[[Epoch], None] = lambda _: None,
+    on_progress: Callable[[Epoch], None] = lambda epoch: None,
 ) -> list[Epoch]:
     """Train a model where it is.
 
@@ -130,7 +130,7 @@ def train(
         schedule: how long and how fast.
         seed: of the order of pictures and of all else that is drawn.
         device: of PyTorch.
-        told: hears of each epoch.
+        on_progress: called with each epoch.
 
     Returns:
         How it stood before the first epoch and after each.
@@ -143,7 +143,7 @@ def train(
     optimizer = torch.optim.Adam([one for one in model.parameters() if one.requires_grad], lr=schedule.rate)
     slower = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps, eta_min=schedule.last_rate)
     epochs = [_watched(model, validation, device, epoch=0, rate=None, loss=None)]
-    told(epochs[0])
+    on_progress(epochs[0])
     for number in range(1, schedule.epochs + 1):
         model.train()
         total = 0.0
@@ -157,7 +157,7 @@ def train(
             total += float(loss.detach()) * len(places)
         rate = float(slower.get_last_lr()[0])
         epochs.append(_watched(model, validation, device, epoch=number, rate=rate, loss=total / n))
-        told(epochs[-1])
+        on_progress(epochs[-1])
     return epochs
 
 

@@ -72,7 +72,7 @@ def serve(folder: Path, *, host: str, port: int, tell: Callable[[str], None]) ->
 
     Args:
         port: 0 for any that is free.
-        tell: told a line at a time, the address among them.
+        tell: called with each line to show, the address among them.
 
     Raises:
         SpotballError: as `opened`.

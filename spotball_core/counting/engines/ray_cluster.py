@@ -60,8 +60,8 @@ def connected(address: str | None, *, debug: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def faults_told(what: str) -> Iterator[None]:
-    """Faults of Ray as SpotballError: that it could not do something."""
+def ray_errors(what: str) -> Iterator[None]:
+    """Convert Ray exceptions to SpotballError. `what` completes the sentence "Ray could not ..."."""
     from ray.exceptions import RayError
 
     try:

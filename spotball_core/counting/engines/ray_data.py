@@ -9,7 +9,7 @@ from typing import Any
 
 from spotball_core.counting.counts import Counts
 from spotball_core.counting.engines.pieces import Counted, Gathered, Piece, count_piece, pieces_of
-from spotball_core.counting.engines.ray_cluster import connected, faults_told, require
+from spotball_core.counting.engines.ray_cluster import connected, ray_errors, require
 from spotball_core.schema.scene import Scene
 from spotball_core.service.progress import OnProgress, counted, ignore_progress
 
@@ -67,6 +67,6 @@ class RayEngine:
 
         rows = [asdict(piece) for piece in pieces]
         dataset = ray.data.from_items(rows, override_num_blocks=min(len(rows), MOST_BLOCKS)).map(count)
-        with faults_told("count"):
+        with ray_errors("count"):
             for row in dataset.iter_rows():
                 yield Counted(**row)

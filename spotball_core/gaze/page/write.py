@@ -41,7 +41,7 @@ def write_gaze_report(
         report: what is shown.
         out: the folder.
         photos: of which some are shown on the page, where their files are there; none without.
-        tell: hears what is being done.
+        tell: called with what is being done.
 
     Raises:
         OptionError: if `out` holds anything but an earlier report of this kind, or cannot be written.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -19,6 +19,7 @@ from spotball_core.gaze.power.observers import Cue, Observer, simulate
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval
 from spotball_core.service.parallel import in_processes
+from spotball_core.service.progress import OnProgress, counted, ignore_progress
 
 Range = tuple[float, float]
 
@@ -165,7 +166,7 @@ def power(
     tests: Tests = "all",
     seed: int = 0,
     jobs: int = 1,
-    told: Callable[[int], None] = lambda _: None,
+    on_progress: OnProgress = ignore_progress,
 ) -> Power:
     """Run the battery on simulated respondents.
 
@@ -178,7 +179,7 @@ def power(
         tests: all of them; no more of each respondent's than decide its type; or those named, and no types.
         seed: the k-th respondent is drawn with (seed, k): more simulations add to fewer.
         jobs: processes.
-        told: hears how many are done.
+        on_progress: called with how many respondents are done, and of how many.
 
     Raises:
         OptionError: for no simulations, or some tests with an adjustment that needs all.
@@ -193,10 +194,7 @@ def power(
         generator = np.random.default_rng((seed, number))
         observer = make.draw(generator) if isinstance(make, Population) else make
         tasks.append(_Task(observer, known, prompts, policy, tests, int(generator.integers(2**63))))
-    found: list[_Verdicts] = []
-    for verdicts in in_processes(_verdicts, tasks, jobs):
-        found.append(verdicts)
-        told(len(found))
+    found = list(counted(in_processes(_verdicts, tasks, jobs), simulations, on_progress))
     types = Counter(kind for kind, _, _ in found if kind)
     supports = Counter(supports for _, _, supports in found if supports)
     made = {key: [verdicts[key] for _, verdicts, _ in found if key in verdicts] for key in ORDER}

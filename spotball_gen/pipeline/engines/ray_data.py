@@ -14,7 +14,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from spotball_core.counting.engines.ray_cluster import connected, faults_told, require
+from spotball_core.counting.engines.ray_cluster import connected, ray_errors, require
 from spotball_gen.items.frames import Frame
 from spotball_gen.items.stage import Outcome, Stage
 from spotball_gen.pipeline.config import Plan
@@ -83,7 +83,7 @@ class RayEngine:
         """
         context = self._plan.context(self._job.work)
         stages: list[Stage] = [choice.make(choice.settings, context) for choice in self._plan.stages]
-        with connected(self._address, debug=self._debug), faults_told("make items"):
+        with connected(self._address, debug=self._debug), ray_errors("make items"):
             self._on_progress = on_progress
             self._read()
             start = 0

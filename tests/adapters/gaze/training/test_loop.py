@@ -128,7 +128,9 @@ class TestLoop:
     def test_the_rate_falls_as_half_a_cosine(self, sets: dict[str, Pictures]) -> None:
         few, schedule = some(sets[AGREE], 40), Schedule(epochs=4, batch=16, rate=1e-3, last_rate=1e-5)
         heard: list[int] = []
-        epochs = train(network(0), few, few, schedule, seed=0, device="cpu", told=lambda one: heard.append(one.epoch))
+        epochs = train(
+            network(0), few, few, schedule, seed=0, device="cpu", on_progress=lambda one: heard.append(one.epoch)
+        )
         expected = [1e-5 + (1e-3 - 1e-5) * (1 + math.cos(math.pi * k / 4)) / 2 for k in range(1, 5)]
         assert [one.rate for one in epochs[1:]] == pytest.approx(expected)
         assert (epochs[0].rate, epochs[0].loss) == (None, None)

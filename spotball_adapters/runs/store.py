@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.runs.store_schema import SCHEMA
 from spotball_adapters.runs.writer import storable
 from spotball_core.errors import OptionError
-from spotball_core.service.folder_lock import holder, locked
 from spotball_core.service.sqlite_file import now
-from spotball_core.service.sqlite_store import RunStore, SqliteStore
+from spotball_core.service.sqlite_store import LOCK, RunKind, RunStore, SqliteStore
 
-STORE, LOCK, SCENES = "run.sqlite", "run.lock", "scenes.jsonl"
+STORE, SCENES = "run.sqlite", "scenes.jsonl"
 
 Question = tuple[str, str, str]
 """(sport, image, prompt)."""
@@ -31,6 +29,18 @@ Settled = tuple[str, str, str, int]
 """(sport, image, prompt, sample)."""
 
 
+_KIND = RunKind(
+    name="run",
+    work="running",
+    extra="adapters",
+    content="replies",
+    detail="options",
+    grows=True,
+    conflict="{folder} holds answers given under other settings, which are not mixed:\n  {differences}\n"
+    "Take another folder with --out, or the same settings.",
+)
+
+
 class Store(RunStore):
     """A run's store, held by this process; a context manager that lets go of it.
 
@@ -40,16 +50,10 @@ class Store(RunStore):
         StoreError: if the store cannot be opened or is of a later version.
     """
 
-    content, detail, grows = "replies", "options", True
-    conflict = (
-        "{folder} holds answers given under other settings, which are not mixed:\n  {differences}\n"
-        "Take another folder with --out, or the same settings."
-    )
-
     def __init__(self, folder: Path) -> None:
         _check_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        super().__init__(folder, folder / STORE, SCHEMA, _locked(folder))
+        super().__init__(folder, folder / STORE, SCHEMA, _KIND)
 
     def done(self) -> dict[tuple[str, str, str, int], int]:
         """What is stored, as `plan.Done` has it."""
@@ -146,10 +150,3 @@ def _check_folder(folder: Path) -> None:
     others = {path.name for path in folder.iterdir() if not path.name.startswith(f".{STORE}.")}
     if others - {LOCK, SCENES}:
         raise OptionError(f"{folder} is not empty and holds no run; name another folder with --out")
-
-
-def _locked(folder: Path) -> Any:
-    def taken() -> str:
-        return f"{folder} is in use by {holder(folder / STORE)}; one process at a time has a run"
-
-    return locked(folder / LOCK, taken, what="running", extra="adapters")

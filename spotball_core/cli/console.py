@@ -35,8 +35,8 @@ def progress(what: str, *, quiet: bool) -> Iterator[OnProgress]:
     with progress_display(sentence, quiet=quiet, last=True) as show_progress:
 
         def on_progress(done: int, total: int) -> None:
-            nonlocal so_far
-            so_far = done, total
+            nonlocal so_far, start
+            so_far, start = (done, total), start if done else time.monotonic()
             show_progress(done, total)
 
         yield on_progress

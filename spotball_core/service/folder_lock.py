@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +33,3 @@ def locked(path: Path, taken: Callable[[], str], *, what: str, extra: str) -> An
     except Timeout:
         raise OptionError(taken()) from None
     return lock
-
-
-def holder(path: Path) -> str:
-    """Who last started what keeps its `sessions` in an SQLite file, as far as it can be told."""
-    try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            row = connection.execute("SELECT pid, host, started FROM sessions ORDER BY session DESC").fetchone()
-    except sqlite3.Error:
-        # It has only just begun, and has made nothing yet.
-        row = None
-    return f"process {row[0]} on {row[1]}, since {row[2]}" if row else "another process"

@@ -8,11 +8,13 @@ import platform
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from spotball_core.errors import OptionError
+from spotball_core.service.folder_lock import locked
 from spotball_core.service.sqlite_file import (
     Column,
     Schema,
@@ -23,6 +25,9 @@ from spotball_core.service.sqlite_file import (
     sqlite_errors,
     version_of,
 )
+
+LOCK = "run.lock"
+"""The lock of a run, next to its store."""
 
 
 class SqliteStore:
@@ -87,26 +92,50 @@ class SqliteStore:
             self._lock.release()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunKind:
+    """What differs between kinds of resumable runs.
+
+    Attributes:
+        name: what one process at a time has.
+        work: what needs the folder's lock, and extra: what installs it.
+        content: the table whose first row settles the identity. While it is empty, the run may become another.
+        detail: the column of `sessions` that is particular to this kind.
+        grows: a later start may add names to the identity, and leave names out.
+        conflict: the error for another identity: a text with `{folder}` and `{differences}`.
+    """
+
+    name: str
+    work: str
+    extra: str
+    content: str
+    detail: str
+    grows: bool
+    conflict: str
+
+
 class RunStore(SqliteStore):
     """The store of a resumable run: its identity (table `run`) and each start of it (table `sessions`).
+
+    One process at a time has the run, by the lock `run.lock` next to the file.
 
     Attributes:
         folder: the run's folder.
         session: number of the current session; 0 before it starts.
+
+    Raises:
+        OptionError: if another process has the run.
+        MissingExtraError: without filelock.
+        StoreError: as `SqliteStore`.
     """
 
-    content: ClassVar[str]
-    """The table whose first row settles the identity. While it is empty, the run may become another."""
-    detail: ClassVar[str]
-    """The column of `sessions` that is particular to this kind of run."""
-    grows: ClassVar[bool]
-    """A later start may add names to the identity, and leave names out."""
-    conflict: ClassVar[str]
-    """The error for another identity: a text with `{folder}` and `{differences}`."""
+    def __init__(self, folder: Path, path: Path, schema: Schema, kind: RunKind) -> None:
+        def taken() -> str:
+            return f"{folder} is in use by {_holder(path)}; one process at a time has a {kind.name}"
 
-    def __init__(self, folder: Path, path: Path, schema: Schema, lock: Any) -> None:
+        lock = locked(path.with_name(LOCK), taken, what=kind.work, extra=kind.extra)
         super().__init__(path, schema, lock=lock)
-        self.folder, self.session = folder, 0
+        self.folder, self.session, self._kind = folder, 0, kind
 
     def identity(self) -> dict[str, Any]:
         """Return the run's identity: by name, what must stay the same. It is empty before the first `claim`."""
@@ -122,10 +151,10 @@ class RunStore(SqliteStore):
             OptionError: naming each difference.
         """
         with self.transaction() as connection:
-            if not connection.execute(f"SELECT EXISTS (SELECT * FROM {self.content})").fetchone()[0]:
+            if not connection.execute(f"SELECT EXISTS (SELECT * FROM {self._kind.content})").fetchone()[0]:
                 connection.execute("DELETE FROM run")
             known = self.identity()
-            if self.grows or not known:
+            if self._kind.grows or not known:
                 names = [name for name in identity if name in known]
             else:
                 names = sorted({*known, *identity})
@@ -134,7 +163,7 @@ class RunStore(SqliteStore):
                 f"{name}: {_shown(old)} -> {_shown(new)}" for name, (old, new) in changes.items() if old != new
             ]
             if differing:
-                raise OptionError(self.conflict.format(folder=self.folder, differences="\n  ".join(differing)))
+                raise OptionError(self._kind.conflict.format(folder=self.folder, differences="\n  ".join(differing)))
             rows = [(name, json.dumps(value)) for name, value in identity.items()]
             connection.executemany("INSERT OR IGNORE INTO run VALUES (?, ?)", rows)
 
@@ -146,7 +175,7 @@ class RunStore(SqliteStore):
             packages: versions of the packages that results depend on.
         """
         text = detail if isinstance(detail, str) else json.dumps(detail)
-        query = f"INSERT INTO sessions (started, host, pid, {self.detail}, packages) VALUES (?, ?, ?, ?, ?)"
+        query = f"INSERT INTO sessions (started, host, pid, {self._kind.detail}, packages) VALUES (?, ?, ?, ?, ?)"
         with self.transaction() as connection:
             cursor = connection.execute(query, (now(), platform.node(), os.getpid(), text, json.dumps(packages)))
             self.session = cursor.lastrowid or 0
@@ -157,6 +186,17 @@ class RunStore(SqliteStore):
         with self.transaction() as connection:
             query = "UPDATE sessions SET ended = ?, outcome = ? WHERE session = ?"
             connection.execute(query, (now(), outcome, self.session))
+
+
+def _holder(path: Path) -> str:
+    """Return which process started the last session of a run, if the file says so."""
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            row = connection.execute("SELECT pid, host, started FROM sessions ORDER BY session DESC").fetchone()
+    except sqlite3.Error:
+        # It has only just begun, and has made nothing yet.
+        row = None
+    return f"process {row[0]} on {row[1]}, since {row[2]}" if row else "another process"
 
 
 def run_tables(content: str, names: str, commands: str, detail: Column, packages: str) -> dict[str, Table]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from spotball_core.errors import OptionError
-from spotball_core.service import folder_lock
 from spotball_core.service.sqlite_store import SqliteStore
 from spotball_gen.pipeline.ledger_schema import SCHEMA
 
-WORK, LEDGER, LOCK = ".work", "ledger.sqlite", "run.lock"
+WORK, LEDGER = ".work", "ledger.sqlite"
 
 IMAGES, WITH_BALL = "images", "with_ball"
 """Folders of the dataset: by sport, the images that are asked about, and the same with the ball."""
@@ -39,23 +37,6 @@ def read_only(dataset: Path) -> SqliteStore:
     if not path.exists():
         raise OptionError(f"{dataset} holds no ledger; spotball gen run makes one")
     return SqliteStore(path, SCHEMA, read=True)
-
-
-def locked(dataset: Path) -> Any:
-    """The lock of a dataset, held; `release` lets go of it.
-
-    Raises:
-        OptionError: if another process has it.
-        MissingExtraError: without filelock.
-    """
-    return folder_lock.locked(
-        dataset / WORK / LOCK,
-        lambda: (
-            f"{dataset} is in use by {folder_lock.holder(dataset / WORK / LEDGER)}; one process at a time has a dataset"
-        ),
-        what="making items",
-        extra="gen",
-    )
 
 
 def with_ball(path: str | None) -> str | None:

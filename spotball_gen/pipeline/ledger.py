@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Literal
 
 from spotball_core.service.sqlite_file import StoreError, now
-from spotball_core.service.sqlite_store import RunStore
+from spotball_core.service.sqlite_store import RunKind, RunStore
 from spotball_gen.items.item import Item, Source
 from spotball_gen.items.stage import Failure, Outcome, Reject
-from spotball_gen.pipeline.folder import LEDGER, WORK, check_folder, locked, read_only
+from spotball_gen.pipeline.folder import LEDGER, WORK, check_folder, read_only
 from spotball_gen.pipeline.ledger_schema import SCHEMA
 
 FRAMES = "frames"
@@ -74,6 +74,18 @@ class Step:
         return self.kept + self.rejected + self.failed
 
 
+_KIND = RunKind(
+    name="dataset",
+    work="making items",
+    extra="gen",
+    content="videos",
+    detail="engine",
+    grows=False,
+    conflict="{folder} was begun under another configuration, which is not mixed with this one:\n  {differences}\n"
+    "Take another folder with --out, or the configuration as it was.",
+)
+
+
 class Ledger(RunStore):
     """A dataset's ledger, held by this process; a context manager that lets go of it. Threads may share it.
 
@@ -85,17 +97,11 @@ class Ledger(RunStore):
         StoreError: if the ledger cannot be opened or is of a later version.
     """
 
-    content, detail, grows = "videos", "engine", False
-    conflict = (
-        "{folder} was begun under another configuration, which is not mixed with this one:\n  {differences}\n"
-        "Take another folder with --out, or the configuration as it was."
-    )
-
     def __init__(self, dataset: Path) -> None:
         self.dataset, self.work = dataset, dataset / WORK
         check_folder(dataset)
         self.work.mkdir(parents=True, exist_ok=True)
-        super().__init__(dataset, self.work / LEDGER, SCHEMA, locked(dataset))
+        super().__init__(dataset, self.work / LEDGER, SCHEMA, _KIND)
         self._sources: dict[str, Source] = {}
 
     # Videos -------------------------------------------------------------------------------------------------------

@@ -3,8 +3,9 @@
 import os
 from importlib.util import find_spec
 
-# Before NumPy is imported. Tests run in parallel, and threads of OpenBLAS that wait for each other take their CPU time.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Before these libraries are imported. Tests run in parallel, and threads that wait for each other take their CPU time.
+for name in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "OPENCV_FOR_THREADS_NUM"):
+    os.environ.setdefault(name, "1")
 
 collect_ignore = ["tests/adapters/inspect_eval.py", "tests/toy_metrics"]
 collect_ignore_glob = [] if find_spec("inspect_ai") else ["spotball_adapters/inspect/*"]

@@ -40,6 +40,12 @@ COLUMNS = 7
 _MOST_TERMS = 50_000
 """Terms of a series that are added at most; what more responses of one image would add is below 1e-6."""
 
+_FEW_DRAWN = 9
+"""The most responses for which NumPy draws one response at a time; for more, it may use another algorithm."""
+
+_CALL_COSTS = 12
+"""How many single draws take as long as one call of NumPy that draws a whole array."""
+
 _LEAST_RATIO = 1.2
 """The least ratio of squared noise between half and all responses that is used; 2 with many responses."""
 
@@ -71,14 +77,35 @@ def drawn(mass: FloatArray, n: IntArray, generator: np.random.Generator) -> Floa
         array([3., 2.])
     """
     flat = mass.reshape(-1, mass.shape[-1]).astype(np.int64)
-    out = np.zeros_like(flat)
     wanted = np.broadcast_to(n, mass.shape[:-1]).reshape(-1).astype(np.int64)
+    used = np.flatnonzero(flat.any(axis=0))
+    if wanted.max(initial=0) <= _FEW_DRAWN and np.count_nonzero(flat) < _CALL_COSTS * len(used):
+        return _drawn_one_by_one(flat, wanted, generator).reshape(mass.shape).astype(float)
+    out = np.zeros_like(flat)
     later = flat.sum(axis=-1)
-    for cell in np.flatnonzero(flat.any(axis=0)):
+    for cell in used:
         later = later - flat[:, cell]
         out[:, cell] = generator.hypergeometric(flat[:, cell], later, wanted)
         wanted = wanted - out[:, cell]
     return out.reshape(mass.shape).astype(float)
+
+
+def _drawn_one_by_one(flat: IntArray, wanted: IntArray, generator: np.random.Generator) -> IntArray:
+    """Draw like `drawn`, with one call of the generator for each cell that has responses.
+
+    The draws are the same: NumPy uses no random numbers for an empty cell when it draws at most `_FEW_DRAWN` responses.
+    """
+    cells, rows = np.nonzero(flat.T)
+    here = flat[rows, cells]
+    later = (flat.sum(axis=-1, keepdims=True) - flat.cumsum(axis=-1))[rows, cells]
+    left, taken = wanted.tolist(), [0] * len(rows)
+    for index, (row, good, bad) in enumerate(zip(rows.tolist(), here.tolist(), later.tolist(), strict=True)):
+        if left[row]:
+            taken[index] = generator.hypergeometric(good, bad, left[row])
+            left[row] -= taken[index]
+    out = np.zeros_like(flat)
+    out[rows, cells] = taken
+    return out
 
 
 def halves(mass: FloatArray, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:

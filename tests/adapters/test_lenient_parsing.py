@@ -16,8 +16,8 @@ import spotball_adapters
 from spotball_adapters.replies import DEFAULT_POLICY, POLICIES, PROBLEMS, parse_reply
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
-from tests.adapters.test_parsing import ANY_TEXT, FINISHES, GRIDS, SPELLINGS
-from tests.conftest import ROOT, THOROUGH
+from tests.adapters.test_parsing import ANY_TEXT, FINISHES, GRIDS, LONG, SPELLINGS
+from tests.conftest import ROOT
 
 REPLIES = ROOT / "tests/adapters/replies"
 
@@ -214,10 +214,6 @@ HARD_UNITS = (
     ),
     *('{"a": [{"b": ', '["', "Wait, ", "the ball a D4 ", "上から", "so it is "),
 )
-
-
-LONG = 1_000_000 if THOROUGH else 200_000
-"""Characters of a long reply. If the time grew with the square of the length, the shorter one would take hours."""
 
 
 @pytest.mark.parametrize("unit", HARD_UNITS)

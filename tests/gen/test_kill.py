@@ -19,16 +19,37 @@ from typing import Any
 import pytest
 
 from spotball_core.io.scenes import read_scenes
-from tests.gen.runs import command, environment, files, query, run_process, write_config, write_videos
+from tests.gen.runs import command, environment, files, install, query, run_process, write_config, write_videos
 
 SLOW = {"filter": {"reject_every": 7, "seconds": 0.01}, "inpaint": {"seconds": 0.01}}
 
 
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The test stages; only processes use them here."""
+    return install(tmp_path_factory.mktemp("plugins") / "plugins")
+
+
+@pytest.fixture(scope="module")
+def videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("source") / "videos"
+    write_videos(folder, {"a": 25, "b": 10, "c": 15})
+    (folder / "d.avi").write_bytes(b"no video")
+    return folder
+
+
 @pytest.fixture
-def config(tmp_path: Path, plugins: Path) -> Path:
-    write_videos(tmp_path / "videos", {"a": 25, "b": 10, "c": 15})
-    (tmp_path / "videos" / "d.avi").write_bytes(b"no video")
+def config(tmp_path: Path, videos: Path) -> Path:
+    (tmp_path / "videos").symlink_to(videos)
     return write_config(tmp_path / "config.toml", **SLOW)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory, videos: Path, plugins: Path) -> dict[str, bytes]:
+    """The files of a run that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    (folder / "videos").symlink_to(videos)
+    return whole(write_config(folder / "config.toml", **SLOW), folder / "whole", plugins)
 
 
 def stored(out: Path) -> dict[tuple[str, str], Any]:
@@ -100,8 +121,9 @@ def whole(config: Path, out: Path, plugins: Path) -> dict[str, bytes]:
     return files(out)
 
 
-def test_killed_at_any_moment_it_ends_as_one_that_was_not(config: Path, tmp_path: Path, plugins: Path) -> None:
-    expected = whole(config, tmp_path / "whole", plugins)
+def test_killed_at_any_moment_it_ends_as_one_that_was_not(
+    config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes]
+) -> None:
     kill_and_go_on(config, tmp_path / "out", plugins, kills=5, rng=random.Random(1))
     assert files(tmp_path / "out") == expected
 
@@ -135,7 +157,7 @@ def test_killed_while_the_dataset_is_written(config: Path, tmp_path: Path, plugi
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_what_was_done_usable(
-    config: Path, tmp_path: Path, plugins: Path, number: signal.Signals
+    config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes], number: signal.Signals
 ) -> None:
     out = tmp_path / "out"
     with started(config, out, plugins) as child:
@@ -149,7 +171,7 @@ def test_an_interrupt_leaves_what_was_done_usable(
     kept = stored(out)
     assert run_process(config, out, plugins).returncode == 1
     assert stored(out).items() >= kept.items()
-    assert files(out) == whole(config, tmp_path / "whole", plugins)
+    assert files(out) == expected
 
 
 def test_two_at_once_on_one_folder(config: Path, tmp_path: Path, plugins: Path) -> None:
@@ -179,8 +201,7 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk(config: Path, tmp_path: Path, plugins: Path) -> None:
-    expected = whole(config, tmp_path / "whole", plugins)
+def test_a_full_disk(config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes]) -> None:
     with small_disk(tmp_path / "disk", megabytes=32) as disk:
         out, filler = disk / "out", disk / "filler"
         with started(config, out, plugins) as child:
@@ -197,7 +218,7 @@ def test_a_full_disk(config: Path, tmp_path: Path, plugins: Path) -> None:
         assert files(out) == expected
 
 
-def test_files_that_may_not_grow(config: Path, tmp_path: Path, plugins: Path) -> None:
+def test_files_that_may_not_grow(config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes]) -> None:
     # What a quota does; needs no rights to mount.
     out = tmp_path / "out"
 
@@ -210,7 +231,7 @@ def test_files_that_may_not_grow(config: Path, tmp_path: Path, plugins: Path) ->
     kept = stored(out)
     assert run_process(config, out, plugins).returncode == 1
     assert stored(out).items() >= kept.items()
-    assert files(out) == whole(config, tmp_path / "whole", plugins)
+    assert files(out) == expected
 
 
 def check_stopped_for_want_of_room(done: subprocess.CompletedProcess[str]) -> None:

@@ -32,6 +32,19 @@ def test_what_is_drawn_was_there(mass: FloatArray, seed: int) -> None:
     assert ((drawn >= 0) & (drawn <= mass)).all()
 
 
+@given(some_counts, st.integers(0, 14), st.integers(0, 99))
+def test_many_calls_of_numpy_and_few_draw_the_same(mass: FloatArray, most: int, seed: int) -> None:
+    n = np.minimum(np.random.default_rng(seed).integers(0, most + 1, len(mass)), mass.sum(axis=-1)).astype(int)
+    generators = [np.random.default_rng(seed) for _ in range(2)]
+    drawn = []
+    for costs, generator in zip((0, 10**9), generators, strict=True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sampling, "_CALL_COSTS", costs)
+            drawn.append(sampling.drawn(mass, n, generator))
+    assert (drawn[0] == drawn[1]).all()
+    assert generators[0].bit_generator.state == generators[1].bit_generator.state
+
+
 def test_responses_are_drawn_alike() -> None:
     """Against the hypergeometric mean and variance of each cell."""
     mass = np.broadcast_to(np.array([6.0, 3.0, 1.0]), (20_000, 3))

@@ -13,6 +13,7 @@ from spotball_core.scoring.ceiling import Ceiling, noise_ceiling
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
 from spotball_core.typing import FloatArray
+from tests.conftest import THOROUGH
 from tests.stats.build import counts_of, drawn, scene, scenes, scoring_of, varied_scenes
 
 
@@ -97,9 +98,9 @@ def test_scores_run_from_uniform_guessing_to_people() -> None:
 
 @pytest.mark.parametrize("samples", [10, 20, 50, 150])
 def test_a_perfect_respondent_scores_1_at_any_number_of_responses(samples: int) -> None:
-    """Who draws from what people draw from; the mean over 12 benchmarks is within 3 standard errors of 1."""
-    scores = []
-    for seed in range(12):
+    """Who draws from what people draw from; the mean over some benchmarks is within 3 standard errors of 1."""
+    scores, n = [], 12 if THOROUGH else 6
+    for seed in range(n):
         rng = np.random.default_rng([samples, seed])
         shares = rng.dirichlet(np.full(60, 0.2), 60)
         people = rng.multinomial(3, shares, size=(50, 60)).astype(float)
@@ -107,7 +108,7 @@ def test_a_perfect_respondent_scores_1_at_any_number_of_responses(samples: int) 
         found = one(scoring_of(varied_scenes(60), answers, reference="human", bootstrap=0), splits=1)
         scores.append(found.score["soccer/m/base"].value or 0.0)
     assert np.std(scores) < 0.35
-    assert np.mean(scores) == pytest.approx(1.0, abs=3 * max(np.std(scores), 0.01) / np.sqrt(12))
+    assert np.mean(scores) == pytest.approx(1.0, abs=3 * max(np.std(scores), 0.01) / np.sqrt(n))
 
 
 def test_scores_are_on_the_groups_own_images() -> None:

@@ -389,13 +389,13 @@ class TestSecrets:
     def test_a_key_is_nowhere_even_if_the_server_repeats_it(self, data: Path, out: Path) -> None:
         with serve(OpenAIProtocol(keys={KEY})) as good, serve(OpenAIProtocol(keys={"another"})) as bad:
             done = [
-                run_process(data, out, good.url, *ALL),
+                run(data, out, good.url, *ALL),
                 run_process(data, out.with_name("refused"), bad.url, *ALL),
                 run_process(data, out.with_name("debug"), bad.url, *ALL, "--debug"),
-                run_process(data, out.with_name("dry"), bad.url, *ALL, "--dry-run"),
+                run(data, out.with_name("dry"), bad.url, *ALL, "--dry-run"),
             ]
             good.always(status(500, f"boom {KEY}"))
-            done.append(run_process(data, out, good.url, *ALL, "--samples", "5", "--attempts", "1"))
+            done.append(run(data, out, good.url, *ALL, "--samples", "5", "--attempts", "1"))
         assert [one.returncode for one in done] == [0, 2, 2, 0, 1]
         assert "Incorrect API key provided: [key]" in done[1].stderr
         assert "Traceback" in done[2].stderr

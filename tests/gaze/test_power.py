@@ -40,11 +40,13 @@ def test_power_counts_verdicts() -> None:
 def test_more_simulations_add_to_fewer_and_processes_change_nothing() -> None:
     population = Population("some", "head-only", "head", noise=(0.2, 0.8), lapse=(0.0, 0.5))
     one, two, parallel = (
-        power(population, SMALL, simulations=n, prompts=2, seed=5, jobs=jobs) for n, jobs in ((1, 1), (2, 1), (2, 2))
+        power(population, SMALL, simulations=n, prompts=2, seed=5, jobs=jobs, tests="deciding")
+        for n, jobs in ((1, 1), (2, 1), (2, 2))
     )
     assert two == parallel
     assert all(two.tests[key].yes - one.tests[key].yes in (0, 1) for key in one.tests)
-    assert power(population, SMALL, simulations=1, prompts=2, seed=6) != one or one.right in (0.0, 1.0)
+    other = power(population, SMALL, simulations=1, prompts=2, seed=6, tests="deciding")
+    assert other != one or one.right in (0.0, 1.0)
 
 
 def test_types_need_not_all_tests() -> None:

@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
+# Neighboring tests run in one process, which builds the fixtures of a module once.
+PYTEST_JOBS := -n $(JOBS) --dist worksteal
 # The build that the tests of local models were made with; theirs need no GPU.
 TORCH ?= torch==2.13.0
 LOCKED_EXTRAS := report adapters study gen gaze speed docs dev release
@@ -15,11 +17,11 @@ demo: $(VENV)/.demo
 	$(BIN)/spotball demo --out demo
 
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not docs"
+	$(BIN)/python -m pytest $(PYTEST_JOBS) -m "not slow and not docs"
 
 # SPOTBALL_TESTS=thorough has Hypothesis try four times as many examples.
 test-all: lint test-lowest test-install $(VENV)/.all
-	SPOTBALL_TESTS=thorough $(BIN)/python -m pytest -n $(JOBS) -m "not install"
+	SPOTBALL_TESTS=thorough $(BIN)/python -m pytest $(PYTEST_JOBS) -m "not install"
 
 # Damaged files for every reader, and strange replies for the parser, for one hour; `make test-all` takes one minute.
 fuzz: export SPOTBALL_FUZZ_SECONDS = 3600
@@ -32,12 +34,12 @@ test-install: $(VENV)/.release
 
 # The oldest versions that pyproject.toml allows. What they warn of in newer libraries under them is not ours to mend.
 test-lowest: $(VENV)-lowest/.done
-	$(VENV)-lowest/bin/python -m pytest -n $(JOBS) -m "not slow and not docs" -W default
+	$(VENV)-lowest/bin/python -m pytest $(PYTEST_JOBS) -m "not slow and not docs" -W default
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	MYPY_NUM_WORKERS=$(JOBS) $(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python scripts/docs_types.py
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 THOROUGH = os.environ.get("SPOTBALL_TESTS") == "thorough"
-"""Whether Hypothesis tries its usual number of examples: `make test-all` does, and `make test` tries a quarter."""
+"""Whether tests have their full size, as in `make test-all`; in `make test`, Hypothesis tries a quarter of it."""
 
 
 def examples(thorough: int) -> int:

@@ -18,7 +18,7 @@ from spotball_core.gaze.power.observers import Observer, factorial_design, simul
 from spotball_core.gaze.tables import to_markdown, to_text
 from spotball_core.schema.record import Record
 
-DESIGN = [one for one in factorial_design() if one.view != "right" and one.proximity != 2][1::2]
+DESIGN = [one for one in factorial_design() if one.view != "right" and one.proximity != 2]
 OBSERVERS = {
     "heady": Observer("head", noise=0.4, lapse=0.1),
     "sharp": Observer("eye", noise=0.15, stimulus_noise=0.1),

@@ -62,7 +62,7 @@ class TestConnections:
         assert client.server.connections == before
 
     def test_there_are_as_many_as_requests_at_a_time_and_no_more(self, service: Service) -> None:
-        with serve(service.speaks(), base_path=service.base_path, delay=0.05) as slow:
+        with serve(service.speaks(), base_path=service.base_path, delay=0.4) as slow:
             provider = service.at(slow, concurrency=12)
 
             async def run() -> list[Answer]:

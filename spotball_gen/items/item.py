@@ -68,7 +68,7 @@ class Box:
     y2: float
     score: float = 1.0
     label: Label = "ball"
-    outline: tuple[Polygon, ...] | None = None
+    outline: tuple[Polygon, ...] | None = field(default=None, repr=False)
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Box:

@@ -255,8 +255,9 @@ def test_other_array_libraries_stay_unloaded(tmp_path: Path) -> None:
     other = [{"image": str(i), "probabilities": {"D4": 0.5, "E5": 0.1, "F6": 0.4}} for i in range(3)]
     folder = dataset(tmp_path / "set", scenes("0", "1", "2"), me=shares, you=other)
     (tmp_path / "torch.py").write_text("raise SystemExit('torch was loaded')")
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['numba'] = None")
     options = ("score", folder, "--reference", "responses-you", "--format", "json")
-    # Shares are solved by POT, which looks for PyTorch unless told not to.
+    # Without Numba, shares are solved by POT, which looks for PyTorch unless told not to.
     looks = spotball_process(*options, env={"PYTHONPATH": str(tmp_path), "POT_BACKEND_DISABLE_PYTORCH": ""})
     assert "torch was loaded" in looks.stderr
     done = spotball_process(*options, env={"PYTHONPATH": str(tmp_path)})

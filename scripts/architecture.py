@@ -21,7 +21,7 @@ _COLORS = {"spotball_core": "#009688", "spotball_adapters": "#e07b00", "spotball
 
 @cache
 def layers() -> dict[str, list[list[str]]]:
-    """Return the layers of each package, top first; the names in one layer do not import each other."""
+    """Return the layers of each contract by its package, top first. Names in one layer do not import each other."""
     configuration = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return {
         contract["containers"][0]: [layer.split(" | ") for layer in contract["layers"]]
@@ -52,14 +52,20 @@ def first_line(file: Path) -> str:
 
 
 def _column(package: str) -> str:
-    rows = "".join(
-        f'<div class="layer">{"".join(_box(package, name) for name in layer)}</div>' for layer in layers()[package]
+    """A package's layers, then those of its subpackages that have a contract of their own."""
+    contracts = [container for container in layers() if f"{container}.".startswith(f"{package}.")]
+    parts = "".join(f"<strong>{container}</strong>{_rows(container)}" for container in contracts)
+    return f'<div class="package" style="--color: {_COLORS[package]}">{parts}</div>'
+
+
+def _rows(container: str) -> str:
+    return "".join(
+        f'<div class="layer">{"".join(_box(container, name) for name in layer)}</div>' for layer in layers()[container]
     )
-    return f'<div class="package" style="--color: {_COLORS[package]}"><strong>{package}</strong>{rows}</div>'
 
 
-def _box(package: str, name: str) -> str:
-    path = ROOT / package / name
+def _box(container: str, name: str) -> str:
+    path = ROOT / container.replace(".", "/") / name
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     return f'<span title="{html.escape(first_line(file))}">{name}</span>'
 
@@ -82,6 +88,7 @@ def _tables(package: str) -> Iterator[str]:
 _STYLE = """<style>
 .layers { display: flex; flex-wrap: wrap; gap: 1.2rem; align-items: flex-start; }
 .layers .package { flex: 1 1 13rem; }
+.layers strong { display: block; margin-top: 0.6rem; }
 .layers .layer { display: flex; gap: 0.3rem; margin-top: 0.3rem; }
 .layers .layer span { flex: 1; padding: 0.15rem 0.3rem; text-align: center; font-size: 0.7rem; border-radius: 0.2rem;
   border: 1px solid var(--color); background: color-mix(in srgb, var(--color) 14%, transparent); }

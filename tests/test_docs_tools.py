@@ -182,10 +182,8 @@ class TestNotebooks:
 class TestArchitecture:
     def test_the_picture_has_every_layer_of_the_contracts(self) -> None:
         drawn = re.findall(r'<span title="([^"]+)">(\w+)</span>', architecture.picture())
-        names = [
-            name for package in architecture.PACKAGES for layer in architecture.layers()[package] for name in layer
-        ]
-        assert [name for _, name in drawn] == names
+        names = [name for layers in architecture.layers().values() for layer in layers for name in layer]
+        assert sorted(name for _, name in drawn) == sorted(names)
         assert len(names) > 40
         assert all(title for title, _ in drawn)
 

@@ -35,8 +35,7 @@ from spotball_adapters.study.store import (
 )
 from spotball_core import __version__
 from spotball_core.baselines import baseline_distributions
-from spotball_core.gaze.power.observers import Observer
-from spotball_core.gaze.power.observers import simulate as simulate_observer
+from spotball_core.gaze.power.observers import Observer, simulate as simulate_observer
 from spotball_core.random import generator_for
 from spotball_core.typing import FloatArray
 

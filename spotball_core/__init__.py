@@ -9,168 +9,93 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spotball_core.baselines import BASELINES as BASELINES
-    from spotball_core.baselines import baseline_distributions as baseline_distributions
-    from spotball_core.baselines import baseline_responses as baseline_responses
+    from spotball_core.baselines import (
+        BASELINES as BASELINES,
+        baseline_distributions as baseline_distributions,
+        baseline_responses as baseline_responses,
+    )
     from spotball_core.comparison.compare import compare as compare
     from spotball_core.comparison.record import Comparison as Comparison
     from spotball_core.counting.counts import Counts as Counts
     from spotball_core.counting.responses import read_counts as read_counts
     from spotball_core.cues.mixture import explain as explain
-    from spotball_core.cues.thresholds import ThresholdSurface as ThresholdSurface
-    from spotball_core.cues.thresholds import threshold_surface as threshold_surface
+    from spotball_core.cues.thresholds import (
+        ThresholdSurface as ThresholdSurface,
+        threshold_surface as threshold_surface,
+    )
     from spotball_core.errors import (
         DistributionError as DistributionError,
-    )
-    from spotball_core.errors import (
         GridError as GridError,
-    )
-    from spotball_core.errors import (
         InputError as InputError,
-    )
-    from spotball_core.errors import (
         MissingExtraError as MissingExtraError,
-    )
-    from spotball_core.errors import (
         NotEnoughMemoryError as NotEnoughMemoryError,
-    )
-    from spotball_core.errors import (
         OptionError as OptionError,
-    )
-    from spotball_core.errors import (
         Problem as Problem,
-    )
-    from spotball_core.errors import (
         SpotballError as SpotballError,
     )
     from spotball_core.grid import Grid as Grid
     from spotball_core.interchange import ArrowFrame as ArrowFrame
-    from spotball_core.io.dataset import Dataset as Dataset
-    from spotball_core.io.dataset import read_dataset as read_dataset
+    from spotball_core.io.dataset import Dataset as Dataset, read_dataset as read_dataset
     from spotball_core.io.scenes import read_scenes as read_scenes
     from spotball_core.io.sources import Responses as Responses
     from spotball_core.metrics import (
         accuracy as accuracy,
-    )
-    from spotball_core.metrics import (
         brier_score as brier_score,
-    )
-    from spotball_core.metrics import (
         brier_score_matched as brier_score_matched,
-    )
-    from spotball_core.metrics import (
         center_ratio as center_ratio,
-    )
-    from spotball_core.metrics import (
         energy_score as energy_score,
-    )
-    from spotball_core.metrics import (
         energy_score_matched as energy_score_matched,
-    )
-    from spotball_core.metrics import (
         euclidean_error as euclidean_error,
-    )
-    from spotball_core.metrics import (
         expected_error as expected_error,
-    )
-    from spotball_core.metrics import (
         image_entropy as image_entropy,
-    )
-    from spotball_core.metrics import (
         image_entropy_matched as image_entropy_matched,
-    )
-    from spotball_core.metrics import (
         log_score as log_score,
-    )
-    from spotball_core.metrics import (
         log_score_matched as log_score_matched,
-    )
-    from spotball_core.metrics import (
         near_player_rate as near_player_rate,
-    )
-    from spotball_core.metrics import (
         normalized_entropy as normalized_entropy,
-    )
-    from spotball_core.metrics import (
         normalized_entropy_matched as normalized_entropy_matched,
-    )
-    from spotball_core.metrics import (
         overlap_rate as overlap_rate,
-    )
-    from spotball_core.metrics import (
         symmetric_center_bias as symmetric_center_bias,
-    )
-    from spotball_core.metrics import (
         top_k_accuracy as top_k_accuracy,
-    )
-    from spotball_core.metrics import (
         top_k_accuracy_matched as top_k_accuracy_matched,
-    )
-    from spotball_core.metrics import (
         wasserstein as wasserstein,
-    )
-    from spotball_core.metrics import (
         wasserstein_1d as wasserstein_1d,
-    )
-    from spotball_core.metrics import (
         wasserstein_1d_matched as wasserstein_1d_matched,
-    )
-    from spotball_core.metrics import (
         wasserstein_matched as wasserstein_matched,
     )
-    from spotball_core.metrics.metric import MeanOverImages as MeanOverImages
-    from spotball_core.metrics.metric import MeanOverResponses as MeanOverResponses
-    from spotball_core.metrics.metric import Metric as Metric
-    from spotball_core.metrics.metric import MetricInput as MetricInput
-    from spotball_core.metrics.metric import MetricOptions as MetricOptions
-    from spotball_core.metrics.metric import Pooled as Pooled
-    from spotball_core.metrics.metric import Statistic as Statistic
-    from spotball_core.metrics.metric import Sums as Sums
+    from spotball_core.metrics.metric import (
+        MeanOverImages as MeanOverImages,
+        MeanOverResponses as MeanOverResponses,
+        Metric as Metric,
+        MetricInput as MetricInput,
+        MetricOptions as MetricOptions,
+        Pooled as Pooled,
+        Statistic as Statistic,
+        Sums as Sums,
+    )
     from spotball_core.metrics.registry import METRICS as METRICS
     from spotball_core.release.convert import import_release as import_release
     from spotball_core.replication.check import replicate as replicate
     from spotball_core.replication.record import Replication as Replication
-    from spotball_core.schema import Ceiling as Ceiling
     from spotball_core.schema import (
+        Ceiling as Ceiling,
         GroundTruth as GroundTruth,
-    )
-    from spotball_core.schema import (
         GroupScore as GroupScore,
-    )
-    from spotball_core.schema import (
         MetricValue as MetricValue,
-    )
-    from spotball_core.schema import (
         PlayerBox as PlayerBox,
-    )
-    from spotball_core.schema import (
         PredictionDistribution as PredictionDistribution,
-    )
-    from spotball_core.schema import (
         Response as Response,
-    )
-    from spotball_core.schema import (
         Scene as Scene,
-    )
-    from spotball_core.schema import (
         ScorePolicy as ScorePolicy,
-    )
-    from spotball_core.schema import (
         ScoreReport as ScoreReport,
-    )
-    from spotball_core.schema import (
         Signature as Signature,
     )
     from spotball_core.schema.mixture import Mixture as Mixture
     from spotball_core.scoring.accumulator import Accumulator as Accumulator
-    from spotball_core.scoring.arrays import Scorer as Scorer
-    from spotball_core.scoring.arrays import score_arrays as score_arrays
-    from spotball_core.scoring.arrays import scorer as scorer
+    from spotball_core.scoring.arrays import Scorer as Scorer, score_arrays as score_arrays, scorer as scorer
     from spotball_core.scoring.ceiling import noise_ceiling as noise_ceiling
-    from spotball_core.scoring.groups import Group as Group
-    from spotball_core.scoring.groups import Scoring as Scoring
-    from spotball_core.scoring.score import load_counts as load_counts
-    from spotball_core.scoring.score import score as score
+    from spotball_core.scoring.groups import Group as Group, Scoring as Scoring
+    from spotball_core.scoring.score import load_counts as load_counts, score as score
     from spotball_core.synthetic.scenes import synthetic_scenes as synthetic_scenes
 
 

@@ -115,8 +115,7 @@ def gridded(image: Image, grid: Grid) -> Image:
         GridError: if the image is not of the grid's size, or as `layout`.
         MissingExtraError: without Pillow.
     """
-    from PIL import Image as Images
-    from PIL import ImageDraw
+    from PIL import Image as Images, ImageDraw
 
     plan = layout(grid)
     if image.size != (grid.width, grid.height):

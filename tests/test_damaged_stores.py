@@ -9,13 +9,9 @@ from typing import Any
 
 import pytest
 
-from spotball_adapters.embedders.cache import CACHE, Cache
-from spotball_adapters.embedders.cache import peek as peek_cache
-from spotball_adapters.runs.store import STORE
-from spotball_adapters.runs.store import Store as RunStore
-from spotball_adapters.runs.store import peek as peek_run
-from spotball_adapters.study.store import IDENTITIES, STUDY, reading
-from spotball_adapters.study.store import Store as StudyStore
+from spotball_adapters.embedders.cache import CACHE, Cache, peek as peek_cache
+from spotball_adapters.runs.store import STORE, Store as RunStore, peek as peek_run
+from spotball_adapters.study.store import IDENTITIES, STUDY, Store as StudyStore, reading
 from spotball_core.service.sqlite_file import DamagedStoreError
 from spotball_gen.pipeline.folder import LEDGER, WORK, read_only
 from spotball_gen.pipeline.ledger import Ledger

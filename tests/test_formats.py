@@ -10,16 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator
 
 from scripts.write_schemas import FOLDER, texts
 from spotball_core.baselines import baseline_responses
 from spotball_core.cli.demo import REFERENCE
 from spotball_core.comparison.compare import compare
-from spotball_core.gaze.analysis import GazeOptions
-from spotball_core.gaze.analysis import analyze as analyze_gaze
+from spotball_core.gaze.analysis import GazeOptions, analyze as analyze_gaze
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
@@ -30,8 +28,7 @@ from spotball_core.schema.published import formats, json_schema
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts, score
 from spotball_core.synthetic.scenes import synthetic_scenes
-from tests.adapters.runs import dataset as pictured
-from tests.adapters.runs import here
+from tests.adapters.runs import dataset as pictured, here
 from tests.adapters.study import made
 from tests.builders import IDENTIFIERS, PATHS
 from tests.cli.process import spotball

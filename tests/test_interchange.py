@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import spotball_core
 from spotball_core import DistributionError, Grid, GridError, InputError, Response, Scene, SpotballError, score

@@ -46,8 +46,7 @@ def compare(
 
     Example: `spotball compare data --a human --b gemini/cot --reference human`
     """
-    from spotball_core.comparison import compare as paired
-    from spotball_core.comparison import tables as comparisons
+    from spotball_core.comparison import compare as paired, tables as comparisons
     from spotball_core.schema.policy import ScorePolicy
     from spotball_core.scoring.groups import Scoring
     from spotball_core.scoring.score import load_counts

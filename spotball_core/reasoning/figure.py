@@ -10,8 +10,7 @@ from spotball_core.plots.canvas import Frame, plain_style
 from spotball_core.plots.dots import Dot, DotChart, Panel, Rule
 from spotball_core.plots.saving import save_figure
 from spotball_core.plots.theme import INK, THEME
-from spotball_core.reasoning.records import Panel as Groups
-from spotball_core.reasoning.records import ReasoningGroup, ReasoningReport
+from spotball_core.reasoning.records import Panel as Groups, ReasoningGroup, ReasoningReport
 from spotball_core.text.numbers import plural, quantity, shortened, told
 
 NAME = "reasoning"

@@ -12,12 +12,14 @@ from spotball_core.plots.canvas import plain_style
 from spotball_core.plots.map_figure import MapPanel, draw_maps
 from spotball_core.plots.saving import save_figure
 from spotball_core.report.numbers.records import CellMap, PageReport
-from spotball_core.report.sections import gallery as sections_gallery
-from spotball_core.report.sections import people as sections_people
-from spotball_core.report.sections import players as sections_players
-from spotball_core.report.sections import reasoning as sections_reasoning
-from spotball_core.report.sections import scores as sections_scores
-from spotball_core.report.sections import tables as sections_tables
+from spotball_core.report.sections import (
+    gallery as sections_gallery,
+    people as sections_people,
+    players as sections_players,
+    reasoning as sections_reasoning,
+    scores as sections_scores,
+    tables as sections_tables,
+)
 from spotball_core.report.view import PageView
 from spotball_core.text.numbers import listed, plural
 

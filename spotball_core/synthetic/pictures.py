@@ -75,8 +75,7 @@ def draw_scene(scene: Scene, *, ball: bool) -> Image:
         MissingExtraError: without Pillow.
     """
     try:
-        from PIL import Image as Images
-        from PIL import ImageDraw
+        from PIL import Image as Images, ImageDraw
     except ImportError as error:
         raise MissingExtraError("drawing synthetic scenes", "study") from error
 

@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import Epochs
-from inspect_ai import eval as evaluate
+from inspect_ai import Epochs, eval as evaluate
 from inspect_ai.model import ChatMessage, ContentImage, GenerateConfig, ModelOutput, ModelUsage, get_model
 
 CELLS = [f"{row}{col}" for row in "ABCDEF" for col in range(1, 11)]

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_adapters.embedders.cache import CACHE, Cache
 from spotball_adapters.embedders.embed import embed_texts, outlook

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import spotball_adapters
 from spotball_adapters.replies import DEFAULT_POLICY, POLICIES, PROBLEMS, parse_reply

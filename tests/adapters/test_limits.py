@@ -8,8 +8,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_adapters.runs.limits import RateLimiter, Waits
 

@@ -7,14 +7,12 @@ import tomllib
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from spotball_adapters.prompts.prompt import BUILT_IN, load_prompt
 from spotball_adapters.replies import PROBLEMS, Parsed
 from spotball_adapters.replies.plain_text import plain
-from spotball_adapters.replies.strict import CELL_WORDS
-from spotball_adapters.replies.strict import parse_strictly as parse
+from spotball_adapters.replies.strict import CELL_WORDS, parse_strictly as parse
 from spotball_core.grid import Grid
 from tests.conftest import ROOT, THOROUGH
 

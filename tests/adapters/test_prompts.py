@@ -6,8 +6,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_adapters.prompts.prompt import BUILT_IN, Prompt, load_prompt
 from spotball_adapters.providers.protocol import Message

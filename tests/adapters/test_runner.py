@@ -12,8 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from spotball_adapters.prompts.picture import Pictures, encoded
 from spotball_adapters.prompts.prompt import Prompt

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from spotball_core.counting.counts_file import write_counts
 from spotball_core.counting.engines.pieces import Gathered, Piece, count_piece

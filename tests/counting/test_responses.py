@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from spotball_core.counting.counts import PARTS, Counts
 from spotball_core.counting.responses import read_counts

@@ -9,8 +9,7 @@ import time
 from itertools import count
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
 
 from tests.fuzz.damage import damaged
 from tests.fuzz.targets import SECONDS, TARGETS, refused

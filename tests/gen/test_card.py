@@ -15,8 +15,7 @@ import cv2
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_core.cli.app import main
 from spotball_core.errors import InputError, OptionError

@@ -6,8 +6,7 @@ import threading
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_gen.pipeline.engines.channel import Channel, Stopped
 

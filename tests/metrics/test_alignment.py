@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import scipy.stats
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 from scipy.optimize import linprog
 
 from spotball_core import wasserstein, wasserstein_1d

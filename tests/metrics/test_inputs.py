@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from spotball_core import METRICS, Metric, accuracy, brier_score, euclidean_error, log_score, top_k_accuracy
 from spotball_core.errors import DistributionError, GridError

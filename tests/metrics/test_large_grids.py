@@ -11,12 +11,10 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from spotball_core import energy_score, euclidean_error, expected_error, wasserstein
-from spotball_core import grid as grid_module
+from spotball_core import energy_score, euclidean_error, expected_error, grid as grid_module, wasserstein
 from spotball_core.errors import NotEnoughMemoryError
 from spotball_core.grid import MOST_DENSE, Grid
 from spotball_core.metrics import alignment as alignment_module

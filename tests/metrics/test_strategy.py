@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import scipy.stats
 import shapely
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_core import (
     center_ratio,

@@ -7,8 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from spotball_core import accuracy, euclidean_error, expected_error, top_k_accuracy
 from spotball_core.errors import DistributionError, OptionError

@@ -11,8 +11,7 @@ import numpy as np
 import ot
 import ot.lp.emd_wrap
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from spotball_core import wasserstein
 from spotball_core.errors import DistributionError, OptionError

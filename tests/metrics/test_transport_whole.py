@@ -16,8 +16,7 @@ import numpy as np
 import ot.lp
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
 from spotball_core import wasserstein

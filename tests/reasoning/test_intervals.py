@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_core.reasoning.intervals import drawn_images, ratios_of_sums, stratified_difference
 from spotball_core.reasoning.keywords import agreement, keyword_categories

@@ -9,8 +9,7 @@ import statistics
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_core.replication import Replication, replicate
 from spotball_core.replication.ground_truth import touched_cells

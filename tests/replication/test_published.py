@@ -8,8 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from importlib.resources import files
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
 from spotball_core.replication.published import Published, published

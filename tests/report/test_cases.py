@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_core.report.numbers.cases import Case, cases, chosen, modes, ranked
 from spotball_core.report.numbers.records import compared

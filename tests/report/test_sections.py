@@ -13,8 +13,7 @@ from spotball_core.report.charts.proximity import ProximityChart
 from spotball_core.report.maps import map_row
 from spotball_core.report.numbers.analyze import analyze
 from spotball_core.report.numbers.records import CellMap
-from spotball_core.report.sections import people as sections_people
-from spotball_core.report.sections import players as sections_players
+from spotball_core.report.sections import people as sections_people, players as sections_players
 from spotball_core.report.view import PageView
 from spotball_core.report.write import all_sections
 from spotball_core.schema import ScorePolicy

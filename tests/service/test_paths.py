@@ -9,8 +9,7 @@ import unicodedata
 from pathlib import Path, PureWindowsPath
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
 from spotball_core.errors import InputError

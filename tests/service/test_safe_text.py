@@ -7,8 +7,7 @@ import json
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
 from spotball_core.service.safe_text import csv_cells, csv_frame, csv_restored, markdown_row, markdown_text, printable

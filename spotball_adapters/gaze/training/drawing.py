@@ -204,8 +204,7 @@ class _Pen:
 
     def within(self, corners: FloatArray, color: Color, *windows: FloatArray) -> None:
         """A polygon, but only where it lies in all of some others."""
-        from PIL import Image as Images
-        from PIL import ImageChops, ImageDraw
+        from PIL import Image as Images, ImageChops, ImageDraw
 
         mask = None
         for area in (corners, *windows):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spotball_core.gaze.analysis import Cell as Mean
-from spotball_core.gaze.analysis import GazeReport, RespondentResult
+from spotball_core.gaze.analysis import Cell as Mean, GazeReport, RespondentResult
 from spotball_core.gaze.battery.findings import QUESTIONS, Finding
 from spotball_core.gaze.battery.performance import PUBLISHED
 from spotball_core.gaze.battery.types import ENOUGH, SUBTESTS, TABLE

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from spotball_core.gaze.analysis import SECONDS, GazeReport
-from spotball_core.gaze.analysis import Cell as Mean
+from spotball_core.gaze.analysis import SECONDS, Cell as Mean, GazeReport
 from spotball_core.gaze.checks import Effect
 from spotball_core.gaze.page.charts import Line, Point, TrendChart, TrendPanel, trend_alts
 from spotball_core.gaze.tables import CHANCE_NAME

@@ -7,8 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from spotball_adapters.gaze.points import Predicted, nearest, point_trials, read_faces, read_points, write_points
 from spotball_core.errors import InputError, OptionError

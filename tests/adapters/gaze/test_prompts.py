@@ -8,8 +8,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_adapters.gaze.options import letters, lines, shuffled
 from spotball_adapters.gaze.photos import Photo

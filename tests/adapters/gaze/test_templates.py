@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_adapters.gaze.options import letters, lines
 from spotball_adapters.gaze.prompts import SETS, built_in

@@ -6,8 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given as over
-from hypothesis import strategies as st
+from hypothesis import given as over, strategies as st
 
 from spotball_adapters.study.results.bonus import amount, bonuses, write_bonuses
 from tests.adapters.study.people import given, person

@@ -6,8 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_adapters.study.setup.choice_lists import dealt, lists_of_stimuli
 from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli

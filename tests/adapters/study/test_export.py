@@ -13,9 +13,7 @@ from pathlib import Path
 import httpx
 import polars as pl
 import pytest
-from hypothesis import given as over
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given as over, settings, strategies as st
 
 from scripts.simulate_study import Clock, Population, simulate, store_participant
 from spotball_adapters.study.events import Event

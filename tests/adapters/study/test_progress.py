@@ -8,8 +8,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_adapters.study.events import Event, Trial
 from spotball_adapters.study.items import Choice, Clicks, ItemType, NotAllowedError

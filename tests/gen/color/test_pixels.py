@@ -5,8 +5,7 @@ from __future__ import annotations
 import colorsys
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_gen.imaging.color.pixels import closed, of_colors, of_hue, opened, parts
 

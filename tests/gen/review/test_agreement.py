@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from spotball_core.synthetic.scenes import synthetic_scenes
 from spotball_gen.review.agreement import agreements, cohens_kappa

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from PIL import Image as Pictures
 from pydantic import ValidationError
 from shapely.geometry import box as rectangle

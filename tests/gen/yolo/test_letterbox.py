@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from spotball_gen.models.yolo.letterbox import GRAY, Letterbox, smallest_canvas
 from tests.gen.yolo import plain

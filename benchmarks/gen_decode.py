@@ -25,7 +25,7 @@ from spotball_gen.demo.look import LOOKS
 from spotball_gen.demo.match import Play, Shot
 from spotball_gen.items.item import Item, Source
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
-from spotball_gen.pipeline.config import Choice, Plan, RunSettings
+from spotball_gen.pipeline.config import Choice, GenerationPlan, RunSettings
 from spotball_gen.pipeline.engines.local import LocalEngine
 from spotball_gen.pipeline.ledger import Ledger, Video
 from spotball_gen.pipeline.quotas import Targets
@@ -95,7 +95,7 @@ def by_engine(path: Path, folder: Path) -> None:
     """The frames by the engine, into a dataset's work folder."""
     with tempfile.TemporaryDirectory(dir=folder) as name, Ledger(Path(name) / "dataset") as ledger:
         choices = [Choice(make.name, make.kind, make, settings) for make, settings in _made()]
-        plan = Plan(folder, RunSettings(), (), {}, choices[0], tuple(choices[1:]), Targets())
+        plan = GenerationPlan(folder, RunSettings(), (), {}, choices[0], tuple(choices[1:]), Targets())
         ledger.claim(plan.identity())
         ledger.add_videos([Video(Source("match-00000000", str(path), "soccer", "", path.name, ""), 0, 0)])
         ledger.start_session("local", {})

@@ -33,7 +33,7 @@ from spotball_gen.items.item import Item, Source
 from spotball_gen.items.pictures import Picture
 from spotball_gen.items.stage import ORDER, Context, Outcome
 from spotball_gen.pipeline.config import DEFAULT_KINDS
-from spotball_gen.pipeline.ledger import FRAMES, Ledger, Taken, Video
+from spotball_gen.pipeline.ledger import FRAMES, Ledger, TakenFrame, Video
 from spotball_gen.pipeline.registry import find
 
 OUT = Path(__file__).parents[1] / "docs/assets/gen-stages.json"
@@ -90,7 +90,7 @@ def written(items: Sequence[Item], folder: Path) -> None:
         taken = []
         for item in items:
             picture = Picture.write(ledger.work / FRAMES / f"{item.id}.png", item.image)
-            taken.append(Taken(replace(item, frame=picture), 0, digest(item.image)))
+            taken.append(TakenFrame(replace(item, frame=picture), 0, digest(item.image)))
         ledger.take(items[0].source.video, taken, ())
 
 
@@ -100,7 +100,7 @@ def noted(items: Sequence[Item], folder: Path) -> None:
         ledger.claim({"stages": list(ORDER)})
         ledger.add_videos([Video(items[0].source, 0, 0)])
         bare = [replace(item, frame=Picture(ledger.work / "a.png"), mask=None, painted=None) for item in items]
-        ledger.take(items[0].source.video, [Taken(item, 0, b"") for item in bare], ())
+        ledger.take(items[0].source.video, [TakenFrame(item, 0, b"") for item in bare], ())
         ledger.keep(ORDER[0], Outcome(tuple(bare)))
 
 

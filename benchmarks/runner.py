@@ -29,7 +29,7 @@ from spotball_adapters.providers.openai import OpenAI
 from spotball_adapters.providers.protocol import Access, Request, Settings
 from spotball_adapters.runs.runner import Options, Runner
 from spotball_adapters.runs.scene_job import SceneJob
-from spotball_adapters.runs.store import Store
+from spotball_adapters.runs.store import ReplyStore
 from spotball_core.synthetic.scenes import synthetic_scenes
 
 ROUNDS = 3
@@ -122,7 +122,7 @@ def job_of(folder: Path, url: str, requests: int, concurrency: int) -> SceneJob:
 async def by_runner(folder: Path, url: str, requests: int, concurrency: int) -> None:
     """All requests by the runner, into a store of its own."""
     job = job_of(folder, url, requests, concurrency)
-    with tempfile.TemporaryDirectory(dir=folder) as out, Store(Path(out)) as store:
+    with tempfile.TemporaryDirectory(dir=folder) as out, ReplyStore(Path(out)) as store:
         pictures = job.pictures(folder / "pictures")
         options = Options(concurrency=concurrency)
         session = store.start_session({}, {})

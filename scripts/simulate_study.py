@@ -18,17 +18,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from spotball_adapters.study.events import Event, Trial
+from spotball_adapters.study.events import Event, StudyTrial
 from spotball_adapters.study.items import Key
 from spotball_adapters.study.progress import replay
 from spotball_adapters.study.server.sessions import PROLIFIC
 from spotball_adapters.study.server.wire import read_event
 from spotball_adapters.study.setup.assignment import choose_list, seed_of
-from spotball_adapters.study.setup.design import Design, load
+from spotball_adapters.study.setup.design import StudyDesign, load
 from spotball_adapters.study.store import (
     Identity,
     Participant,
-    Store,
+    StudyStore,
     insert_events,
     insert_identity,
     insert_participant,
@@ -81,7 +81,7 @@ def simulate(study: Path, n: int, *, seed: int = 0, population: Population | Non
         _Clicks(design, population.guesses) if design.config.task == "clicks" else _Choices(design, population, n, seed)
     )
     labels = []
-    with Store(study) as store:
+    with StudyStore(study) as store:
         store.claim(design.parts)
         stopping, careless = (
             set(generator_for(seed, what).permutation(n)[: round(share * n)].tolist())
@@ -102,12 +102,12 @@ def simulate(study: Path, n: int, *, seed: int = 0, population: Population | Non
 
 
 def store_participant(
-    store: Store,
-    design: Design,
+    store: StudyStore,
+    design: StudyDesign,
     label: str,
     list_name: str,
     seed: int,
-    trials: Sequence[Trial],
+    trials: Sequence[StudyTrial],
     events: Sequence[Event],
     *,
     prolific: bool = False,
@@ -159,7 +159,9 @@ class Clock:
 class Answers(Protocol):
     """How participants answer."""
 
-    def events(self, clock: Clock, number: int, trial: Trial, rng: np.random.Generator, pace: Pace) -> Iterator[Event]:
+    def events(
+        self, clock: Clock, number: int, trial: StudyTrial, rng: np.random.Generator, pace: Pace
+    ) -> Iterator[Event]:
         """What the participant of this number does on a trial."""
 
 
@@ -178,20 +180,22 @@ class Pace:
 class _Clicks:
     """Clicks on each image, by a baseline and by who sees the ball."""
 
-    def __init__(self, design: Design, guesses: str) -> None:
+    def __init__(self, design: StudyDesign, guesses: str) -> None:
         self.design = design
         keys = list(design.scenes)
         scenes = list(design.scenes.values())
         self._blind: dict[Key, FloatArray] = dict(zip(keys, baseline_distributions(guesses, scenes), strict=True))
         self._seeing: dict[Key, FloatArray] = dict(zip(keys, baseline_distributions("oracle", scenes), strict=True))
 
-    def events(self, clock: Clock, number: int, trial: Trial, rng: np.random.Generator, pace: Pace) -> Iterator[Event]:
+    def events(
+        self, clock: Clock, number: int, trial: StudyTrial, rng: np.random.Generator, pace: Pace
+    ) -> Iterator[Event]:
         """See `Answers`."""
         seconds = pace.seconds(rng, SECONDS)
         cells = self._cells(trial, rng, sees=trial.check and not pace.careless)
         yield from clock.answer(trial.trial, cells, self.design.scenes[trial.key].layout, seconds)
 
-    def _cells(self, trial: Trial, rng: np.random.Generator, *, sees: bool) -> list[tuple[int, int]]:
+    def _cells(self, trial: StudyTrial, rng: np.random.Generator, *, sees: bool) -> list[tuple[int, int]]:
         mass = (self._seeing if sees else self._blind)[trial.key]
         if not np.isfinite(mass).all():
             mass = np.full(len(mass), 1 / len(mass))
@@ -203,7 +207,7 @@ class _Clicks:
 class _Choices:
     """Choices of an observer with known cues, who hesitates where they are wrong; checks are easy."""
 
-    def __init__(self, design: Design, population: Population, n: int, seed: int) -> None:
+    def __init__(self, design: StudyDesign, population: Population, n: int, seed: int) -> None:
         photos = list({one.stimulus_id: one for one in design.stimuli.values()}.values())
         trials = simulate_observer(population.observer, photos, prompts=n, seed=seed)
         places = trials.frame.select("stimulus_id", "prompt_id", "choice").iter_rows()
@@ -211,7 +215,9 @@ class _Choices:
         self._places = {(stimulus, int(prompt) - 1): place for stimulus, prompt, place in places}
         self._stimuli = design.stimuli
 
-    def events(self, clock: Clock, number: int, trial: Trial, rng: np.random.Generator, pace: Pace) -> Iterator[Event]:
+    def events(
+        self, clock: Clock, number: int, trial: StudyTrial, rng: np.random.Generator, pace: Pace
+    ) -> Iterator[Event]:
         """See `Answers`."""
         shown = self._stimuli[trial.key]
         place = self._places.get((trial.image, number), shown.gaze)
@@ -224,7 +230,7 @@ class _Choices:
 
 def _events(
     number: int,
-    trials: Sequence[Trial],
+    trials: Sequence[StudyTrial],
     stops: int | None,
     answers: Answers,
     rng: np.random.Generator,

@@ -52,7 +52,7 @@ _PAPER, _INK = (24, 24, 24), (255, 255, 255)
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class GridLayout:
     """How a grid is drawn over an image.
 
     Attributes:
@@ -69,7 +69,7 @@ class Layout:
 
 
 @lru_cache(maxsize=64)
-def layout(grid: Grid) -> Layout:
+def layout(grid: Grid) -> GridLayout:
     """How a grid is drawn over its image.
 
     Raises:
@@ -79,7 +79,7 @@ def layout(grid: Grid) -> Layout:
 
     Examples:
         >>> layout(Grid.standard())
-        Layout(scale=1, type=13, margin=(0, 0), size=(640, 360))
+        GridLayout(scale=1, type=13, margin=(0, 0), size=(640, 360))
         >>> layout(Grid(26, 40, 320, 180)).scale
         2
     """
@@ -92,13 +92,13 @@ def layout(grid: Grid) -> Layout:
         round(_SHARE * min(grid.cell_width, grid.cell_height)),
     )
     if size >= _IN_CELLS:
-        found = Layout(1, size, (0, 0), (width, height))
+        found = GridLayout(1, size, (0, 0), (width, height))
     else:
         size = max(_ON_MARGIN, min(wanted, _fitting(col, grid.cell_width - _APART, grid.cell_height - _APART)))
         wide, high = _room(col, size)
         scale = max(1, math.ceil((wide + _APART) / grid.cell_width), math.ceil((high + _APART) / grid.cell_height))
         margin = (_room(row, size)[0] + size, high + size)
-        found = Layout(scale, size, margin, (width * scale + 2 * margin[0], height * scale + 2 * margin[1]))
+        found = GridLayout(scale, size, margin, (width * scale + 2 * margin[0], height * scale + 2 * margin[1]))
     if max(found.size) > LARGEST:
         raise GridError(f"{grid} would have to be drawn {found.size[0]} x {found.size[1]} pixels large, over {LARGEST}")
     return found
@@ -162,7 +162,7 @@ def _labels(draw: ImageDraw, grid: Grid, xs: list[int], ys: list[int], size: int
             draw.text(at, label, _LIGHT, font, anchor="lt", stroke_width=rim, stroke_fill=_DARK)
 
 
-def _names(draw: ImageDraw, grid: Grid, xs: list[int], ys: list[int], plan: Layout) -> None:
+def _names(draw: ImageDraw, grid: Grid, xs: list[int], ys: list[int], plan: GridLayout) -> None:
     """Letters of the rows left and right, numbers of the columns above and below."""
     font, (left, top), (width, height) = _font(plan.type), plan.margin, plan.size
     for row in range(grid.rows):

@@ -22,7 +22,7 @@ from spotball_gen.dataset.finish import CARD
 from spotball_gen.dataset.output import Written, write_dataset
 from spotball_gen.demo.config import write_demo_config
 from spotball_gen.items.stage import Failure, said
-from spotball_gen.pipeline.config import Plan, read_config
+from spotball_gen.pipeline.config import GenerationPlan, read_config
 from spotball_gen.pipeline.engines.local import LocalEngine
 from spotball_gen.pipeline.engines.ray_data import RayEngine
 from spotball_gen.pipeline.ledger import Ledger
@@ -39,7 +39,7 @@ INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)
-class Ended:
+class GenerationResult:
     """How a start of a generation ended.
 
     Attributes:
@@ -63,7 +63,7 @@ def generate(
     engine: EngineName = "local",
     ray_address: str | None = None,
     debug: bool = False,
-) -> Ended:
+) -> GenerationResult:
     """Make a dataset, or go on with one that was begun.
 
     On an interrupt (Ctrl-C, or a request to terminate), what is under way is noted before it ends.
@@ -126,7 +126,7 @@ def generate(
                 ledger.end_session(said(error))
             raise
         ledger.end_session("finished")
-        ended = Ended(written, ledger.failures())
+        ended = GenerationResult(written, ledger.failures())
     if written.fresh and review is not None:
         apply_review(out, only_accepted=bool(review.get("only_accepted")))
         tell("The review took effect again: what it left out is left out.")
@@ -139,7 +139,7 @@ def _review(dataset: Path) -> dict[str, Any] | None:
     return parse_json(card.read_text(encoding="utf-8")).get("review") if card.is_file() else None
 
 
-def _packages(plan: Plan) -> dict[str, str]:
+def _packages(plan: GenerationPlan) -> dict[str, str]:
     """Versions of what results depend on, as far as it is installed."""
     found = {"python": platform.python_version()}
     named = {name for choice in (plan.frames, *plan.stages) for name in choice.make.packages}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from spotball_adapters.embedders.cache import CACHE, Cache, peek as peek_cache
-from spotball_adapters.runs.store import STORE, Store as RunStore, peek as peek_run
-from spotball_adapters.study.store import IDENTITIES, STUDY, Store as StudyStore, reading
+from spotball_adapters.runs.store import STORE, ReplyStore, peek as peek_run
+from spotball_adapters.study.store import IDENTITIES, STUDY, StudyStore, reading
 from spotball_core.service.sqlite_file import DamagedStoreError
 from spotball_gen.pipeline.folder import LEDGER, WORK, read_only
 from spotball_gen.pipeline.ledger import Ledger
@@ -34,7 +34,7 @@ def _peeked_cache(folder: Path) -> Any:
 
 
 STORES: Mapping[str, tuple[str, Use, Use]] = {
-    "run": (STORE, RunStore, _peeked),
+    "run": (STORE, ReplyStore, _peeked),
     "study": (STUDY, StudyStore, reading),
     "identities": (IDENTITIES, StudyStore, reading),
     "ledger": (f"{WORK}/{LEDGER}", Ledger, read_only),

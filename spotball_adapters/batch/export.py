@@ -25,8 +25,8 @@ from spotball_adapters.prompts.picture_files import kept
 from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Message, Picture, Request, Settings
 from spotball_adapters.runs.launch import check_pictures
-from spotball_adapters.runs.plan import Ask, Plan
-from spotball_adapters.runs.store import SCENES, Store
+from spotball_adapters.runs.plan import Ask, SamplePlan
+from spotball_adapters.runs.store import SCENES, ReplyStore
 from spotball_core.errors import OptionError
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.scene import Scene
@@ -97,14 +97,14 @@ def export(
     if form == "openai" and not job.model:
         raise OptionError("--format openai needs the --model, which its requests name")
     at_once = at_once or AT_ONCE[form]
-    plan: Plan[Scene] = Plan(job.asked, job.prompts, {})
-    with Store(out) as store:
+    plan: SamplePlan[Scene] = SamplePlan(job.asked, job.prompts, {})
+    with ReplyStore(out) as store:
         mine = identity(job.scenes, plan, job.settings, job.model)
         check_same(out, mine)
         store.claim(mine)
         if not (out / SCENES).exists():
             write_scenes(job.scenes, out / SCENES)
-        plan = Plan(job.asked, job.prompts, store.done())
+        plan = SamplePlan(job.asked, job.prompts, store.done())
         due, waiting = _due(plan, store, at_once)
         again = _unanswered(out, plan)
         manifest = Manifest(
@@ -146,7 +146,7 @@ def export(
         return Exported(folder, manifest, again)
 
 
-def _due(plan: Plan[Scene], store: Store, at_once: int) -> tuple[list[Turn], int]:
+def _due(plan: SamplePlan[Scene], store: ReplyStore, at_once: int) -> tuple[list[Turn], int]:
     """What can be asked now, and how many last questions wait for answers to others."""
     due: list[Turn] = []
     waiting = 0
@@ -182,7 +182,7 @@ def _drawn(job: Job, out: Path, wanted: set[tuple[str, str]], on_progress: OnPro
     return {scene.key: kept(scene, job.dataset, out / PICTURES).stem for scene in drawing}
 
 
-def _unanswered(out: Path, plan: Plan[Scene]) -> int:
+def _unanswered(out: Path, plan: SamplePlan[Scene]) -> int:
     """Requests of earlier batches that lack a reply."""
     lacking = 0
     for batch in batches(out):

@@ -20,7 +20,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
 
 from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Settings
-from spotball_adapters.runs.plan import Ask, Plan
+from spotball_adapters.runs.plan import Ask, SamplePlan
 from spotball_adapters.runs.store_schema import PROMPT
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.schema.record import Identifier, Name, Record
@@ -158,7 +158,9 @@ def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
     return f"b{batch}-{number}-{hashlib.sha256(about.encode()).hexdigest()[:8]}"
 
 
-def identity(scenes: tuple[Scene, ...], plan: Plan[Scene], settings: Settings, model: str | None) -> dict[str, Any]:
+def identity(
+    scenes: tuple[Scene, ...], plan: SamplePlan[Scene], settings: Settings, model: str | None
+) -> dict[str, Any]:
     """What makes the answers of a run belong together; the respondent is said when the first replies come."""
     prompts = {
         f"{PROMPT}{prompt.name}": {

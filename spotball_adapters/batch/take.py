@@ -13,8 +13,8 @@ from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.replies import ParsePolicy
 from spotball_adapters.runs.plan import Ask
 from spotball_adapters.runs.responses import Reading, read_replies, write_reading
-from spotball_adapters.runs.store import SCENES, Store
-from spotball_adapters.runs.writer import Record, Writer, storable
+from spotball_adapters.runs.store import SCENES, ReplyStore
+from spotball_adapters.runs.writer import AnswerRecord, ReplyWriter, storable
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
@@ -25,7 +25,7 @@ _MOST_PROBLEMS = 10_000
 
 
 @dataclass(frozen=True)
-class Taken:
+class ImportedReplies:
     """What an import came to.
 
     Attributes:
@@ -56,7 +56,7 @@ def take(
     respondent: str | None = None,
     format: str = "jsonl",
     policy: ParsePolicy | None = None,
-) -> Taken:
+) -> ImportedReplies:
     """Store the replies of some files, and write the run's responses.
 
     Args:
@@ -77,7 +77,7 @@ def take(
     asked = {about.custom_id: about for folder in folders for about in read_asked(folder)}
     answers, failed = _received(files, asked)
     scenes = read_scenes(run / SCENES)
-    with Store(run) as store:
+    with ReplyStore(run) as store:
         belongs = {name: value for manifest in manifests for name, value in manifest.identity.items()}
         store.claim({**belongs, "respondent": _respondent(store, respondent, manifests), "kind": "model"})
         records, known = _records(answers, asked, store, _asks(asked, manifests, scenes))
@@ -86,7 +86,7 @@ def take(
         path = write_reading(reading, run, format) if len(reading.rows) else None
         done = store.done()
     unanswered = {folder.name: sum(_lacks(about, done) for about in read_asked(folder)) for folder in folders}
-    return Taken(
+    return ImportedReplies(
         stored=sum(len(record.answer.replies) for record in records),
         known=known,
         short=sum(len(asked[name].samples) - len(one.answer.replies) for name, one in answers.items() if one.answer),
@@ -139,7 +139,7 @@ def _asks(asked: Mapping[str, Asked], manifests: Sequence[Manifest], scenes: Seq
         yield Ask(by_key[about.sport, about.image], prompts[about.prompt], about.step, about.samples)
 
 
-def _respondent(store: Store, named: str | None, manifests: Sequence[Manifest]) -> str:
+def _respondent(store: ReplyStore, named: str | None, manifests: Sequence[Manifest]) -> str:
     found = named or store.identity().get("respondent") or manifests[-1].model
     if not found:
         raise OptionError("say who answered with --respondent: the batch names no model")
@@ -147,10 +147,10 @@ def _respondent(store: Store, named: str | None, manifests: Sequence[Manifest]) 
 
 
 def _records(
-    answers: Mapping[str, Received], asked: Mapping[str, Asked], store: Store, asks: Iterator[Ask[Scene]]
-) -> tuple[list[Record], int]:
+    answers: Mapping[str, Received], asked: Mapping[str, Asked], store: ReplyStore, asks: Iterator[Ask[Scene]]
+) -> tuple[list[AnswerRecord], int]:
     """What is to be stored, and how many replies are there already; InputError where one is there and differs."""
-    records: list[Record] = []
+    records: list[AnswerRecord] = []
     problems: list[Problem] = []
     known, at = 0, now()
     for name, ask in zip(asked, asks, strict=True):
@@ -171,21 +171,21 @@ def _records(
         if new:
             samples, replies = zip(*new, strict=True)
             answer = replace(one.answer, replies=replies)
-            records.append(Record(replace(ask, samples=samples), answer, at, 0.0, 1, asked[name].picture))
+            records.append(AnswerRecord(replace(ask, samples=samples), answer, at, 0.0, 1, asked[name].picture))
     if problems:
         raise InputError(problems)
     return records, known
 
 
-def _store(store: Store, files: Sequence[Path], records: Sequence[Record]) -> None:
+def _store(store: ReplyStore, files: Sequence[Path], records: Sequence[AnswerRecord]) -> None:
     failures: list[BaseException] = []
 
-    def stored(_: Sequence[Record], failure: BaseException | None) -> None:
+    def stored(_: Sequence[AnswerRecord], failure: BaseException | None) -> None:
         if failure is not None:
             failures.append(failure)
 
     session = store.start_session({"import": [str(path) for path in files]}, {})
-    writer = Writer(store.path, session, stored)
+    writer = ReplyWriter(store.path, session, stored)
     try:
         for record in records:
             writer.put(record)

@@ -14,11 +14,11 @@ from spotball_core.service.safe_text import show
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from spotball_adapters.runs.job import Job
-    from spotball_adapters.runs.launch import Ended
+    from spotball_adapters.runs.job import RunJob
+    from spotball_adapters.runs.launch import RunResult
     from spotball_adapters.runs.plan import ItemT
     from spotball_adapters.runs.runner import Options
-    from spotball_adapters.runs.store import Question, Store
+    from spotball_adapters.runs.store import Question, ReplyStore
 
 T = TypeVar("T")
 
@@ -78,15 +78,15 @@ def silence_retries() -> None:
 
 
 def ask_all(
-    job: Job[ItemT],
+    job: RunJob[ItemT],
     out: Path,
     options: Options,
-    make: Callable[[Store], T],
+    make: Callable[[ReplyStore], T],
     *,
     counted: str,
     dry_run: bool,
     quiet: bool,
-) -> Ended[T]:
+) -> RunResult[T]:
     """Ask what a job has left; for `--dry-run`, say what that would be, and end the command.
 
     Args:
@@ -105,7 +105,7 @@ def ask_all(
         return launch(job, out, options, make, on_progress=on_progress, quiet=quiet)
 
 
-def finish(ended: Ended[Any], said: str | None, *, quiet: bool) -> None:
+def finish(ended: RunResult[Any], said: str | None, *, quiet: bool) -> None:
     """Say how it ended, and end the command accordingly.
 
     Args:
@@ -140,7 +140,7 @@ def finish(ended: Ended[Any], said: str | None, *, quiet: bool) -> None:
         raise typer.Exit(1)
 
 
-def _unanswered(ended: Ended[Any]) -> str:
+def _unanswered(ended: RunResult[Any]) -> str:
     """Why a run that was not stopped has replies left to ask."""
     parts = []
     if ended.refused and not ended.excluded:

@@ -14,9 +14,9 @@ from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 
 if TYPE_CHECKING:
-    from spotball_adapters.gaze.matching import Matched
-    from spotball_adapters.runs.launch import Ended
-    from spotball_adapters.runs.store import Store
+    from spotball_adapters.gaze.matching import MatchedReplies
+    from spotball_adapters.runs.launch import RunResult
+    from spotball_adapters.runs.store import ReplyStore
 
 
 def match(
@@ -46,13 +46,13 @@ def match(
     Example: `spotball gaze match run-gpt-4o --judge-provider openai --judge-model gpt-4.1-mini`
     """
     from spotball_adapters.gaze.matching import write_matches
-    from spotball_adapters.runs.store import STORE, Store
+    from spotball_adapters.runs.store import STORE, ReplyStore
 
     if not (run / STORE).is_file():
         raise OptionError(f"{run} holds no run: there is no {STORE}")
     if (judge_provider is None) != (judge_model is None):
         raise OptionError("a judge has a --judge-provider and a --judge-model")
-    with Store(run) as store:
+    with ReplyStore(run) as store:
         judged = None
         if judge_provider is not None and judge_model is not None:
             judged = _judge(
@@ -66,8 +66,8 @@ def match(
 
 
 def _judge(
-    store: Store, who: tuple[str, str, str | None, float | None], how: tuple[int, int], quiet: bool
-) -> Ended[None]:
+    store: ReplyStore, who: tuple[str, str, str | None, float | None], how: tuple[int, int], quiet: bool
+) -> RunResult[None]:
     from spotball_adapters.gaze.judge import JUDGE, judge_job
     from spotball_adapters.gaze.matching import unresolved
     from spotball_adapters.gaze.replies import read_replies
@@ -89,12 +89,12 @@ def _judge(
     return launch(job, store.folder / JUDGE, options, lambda _: None, quiet=quiet)
 
 
-def summary(matched: Matched) -> str | None:
+def summary(matched: MatchedReplies) -> str | None:
     """How many replies were matched, how, and why others were not; None where there are none.
 
     Examples:
-        >>> from spotball_adapters.gaze.matching import Matched
-        >>> print(summary(Matched(9, {"letter": 6, "judge": 1}, {"denied": 2}, 2, Path("run/trials.csv"))))
+        >>> from spotball_adapters.gaze.matching import MatchedReplies
+        >>> print(summary(MatchedReplies(9, {"letter": 6, "judge": 1}, {"denied": 2}, 2, Path("run/trials.csv"))))
         run/trials.csv: 9 replies, 7 matched (letter 6, judge 1), 2 unmatched (denied 2), which count as wrong
         run/manual.csv: 2 replies to decide by hand
     """

@@ -132,10 +132,10 @@ def _outlook(job: ReasoningJob) -> Iterator[str]:
 
 def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet: bool) -> ReasoningReport:
     """Embed and analyze; what goes wrong on the way says what is kept."""
-    from spotball_adapters.embedders.progress import Progress, embedding_progress
+    from spotball_adapters.embedders.progress import EmbeddingProgress, embedding_progress
     from spotball_adapters.providers.protocol import TransientError
 
-    progress = Progress()
+    progress = EmbeddingProgress()
     try:
         with embedding_progress(progress, quiet=quiet) as on_progress:
             return job.run(

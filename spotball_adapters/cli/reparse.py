@@ -44,12 +44,12 @@ def reparse(
     Example: `spotball reparse run-gpt`
     """
     from spotball_adapters.runs.responses import export
-    from spotball_adapters.runs.store import SCENES, STORE, Store
+    from spotball_adapters.runs.store import SCENES, STORE, ReplyStore
     from spotball_core.io.scenes import read_scenes
 
     if not (run / STORE).is_file():
         raise OptionError(f"{run} holds no run: there is no {STORE}")
-    with Store(run) as store:
+    with ReplyStore(run) as store:
         reading, path = export(store, read_scenes(run / SCENES), run, format, parse_policy)
     for line in changed(reading):
         show(line)

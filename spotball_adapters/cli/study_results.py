@@ -17,7 +17,7 @@ from spotball_core.service.safe_text import show
 if TYPE_CHECKING:
     from spotball_adapters.study.results.exclusion import Exclusion
     from spotball_adapters.study.results.participations import Participation
-    from spotball_adapters.study.setup.design import Design
+    from spotball_adapters.study.setup.design import StudyDesign
 
 Study = Annotated[Path, typer.Argument(metavar="STUDY", help="The study's folder, with study.toml.")]
 Exclude = Annotated[
@@ -212,7 +212,7 @@ def delete(
     tell(f"exports that were made earlier may still have {gone.participant}: make them again")
 
 
-def _read(study: Path) -> tuple[Design, list[Participation]]:
+def _read(study: Path) -> tuple[StudyDesign, list[Participation]]:
     from spotball_adapters.study.results.participations import participations
     from spotball_adapters.study.setup.design import load
     from spotball_adapters.study.store import reading

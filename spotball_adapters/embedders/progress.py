@@ -11,7 +11,7 @@ from spotball_core.service.progress import progress_display
 
 
 @dataclass(slots=True)
-class Progress:
+class EmbeddingProgress:
     """How far it is.
 
     Attributes:
@@ -30,7 +30,7 @@ class Progress:
 
 
 @contextmanager
-def embedding_progress(progress: Progress, *, quiet: bool) -> Iterator[OnEmbedded]:
+def embedding_progress(progress: EmbeddingProgress, *, quiet: bool) -> Iterator[OnEmbedded]:
     """Yield a function that keeps in `progress` what it is called with, and shows it."""
     with progress_display(lambda: str(progress), quiet=quiet, last=True) as show_progress:
 

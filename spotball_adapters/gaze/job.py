@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from spotball_adapters.gaze.options import ORDER_VERSION
 from spotball_adapters.gaze.photos import SIZE, Photo, Photos
-from spotball_adapters.runs.job import Job
+from spotball_adapters.runs.job import RunJob
 from spotball_core.errors import OptionError
 from spotball_core.gaze.data.stimuli import Stimulus, write_stimuli
 
@@ -22,7 +22,7 @@ ORDER_SEED, ORDER = "order_seed", "order"
 
 
 @dataclass(frozen=True)
-class GazeJob(Job[Photo]):
+class GazeJob(RunJob[Photo]):
     """Who is asked about which photos.
 
     Attributes:

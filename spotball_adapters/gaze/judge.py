@@ -20,8 +20,8 @@ from spotball_adapters.gaze.prompts import Wording
 from spotball_adapters.gaze.replies import Asked, GazeReply
 from spotball_adapters.gaze.templates import match
 from spotball_adapters.providers.protocol import Message, Provider, Settings
-from spotball_adapters.runs.job import Job
-from spotball_adapters.runs.store import STORE, Store
+from spotball_adapters.runs.job import RunJob
+from spotball_adapters.runs.store import STORE, ReplyStore
 from spotball_core.errors import OptionError
 
 JUDGE = "judge"
@@ -57,7 +57,7 @@ class JudgePrompt(Wording):
 
 
 @dataclass(frozen=True)
-class JudgeJob(Job[Unresolved]):
+class JudgeJob(RunJob[Unresolved]):
     """Who is asked about which replies."""
 
     kept: ClassVar[str] = STORE
@@ -92,7 +92,7 @@ def judge_job(
     asked = tuple(Unresolved(reply) for reply in unresolved)
     job = JudgeJob(asked, ((judge_prompt(), 1),), provider, base_url, settings, provider.model)
     if (run / JUDGE / STORE).exists():
-        with Store(run / JUDGE) as store:
+        with ReplyStore(run / JUDGE) as store:
             before = store.identity()
         now = job.identity()
         if other := [name for name, value in before.items() if now.get(name) != value]:
@@ -107,7 +107,7 @@ def read_judged(run: Path, replies: Sequence[GazeReply]) -> dict[Asked, str | No
     """The option that the run's judge named for each reply that it was asked about; None where that is none of them."""
     if not (run / JUDGE / STORE).exists():
         return {}
-    with Store(run / JUDGE) as store:
+    with ReplyStore(run / JUDGE) as store:
         said = {key: (text, finish) for _, key, _, text, finish in store.finals(JUDGE, 0)}
     found: dict[Asked, str | None] = {}
     for reply in replies:

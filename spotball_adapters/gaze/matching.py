@@ -11,7 +11,7 @@ from spotball_adapters.gaze.judge import read_judged
 from spotball_adapters.gaze.manual import MANUAL, Decisions, read_decisions, write_queue
 from spotball_adapters.gaze.replies import REPLIES, Asked, GazeReply, read_replies, write_replies
 from spotball_adapters.gaze.templates import Match, match
-from spotball_adapters.runs.store import Store
+from spotball_adapters.runs.store import ReplyStore
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trial, make_trials, write_trials
 
@@ -20,7 +20,7 @@ TRIALS = "trials.csv"
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedReplies:
     """What matching came to.
 
     Attributes:
@@ -47,7 +47,7 @@ def unresolved(replies: Sequence[GazeReply]) -> list[GazeReply]:
     ]
 
 
-def write_matches(store: Store, *, filled_in: Path | None = None) -> Matched:
+def write_matches(store: ReplyStore, *, filled_in: Path | None = None) -> MatchedReplies:
     """Match all replies of a run with what is known by now, and write its replies, trials and what is left to decide.
 
     Args:
@@ -61,7 +61,7 @@ def write_matches(store: Store, *, filled_in: Path | None = None) -> Matched:
     run, identity = store.folder, store.identity()
     stimuli, replies = read_replies(store)
     if not replies:
-        return Matched(0, {}, {}, 0, None)
+        return MatchedReplies(0, {}, {}, 0, None)
     by_trial = {reply.asked: reply for reply in replies}
     decided: dict[Asked, str | None] = {}
     for path in (run / MANUAL, filled_in):
@@ -74,7 +74,7 @@ def write_matches(store: Store, *, filled_in: Path | None = None) -> Matched:
     _write_trials(resolved, stimuli, identity["respondent"], run / TRIALS)
     how = Counter(found.how for _, found in resolved if found.how)
     problems = Counter(found.problem for _, found in resolved if found.problem)
-    return Matched(len(replies), dict(how.most_common()), dict(problems.most_common()), queued, run / TRIALS)
+    return MatchedReplies(len(replies), dict(how.most_common()), dict(problems.most_common()), queued, run / TRIALS)
 
 
 def _resolved(reply: GazeReply, judged: Mapping[Asked, str | None], decided: Decisions) -> Match:

@@ -12,7 +12,7 @@ from spotball_adapters.gaze.options import ORDER_VERSION, shuffled
 from spotball_adapters.gaze.photos import TASK
 from spotball_adapters.gaze.templates import Match
 from spotball_adapters.providers.protocol import Finish
-from spotball_adapters.runs.store import Store
+from spotball_adapters.runs.store import ReplyStore
 from spotball_adapters.runs.store_schema import PROMPT
 from spotball_core.errors import OptionError
 from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
@@ -48,7 +48,7 @@ class GazeReply:
         return self.stimulus_id, self.prompt, self.sample
 
 
-def read_replies(store: Store) -> tuple[tuple[Stimulus, ...], list[GazeReply]]:
+def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeReply]]:
     """A run's stimuli, and all of its replies, by prompt and stimulus.
 
     Raises:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from spotball_adapters.providers.protocol import Access, PermanentError, TransientError
-from spotball_adapters.providers.responses import ENCODINGS, Response, Responses
+from spotball_adapters.providers.responses import ENCODINGS, HttpResponse, Responses
 from spotball_adapters.providers.said import said_by
 from spotball_core.errors import MissingExtraError, OptionError
 
@@ -80,7 +80,7 @@ class Server:
         """The error for a body that is not as the protocol says."""
         return self._responses.malformed(what)
 
-    async def _received(self, response: httpx.Response) -> Response:
+    async def _received(self, response: httpx.Response) -> HttpResponse:
         received = self._responses.start(response.status_code, response.headers)
         async for part in response.aiter_bytes():
             if not received.add(part):

@@ -23,7 +23,7 @@ class NoMemoryError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class SampledReply:
     """One reply.
 
     Attributes:
@@ -78,7 +78,7 @@ def drawn(
     seeds: Sequence[int | None],
     width: int,
     stopped: Callable[[], bool],
-) -> tuple[list[Drawn], int]:
+) -> tuple[list[SampledReply], int]:
     """Draw a reply for each seed; the prompt is read once.
 
     Args:
@@ -96,7 +96,7 @@ def drawn(
         NoMemoryError: if it was not enough for one.
     """
     try:
-        made: tuple[list[Drawn], int] = model.generate(
+        made: tuple[list[SampledReply], int] = model.generate(
             **inputs, generation_config=config, custom_generate=_Rows(seeds, width, stopped).all_of
         )
     except RuntimeError as error:
@@ -124,13 +124,13 @@ class _Rows:
         synced_gpus: bool = False,
         streamer: Any = None,
         **state: Any,
-    ) -> tuple[list[Drawn], int]:
+    ) -> tuple[list[SampledReply], int]:
         import torch
 
         read = model._prefill(input_ids, generation_config, state)
         state = {name: value for name, value in state.items() if not name.startswith(_READ)}
         stopping_criteria.append(self._stop)
-        replies: list[Drawn] = []
+        replies: list[SampledReply] = []
         while len(replies) < len(self._seeds):
             seeds = self._seeds[len(replies) : len(replies) + self._width]
             processors = copy.copy(logits_processor)
@@ -218,9 +218,9 @@ class _Choice:
         return torch.full_like(scores, float("-inf")).scatter(1, token, 0.0)
 
 
-def _reply(row: list[int], end: int | list[int] | None) -> Drawn:
+def _reply(row: list[int], end: int | list[int] | None) -> SampledReply:
     ends = {end} if isinstance(end, int) else set(end or ())
     for place, token in enumerate(row):
         if token in ends:
-            return Drawn(row[: place + 1], ended=True)
-    return Drawn(row, ended=False)
+            return SampledReply(row[: place + 1], ended=True)
+    return SampledReply(row, ended=False)

@@ -61,7 +61,7 @@ class Responses:
     key: str | None = field(repr=False)
     max_response: int
 
-    def start(self, status: int, headers: Mapping[str, str]) -> Response:
+    def start(self, status: int, headers: Mapping[str, str]) -> HttpResponse:
         """A response whose status and headers have come.
 
         Raises:
@@ -70,7 +70,7 @@ class Responses:
         encoding = headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("identity", *ENCODINGS):
             raise self.malformed(f"its content encoding is {encoding}, expected {' or '.join(ENCODINGS)}")
-        return Response(self, status, headers)
+        return HttpResponse(self, status, headers)
 
     def malformed(self, what: str) -> TransientError:
         """The error for a body that is not as the protocol says."""
@@ -85,7 +85,7 @@ class Responses:
         return shortened(hidden(text, self.key))
 
 
-class Response:
+class HttpResponse:
     """One response: its body is added part by part, then read."""
 
     def __init__(self, responses: Responses, status: int, headers: Mapping[str, str]) -> None:

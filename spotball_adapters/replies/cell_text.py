@@ -18,7 +18,7 @@ Unread = Literal["no answer", "several answers", "a range", "outside the grid", 
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReadCell:
     """What some words say: a cell in its canonical spelling, or why it is none."""
 
     cell: str | None
@@ -63,7 +63,7 @@ _CELL_LIKE = re.compile(r"[^\W\d_][\s\-,]?\d|\d[\s\-,]?[^\W\d_](?!\w)")
 _LONGEST_ALONE = 400
 
 
-def read_value(value: str, grid: Grid, *, unfinished: bool = False) -> Said | None:
+def read_value(value: str, grid: Grid, *, unfinished: bool = False) -> ReadCell | None:
     """What stands after `Cell:` on its line; None if that names nothing at all, or is what was to be filled in.
 
     It begins with a cell. Words after that may explain it, but name no other cell of the grid.
@@ -76,9 +76,9 @@ def read_value(value: str, grid: Grid, *, unfinished: bool = False) -> Said | No
     Examples:
         >>> grid = Grid.standard()
         >>> read_value(" **D4** (near the net)", grid)
-        Said(cell='D4', problem=None)
+        ReadCell(cell='D4', problem=None)
         >>> read_value("D4 or D5", grid)
-        Said(cell=None, problem='several answers')
+        ReadCell(cell=None, problem='several answers')
         >>> read_value("<What grid cell is it? A label like F4.>", grid)
     """
     value = _filled_in(_MARKUP.sub(" ", value), grid).lstrip()
@@ -93,21 +93,21 @@ def read_value(value: str, grid: Grid, *, unfinished: bool = False) -> Said | No
     tail = value[closed.end() if closed else end :]
     if gap.strip("-_") and not closed and re.match(r"\s{0,3}\w", tail):
         # "A 4 meter gap" names no cell.
-        return Said(None, "no answer")
+        return ReadCell(None, "no answer")
     cell = _in_grid(row, col, grid)
     if problem := _contested(cell, tail, grid):
-        return Said(None, problem)
+        return ReadCell(None, problem)
     if unfinished and end == len(value) and _extends(match, grid):
-        return Said(None, "cut off")
-    return Said(cell) if cell else Said(None, "outside the grid")
+        return ReadCell(None, "cut off")
+    return ReadCell(cell) if cell else ReadCell(None, "outside the grid")
 
 
-def read_alone(text: str, grid: Grid, *, unfinished: bool = False) -> Said | None:
+def read_alone(text: str, grid: Grid, *, unfinished: bool = False) -> ReadCell | None:
     """What a text says that is nothing but a cell or several; None if it is anything else.
 
     Examples:
         >>> read_alone("`4d`.", Grid.standard())
-        Said(cell='D4', problem=None)
+        ReadCell(cell='D4', problem=None)
         >>> read_alone("D4 it is", Grid.standard())
     """
     if len(text) > _LONGEST_ALONE:
@@ -176,14 +176,14 @@ def _continues(tail: str, joint: re.Match[str]) -> bool:
     return bool(_CELL.match(tail, joint.end()) or _PART.match(tail, joint.end()))
 
 
-def _nothing_read(value: str) -> Said | None:
+def _nothing_read(value: str) -> ReadCell | None:
     """Of a value that does not begin with a cell."""
     if not _CELL_LIKE.search(value):
         return None
     labels = {match[0].upper() for match in _MENTION.finditer(value)}
     if labels and _FROM.match(value):
-        return Said(None, "a range")
-    return Said(None, "several answers" if len(labels) > 1 else "no answer")
+        return ReadCell(None, "a range")
+    return ReadCell(None, "several answers" if len(labels) > 1 else "no answer")
 
 
 def _extends(match: re.Match[str], grid: Grid) -> bool:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from spotball_adapters.replies.cell_text import Said
+from spotball_adapters.replies.cell_text import ReadCell
 
-Read = Callable[[str], Said | None]
+Read = Callable[[str], ReadCell | None]
 """Reads the text of a field that holds the answer; None if it says nothing about a cell."""
 
 _ROWS, _COLUMNS = ("row",), ("col", "column")
@@ -22,7 +22,7 @@ class JsonAnswer:
 
     start: int
     end: int
-    said: Said
+    said: ReadCell
     reasoning: str | None
 
 
@@ -64,19 +64,19 @@ def json_answers(text: str, is_label: Callable[[str], bool], read: Read) -> list
     return answers
 
 
-def _answer(found: JsonObject, is_label: Callable[[str], bool], read: Read) -> Said | None:
+def _answer(found: JsonObject, is_label: Callable[[str], bool], read: Read) -> ReadCell | None:
     level = [found]
     while level:
         fields = [(key.lower().replace("_", " ").strip(), value) for each in level for key, value in each.fields]
         said = {_said(value, read) for key, value in fields if is_label(key)} | {_row_and_column(level, read)}
         said.discard(None)
         if said:
-            return said.pop() if len(said) == 1 else Said(None, "several answers")
+            return said.pop() if len(said) == 1 else ReadCell(None, "several answers")
         level = [value for _, value in fields if isinstance(value, JsonObject)]
     return None
 
 
-def _said(value: Any, read: Read) -> Said | None:
+def _said(value: Any, read: Read) -> ReadCell | None:
     if isinstance(value, str):
         return read(value)
     if isinstance(value, list):
@@ -84,7 +84,7 @@ def _said(value: Any, read: Read) -> Said | None:
     return _row_and_column([value], read) if isinstance(value, JsonObject) else None
 
 
-def _row_and_column(level: list[JsonObject], read: Read) -> Said | None:
+def _row_and_column(level: list[JsonObject], read: Read) -> ReadCell | None:
     """What an object says that stands alone on its level and has one row and one column."""
     fields = [(key.lower(), value) for each in level for key, value in each.fields]
     rows = [value for key, value in fields if key in _ROWS and isinstance(value, str)]

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from spotball_adapters.providers.protocol import Finish
-from spotball_adapters.replies.cell_text import Said
+from spotball_adapters.replies.cell_text import ReadCell
 from spotball_adapters.replies.evidence import Weight
 from spotball_adapters.replies.objects import object_answers
 from spotball_adapters.replies.plain_text import reasoning_around
@@ -46,17 +46,17 @@ def parse_leniently(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed
         found.append(Statement(token, Weight.LABEL, each.said.cell, each.said.problem, each.start, each.end))
     answer = _decide(found, reply.tokens.roles)
     if answer is None or (answer.cell and not _holds(answer, reply)):
-        return parsed(Said(None, "no answer"), shown.strip() or None, text, finish)
+        return parsed(ReadCell(None, "no answer"), shown.strip() or None, text, finish)
     reasoning = next((each.reasoning for each in objects if each.start == answer.start), None)
-    said = Said(answer.cell, None if answer.cell else answer.problem)
+    said = ReadCell(answer.cell, None if answer.cell else answer.problem)
     return parsed(said, reasoning or _reasoning(shown, reply, answer), text, finish)
 
 
-def _read_field(value: str, grid: Grid) -> Said | None:
+def _read_field(value: str, grid: Grid) -> ReadCell | None:
     """Read the value of a JSON field that holds the answer; None if it says nothing about a cell."""
     reply = Reply.of(readable(f"cell: {value}"), grid, unfinished=False)
     answer = _decide(statements(reply), reply.tokens.roles)
-    return None if answer is None else Said(answer.cell, None if answer.cell else answer.problem)
+    return None if answer is None else ReadCell(answer.cell, None if answer.cell else answer.problem)
 
 
 def _decide(found: Iterable[Statement], roles: str) -> Statement | None:

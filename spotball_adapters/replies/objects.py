@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from spotball_adapters.replies.cell_text import Said
+from spotball_adapters.replies.cell_text import ReadCell
 from spotball_adapters.replies.json_text import DECODER, JsonAnswer, JsonObject, Read
 from spotball_adapters.replies.rankings import SCORE_NAME
 from spotball_adapters.replies.tokens import tokenize
@@ -20,7 +20,7 @@ _ANSWER_KEY = re.compile(r"[zakmbfgqw]*[akmbfg][zakmbfgqw]*")
 _OTHER_KEY = re.compile(r"[plehxnvr]")
 _RANKED_KEY = re.compile("rank|top|order|sorted|best", re.I)
 _NAME_KEYS = frozenset(("class", "label", "name", "type", "object", "entity", "item", "role", "who", "what"))
-_SEVERAL = Said(None, "several answers")
+_SEVERAL = ReadCell(None, "several answers")
 
 
 def object_answers(text: str, read: Read) -> tuple[list[JsonAnswer], str]:
@@ -71,7 +71,7 @@ def _broken_off(text: str, start: int) -> str | None:
     return "".join([*kept, rest if depth < 2 else " " * len(rest)])
 
 
-def _answer(value: Any, read: Read, *, ranked: bool = False) -> Said | None:
+def _answer(value: Any, read: Read, *, ranked: bool = False) -> ReadCell | None:
     if isinstance(value, str):
         return read(value)
     if isinstance(value, list):
@@ -81,7 +81,7 @@ def _answer(value: Any, read: Read, *, ranked: bool = False) -> Said | None:
     return _of_object(value, read) if isinstance(value, JsonObject) else None
 
 
-def _of_object(found: JsonObject, read: Read) -> Said | None:
+def _of_object(found: JsonObject, read: Read) -> ReadCell | None:
     keys = [(_roles(key), key, value) for key, value in found.fields]
     if _is_of_a_person(found):
         return None
@@ -95,7 +95,7 @@ def _of_object(found: JsonObject, read: Read) -> Said | None:
     if pair := _row_and_column(found, read):
         direct.append(pair)
     if scored := _by_score((key, value) for key, value in found.fields if read(key)):
-        direct.append(scored if isinstance(scored, Said) else read(scored) or _SEVERAL)
+        direct.append(scored if isinstance(scored, ReadCell) else read(scored) or _SEVERAL)
     nested = direct or [
         each
         for roles, key, value in keys
@@ -106,17 +106,17 @@ def _of_object(found: JsonObject, read: Read) -> Said | None:
     return nested[0] if len(cells) == 1 else _SEVERAL if cells else None
 
 
-def _of_list(values: list[Any], read: Read, *, ranked: bool) -> Said | None:
+def _of_list(values: list[Any], read: Read, *, ranked: bool) -> ReadCell | None:
     said = [(value, each) for value in values if (each := _answer(value, read))]
     if len(said) < 2 or ranked:
         return said[0][1] if said else None
     scored = _by_score((each.cell or "", _score(value)) for value, each in said)
-    if scored is None or isinstance(scored, Said):
+    if scored is None or isinstance(scored, ReadCell):
         return _SEVERAL
     return read(scored)
 
 
-def _by_score(scores: Iterator[tuple[str, Any]]) -> str | Said | None:
+def _by_score(scores: Iterator[tuple[str, Any]]) -> str | ReadCell | None:
     """Return the name with the highest score, why there is none, or None if not all have a score."""
     pairs = list(scores)
     if not pairs or not all(isinstance(score, int | float) and not isinstance(score, bool) for _, score in pairs):
@@ -146,7 +146,7 @@ def _is_of_a_person(found: JsonObject) -> bool:
     return any("p" in _roles(name) and "b" not in _roles(name) for name in names)
 
 
-def _row_and_column(found: JsonObject, read: Read) -> Said | None:
+def _row_and_column(found: JsonObject, read: Read) -> ReadCell | None:
     fields = {key.lower(): value for key, value in found.fields if isinstance(value, str | int)}
     row = fields.get("row")
     column = fields.get("column", fields.get("col"))
@@ -170,5 +170,5 @@ def _roles(key: str) -> str:
     return tokenize(_WORD_START.sub(" ", key), []).roles
 
 
-def _nothing() -> Said:
-    return Said(None, "no answer")
+def _nothing() -> ReadCell:
+    return ReadCell(None, "no answer")

@@ -29,7 +29,7 @@ _LEVEL = re.compile(rf"\b(?:{'|'.join(sorted(_LEVELS, key=len, reverse=True))})\
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RankedLine:
     """A line of a reply: the numbers of its first token and after its last, and its offsets in the text."""
 
     first: int
@@ -53,17 +53,17 @@ class Ranking:
     cell: int | None
 
 
-def lines_of(text: str, tokens: Tokens) -> list[Line]:
+def lines_of(text: str, tokens: Tokens) -> list[RankedLine]:
     """Return the lines that hold any token."""
     edges = [-1, *(number for number, role in enumerate(tokens.roles) if role == "\n"), len(tokens.roles)]
     starts = [*tokens.starts, len(text)]
-    return [Line(a + 1, b, starts[a + 1], starts[b]) for a, b in pairwise(edges) if b > a + 1]
+    return [RankedLine(a + 1, b, starts[a + 1], starts[b]) for a, b in pairwise(edges) if b > a + 1]
 
 
-def rankings(text: str, tokens: Tokens, lines: Sequence[Line]) -> list[Ranking]:
+def rankings(text: str, tokens: Tokens, lines: Sequence[RankedLine]) -> list[Ranking]:
     """Return the lists and tables of candidates in a text: lines that begin with a cell, of which two differ."""
     found: list[Ranking] = []
-    items: list[tuple[Line, int]] = []
+    items: list[tuple[RankedLine, int]] = []
     header = previous = None
     for line in [*lines, None]:
         if line and items and (_RULE.fullmatch(tokens.roles, line.first, line.last) or _is_note(text, tokens, line)):
@@ -82,10 +82,10 @@ def rankings(text: str, tokens: Tokens, lines: Sequence[Line]) -> list[Ranking]:
     return found
 
 
-def rows_of_cues(tokens: Tokens, lines: Sequence[Line]) -> set[Line]:
+def rows_of_cues(tokens: Tokens, lines: Sequence[RankedLine]) -> set[RankedLine]:
     """Return the rows of tables with several cells that do not name an answer, such as "| Gaze | D4 |"."""
-    rows: set[Line] = set()
-    table: list[tuple[Line, str]] = []
+    rows: set[RankedLine] = set()
+    table: list[tuple[RankedLine, str]] = []
     for line in [*lines, None]:
         roles = tokens.roles[line.first : line.last] if line else ""
         if line and roles.startswith("|"):
@@ -97,14 +97,14 @@ def rows_of_cues(tokens: Tokens, lines: Sequence[Line]) -> set[Line]:
     return rows
 
 
-def _is_note(text: str, tokens: Tokens, line: Line) -> bool:
+def _is_note(text: str, tokens: Tokens, line: RankedLine) -> bool:
     """Return whether an indented line explains the item before it."""
     indented = text[line.start - 3 : line.start].isspace() and "\n" not in text[line.start - 3 : line.start]
     bullet = tokens.roles[line.first] == "-"
     return (indented or bullet) and not any(number in tokens.cells for number in range(line.first, line.last))
 
 
-def _candidate(text: str, tokens: Tokens, line: Line) -> int | None:
+def _candidate(text: str, tokens: Tokens, line: RankedLine) -> int | None:
     """Return the token of the cell that a line begins with."""
     number = next((n for n in range(line.first, line.last) if n in tokens.cells), None)
     if number is None or not _ITEM.match(tokens.roles, line.first, number):
@@ -116,12 +116,14 @@ def _candidate(text: str, tokens: Tokens, line: Line) -> int | None:
     return None if named and not _SCORE.search(text, tokens.cells[number].end, line.end) else number
 
 
-def _mark(tokens: Tokens, line: Line | None, number: int) -> str:
+def _mark(tokens: Tokens, line: RankedLine | None, number: int) -> str:
     """Return what stands before a candidate, such as a bullet, a number with its sign, or the bar of a table."""
     return re.sub("[z&o_#]+", "#", tokens.roles[line.first : number]) if line else ""
 
 
-def _preferred(text: str, tokens: Tokens, items: Sequence[tuple[Line, int]], header: Line | None) -> int | None:
+def _preferred(
+    text: str, tokens: Tokens, items: Sequence[tuple[RankedLine, int]], header: RankedLine | None
+) -> int | None:
     above = text[header.start : header.end] if header else ""
     said = tokens.roles[header.first : header.last] if header else ""
     after = [tokens.roles[number + 1 : number + 7] for _, number in items]
@@ -144,7 +146,7 @@ def _preferred(text: str, tokens: Tokens, items: Sequence[tuple[Line, int]], hea
     return items[0][1] if "D" in said or mark.startswith("🥇") or re.match(r"\D{0,9}1(?![0-9])", mark) else None
 
 
-def _score(text: str, tokens: Tokens, line: Line, number: int, header: str) -> float | None:
+def _score(text: str, tokens: Tokens, line: RankedLine, number: int, header: str) -> float | None:
     """Return the score on a line: in the column that a table's header names, else the first share after the cell."""
     names = header.split("|")
     columns = text[line.start : line.end].split("|")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from spotball_adapters.providers.protocol import Finish
-from spotball_adapters.replies.cell_text import Said
+from spotball_adapters.replies.cell_text import ReadCell
 
 Problem = Literal[
     "empty",
@@ -48,7 +48,7 @@ class Parsed:
     problem: Problem | None
 
 
-def parsed(said: Said, reasoning: str | None, text: str, finish: Finish) -> Parsed:
+def parsed(said: ReadCell, reasoning: str | None, text: str, finish: Finish) -> Parsed:
     """Return the result for what a reply says; if it says nothing, take the reason from how the reply ended.
 
     Args:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from spotball_adapters.replies.cell_text import Unread
 from spotball_adapters.replies.cells import mentions
 from spotball_adapters.replies.evidence import Sentence, Weight, is_heading, is_rejected, sentence_of, weigh
-from spotball_adapters.replies.rankings import Line, Ranking, lines_of, rankings, rows_of_cues
+from spotball_adapters.replies.rankings import RankedLine, Ranking, lines_of, rankings, rows_of_cues
 from spotball_adapters.replies.tokens import Tokens, tokenize
 from spotball_core.grid import Grid
 
@@ -103,9 +103,9 @@ def _of_lists(reply: Reply, lists: Sequence[Ranking]) -> Iterator[Statement]:
             yield Statement(ranking.first, Weight.RANKED, reply.cell(ranking.cell))
 
 
-def _examples(reply: Reply, lines: Sequence[Line]) -> set[Line]:
+def _examples(reply: Reply, lines: Sequence[RankedLine]) -> set[RankedLine]:
     """Return the lines that follow a heading such as "Example:", up to a blank line."""
-    examples: set[Line] = set()
+    examples: set[RankedLine] = set()
     for before, line in pairwise(lines):
         announced = re.fullmatch("[^C]*[ei][^C]*:", reply.tokens.roles[before.first : before.last])
         if (announced or before in examples) and reply.text.count("\n", before.end, line.start) < 2:

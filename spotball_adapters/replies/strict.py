@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spotball_adapters.providers.protocol import Finish
-from spotball_adapters.replies.cell_text import Said, read_alone, read_value
+from spotball_adapters.replies.cell_text import ReadCell, read_alone, read_value
 from spotball_adapters.replies.json_text import json_answers
 from spotball_adapters.replies.plain_text import plain, reasoning_around, without_thinking
 from spotball_adapters.replies.result import Parsed, parsed
@@ -61,7 +61,7 @@ class _Answer:
 
     start: int
     end: int
-    said: Said
+    said: ReadCell
     reasoning: str | None = None
 
 
@@ -86,7 +86,7 @@ def parse_strictly(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed:
         )
     if alone := read_alone(same.replace("```", "   "), grid, unfinished=unfinished):
         return parsed(alone, None, given, finish)
-    nowhere = _Answer(len(text), len(text), Said(None, "no answer"))
+    nowhere = _Answer(len(text), len(text), ReadCell(None, "no answer"))
     return parsed(nowhere.said, reasoning_around(text, same, nowhere.start, nowhere.end), given, finish)
 
 
@@ -97,7 +97,7 @@ def _is_label(name: str) -> bool:
 def _objects(text: str, grid: Grid) -> list[_Answer]:
     """What JSON objects in the reply answer; they contradict each other where they differ."""
     found = json_answers(text, _is_label, lambda value: read_value(plain(value), grid))
-    said = found[0].said if len({each.said for each in found}) == 1 else Said(None, "several answers")
+    said = found[0].said if len({each.said for each in found}) == 1 else ReadCell(None, "several answers")
     return [_Answer(each.start, each.end, said, each.reasoning) for each in found]
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 
 from spotball_adapters.providers.protocol import Message, Picture
-from spotball_adapters.runs.job import Job, without_secrets
-from spotball_adapters.runs.plan import ItemT, Plan, PromptOf
+from spotball_adapters.runs.job import RunJob, without_secrets
+from spotball_adapters.runs.plan import ItemT, PromptOf, SamplePlan
 
 
-def describe(job: Job[ItemT], plan: Plan[ItemT]) -> str:
+def describe(job: RunJob[ItemT], plan: SamplePlan[ItemT]) -> str:
     """The settings, what is left to ask and its cost by prompt, and one conversation of each prompt word for word.
 
     Requests are counted as if none failed and each was answered in full.
@@ -21,7 +21,7 @@ def describe(job: Job[ItemT], plan: Plan[ItemT]) -> str:
     return "\n".join([*_who(job), "", *_cost(job, plan), *_conversations(job)]) + "\n"
 
 
-def _who(job: Job[ItemT]) -> Iterator[str]:
+def _who(job: RunJob[ItemT]) -> Iterator[str]:
     sports = Counter(item.key[0] for item in job.asked)
     images = ", ".join(f"{n} of {sport}" for sport, n in sports.items())
     settings = ", ".join(f"{name} {value}" for name, value in job.settings.given().items())
@@ -46,7 +46,7 @@ class _Cost:
         return (*(f"{number:,}" for number in (self.samples, self.left, self.requests, self.pictures)), tokens)
 
 
-def _cost(job: Job[ItemT], plan: Plan[ItemT]) -> Iterator[str]:
+def _cost(job: RunJob[ItemT], plan: SamplePlan[ItemT]) -> Iterator[str]:
     """A line for each prompt, and one for all."""
     costs = {prompt.name: _Cost(samples * len(plan.scenes)) for prompt, samples in plan.prompts}
     for ask in plan.asks(job.provider.max_samples):
@@ -70,7 +70,7 @@ def _cost(job: Job[ItemT], plan: Plan[ItemT]) -> Iterator[str]:
         )
 
 
-def _conversations(job: Job[ItemT]) -> Iterator[str]:
+def _conversations(job: RunJob[ItemT]) -> Iterator[str]:
     item = job.asked[0]
     pictures = job.pictures(None)
     picture = pictures.of(item) if pictures else None

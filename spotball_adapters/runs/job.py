@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Generic
 from urllib.parse import urlsplit, urlunsplit
 
 from spotball_adapters.providers.protocol import Provider, Settings
-from spotball_adapters.runs.plan import ItemT, Plan, PromptOf
+from spotball_adapters.runs.plan import ItemT, PromptOf, SamplePlan
 from spotball_adapters.runs.runner import PicturesOf
 from spotball_adapters.runs.store_schema import PROMPT
 
 
 @dataclass(frozen=True)
-class Job(ABC, Generic[ItemT]):
+class RunJob(ABC, Generic[ItemT]):
     """Who is asked what.
 
     Attributes:
@@ -77,9 +77,9 @@ class Job(ABC, Generic[ItemT]):
 
     def plan(
         self, done: Mapping[tuple[str, str, str, int], int], skipped: Collection[tuple[str, str, str]] = ()
-    ) -> Plan[ItemT]:
+    ) -> SamplePlan[ItemT]:
         """What is left to ask, given what is stored, without what is skipped."""
-        return Plan(self.asked, self.prompts, done, skipped)
+        return SamplePlan(self.asked, self.prompts, done, skipped)
 
     def image_tokens(self, item: ItemT) -> int | None:
         """What showing an item's picture costs; None where no rule is known."""

@@ -14,11 +14,11 @@ from types import FrameType
 from typing import Any, Generic, TypeVar
 
 from spotball_adapters.providers.protocol import Provider, Ready
-from spotball_adapters.runs.job import Job
-from spotball_adapters.runs.plan import ItemT, Plan
+from spotball_adapters.runs.job import RunJob
+from spotball_adapters.runs.plan import ItemT, SamplePlan
 from spotball_adapters.runs.progress import show_progress
-from spotball_adapters.runs.runner import Options, Runner, Tally
-from spotball_adapters.runs.store import Question, Store, peek
+from spotball_adapters.runs.runner import Options, Runner, RunTally
+from spotball_adapters.runs.store import Question, ReplyStore, peek
 from spotball_core.errors import OptionError, SpotballError
 from spotball_core.service.progress import OnProgress, counted, ignore_progress
 from spotball_core.service.safe_text import show
@@ -37,7 +37,7 @@ NO_MEMORY = "not enough memory to go on"
 
 
 @dataclass(frozen=True)
-class Ended(Generic[T]):
+class RunResult(Generic[T]):
     """How a start of a run ended.
 
     Attributes:
@@ -49,7 +49,7 @@ class Ended(Generic[T]):
         made: of all replies that are stored.
     """
 
-    tally: Tally
+    tally: RunTally
     why: str | None
     error: BaseException | None
     left: int
@@ -59,14 +59,14 @@ class Ended(Generic[T]):
 
 
 def launch(
-    job: Job[ItemT],
+    job: RunJob[ItemT],
     out: Path,
     options: Options,
-    make: Callable[[Store], T],
+    make: Callable[[ReplyStore], T],
     *,
     on_progress: OnProgress = ignore_progress,
     quiet: bool = False,
-) -> Ended[T]:
+) -> RunResult[T]:
     """Ask what is missing, and make something of all that is stored.
 
     The first interrupt (Ctrl-C, or a request to terminate) lets what is under way be answered, the second does not.
@@ -85,7 +85,7 @@ def launch(
     """
     if isinstance(job.provider, Ready) and any(plan_of(job, out, options).chains(1)):
         job.provider.ready()
-    with Store(out) as store:
+    with ReplyStore(out) as store:
         store.claim(job.identity())
         done = store.done()
         if not done or not (out / job.kept).exists():
@@ -108,13 +108,13 @@ def launch(
         return _ended(job, store, runner, options, make(store))
 
 
-def plan_of(job: Job[ItemT], out: Path, options: Options) -> Plan[ItemT]:
+def plan_of(job: RunJob[ItemT], out: Path, options: Options) -> SamplePlan[ItemT]:
     """Return what a run has left to ask, without taking the run."""
     done, refused = peek(out)
     return job.plan(done, refused if options.skip_refused else ())
 
 
-def _ended(job: Job[ItemT], store: Store, runner: Runner[ItemT], options: Options, made: T) -> Ended[T]:
+def _ended(job: RunJob[ItemT], store: ReplyStore, runner: Runner[ItemT], options: Options, made: T) -> RunResult[T]:
     refused, tally = store.refused(), runner.tally
     missing: Counter[Question] = Counter()
     for ask in job.plan(store.done()).asks(1) if refused else ():
@@ -126,7 +126,7 @@ def _ended(job: Job[ItemT], store: Store, runner: Runner[ItemT], options: Option
         # Those of earlier starts are not among this one's replies.
         left -= sum(missing[question] for question in refused if question in tally.refused)
         excluded = sum(missing[question] for question in refused)
-    return Ended(tally, runner.why, runner.error, left, excluded, refused, made)
+    return RunResult(tally, runner.why, runner.error, left, excluded, refused, made)
 
 
 async def _asking(runner: Runner[ItemT], provider: Provider, *, quiet: bool) -> None:
@@ -186,7 +186,7 @@ def check_pictures(out: Path, shown: Mapping[tuple[str, str], set[str]], now: Ma
         )
 
 
-def _options_of(job: Job[ItemT], options: Options) -> dict[str, Any]:
+def _options_of(job: RunJob[ItemT], options: Options) -> dict[str, Any]:
     samples = {prompt.name: samples for prompt, samples in job.prompts}
     return {"images": len(job.asked), "samples": samples, **asdict(options)}
 

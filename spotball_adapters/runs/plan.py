@@ -78,7 +78,7 @@ class Chain(Generic[ItemT]):
 
 
 @dataclass(frozen=True)
-class Plan(Generic[ItemT]):
+class SamplePlan(Generic[ItemT]):
     """All samples of some prompts for some images, less what is stored.
 
     Attributes:

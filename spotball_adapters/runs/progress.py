@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from spotball_core.service.progress import progress_display, span
 
 if TYPE_CHECKING:
-    from spotball_adapters.runs.runner import Tally
+    from spotball_adapters.runs.runner import RunTally
 
 _WINDOW = 60.0
 """Seconds over which the rate is taken."""
@@ -32,12 +32,12 @@ class Rate:
         return (done - before) / (now - start) if now > start else 0.0
 
 
-def line(tally: Tally, rate: float) -> str:
+def line(tally: RunTally, rate: float) -> str:
     """How far a run is, in one line.
 
     Examples:
-        >>> from spotball_adapters.runs.runner import Tally
-        >>> line(Tally(total=18000, done=1200, faults=1, input_tokens=90_000), 4)
+        >>> from spotball_adapters.runs.runner import RunTally
+        >>> line(RunTally(total=18000, done=1200, faults=1, input_tokens=90_000), 4)
         '1,200 of 18,000 replies, 4.0 a second, 90,000 tokens, 1 fault, 1 h 10 min left'
     """
     parts = [f"{tally.done:,} of {tally.total:,} replies", f"{rate:.1f} a second", f"{tally.tokens:,} tokens"]
@@ -50,7 +50,7 @@ def line(tally: Tally, rate: float) -> str:
     return ", ".join(parts)
 
 
-async def show_progress(tally: Tally, *, quiet: bool) -> None:
+async def show_progress(tally: RunTally, *, quiet: bool) -> None:
     """Show how far a run is until cancelled."""
     on_terminal, rate, last_fault = sys.stderr.isatty(), Rate(), ""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spotball_adapters.replies import DEFAULT_POLICY, POLICIES, ParsePolicy, parse_reply
-from spotball_adapters.runs.store import Store
+from spotball_adapters.runs.store import ReplyStore
 from spotball_adapters.runs.store_schema import PROMPT
 from spotball_core.counting.parse_record import read_parse_policies, write_parse_policy
 from spotball_core.errors import OptionError
@@ -53,7 +53,7 @@ class Reading:
     policy: ParsePolicy
 
 
-def read_replies(store: Store, scenes: Sequence[Scene], policy: ParsePolicy | None = None) -> Reading:
+def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy | None = None) -> Reading:
     """Read every sample's last reply, and keep what was read in the store.
 
     Args:
@@ -89,7 +89,7 @@ def read_replies(store: Store, scenes: Sequence[Scene], policy: ParsePolicy | No
 
 
 def export(
-    store: Store, scenes: Sequence[Scene], out: Path, format: str, policy: ParsePolicy | None = None
+    store: ReplyStore, scenes: Sequence[Scene], out: Path, format: str, policy: ParsePolicy | None = None
 ) -> tuple[Reading, Path | None]:
     """Read all stored replies, and write the responses if there are any. See `read_replies` for the policy."""
     reading = read_replies(store, scenes, policy)

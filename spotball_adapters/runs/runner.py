@@ -21,11 +21,11 @@ from spotball_adapters.providers.protocol import (
     TransientError,
 )
 from spotball_adapters.runs.limits import RateLimiter, Waits
-from spotball_adapters.runs.plan import Ask, Chain, ItemT, ItemT_contra, Plan, PromptOf
+from spotball_adapters.runs.plan import Ask, Chain, ItemT, ItemT_contra, PromptOf, SamplePlan
 from spotball_adapters.runs.retry_policy import RetryPolicy
-from spotball_adapters.runs.store import Question, Store
+from spotball_adapters.runs.store import Question, ReplyStore
 from spotball_adapters.runs.work_queue import Due, Final, WorkQueue
-from spotball_adapters.runs.writer import Record, Writer, storable
+from spotball_adapters.runs.writer import AnswerRecord, ReplyWriter, storable
 from spotball_core.errors import SpotballError
 from spotball_core.service.sqlite_file import now
 
@@ -61,7 +61,7 @@ class Options(RetryPolicy):
 
 
 @dataclass(slots=True)
-class Tally:
+class RunTally:
     """How far a run is. Replies count once they are stored.
 
     Attributes:
@@ -123,10 +123,10 @@ class Runner(Generic[ItemT]):
     def __init__(
         self,
         provider: Provider,
-        plan: Plan[ItemT],
+        plan: SamplePlan[ItemT],
         pictures: PicturesOf[ItemT] | None,
         digests: Mapping[tuple[str, str], str],
-        store: Store,
+        store: ReplyStore,
         session: int,
         settings: Settings,
         options: Options,
@@ -135,7 +135,7 @@ class Runner(Generic[ItemT]):
         self._provider, self._plan, self._pictures, self._digests = provider, plan, pictures, digests
         self._store, self._session = store, session
         self._settings, self._options = settings, options
-        self.tally = Tally(total=sum(len(ask.samples) for ask in plan.asks(provider.max_samples)))
+        self.tally = RunTally(total=sum(len(ask.samples) for ask in plan.asks(provider.max_samples)))
         self.why: str | None = None
         """Why it stopped before the end, in a few words."""
         self.error: BaseException | None = None
@@ -158,15 +158,15 @@ class Runner(Generic[ItemT]):
         self._asking: set[asyncio.Task[None]] = set()
         self._workers: list[asyncio.Task[None]] = []
 
-    async def run(self) -> Tally:
+    async def run(self) -> RunTally:
         """Ask all that is missing, or until something stops it; returns once all that came is stored."""
         loop = asyncio.get_running_loop()
 
-        def stored(records: Sequence[Record], failure: BaseException | None) -> None:
+        def stored(records: Sequence[AnswerRecord], failure: BaseException | None) -> None:
             loop.call_soon_threadsafe(self._after_storing, records, failure)
 
         all_stored = asyncio.Event()
-        self._writer = Writer(
+        self._writer = ReplyWriter(
             self._store.path, self._session, stored, lambda: loop.call_soon_threadsafe(all_stored.set)
         )
         try:
@@ -287,7 +287,7 @@ class Runner(Generic[ItemT]):
             raise
         self._failed_in_row = self._refused_in_row = 0
         self._answered = True
-        self._writer.put(Record(ask, answer, now(), latency, attempt.num, shown))
+        self._writer.put(AnswerRecord(ask, answer, now(), latency, attempt.num, shown))
         self._count_tokens(answer)
         return answer.replies
 
@@ -399,7 +399,7 @@ class Runner(Generic[ItemT]):
             self._held_bytes += len(picture.data)
         return picture
 
-    def _after_storing(self, records: Sequence[Record], failure: BaseException | None) -> None:
+    def _after_storing(self, records: Sequence[AnswerRecord], failure: BaseException | None) -> None:
         replies = 0
         for record in records:
             self._unstored.release()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from spotball_adapters.prompts.picture import Pictures
-from spotball_adapters.runs.job import Job
+from spotball_adapters.runs.job import RunJob
 from spotball_adapters.runs.store import SCENES
 from spotball_core.io.scenes import write_scenes
 from spotball_core.overlay import layout
@@ -17,7 +17,7 @@ from spotball_core.schema.scene import Scene
 
 
 @dataclass(frozen=True)
-class SceneJob(Job[Scene]):
+class SceneJob(RunJob[Scene]):
     """Who is asked about which scenes.
 
     Attributes:

@@ -41,7 +41,7 @@ _KIND = RunKind(
 )
 
 
-class Store(RunStore):
+class ReplyStore(RunStore):
     """A run's store, held by this process; a context manager that lets go of it.
 
     Raises:
@@ -117,7 +117,7 @@ class Store(RunStore):
 
 
 def peek(folder: Path) -> tuple[dict[tuple[str, str, str, int], int], dict[Question, str]]:
-    """Return `Store.done()` and `Store.refused()` of a run without taking it; both are empty if it does not exist."""
+    """Return `ReplyStore.done()` and `ReplyStore.refused()` of a run without taking it; both empty if there is none."""
     path = folder / STORE
     _check_folder(folder)
     if not path.exists():

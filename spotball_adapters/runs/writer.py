@@ -16,7 +16,7 @@ from spotball_core.service.sqlite_file import connect, sqlite_errors
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class AnswerRecord:
     """An answer as it is to be stored: its replies are for the first samples of what was asked."""
 
     ask: Ask[Any]
@@ -27,11 +27,11 @@ class Record:
     picture: str | None
 
 
-OnStored = Callable[[Sequence[Record], BaseException | None], object]
+OnStored = Callable[[Sequence[AnswerRecord], BaseException | None], object]
 """Called with records that are stored, or with records that are not and why."""
 
 
-class Writer(BatchThread[Record]):
+class ReplyWriter(BatchThread[AnswerRecord]):
     """Stores records in the order they are put; once one fails, none after it is stored.
 
     Args:
@@ -59,7 +59,7 @@ class Writer(BatchThread[Record]):
         finally:
             self._on_end()
 
-    def _do(self, batch: list[Record]) -> None:
+    def _do(self, batch: list[AnswerRecord]) -> None:
         if self._failure is None:
             try:
                 self._connection = self._connection or connect(self._path, SCHEMA)
@@ -71,7 +71,7 @@ class Writer(BatchThread[Record]):
                 self._failure = error
         self._on_stored(batch, self._failure)
 
-    def _insert(self, connection: sqlite3.Connection, record: Record) -> None:
+    def _insert(self, connection: sqlite3.Connection, record: AnswerRecord) -> None:
         ask, answer = record.ask, record.answer
         cursor = connection.execute(
             "INSERT INTO requests (session, at, latency, attempt, model, input_tokens, output_tokens, picture) "

@@ -14,7 +14,7 @@ Viewport = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class StudyTrial:
     """One item as one participant meets it.
 
     Attributes:
@@ -61,11 +61,11 @@ class Event:
     received_at: str = ""
 
 
-def trials_to_json(trials: tuple[Trial, ...]) -> str:
+def trials_to_json(trials: tuple[StudyTrial, ...]) -> str:
     """Trials as they are stored.
 
     Examples:
-        >>> trials_to_json((Trial(0, "soccer", "163"),))
+        >>> trials_to_json((StudyTrial(0, "soccer", "163"),))
         '[{"trial":0,"sport":"soccer","image":"163","check":false,"explain":false}]'
     """
     rows = [asdict(trial) for trial in trials]
@@ -75,12 +75,12 @@ def trials_to_json(trials: tuple[Trial, ...]) -> str:
     return json.dumps(rows, separators=(",", ":"))
 
 
-def trials_from_json(text: str) -> tuple[Trial, ...]:
+def trials_from_json(text: str) -> tuple[StudyTrial, ...]:
     """The inverse of `trials_to_json`.
 
     Examples:
-        >>> trials = (Trial(-1, "gaze", "7", options=("cup", "vase")), Trial(0, "gaze", "8", check=True))
+        >>> trials = (StudyTrial(-1, "gaze", "7", options=("cup", "vase")), StudyTrial(0, "gaze", "8", check=True))
         >>> trials_from_json(trials_to_json(trials)) == trials
         True
     """
-    return tuple(Trial(**{**row, "options": tuple(row.get("options", ()))}) for row in json.loads(text))
+    return tuple(StudyTrial(**{**row, "options": tuple(row.get("options", ()))}) for row in json.loads(text))

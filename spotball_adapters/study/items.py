@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from spotball_adapters.study.events import Event, Trial
+from spotball_adapters.study.events import Event, StudyTrial
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.schema.scene import Scene
 
@@ -74,16 +74,16 @@ class ItemType(Protocol):
     def name(self) -> str:
         """As the browser is told."""
 
-    def public(self, trial: Trial) -> dict[str, Any]:
+    def public(self, trial: StudyTrial) -> dict[str, Any]:
         """What the browser may know of an item, beside its number, the address of its image, and its size."""
 
-    def step(self, trial: Trial, pending: tuple[Click, ...], event: Event) -> Step:
+    def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> Step:
         """What an event on the current trial comes to; NotAllowedError if it is not allowed."""
 
-    def passes(self, trial: Trial, answer: Answer) -> bool:
+    def passes(self, trial: StudyTrial, answer: Answer) -> bool:
         """Whether an answer is right throughout, as an attention check wants it."""
 
-    def feedback(self, trial: Trial, answer: Answer) -> dict[str, Any]:
+    def feedback(self, trial: StudyTrial, answer: Answer) -> dict[str, Any]:
         """What a practice item tells once it is answered."""
 
 
@@ -100,12 +100,12 @@ class Clicks:
     def __init__(self, scenes: Mapping[Key, Scene], per_image: int) -> None:
         self._scenes, self._per_image = scenes, per_image
 
-    def public(self, trial: Trial) -> dict[str, Any]:
+    def public(self, trial: StudyTrial) -> dict[str, Any]:
         """See `ItemType`."""
         grid = self._scenes[trial.key].grid
         return {"rows": grid.rows, "cols": grid.cols, "clicks": self._per_image}
 
-    def step(self, trial: Trial, pending: tuple[Click, ...], event: Event) -> Step:
+    def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> Step:
         """See `ItemType`."""
         if event.kind == "click":
             if len(pending) >= self._per_image:
@@ -123,20 +123,20 @@ class Clicks:
             return Step(answer=Answer(pending))
         raise NotAllowedError(f"{event.kind} is no event of this item")
 
-    def passes(self, trial: Trial, answer: Answer) -> bool:
+    def passes(self, trial: StudyTrial, answer: Answer) -> bool:
         """See `ItemType`: every click in a cell that holds the ball."""
         ball = self._ball(trial)
         return all(click.cell in ball for click in answer.clicks)
 
-    def feedback(self, trial: Trial, answer: Answer) -> dict[str, Any]:
+    def feedback(self, trial: StudyTrial, answer: Answer) -> dict[str, Any]:
         """See `ItemType`."""
         return {"cells": [list(cell) for cell in self._ball(trial)]}
 
-    def _ball(self, trial: Trial) -> list[tuple[int, int]]:
+    def _ball(self, trial: StudyTrial) -> list[tuple[int, int]]:
         scene = self._scenes[trial.key]
         return [scene.layout.position(label) for label in scene.ball_cells or ()]
 
-    def _click(self, trial: Trial, event: Event) -> Click:
+    def _click(self, trial: StudyTrial, event: Event) -> Click:
         click = Click(**event.value, elapsed_ms=event.elapsed_ms)
         grid = self._scenes[trial.key].grid
         if not (1 <= click.row <= grid.rows and 1 <= click.col <= grid.cols):
@@ -163,11 +163,11 @@ class Choice:
     def __init__(self, stimuli: Mapping[Key, Stimulus], question: str, *, feedback: bool = True) -> None:
         self._stimuli, self._question, self._tells = stimuli, question, feedback
 
-    def public(self, trial: Trial) -> dict[str, Any]:
+    def public(self, trial: StudyTrial) -> dict[str, Any]:
         """See `ItemType`."""
         return {"question": self._question, "options": list(trial.options)}
 
-    def step(self, trial: Trial, pending: tuple[Click, ...], event: Event) -> Step:
+    def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> Step:
         """See `ItemType`."""
         if event.kind != "choice":
             raise NotAllowedError(f"{event.kind} is no event of this item")
@@ -176,11 +176,11 @@ class Choice:
             raise NotAllowedError(f"option {option} is none of the {len(trial.options)}, which count from 0")
         return Step(answer=Answer(option=option))
 
-    def passes(self, trial: Trial, answer: Answer) -> bool:
+    def passes(self, trial: StudyTrial, answer: Answer) -> bool:
         """See `ItemType`."""
         return answer.option is not None and trial.options[answer.option] == self._stimuli[trial.key].gaze_target
 
-    def feedback(self, trial: Trial, answer: Answer) -> dict[str, Any]:
+    def feedback(self, trial: StudyTrial, answer: Answer) -> dict[str, Any]:
         """See `ItemType`."""
         if not self._tells:
             return {}

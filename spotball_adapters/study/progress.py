@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from spotball_adapters.study.events import Event, Trial, Viewport
+from spotball_adapters.study.events import Event, StudyTrial, Viewport
 from spotball_adapters.study.items import Answer, Click, ItemType, NotAllowedError
 
 Stage = Literal["consent", "instructions", "practice", "trials", "finished"]
@@ -36,7 +36,7 @@ class Answered:
         explanation_ms: how long the trial was on the screen until the explanation came.
     """
 
-    trial: Trial
+    trial: StudyTrial
     answer: Answer
     response_ms: float
     answered_at: str
@@ -50,7 +50,7 @@ class Answered:
         return self.explanation is not None or not self.trial.explain
 
 
-class Progress:
+class ParticipantProgress:
     """What one participant has done so far, and what comes next.
 
     Attributes:
@@ -61,7 +61,7 @@ class Progress:
         over: when each stage was over, ISO 8601 in UTC; `trials` is the end of the study.
     """
 
-    def __init__(self, trials: Sequence[Trial], item_type: ItemType) -> None:
+    def __init__(self, trials: Sequence[StudyTrial], item_type: ItemType) -> None:
         self.stage: Stage = "consent"
         self.seq = 0
         self.answered: dict[int, Answered] = {}
@@ -75,7 +75,7 @@ class Progress:
         self._before = self._showing = 0.0
 
     @property
-    def current(self) -> Trial | None:
+    def current(self) -> StudyTrial | None:
         """The trial to do now; one that is confirmed but not explained yet is. None if there is none."""
         if self.stage == "practice":
             return next((trial for trial in self._practice if trial.trial not in self.answered), None)
@@ -144,20 +144,20 @@ class Progress:
                 self.over["trials"] = event.received_at
                 self.stage = "finished"
 
-    def _explain(self, trial: Trial, event: Event, elapsed: float) -> None:
+    def _explain(self, trial: StudyTrial, event: Event, elapsed: float) -> None:
         if trial.trial not in self.answered:
             raise NotAllowedError("an explanation comes after the answer")
         known = self.answered[trial.trial]
         self.answered[trial.trial] = replace(known, explanation=event.value["text"], explanation_ms=elapsed)
 
 
-def replay(trials: Sequence[Trial], events: Iterable[Event], item_type: ItemType) -> Progress:
+def replay(trials: Sequence[StudyTrial], events: Iterable[Event], item_type: ItemType) -> ParticipantProgress:
     """Where a participant is after some events, in their order.
 
     Raises:
         NotAllowedError: for an event that the rules do not allow; no stored one is.
     """
-    progress = Progress(trials, item_type)
+    progress = ParticipantProgress(trials, item_type)
     for event in events:
         progress.take(event)
     return progress

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spotball_adapters.study.events import Event, Trial, trials_from_json, trials_to_json
+from spotball_adapters.study.events import Event, StudyTrial, trials_from_json, trials_to_json
 from spotball_core.errors import OptionError
 from spotball_core.service.folder_lock import locked
 from spotball_core.service.sqlite_file import Column, Schema, Table
@@ -132,7 +132,7 @@ class Participant:
     participant: str
     list: str
     seed: int
-    trials: tuple[Trial, ...]
+    trials: tuple[StudyTrial, ...]
     started_at: str
     seen_at: str
     finished_at: str | None
@@ -203,14 +203,14 @@ class Reader:
         return dict(self.study.rows("SELECT key, value FROM meta"))
 
     def changed(self, parts: Mapping[str, Any]) -> list[str]:
-        """Which parts of a study are not what they were when the first participant began; see `Store.claim`."""
+        """Which parts of a study are not what they were when the first participant began; see `StudyStore.claim`."""
         if not self.study.rows("SELECT EXISTS (SELECT * FROM participants)")[0][0]:
             return []
         given, known = _as_meta(parts), {key: value for key, value in self.meta().items() if key.startswith(_PART)}
         return [key.removeprefix(_PART) for key in {**known, **given} if known.get(key) != given.get(key)]
 
 
-class Store(Reader):
+class StudyStore(Reader):
     """A study held by this process; a context manager that lets go of it.
 
     Raises:
@@ -230,7 +230,7 @@ class Store(Reader):
             super().__init__(folder, *files)
             self._opened = stack.pop_all()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> StudyStore:
         return self
 
     def __exit__(self, *_: object) -> None:

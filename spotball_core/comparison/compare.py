@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from spotball_core.comparison.matched import Matched, matched
-from spotball_core.comparison.pairs import Pair
+from spotball_core.comparison.pairs import MetricPair
 from spotball_core.comparison.record import Comparison, Contrast
-from spotball_core.comparison.wording import ALPHA, Found, Narrator
+from spotball_core.comparison.wording import ALPHA, ContrastNumbers, Narrator
 from spotball_core.errors import OptionError
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
@@ -163,10 +163,10 @@ def _contrast(
     )
 
 
-def _found(pair: Pair, drawn: FloatArray | None, p: float, p_holm: float) -> Found:
+def _found(pair: MetricPair, drawn: FloatArray | None, p: float, p_holm: float) -> ContrastNumbers:
     a, b = (float(total) for total in pair.totals)
     left_out = pair.left_out()
-    return Found(
+    return ContrastNumbers(
         a=a,
         b=b,
         ci95=None if drawn is None else bootstrap_interval(a - b, drawn[0] - drawn[1], left_out[0] - left_out[1]),
@@ -195,6 +195,6 @@ def _why_not(both: Matched, metric: Metric, values: tuple[MetricValue, MetricVal
     return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
 
 
-def _to_mind(pair: Pair) -> str | None:
+def _to_mind(pair: MetricPair) -> str | None:
     left = int((~pair.enters).sum())
     return f"{left} image{'s' if left > 1 else ''} without a value for both left out" if left else None

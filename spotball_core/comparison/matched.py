@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spotball_core.comparison.pairs import Pair, pair_of
+from spotball_core.comparison.pairs import MetricPair, pair_of
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
 from spotball_core.random import generator_for
@@ -44,11 +44,11 @@ class Matched:
     estimators: tuple[Estimator, Estimator]
     policy: ScorePolicy
 
-    def pair(self, metric: Metric) -> Pair:
+    def pair(self, metric: Metric) -> MetricPair:
         """One metric of both."""
         return pair_of(self.estimators[0], metric, self.mass, self.unparsed)
 
-    def drawn(self, pairs: Mapping[str, Pair]) -> dict[str, FloatArray]:
+    def drawn(self, pairs: Mapping[str, MetricPair]) -> dict[str, FloatArray]:
         """Metrics in each resample of images, and of participants where they are told apart.
 
         Args:
@@ -81,7 +81,7 @@ class Matched:
         return out
 
     def _two_way(
-        self, side: int, weights: FloatArray, times: FloatArray, pairs: Mapping[str, Pair]
+        self, side: int, weights: FloatArray, times: FloatArray, pairs: Mapping[str, MetricPair]
     ) -> dict[str, FloatArray]:
         """One side's metrics where participants and images enter a number of times each, shape (n_resamples,)."""
         people, estimator = self.people[side], self.estimators[side]

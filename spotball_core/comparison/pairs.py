@@ -15,7 +15,7 @@ from spotball_core.typing import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)
-class Pair:
+class MetricPair:
     """One metric of respondents a and b, as numbers that add over images.
 
     Attributes:
@@ -76,7 +76,7 @@ class Pair:
         return float((a - b).mean() / spread)
 
 
-def pair_of(estimator: Estimator, metric: Metric, mass: FloatArray, unparsed: FloatArray) -> Pair:
+def pair_of(estimator: Estimator, metric: Metric, mass: FloatArray, unparsed: FloatArray) -> MetricPair:
     """One metric of two respondents' answers.
 
     Args:
@@ -96,4 +96,4 @@ def pair_of(estimator: Estimator, metric: Metric, mass: FloatArray, unparsed: Fl
     swapped = np.stack([other.scaled(factor) for other, factor in zip(both[::-1], scale, strict=True)])
     values = None if both[0].values is None else np.stack([ratio(s[..., 0], s[..., 1]) for s in sums])
     here = enters[:, None]
-    return Pair(sums * here, swapped * here, combine, enters, values)
+    return MetricPair(sums * here, swapped * here, combine, enters, values)

@@ -16,7 +16,7 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class Found:
+class ContrastNumbers:
     """The numbers of one metric's comparison; see `Difference`."""
 
     a: float
@@ -52,7 +52,7 @@ class Narrator:
     tests: int
     floor: float
 
-    def tell(self, metric: Metric, found: Found) -> Difference:
+    def tell(self, metric: Metric, found: ContrastNumbers) -> Difference:
         """A difference with its direction, verdict and sentence."""
         unit = metric.unit_under(self.policy)
         values = f"{self.a} {quantity(found.a, unit)}, {self.b} {quantity(found.b, unit)}"
@@ -78,7 +78,7 @@ class Narrator:
             a=a, b=b, reason=reason, sentence=f"{metric.title_under(self.policy)}: no comparison: {reason}."
         )
 
-    def _verdict(self, metric: Metric, found: Found, unit: str) -> str:
+    def _verdict(self, metric: Metric, found: ContrastNumbers, unit: str) -> str:
         difference, verdict = found.difference, verdict_of(found)
         if not difference:
             return f"no difference on these images{_interval(found.ci95, unit)}"
@@ -123,12 +123,13 @@ def direction_of(metric: Metric, difference: float) -> Direction:
     return "a is higher" if difference > 0 else "b is higher"
 
 
-def verdict_of(found: Found) -> Verdict:
+def verdict_of(found: ContrastNumbers) -> Verdict:
     """How far a difference may be believed; see `Difference`.
 
     Examples:
         >>> from dataclasses import replace
-        >>> found = Found(2.0, 1.0, ci95=(0.5, 1.5), p=0.001, p_holm=0.01, n_images=50, effect_size=1.0, reason=None)
+        >>> p = {"p": 0.001, "p_holm": 0.01}
+        >>> found = ContrastNumbers(2.0, 1.0, (0.5, 1.5), **p, n_images=50, effect_size=1.0, reason=None)
         >>> verdict_of(found), verdict_of(replace(found, p_holm=0.4)), verdict_of(replace(found, ci95=(-0.5, 2.5)))
         ('clear', 'suggestive', 'suggestive')
         >>> verdict_of(replace(found, p=0.3, p_holm=1.0))

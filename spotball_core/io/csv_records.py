@@ -26,7 +26,7 @@ _NEWLINE, _RETURN, _QUOTE, _COMMA = (ord(sign) for sign in '\n\r",')
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordLayout:
     """What is to be known of a CSV file before it is read.
 
     Attributes:
@@ -40,14 +40,14 @@ class Layout:
     apostrophes: bool
 
 
-def read_layout(path: Path) -> Layout:
+def read_layout(path: Path) -> RecordLayout:
     """Look through a CSV file: each record needs as many fields as the header, and quotes only where they belong.
 
     After the first quote out of place nobody knows which of the rest are within quotes, so it is the last problem.
     """
     regular, apostrophes = _is_regular(path)
     if regular:
-        return Layout((), (), apostrophes)
+        return RecordLayout((), (), apostrophes)
     blank: list[int] = []
     told: Counter[str] = Counter()
     values: defaultdict[str, set[str]] = defaultdict(set)
@@ -64,7 +64,7 @@ def read_layout(path: Path) -> Layout:
         if block.stray is not None:
             break
     shown = (replace(problem, count=told[problem.expected]) for problem in merged(problems))
-    return Layout(tuple(blank), tuple(shown), True)
+    return RecordLayout(tuple(blank), tuple(shown), True)
 
 
 def _is_regular(path: Path) -> tuple[bool, bool]:

@@ -76,7 +76,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class FailedImages:
+class FailureLinks:
     """The images on which a respondent fails in one way, under one prompt.
 
     Attributes:
@@ -102,7 +102,7 @@ class RespondentCards:
     title: str
     n_images: int
     cards: tuple[Card, ...]
-    found: tuple[FailedImages, ...]
+    found: tuple[FailureLinks, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Gallery:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class PhotoMark:
     """A mark on a photo, in its pixels: `eyes` and `head` are outlines, a choice is a disc in a respondent's color."""
 
     kind: str
@@ -154,7 +154,7 @@ class PhotoCard:
     data: str
     width: int
     height: int
-    marks: tuple[Mark, ...]
+    marks: tuple[PhotoMark, ...]
     lines: tuple[str, ...]
 
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.pages.page import Page, render_page
-from spotball_core.pages.parts import Picture, Section
-from spotball_core.plots.canvas import Frame, plain_style
+from spotball_core.pages.parts import PagePicture, Section
+from spotball_core.plots.canvas import FigureFrame, plain_style
 from spotball_core.plots.inline import Inline, inline_svg
 from spotball_core.plots.saving import save_figure
 from spotball_core.service.files import replacing_folder
@@ -92,12 +92,14 @@ def _draw(
     for own, picture in ((section.signature, one) for section in sections for one in section.pictures):
         tell(f"drawing {picture.name}")
         svgs[picture.name] = _panels(picture)
-        figure = picture.chart.draw(range(picture.chart.n), Frame(picture.title, (picture.caption, own or signature)))
+        figure = picture.chart.draw(
+            range(picture.chart.n), FigureFrame(picture.title, (picture.caption, own or signature))
+        )
         for ending in (".png", ".svg"):
             save_figure(figure, folder / f"{picture.name}{ending}")
     return svgs
 
 
-def _panels(picture: Picture) -> list[Inline]:
+def _panels(picture: PagePicture) -> list[Inline]:
     chart, name = picture.chart, picture.name
     return [inline_svg(chart.draw([place]), f"{name}-{place}", alt) for place, alt in enumerate(picture.alts)]

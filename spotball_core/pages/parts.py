@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from spotball_core.pages.cards import Gallery, PhotoSheet
     from spotball_core.pages.maps import MapRow
-    from spotball_core.plots.canvas import Frame
+    from spotball_core.plots.canvas import FigureFrame
 
 
 class Chart(Protocol):
@@ -21,12 +21,12 @@ class Chart(Protocol):
     def n(self) -> int:
         """How many panels there are."""
 
-    def draw(self, places: Sequence[int], frame: Frame | None = None) -> Figure:
+    def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Some of the panels, as they are on a page, or framed for a file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PagePicture:
     """A chart with its words.
 
     Attributes:
@@ -47,7 +47,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """A table's cell: a value, in small type its interval, in italics what belongs to it."""
 
     text: str
@@ -56,15 +56,15 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TableRows:
     """Rows under one heading; the first `names` columns of the table name them."""
 
     title: str
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """A table.
 
     Attributes:
@@ -80,7 +80,7 @@ class Table:
     caption: str
     heads: tuple[str, ...]
     names: int
-    groups: tuple[Rows, ...]
+    groups: tuple[TableRows, ...]
     fold: str = ""
 
     @property
@@ -116,9 +116,9 @@ class Section:
     lead: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
     missing: str = ""
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[PagePicture, ...] = ()
     maps: tuple[MapRow, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[PageTable, ...] = ()
     gallery: Gallery | None = None
     photos: PhotoSheet | None = None
     signature: str = ""

@@ -40,7 +40,7 @@ _LEAST = 7.6
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class PanelBox:
     """A panel: the plot's width and height, and the room around it."""
 
     wide: float
@@ -57,7 +57,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class FigureFrame:
     """What a figure has around its panels when it stands alone, in a file: a title, and notes at its foot."""
 
     title: str
@@ -76,7 +76,9 @@ def plain_style() -> Iterator[None]:
         yield
 
 
-def panels(n: int, box: Box, frame: Frame | None = None, *, across: int = ACROSS) -> tuple[Figure, list[Axes]]:
+def panels(
+    n: int, box: PanelBox, frame: FigureFrame | None = None, *, across: int = ACROSS
+) -> tuple[Figure, list[Axes]]:
     """A figure with n empty panels, some side by side; without a frame it is the panels and nothing else."""
     from matplotlib.figure import Figure
 
@@ -111,7 +113,7 @@ def text_width(text: str, points: float) -> float:
     return len(text) * points * _CHARACTER
 
 
-def headline(axes: Axes, title: str, under: str, box: Box) -> None:
+def headline(axes: Axes, title: str, under: str, box: PanelBox) -> None:
     """A panel's title and what stands under it, flush with the panel's left edge."""
     look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
     left, top = -72 * (box.left - 0.06), 72 * (box.above - 0.05)

@@ -11,8 +11,8 @@ from spotball_core.plots.canvas import (
     LABEL,
     LINE,
     SMALL,
-    Box,
-    Frame,
+    FigureFrame,
+    PanelBox,
     headline,
     panels,
     quiet_axes,
@@ -56,7 +56,7 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ReferenceLine:
     """An upright line through all rows, with a band where it has an interval, and a name."""
 
     value: float
@@ -66,13 +66,13 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class DotPanel:
     """One sport's rows and lines."""
 
     title: str
     under: str
     dots: tuple[Dot, ...]
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ReferenceLine, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class DotChart:
         start: where the scale begins; None for where the values do.
     """
 
-    panels: tuple[Panel, ...]
+    panels: tuple[DotPanel, ...]
     axis: str
     say: Callable[[float], str]
     percent: bool = False
@@ -98,12 +98,12 @@ class DotChart:
         """How many panels there are."""
         return len(self.panels)
 
-    def draw(self, places: Sequence[int], frame: Frame | None = None) -> Figure:
+    def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Some of the panels, as they are on a page, or framed for a file."""
         chosen = [self.panels[place] for place in places]
         rows = max(_positions(panel.dots)[1] for panel in chosen)
         lines = max(max(stacked(self._spans(panel), gap=0.0), default=-1) + 1 for panel in chosen)
-        box = Box(self._wide, rows * _ROW, self._left, self._right, _HEAD + lines * LINE, _BELOW)
+        box = PanelBox(self._wide, rows * _ROW, self._left, self._right, _HEAD + lines * LINE, _BELOW)
         figure, axes = panels(len(chosen), box, frame)
         for one, panel in zip(axes, chosen, strict=True):
             self._draw(one, panel, rows, box)
@@ -151,7 +151,7 @@ class DotChart:
         start, end = self._ends
         return (value - start) / (end - start) * self._wide
 
-    def _spans(self, panel: Panel) -> list[tuple[float, float]]:
+    def _spans(self, panel: DotPanel) -> list[tuple[float, float]]:
         """From where to where each rule's name goes, in inches: above its line, or turned away from the other's."""
         spans = []
         values = sorted(rule.value for rule in panel.rules)
@@ -164,7 +164,7 @@ class DotChart:
 
     # Drawing -------------------------------------------------------------------------------------------------
 
-    def _draw(self, axes: Axes, panel: Panel, rows: float, box: Box) -> None:
+    def _draw(self, axes: Axes, panel: DotPanel, rows: float, box: PanelBox) -> None:
         quiet_axes(axes)
         start, end = self._ends
         axes.set_xlim(start, end)
@@ -208,7 +208,7 @@ def _positions(dots: Sequence[Dot]) -> tuple[list[float], float]:
     return places, max(y, 1.0)
 
 
-def _draw_rule(axes: Axes, rule: Rule, middle: float, line: int) -> None:
+def _draw_rule(axes: Axes, rule: ReferenceLine, middle: float, line: int) -> None:
     """A rule, its name centered at `middle` inches, this many lines above the plot."""
     if rule.ends:
         axes.axvspan(*rule.ends, color=rule.color, alpha=0.14, linewidth=0, zorder=0.5)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from spotball_core.errors import OptionError
-from spotball_core.pages.parts import Picture
-from spotball_core.plots.canvas import Frame, plain_style
-from spotball_core.plots.dots import Dot, DotChart, Panel, Rule
+from spotball_core.pages.parts import PagePicture
+from spotball_core.plots.canvas import FigureFrame, plain_style
+from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.plots.saving import save_figure
 from spotball_core.plots.theme import INK, THEME
 from spotball_core.reasoning.records import Panel as Groups, ReasoningGroup, ReasoningReport
@@ -28,11 +28,11 @@ def draw(report: ReasoningReport, path: str | Path) -> None:
     """
     with plain_style():
         shown = picture(report)
-        frame = Frame(shown.title, (shown.caption, report.signature))
+        frame = FigureFrame(shown.title, (shown.caption, report.signature))
         save_figure(shown.chart.draw(range(shown.chart.n), frame), path)
 
 
-def picture(report: ReasoningReport) -> Picture:
+def picture(report: ReasoningReport) -> PagePicture:
     """The figure with its words.
 
     Raises:
@@ -51,7 +51,7 @@ def picture(report: ReasoningReport) -> Picture:
         f"Dots: share of the rationales that are closest to the category's sentences, as published{drawn}. "
         f"Short lines: the share without the sets' offset ({_corpus(report)}). All rationales of a row count alike."
     )
-    return Picture(NAME, "What rationales speak of", caption, chart, tuple(map(_words, report.panels)))
+    return PagePicture(NAME, "What rationales speak of", caption, chart, tuple(map(_words, report.panels)))
 
 
 def _corpus(report: ReasoningReport) -> str:
@@ -64,7 +64,7 @@ def name_of(group: ReasoningGroup) -> str:
     return group.sport or group.prompt or ""
 
 
-def _panel(panel: Groups, report: ReasoningReport) -> Panel:
+def _panel(panel: Groups, report: ReasoningReport) -> DotPanel:
     color = THEME["people"][0] if panel.name.startswith("people") else INK
     dots = tuple(
         Dot(
@@ -80,7 +80,9 @@ def _panel(panel: Groups, report: ReasoningReport) -> Panel:
         for place, (category, share) in enumerate(group.published.shares.items())
     )
     n = sum(group.n_rationales for group in panel.groups)
-    return Panel(panel.name, plural(n, "rationale"), dots, (Rule(1 / len(report.categories), "equal shares"),))
+    return DotPanel(
+        panel.name, plural(n, "rationale"), dots, (ReferenceLine(1 / len(report.categories), "equal shares"),)
+    )
 
 
 def _words(panel: Groups) -> str:

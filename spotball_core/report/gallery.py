@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from spotball_core.grid import Grid
-from spotball_core.pages.cards import Card, Circle, FailedImages, Gallery, Line, RespondentCards
+from spotball_core.pages.cards import Card, Circle, FailureLinks, Gallery, Line, RespondentCards
 from spotball_core.pages.maps import Tile
 from spotball_core.pages.pictures import as_data
 from spotball_core.report.maps import tiles, top_cells
@@ -84,7 +84,7 @@ def _album(
         for group in groups:
             failed = group.failed[mode.key]
             named = tuple((image, links.get((group.prompt, image))) for image in failed.images)
-            finds.append(FailedImages(mode, view.prompt(group), failed.n, group.n_images, named))
+            finds.append(FailureLinks(mode, view.prompt(group), failed.n, group.n_images, named))
     title = f"{album.respondent or ''}, {album.sport or ''}"
     return RespondentCards(name, title, album.n_images, cards, tuple(finds))
 

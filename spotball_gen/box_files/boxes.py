@@ -36,7 +36,7 @@ class FileBox:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ImageView:
     """What of a picture is in an item's image.
 
     Attributes:
@@ -53,7 +53,7 @@ class View:
         """The box in the image, cut at its edges; None if nothing of it is there.
 
         Examples:
-            >>> view = View((1920, 1080), (240, 0, 1680, 1080), (640, 480))
+            >>> view = ImageView((1920, 1080), (240, 0, 1680, 1080), (640, 480))
             >>> view.box(FileBox((0.5, 0.5, 0.75, 0.75), "0", of=(1, 1)), "ball").corners
             (320.0, 240.0, 533.3333333333334, 360.0)
             >>> view.box(FileBox((0, 0, 240, 1080), "0"), "ball")

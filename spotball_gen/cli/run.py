@@ -14,7 +14,7 @@ from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
-    from spotball_gen.run import Ended
+    from spotball_gen.run import GenerationResult
 
 SHOWN_FAILURES = 10
 
@@ -84,7 +84,7 @@ def run(
     _finish(ended, out, quiet=quiet)
 
 
-def _finish(ended: Ended, out: Path, *, quiet: bool) -> None:
+def _finish(ended: GenerationResult, out: Path, *, quiet: bool) -> None:
     """Say how it ended, and end the command accordingly."""
     from spotball_gen.pipeline.funnel import lines
 

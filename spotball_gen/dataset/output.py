@@ -22,7 +22,7 @@ from spotball_core.service.paths import data_file, output_name
 from spotball_gen.dataset.finish import SPLITS, finish
 from spotball_gen.items.item import Box, Item
 from spotball_gen.pipeline import funnel
-from spotball_gen.pipeline.config import Plan
+from spotball_gen.pipeline.config import GenerationPlan
 from spotball_gen.pipeline.folder import IMAGES, WITH_BALL
 from spotball_gen.pipeline.ledger import FRAMES, Ledger, Step
 from spotball_gen.pipeline.quotas import choose
@@ -59,7 +59,7 @@ class Written:
     fresh: bool
 
 
-def write_dataset(ledger: Ledger, plan: Plan, packages: Mapping[str, str]) -> Written:
+def write_dataset(ledger: Ledger, plan: GenerationPlan, packages: Mapping[str, str]) -> Written:
     """Write the dataset, unless it is there as it would be.
 
     With no item at all, only the funnel is written.
@@ -102,7 +102,7 @@ def _without_test(ledger: Ledger) -> tuple[str, ...]:
 
 
 def _facts(
-    ledger: Ledger, plan: Plan, packages: Mapping[str, str], steps: Sequence[Step], targets: Any
+    ledger: Ledger, plan: GenerationPlan, packages: Mapping[str, str], steps: Sequence[Step], targets: Any
 ) -> dict[str, Any]:
     """What is to be known of how a dataset came about; no times and no places, which differ from run to run."""
     stages = [
@@ -136,7 +136,7 @@ def _facts(
     }
 
 
-def _scene(item: Item, plan: Plan, work: Path, folder: Path) -> Scene:
+def _scene(item: Item, plan: GenerationPlan, work: Path, folder: Path) -> Scene:
     """The item as a scene, its images put into the dataset."""
     if item.ball is None or item.painted is None or not item.cells:
         raise SpotballError(f"{item.id} passed all stages without ball, cells or an image without the ball")
@@ -157,7 +157,7 @@ def _scene(item: Item, plan: Plan, work: Path, folder: Path) -> Scene:
     )
 
 
-def _corners(box: Box, plan: Plan) -> tuple[float, float, float, float]:
+def _corners(box: Box, plan: GenerationPlan) -> tuple[float, float, float, float]:
     """The part of a box that is within the image; not rounded, since cells may hang on little."""
     width, height = plan.run.width, plan.run.height
     x1, x2 = (float(min(max(x, 0), width)) for x in (box.x1, box.x2))
@@ -165,7 +165,7 @@ def _corners(box: Box, plan: Plan) -> tuple[float, float, float, float]:
     return x1, y1, x2, y2
 
 
-def _outlines(item: Item, plan: Plan) -> list[tuple[Polygon, ...] | None] | None:
+def _outlines(item: Item, plan: GenerationPlan) -> list[tuple[Polygon, ...] | None] | None:
     """The parts of players' outlines that are within the image; None where no player has one."""
     size = plan.run.width, plan.run.height
     outlines = [(player.outline and clipped(player.outline, *size)) or None for player in item.players]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spotball_gen.demo.look import CROWD, HAIR, LINE, SEATS, SKIN, Color, Look
+from spotball_gen.demo.look import CROWD, HAIR, LINE, SEATS, SKIN, Color, SportLook
 from spotball_gen.demo.match import GROUND, Ball, Moment, Player, Point
 from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
@@ -41,7 +41,7 @@ class Painter:
         seed: of what does not move: stands, ground, and of the noise.
     """
 
-    def __init__(self, look: Look, width: int, height: int, seed: int) -> None:
+    def __init__(self, look: SportLook, width: int, height: int, seed: int) -> None:
         self._cv2 = opencv()
         self._look, self._width, self._height = look, width, height
         rng = np.random.default_rng(seed)

@@ -16,7 +16,7 @@ LINE: Color = (238, 240, 238)
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SportLook:
     """How a sport is drawn.
 
     Attributes:
@@ -45,9 +45,9 @@ class Look:
 
 
 # Numbers of players, their sizes and the ball's are about those of the paper's images (Table 1).
-LOOKS: Mapping[str, Look] = MappingProxyType(
+LOOKS: Mapping[str, SportLook] = MappingProxyType(
     {
-        "synthetic-soccer": Look(
+        "synthetic-soccer": SportLook(
             ground=(86, 146, 76),
             other=(78, 136, 70),
             board=(34, 58, 96),
@@ -58,7 +58,7 @@ LOOKS: Mapping[str, Look] = MappingProxyType(
             across=0.075,
             high=0.22,
         ),
-        "synthetic-basketball": Look(
+        "synthetic-basketball": SportLook(
             ground=(76, 112, 158),
             other=(70, 105, 150),
             board=(70, 34, 84),
@@ -69,7 +69,7 @@ LOOKS: Mapping[str, Look] = MappingProxyType(
             across=0.1,
             high=0.32,
         ),
-        "synthetic-volleyball": Look(
+        "synthetic-volleyball": SportLook(
             ground=(96, 132, 140),
             other=(88, 124, 132),
             board=(28, 72, 78),

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from spotball_gen.demo.look import Look
+from spotball_gen.demo.look import SportLook
 
 Point = tuple[float, float]
 Kind = Literal["title", "play", "no ball", "two balls"]
@@ -104,7 +104,7 @@ class Moment:
 class Play:
     """The movements of one shot, for pictures of a width and a height in pixels."""
 
-    def __init__(self, shot: Shot, look: Look, width: int, height: int) -> None:
+    def __init__(self, shot: Shot, look: SportLook, width: int, height: int) -> None:
         self._shot, self._look, self._width, self._height = shot, look, width, height
         rng = np.random.default_rng(shot.seed)
         n = look.players

@@ -18,7 +18,7 @@ LEAST = 128
 
 
 @dataclass(frozen=True)
-class View:
+class ModelView:
     """A window of an image, and its size for the model.
 
     Attributes:
@@ -32,7 +32,7 @@ class View:
     canvas: tuple[int, int]
 
     @classmethod
-    def of(cls, mask: NDArray[np.uint8], *, size: int, surroundings: float) -> View:
+    def of(cls, mask: NDArray[np.uint8], *, size: int, surroundings: float) -> ModelView:
         """The window around a mask.
 
         Args:

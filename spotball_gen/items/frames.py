@@ -31,7 +31,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class VideoFrame:
     """A frame that was taken, or that was to be taken and could not be.
 
     Attributes:
@@ -65,7 +65,7 @@ class FrameReader(Protocol):
     version: str
     settings: Any
 
-    def read(self, source: Source, after: Mark | None = None) -> Iterator[Frame]:
+    def read(self, source: Source, after: Mark | None = None) -> Iterator[VideoFrame]:
         """The frames to take, in order; those after a mark are the same as without one.
 
         Raises:

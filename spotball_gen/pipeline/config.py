@@ -98,7 +98,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Plan:
+class GenerationPlan:
     """A configuration that can be run.
 
     Attributes:
@@ -137,7 +137,7 @@ class Plan:
         return {"stages": [choice.stage for choice in self.stages], **sources, **flat}
 
 
-def read_config(path: Path) -> Plan:
+def read_config(path: Path) -> GenerationPlan:
     """Read a configuration.
 
     Raises:
@@ -153,7 +153,7 @@ class _Reading:
         self._path, self._tables = path, tables
         self._problems: list[Problem] = []
 
-    def plan(self) -> Plan:
+    def plan(self) -> GenerationPlan:
         known = {"run", "sources", "sports", "frames", *ORDER, "targets"}
         for name in sorted(set(self._tables) - known):
             self._wrong(name, "a table of this name", f"one of {', '.join(sorted(known))}")
@@ -169,7 +169,7 @@ class _Reading:
         chosen = [choice for choice in choices.values() if choice]
         assert run
         assert targets
-        return Plan(self._path.parent, run, sources, sports, chosen[0], tuple(chosen[1:]), targets)
+        return GenerationPlan(self._path.parent, run, sources, sports, chosen[0], tuple(chosen[1:]), targets)
 
     def _sources(self) -> tuple[SourceSettings, ...]:
         entries = self._tables.get("sources", [])

@@ -42,7 +42,7 @@ class Video:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenFrame:
     """A frame that was taken from a video.
 
     Attributes:
@@ -155,7 +155,7 @@ class Ledger(RunStore):
 
     # Frames -------------------------------------------------------------------------------------------------------
 
-    def take(self, video: str, taken: Sequence[Taken], failures: Sequence[Failure] = ()) -> None:
+    def take(self, video: str, taken: Sequence[TakenFrame], failures: Sequence[Failure] = ()) -> None:
         """Note frames of a video, in order; those without a reject go on."""
         at = now()
         with self.transaction() as connection:

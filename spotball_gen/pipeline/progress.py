@@ -10,16 +10,16 @@ from spotball_core.service.progress import progress_display
 from spotball_gen.pipeline.ledger import FRAMES
 
 if TYPE_CHECKING:
-    from spotball_gen.pipeline.engines.tally import Tally
+    from spotball_gen.pipeline.engines.tally import GenerationTally
 
 
-def line(tally: Tally, stages: Sequence[str]) -> str:
+def line(tally: GenerationTally, stages: Sequence[str]) -> str:
     """How far a generation is, in one line: what each stage kept of what it saw.
 
     Examples:
         >>> from collections import Counter
-        >>> from spotball_gen.pipeline.engines.tally import Tally
-        >>> tally = Tally(3, 1, Counter(frames=40, filter=38), Counter(frames=39, filter=30), failed=1)
+        >>> from spotball_gen.pipeline.engines.tally import GenerationTally
+        >>> tally = GenerationTally(3, 1, Counter(frames=40, filter=38), Counter(frames=39, filter=30), failed=1)
         >>> line(tally, ["filter", "detect"])
         '1 of 3 videos, 39 of 40 frames, filter 30 of 38, detect 0 of 0, 1 failed'
     """
@@ -32,7 +32,7 @@ def line(tally: Tally, stages: Sequence[str]) -> str:
 
 
 @contextmanager
-def show_progress(tally: Tally, stages: Sequence[str], *, quiet: bool) -> Iterator[Callable[[], None]]:
+def show_progress(tally: GenerationTally, stages: Sequence[str], *, quiet: bool) -> Iterator[Callable[[], None]]:
     """Yield a function that shows how far a generation is, to be called often."""
     with progress_display(lambda: line(tally, stages), quiet=quiet) as on_progress:
         yield lambda: on_progress(tally.videos_done, tally.videos)

@@ -1,7 +1,7 @@
 """Finding a kind of a stage by its name, ours and other packages': the entry point group `spotball.stages`.
 
 An entry's name is `STAGE.KIND`, such as `inpaint.telea`. It names the class that `spotball_gen.items.stage.Stage`
-describes, or `spotball_gen.items.frames.FrameReader` for the stage `frames`.
+describes, or `spotball_gen.items.frames.VideoFrameReader` for the stage `frames`.
 """
 
 from __future__ import annotations

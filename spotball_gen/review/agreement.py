@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from spotball_gen.review.material import Piece
+from spotball_gen.review.material import ReviewImage
 from spotball_gen.review.store import Decision, Key
 
 
@@ -74,7 +74,7 @@ class Agreement:
     differing: tuple[Key, ...]
 
 
-def agreements(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[Piece]) -> tuple[Agreement, ...]:
+def agreements(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[ReviewImage]) -> tuple[Agreement, ...]:
     """Of each two reviewers, on the images that are reviewed."""
     return tuple(
         _agreement(one, other, decisions[one], decisions[other], pieces) for one, other in combinations(decisions, 2)
@@ -82,7 +82,7 @@ def agreements(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence
 
 
 def _agreement(
-    one: str, other: str, ours: Mapping[Key, Decision], theirs: Mapping[Key, Decision], pieces: Sequence[Piece]
+    one: str, other: str, ours: Mapping[Key, Decision], theirs: Mapping[Key, Decision], pieces: Sequence[ReviewImage]
 ) -> Agreement:
     none = Decision()
     both = [

@@ -21,7 +21,7 @@ from spotball_core.service.json_file import parse_json
 from spotball_core.service.safe_text import show
 from spotball_core.service.sqlite_file import StoreError
 from spotball_core.service.web import RefusedError, SafeHeaders, check_origin, read_body
-from spotball_gen.review.material import MEDIA, Piece
+from spotball_gen.review.material import MEDIA, ReviewImage
 from spotball_gen.review.store import REASONS, Corners, Decision, Key, ReviewStore, StaleError, Verdict
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Undone(Record):
     number: Whole
 
 
-def review_app(pieces: Sequence[Piece], store: ReviewStore, reviewer: str, *, token: str, cookie: str) -> ASGIApp:
+def review_app(pieces: Sequence[ReviewImage], store: ReviewStore, reviewer: str, *, token: str, cookie: str) -> ASGIApp:
     """The app of a review.
 
     Args:
@@ -106,7 +106,9 @@ def review_app(pieces: Sequence[Piece], store: ReviewStore, reviewer: str, *, to
 class _Handlers:
     """What is answered to each request."""
 
-    def __init__(self, pieces: Sequence[Piece], store: ReviewStore, reviewer: str, token: str, cookie: str) -> None:
+    def __init__(
+        self, pieces: Sequence[ReviewImage], store: ReviewStore, reviewer: str, token: str, cookie: str
+    ) -> None:
         self._pieces, self._store, self._reviewer = pieces, store, reviewer
         self._token, self._cookie = token, cookie
         self._at = {piece.scene.key: at for at, piece in enumerate(pieces)}
@@ -246,7 +248,7 @@ class _Handlers:
         return JSONResponse({"error": "something went wrong here"}, 500)
 
 
-def _told(piece: Piece) -> dict[str, Any]:
+def _told(piece: ReviewImage) -> dict[str, Any]:
     """An image as the page is told of it."""
     scene = piece.scene
     return {
@@ -265,7 +267,7 @@ def _told(piece: Piece) -> dict[str, Any]:
     }
 
 
-def _sent(piece: Piece, decision: Decision) -> dict[str, Any]:
+def _sent(piece: ReviewImage, decision: Decision) -> dict[str, Any]:
     """A decision as the page sends it; boxes that the scene no longer has are left out."""
     players = [box.corners for box in piece.scene.players or ()]
     return {
@@ -276,7 +278,7 @@ def _sent(piece: Piece, decision: Decision) -> dict[str, Any]:
     }
 
 
-def _within(region: Corners, piece: Piece) -> Corners:
+def _within(region: Corners, piece: ReviewImage) -> Corners:
     """A region that is one, and in the image."""
     x1, y1, x2, y2 = region
     if not (x1 < x2 <= piece.scene.width and y1 < y2 <= piece.scene.height):

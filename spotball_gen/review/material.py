@@ -22,7 +22,7 @@ MEDIA = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".web
 
 
 @dataclass(frozen=True)
-class Piece:
+class ReviewImage:
     """An image to be reviewed.
 
     Attributes:
@@ -59,7 +59,7 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def pieces(dataset: Path, store: ReviewStore) -> tuple[Piece, ...]:
+def pieces(dataset: Path, store: ReviewStore) -> tuple[ReviewImage, ...]:
     """All images of a dataset: those over a limit first, of them the worst first; the others in the order of ids.
 
     Raises:
@@ -77,7 +77,9 @@ def pieces(dataset: Path, store: ReviewStore) -> tuple[Piece, ...]:
             problems.append(Problem(str(path), line, "path", shown, expected))
             continue
         found.append(
-            Piece(scene, without, _inside(dataset, with_ball(scene.path)), *noted.get(scene.image, (False, (), None)))
+            ReviewImage(
+                scene, without, _inside(dataset, with_ball(scene.path)), *noted.get(scene.image, (False, (), None))
+            )
         )
     if problems:
         raise InputError(problems)

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from spotball_gen.review.agreement import Kappa, agreements
-from spotball_gen.review.material import Piece
+from spotball_gen.review.material import ReviewImage
 from spotball_gen.review.store import Decision, Key
 
 SHOWN = 20
 """Images with different verdicts that are named."""
 
 
-def lines(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[Piece]) -> Iterator[str]:
+def lines(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[ReviewImage]) -> Iterator[str]:
     """What each reviewer decided, and how far each two agree."""
     first = sum(piece.first for piece in pieces)
     yield f"{len(pieces):,} images, {first:,} of them over a limit"

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from spotball_core.errors import OptionError
-from spotball_gen.box_files.boxes import FileBox, View
+from spotball_gen.box_files.boxes import FileBox, ImageView
 from spotball_gen.box_files.coco import read_coco
 from spotball_gen.box_files.mot import read_mot
 from spotball_gen.box_files.yolo import read_yolo
@@ -159,13 +159,13 @@ class FromFile:
             raise ValueError(f"{path.name} has no image called {name!r}")
         return self._coco[path][name], self._digests[path]
 
-    def _view(self, frames: Mapping[str, Any]) -> View:
+    def _view(self, frames: Mapping[str, Any]) -> ImageView:
         grid = self.context.grid
         image = float(grid.width), float(grid.height)
         if self.settings.pixels == "image":
-            return View(image, (0, 0, *image), image)
+            return ImageView(image, (0, 0, *image), image)
         (width, height), (x1, y1, x2, y2) = frames["size"], frames["window"]
-        return View((width, height), (x1, y1, x2, y2), image)
+        return ImageView((width, height), (x1, y1, x2, y2), image)
 
     def _classes(self, sport: str) -> Mapping[str, Label]:
         known = self.context.sports.get(sport, Sport())

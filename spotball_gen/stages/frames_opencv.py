@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from spotball_gen.items.frames import Frame, Mark, VideoError
+from spotball_gen.items.frames import Mark, VideoError, VideoFrame
 from spotball_gen.items.item import Image, Source
 from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import Context, StageSettings
@@ -58,7 +58,7 @@ class OpenCV:
         os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
         self._cv2 = opencv()
 
-    def read(self, source: Source, after: Mark | None = None) -> Iterator[Frame]:
+    def read(self, source: Source, after: Mark | None = None) -> Iterator[VideoFrame]:
         """The first frame at or after each 0, 1, 2, ... of `1 / fps` seconds, in order.
 
         Args:
@@ -75,7 +75,7 @@ class OpenCV:
         finally:
             video.release()
 
-    def _read(self, video: Any, after: Mark | None) -> Iterator[Frame]:
+    def _read(self, video: Any, after: Mark | None) -> Iterator[VideoFrame]:
         due, number, time, shot = 0.0, -1, 0.0, 0
         last, latest = -1, 0.0
         before: NDArray[np.float32] | None = None
@@ -95,14 +95,14 @@ class OpenCV:
             due, last = self._after(time), ms
             there, pixels = video.retrieve()
             if not there:
-                yield Frame(number, ms, shot, None, error="the frame cannot be decoded")
+                yield VideoFrame(number, ms, shot, None, error="the frame cannot be decoded")
                 continue
             image, window = self._fitted(pixels)
             colors = self._colors(image)
             if before is not None and np.minimum(before, colors).sum() < self.settings.shot_change:
                 shot += 1
             before = colors
-            yield Frame(number, ms, shot, image, (pixels.shape[1], pixels.shape[0]), window)
+            yield VideoFrame(number, ms, shot, image, (pixels.shape[1], pixels.shape[0]), window)
         self._check_end(video, number, time)
 
     def _after(self, time: float) -> float:

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from spotball_core.errors import OptionError
 from spotball_gen.imaging.masks import MaskSettings, ball_mask, composite
-from spotball_gen.imaging.views import View
+from spotball_gen.imaging.views import ModelView
 from spotball_gen.items.item import Image, Item
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
 from spotball_gen.models.torch_models import TorchSettings, loaded, picked_device, require, source_of, weights_name
@@ -105,10 +105,12 @@ class StableDiffusion:
         )
         return Asked(prompt, negative, item.seed(self.context.seed, self.name))
 
-    def _view(self, item: Item) -> View:
-        return View.of(ball_mask(item, self.settings), size=self.settings.size, surroundings=self.settings.surroundings)
+    def _view(self, item: Item) -> ModelView:
+        return ModelView.of(
+            ball_mask(item, self.settings), size=self.settings.size, surroundings=self.settings.surroundings
+        )
 
-    def _finished(self, item: Item, view: View, pixels: Image) -> Item:
+    def _finished(self, item: Item, view: ModelView, pixels: Image) -> Item:
         whole = composite(item.image, view.put_back(item.image, pixels), view.mask)
         mask, painted = self.context.keep(item, "masks", view.mask), self.context.keep(item, "painted", whole)
         return replace(item, mask=mask, painted=painted)
@@ -226,7 +228,7 @@ class Asked:
     seed: int
 
 
-def _by_size(items: Sequence[Item], views: Mapping[str, View]) -> list[list[Item]]:
+def _by_size(items: Sequence[Item], views: Mapping[str, ModelView]) -> list[list[Item]]:
     """Items whose canvases have the same size, together."""
     sizes: dict[tuple[int, int], list[Item]] = {}
     for item in items:

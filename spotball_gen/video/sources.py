@@ -11,7 +11,7 @@ from pathlib import Path
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.service.progress import OnProgress, counted
 from spotball_gen.items.item import Source
-from spotball_gen.pipeline.config import Plan, SourceSettings
+from spotball_gen.pipeline.config import GenerationPlan, SourceSettings
 from spotball_gen.pipeline.ledger import Ledger, Video
 from spotball_gen.video.downloads import fetch
 
@@ -25,7 +25,7 @@ DOWNLOADS = "downloads"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundVideo:
     """A video's file, before it was read."""
 
     path: Path
@@ -35,7 +35,7 @@ class Found:
 
 
 def settle_videos(
-    plan: Plan, ledger: Ledger, tell: Callable[[str], None], on_progress: OnProgress
+    plan: GenerationPlan, ledger: Ledger, tell: Callable[[str], None], on_progress: OnProgress
 ) -> tuple[Video, ...]:
     """The run's videos, in the order in which their frames count; noted in the ledger when they are first found.
 
@@ -65,8 +65,8 @@ def settle_videos(
     return ledger.videos()
 
 
-def _local(plan: Plan) -> list[Found]:
-    found: list[Found] = []
+def _local(plan: GenerationPlan) -> list[FoundVideo]:
+    found: list[FoundVideo] = []
     for source in plan.sources:
         if source.path is None:
             continue
@@ -75,11 +75,11 @@ def _local(plan: Plan) -> list[Found]:
         for path in inside if place.is_dir() else [place]:
             # As the configuration names it: where that lies is nobody's business.
             origin = Path(source.path, path.relative_to(place)) if place.is_dir() else Path(source.path)
-            found.append(Found(path, source.sport, source.license, origin.as_posix()))
+            found.append(FoundVideo(path, source.sport, source.license, origin.as_posix()))
     return found
 
 
-def _downloaded(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Iterator[Found]:
+def _downloaded(plan: GenerationPlan, folder: Path, tell: Callable[[str], None]) -> Iterator[FoundVideo]:
     for number, source in enumerate(plan.sources, start=1):
         if source.path is not None:
             continue
@@ -87,16 +87,16 @@ def _downloaded(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Iterat
             tell(f"searching: {query}")
             into = folder / f"{number}-{hashlib.sha256(query.encode()).hexdigest()[:8]}"
             for one in fetch(query, into, match=source.match, tell=tell):
-                yield Found(one.path, source.sport, one.license or source.license, one.address)
+                yield FoundVideo(one.path, source.sport, one.license or source.license, one.address)
 
 
-def _queries(source: SourceSettings, plan: Plan) -> list[str]:
+def _queries(source: SourceSettings, plan: GenerationPlan) -> list[str]:
     """What yt-dlp is asked for."""
     given = [source.query] if source.query is not None else list(plan.sports[source.sport].queries)
     return [query if re.match(r"\w+://", query) else f"ytsearch{source.count}:{query}" for query in given]
 
 
-def _read(found: Found) -> Video:
+def _read(found: FoundVideo) -> Video:
     status = found.path.stat()
     sha256 = _sha256(found.path)
     name = re.sub(r"[^A-Za-z0-9]+", "-", found.path.stem).strip("-").lower()[:40] or "video"
@@ -106,7 +106,7 @@ def _read(found: Found) -> Video:
     return Video(source, status.st_size, status.st_mtime_ns)
 
 
-def _check_same(plan: Plan, ledger: Ledger, known: Sequence[Video]) -> None:
+def _check_same(plan: GenerationPlan, ledger: Ledger, known: Sequence[Video]) -> None:
     """See that the videos are still those that the run began with, wherever they lie now.
 
     A video all of whose frames were taken may be gone.

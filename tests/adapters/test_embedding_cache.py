@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 from spotball_adapters.embedders.cache import CACHE, Cache, peek
 from spotball_adapters.embedders.protocol import Batch
 from spotball_adapters.embedders.texts import as_sent
-from spotball_adapters.runs.store import Store
+from spotball_adapters.runs.store import ReplyStore
 from spotball_core.service.sqlite_file import DamagedStoreError, StoreError
 from tests.adapters.embedding import Tiny, embed
 from tests.conftest import ROOT
@@ -108,7 +108,7 @@ def test_another_file_is_refused_and_left_as_it_is(path: Path, make: Callable[[P
 
 
 def test_the_store_of_a_run_is_refused(tmp_path: Path) -> None:
-    with Store(tmp_path / "run") as store:
+    with ReplyStore(tmp_path / "run") as store:
         path = store.path
     with pytest.raises(DamagedStoreError, match="does not hold the expected tables"):
         embed(TEXTS, Tiny(), path)

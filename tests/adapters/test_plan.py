@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from spotball_adapters.runs.plan import Plan, limited
+from spotball_adapters.runs.plan import SamplePlan, limited
 from spotball_core.errors import OptionError
 from spotball_core.schema.scene import Scene
 from tests.adapters.tiny import BASE, CHAIN
@@ -19,7 +19,7 @@ THREE = (scene("1"), scene("2"), scene("1", "basketball"))
 
 
 @st.composite
-def plans(draw: st.DrawFn) -> tuple[Plan, int]:
+def plans(draw: st.DrawFn) -> tuple[SamplePlan, int]:
     """A plan of which anything may be stored, and how many samples go at once."""
     sizes = draw(st.integers(1, 7)), draw(st.integers(1, 7))
     done = {}
@@ -28,11 +28,11 @@ def plans(draw: st.DrawFn) -> tuple[Plan, int]:
             for step in range(steps):
                 done[(*one.key, prompt.name, step)] = draw(st.integers(0, 2**8 - 1)) & ~1
     prompts = draw(st.sampled_from([((BASE, sizes[0]),), ((CHAIN, sizes[1]),), ((BASE, sizes[0]), (CHAIN, sizes[1]))]))
-    return Plan(THREE, prompts, done), draw(st.integers(1, 9))
+    return SamplePlan(THREE, prompts, done), draw(st.integers(1, 9))
 
 
 @given(plans())
-def test_all_that_is_missing_is_asked_once_and_nothing_that_is_stored(drawn: tuple[Plan, int]) -> None:
+def test_all_that_is_missing_is_asked_once_and_nothing_that_is_stored(drawn: tuple[SamplePlan, int]) -> None:
     plan, at_once = drawn
     asked = Counter(
         (*ask.item.key, ask.prompt.name, ask.step, sample) for ask in plan.asks(at_once) for sample in ask.samples
@@ -55,7 +55,7 @@ def test_all_that_is_missing_is_asked_once_and_nothing_that_is_stored(drawn: tup
 
 
 def test_what_is_asked_at_any_time_is_spread_over_images_and_prompts() -> None:
-    plan = Plan(THREE, ((BASE, 4), (CHAIN, 2)), {})
+    plan = SamplePlan(THREE, ((BASE, 4), (CHAIN, 2)), {})
     chains = [(chain.prompt.name, *chain.item.key, chain.samples) for chain in plan.chains(1)]
     each = [("soccer", "1"), ("soccer", "2"), ("basketball", "1")]
     assert chains == [
@@ -67,7 +67,7 @@ def test_what_is_asked_at_any_time_is_spread_over_images_and_prompts() -> None:
 
 
 def test_several_samples_go_together_but_last_steps_of_chains_do_not() -> None:
-    plan = Plan(THREE[:1], ((BASE, 5), (CHAIN, 3)), {})
+    plan = SamplePlan(THREE[:1], ((BASE, 5), (CHAIN, 3)), {})
     assert [(ask.prompt.name, ask.step, ask.samples) for ask in plan.asks(3)] == [
         ("base", 0, (1, 2, 3)),
         ("chain", 0, (1, 2, 3)),
@@ -81,7 +81,7 @@ def test_several_samples_go_together_but_last_steps_of_chains_do_not() -> None:
 
 def test_gaps_are_filled() -> None:
     done = {("soccer", "1", "base", 0): 0b11010}
-    plan = Plan(THREE[:1], ((BASE, 6),), done)
+    plan = SamplePlan(THREE[:1], ((BASE, 6),), done)
     assert [chain.samples for chain in plan.chains(2)] == [(2, 5), (6,)]
 
 
@@ -94,7 +94,7 @@ def test_the_plan_is_worked_out_as_it_is_wanted() -> None:
             return super().get(*args)
 
     done = Counting()
-    chains = Plan(tuple(scene(str(number)) for number in range(100)), ((BASE, 50),), done).chains(1)
+    chains = SamplePlan(tuple(scene(str(number)) for number in range(100)), ((BASE, 50),), done).chains(1)
     assert [chain.item.image for chain in islice(chains, 3)] == ["0", "1", "2"]
     assert done.looked == 3
 
@@ -109,7 +109,7 @@ def test_the_plan_is_worked_out_as_it_is_wanted() -> None:
 )
 def test_what_is_no_plan(prompts: tuple, message: str) -> None:  # type: ignore[type-arg]
     with pytest.raises(OptionError, match=message):
-        Plan(THREE, prompts, {})
+        SamplePlan(THREE, prompts, {})
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from hypothesis import given, settings, strategies as st
 from spotball_adapters.prompts.picture import encoded
 from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import RefusedError, Request, Settings
-from spotball_adapters.runs.plan import Plan
+from spotball_adapters.runs.plan import SamplePlan
 from spotball_adapters.runs.runner import STORM, Options, Runner, StormError
-from spotball_adapters.runs.store import STORE, Store
+from spotball_adapters.runs.store import STORE, ReplyStore
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from tests.adapters.runs import KEY, dataset, expected, query, replies, rows, run, said
@@ -65,9 +65,9 @@ def start(
     """A start of a run to its end."""
 
     async def main() -> Runner[Scene]:
-        with Store(folder) as store:
+        with ReplyStore(folder) as store:
             skipped = store.refused() if options.skip_refused else ()
-            plan = Plan(scenes or SCENES, prompts, store.done(), skipped)
+            plan = SamplePlan(scenes or SCENES, prompts, store.done(), skipped)
             session = store.start_session({}, {})
             runner = Runner(provider, plan, None, {}, store, session, Settings(), options)
             async with asyncio.timeout(30):

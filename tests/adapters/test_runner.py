@@ -18,10 +18,10 @@ from spotball_adapters.prompts.picture import Pictures, encoded
 from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Answer, PermanentError, Request, Settings, TransientError
 from spotball_adapters.runs import runner as runner_module
-from spotball_adapters.runs.plan import Plan
+from spotball_adapters.runs.plan import SamplePlan
 from spotball_adapters.runs.runner import STORM, Options, Runner, StormError
-from spotball_adapters.runs.store import STORE, Store
-from spotball_adapters.runs.writer import Writer
+from spotball_adapters.runs.store import STORE, ReplyStore
+from spotball_adapters.runs.writer import ReplyWriter
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from tests.adapters.runs import dataset
@@ -164,8 +164,8 @@ def test_each_request_has_its_scenes_picture_whatever_is_held(
     monkeypatch.setattr(runner_module, "HELD", held)
 
     async def main() -> None:
-        with Store(tmp_path / "run") as store:
-            plan, session = Plan(scenes, ((BASE, 3),), {}), store.start_session({}, {})
+        with ReplyStore(tmp_path / "run") as store:
+            plan, session = SamplePlan(scenes, ((BASE, 3),), {}), store.start_session({}, {})
             await Runner(provider, plan, pictures, {}, store, session, Settings(), QUICK).run()
 
     asyncio.run(main())
@@ -342,10 +342,10 @@ class TestNoMemory:
     def test_a_store_whose_thread_ends_does_not_keep_it_either(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def no_memory(writer: Writer, batch: object) -> None:
+        def no_memory(writer: ReplyWriter, batch: object) -> None:
             raise MemoryError
 
-        monkeypatch.setattr(Writer, "_do", no_memory)
+        monkeypatch.setattr(ReplyWriter, "_do", no_memory)
         runner = start(tmp_path, Tiny(seconds=0.01), (BASE, 50))
         assert isinstance(runner.error, MemoryError)
         assert runner.why == "replies cannot be stored"
@@ -356,8 +356,8 @@ class TestAnnouncedWaits:
         lines: list[str] = []
 
         async def main() -> None:
-            with Store(tmp_path) as store:
-                plan, session = Plan(SCENES[:1], ((BASE, 1),), {}), store.start_session({}, {})
+            with ReplyStore(tmp_path) as store:
+                plan, session = SamplePlan(SCENES[:1], ((BASE, 1),), {}), store.start_session({}, {})
                 options = replace(QUICK, first_wait=9, longest_wait=50, attempts=6)
                 asked = (failing(4), plan, None, {}, store, session, Settings(), options)
                 await Runner(*asked, tell=lines.append).run()

@@ -12,9 +12,9 @@ import pytest
 
 from spotball_adapters.providers.protocol import Answer, Reply
 from spotball_adapters.runs.plan import Ask
-from spotball_adapters.runs.store import STORE, Store, peek
+from spotball_adapters.runs.store import STORE, ReplyStore, peek
 from spotball_adapters.runs.store_schema import SCHEMA
-from spotball_adapters.runs.writer import Record, Writer
+from spotball_adapters.runs.writer import AnswerRecord, ReplyWriter
 from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.tiny import BASE, CHAIN
@@ -23,31 +23,31 @@ from tests.builders import scene
 IDENTITY = {"provider": "tiny", "temperature": 0.6, "base_url": None, "prompt base": {"version": "1", "digest": "ab"}}
 
 
-def write(store: Store, *records: Record) -> list[BaseException | None]:
+def write(store: ReplyStore, *records: AnswerRecord) -> list[BaseException | None]:
     """Store records; what was told of each batch."""
     told: list[BaseException | None] = []
-    writer = Writer(store.path, store.start_session({}, {}), lambda batch, failure: told.append(failure))
+    writer = ReplyWriter(store.path, store.start_session({}, {}), lambda batch, failure: told.append(failure))
     for record in records:
         writer.put(record)
     writer.close()
     return told
 
 
-def record(*texts: str, samples: tuple[int, ...] = (1, 2, 3), step: int = 0, image: str = "1") -> Record:
+def record(*texts: str, samples: tuple[int, ...] = (1, 2, 3), step: int = 0, image: str = "1") -> AnswerRecord:
     ask = Ask(scene(image), CHAIN, step, samples)
     replies = tuple(Reply(text, "stop", "end_turn") for text in texts)
-    return Record(ask, Answer(replies, "tiny-1", 100, 7), "2030-01-01T00:00:00.000+00:00", 0.25, 2, "abcd")
+    return AnswerRecord(ask, Answer(replies, "tiny-1", 100, 7), "2030-01-01T00:00:00.000+00:00", 0.25, 2, "abcd")
 
 
 class TestIdentity:
     def test_the_same_again(self, tmp_path: Path) -> None:
         for _ in range(2):
-            with Store(tmp_path / "run") as store:
+            with ReplyStore(tmp_path / "run") as store:
                 store.claim(IDENTITY)
                 assert store.identity() == IDENTITY
 
     def test_each_difference_is_named_and_nothing_is_changed(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store:
+        with ReplyStore(tmp_path) as store:
             store.claim(IDENTITY)
             write(store, record("D5"))
             other = {**IDENTITY, "temperature": 0.8, "base_url": "http://x/v1", "new": 1}
@@ -62,13 +62,13 @@ class TestIdentity:
         assert "provider" not in said
 
     def test_another_prompt_may_join(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store:
+        with ReplyStore(tmp_path) as store:
             store.claim(IDENTITY)
             store.claim({**IDENTITY, "prompt cue": {"version": "1", "digest": "ef"}})
             assert set(store.identity()) == {*IDENTITY, "prompt cue"}
 
     def test_before_the_first_reply_it_may_become_another(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store:
+        with ReplyStore(tmp_path) as store:
             store.claim(IDENTITY)
             store.claim({"provider": "another"})
             assert store.identity() == {"provider": "another"}
@@ -77,14 +77,14 @@ class TestIdentity:
         with sqlite3.connect(tmp_path / STORE) as connection:
             connection.execute("PRAGMA user_version = 99")
         with pytest.raises(StoreError, match=r"later version of spotball-core \(schema 99, known is 2\)"):
-            Store(tmp_path)
+            ReplyStore(tmp_path)
 
     def test_what_is_no_store_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / STORE).write_text("mine, and long enough not to be taken for an empty one " * 9)
         with pytest.raises(StoreError, match="not a database"):
-            Store(tmp_path)
+            ReplyStore(tmp_path)
 
-    @pytest.mark.parametrize("of", [Store, peek])
+    @pytest.mark.parametrize("of", [ReplyStore, peek])
     def test_a_folder_that_holds_something_else_is_refused(self, tmp_path: Path, of: object) -> None:
         (tmp_path / "notes.txt").write_text("mine")
         with pytest.raises(OptionError, match="holds no run"):
@@ -97,8 +97,8 @@ class TestIdentity:
 class TestOneAtATime:
     def test_another_process_hears_who_has_it(self, tmp_path: Path) -> None:
         code = (
-            "import sys; from pathlib import Path; from spotball_adapters.runs.store import Store\n"
-            "with Store(Path(sys.argv[1])) as store:\n"
+            "import sys; from pathlib import Path; from spotball_adapters.runs.store import ReplyStore\n"
+            "with ReplyStore(Path(sys.argv[1])) as store:\n"
             "    store.start_session({}, {}); print('open', flush=True); sys.stdin.read()"
         )
         command = [sys.executable, "-c", code, str(tmp_path)]
@@ -106,23 +106,23 @@ class TestOneAtATime:
             assert child.stdout is not None
             assert child.stdout.readline() == "open\n"
             with pytest.raises(OptionError, match=rf"is in use by process {child.pid} on .+, since 20"):
-                Store(tmp_path)
+                ReplyStore(tmp_path)
             child.kill()
         # The system lets go of what a killed process had.
-        with Store(tmp_path):
+        with ReplyStore(tmp_path):
             pass
 
     def test_it_is_let_go_of_when_it_cannot_be_opened(self, tmp_path: Path) -> None:
         (tmp_path / STORE).write_text("no store at all, and long enough not to be taken for an empty one " * 9)
         for _ in range(2):
             with pytest.raises(StoreError, match="not a database"):
-                Store(tmp_path)
+                ReplyStore(tmp_path)
 
 
 class TestReplies:
     def test_they_come_back_as_they_were(self, tmp_path: Path) -> None:
         texts = ("D5\x00\nwith a NUL", "", "D5 \U0001f44d 'quoted' \u2028")
-        with Store(tmp_path) as store:
+        with ReplyStore(tmp_path) as store:
             assert write(store, record(*texts), record("D5", "D6", samples=(4, 9), step=2)) == [None]
             assert store.texts("soccer", "1", "chain", range(1, 9)) == {
                 (0, 1): texts[0],
@@ -139,17 +139,17 @@ class TestReplies:
             assert peek(tmp_path) == (store.done(), {})
 
     def test_halves_of_pairs_are_stored_as_what_can_be(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store:
+        with ReplyStore(tmp_path) as store:
             assert write(store, record("D5 \ud800", "\ud83d\udc4d")) == [None]
             assert store.texts("soccer", "1", "chain", [1, 2]) == {(0, 1): "D5 \ufffd", (0, 2): "\U0001f44d"}
 
     def test_fewer_replies_are_for_the_first_samples(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store:
+        with ReplyStore(tmp_path) as store:
             write(store, record("D5", samples=(2, 3, 4)))
             assert store.done() == {("soccer", "1", "chain", 0): 1 << 2}
 
     def test_a_reply_is_there_once_and_after_a_failure_nothing_more_is_stored(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store:
+        with ReplyStore(tmp_path) as store:
             write(store, record("first", samples=(1,)))
             told = write(store, record("new", "again", samples=(7, 1)), record("later", samples=(8,)))
             assert all("UNIQUE" in str(failure) for failure in told)
@@ -158,9 +158,9 @@ class TestReplies:
 
     def test_what_it_is_told_comes_from_a_thread_of_its_own(self, tmp_path: Path) -> None:
         threads = set()
-        with Store(tmp_path) as store:
+        with ReplyStore(tmp_path) as store:
             session = store.start_session({}, {})
-            writer = Writer(store.path, session, lambda batch, failure: threads.add(threading.current_thread()))
+            writer = ReplyWriter(store.path, session, lambda batch, failure: threads.add(threading.current_thread()))
             writer.put(record("D5"))
             writer.close()
         assert len(threads) == 1
@@ -172,7 +172,7 @@ class TestReplies:
 
 
 def test_a_session_is_kept(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
+    with ReplyStore(tmp_path) as store:
         first = store.start_session({"concurrency": 8}, {"httpx": "1.0"})
         store.end_session("finished")
         assert store.start_session({}, {}) == first + 1
@@ -185,7 +185,7 @@ def test_a_session_is_kept(tmp_path: Path) -> None:
 
 
 def test_what_was_read_from_replies_is_replaced(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
+    with ReplyStore(tmp_path) as store:
         key = ("soccer", "1", "base", 1)
         store.keep_parsed({key: (None, "no cell"), ("soccer", "1", "base", 2): ("D5", None)})
         store.keep_parsed({key: ("D6", None)})
@@ -193,7 +193,7 @@ def test_what_was_read_from_replies_is_replaced(tmp_path: Path) -> None:
 
 
 def test_the_documented_tables_are_those_that_are_made(tmp_path: Path) -> None:
-    with Store(tmp_path):
+    with ReplyStore(tmp_path):
         pass
     with sqlite3.connect(tmp_path / STORE) as connection:
         for name, table in SCHEMA.tables.items():
@@ -204,8 +204,8 @@ def test_the_documented_tables_are_those_that_are_made(tmp_path: Path) -> None:
 
 
 def test_prompts_are_told_apart(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
-        base = Record(Ask(scene("1"), BASE, 0, (1,)), record("x").answer, "now", 0.1, 1, None)
+    with ReplyStore(tmp_path) as store:
+        base = AnswerRecord(Ask(scene("1"), BASE, 0, (1,)), record("x").answer, "now", 0.1, 1, None)
         write(store, base, record("y", samples=(1,)))
         assert store.texts("soccer", "1", "base", [1]) == {(0, 1): "x"}
         assert len(store.done()) == 2

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Answer, Reply, Request, Settings
-from spotball_adapters.runs.plan import Plan
+from spotball_adapters.runs.plan import SamplePlan
 from spotball_adapters.runs.runner import Options, Runner
-from spotball_adapters.runs.store import Store
+from spotball_adapters.runs.store import ReplyStore
 from spotball_core.schema.scene import Scene
 
 BASE = Prompt("base", "1", "Where is the ball in this {sport} image?")
@@ -69,9 +69,9 @@ QUICK = Options(attempts=3, first_wait=0.001, longest_wait=0.002, grace=5)
 
 def runner_of(
     folder: Path, provider: Tiny, scenes: tuple[Scene, ...], *prompts: tuple[Prompt, int], options: Options = QUICK
-) -> tuple[Store, Runner]:
+) -> tuple[ReplyStore, Runner]:
     """A runner over a store of its own, which the caller closes."""
-    store = Store(folder)
+    store = ReplyStore(folder)
     session = store.start_session({}, {})
-    plan = Plan(scenes, prompts, store.done())
+    plan = SamplePlan(scenes, prompts, store.done())
     return store, Runner(provider, plan, None, {}, store, session, Settings(), options)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from spotball_core.comparison.pairs import Pair, pair_of
+from spotball_core.comparison.pairs import MetricPair, pair_of
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema import ScorePolicy
@@ -20,11 +20,11 @@ from tests.conftest import THOROUGH
 from tests.stats.build import drawn, scenes, varied_scenes
 
 
-def pair_of_means(a: FloatArray, b: FloatArray) -> Pair:
+def pair_of_means(a: FloatArray, b: FloatArray) -> MetricPair:
     """A metric that is a mean over images, with a value on each."""
     values = np.stack([a, b])
     sums = np.stack([values, np.ones_like(values)], axis=-1)
-    return Pair(sums, sums[::-1], lambda s: s[..., 0] / s[..., 1], np.ones(len(a), dtype=bool), values)
+    return MetricPair(sums, sums[::-1], lambda s: s[..., 0] / s[..., 1], np.ones(len(a), dtype=bool), values)
 
 
 def estimator_of(n: int, *, varied: bool = False, reference: FloatArray | None = None) -> Estimator:

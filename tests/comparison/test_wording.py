@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from spotball_core.comparison.wording import Found, Narrator, direction_of, verdict_of
+from spotball_core.comparison.wording import ContrastNumbers, Narrator, direction_of, verdict_of
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema import ScorePolicy
 
 NARRATOR = Narrator("ann", "bob", ScorePolicy.standard(), tests=13, floor=0.0)
-FOUND = Found(a=0.2, b=0.1, ci95=(0.05, 0.15), p=0.001, p_holm=0.013, n_images=50, effect_size=0.6, reason=None)
+FOUND = ContrastNumbers(
+    a=0.2, b=0.1, ci95=(0.05, 0.15), p=0.001, p_holm=0.013, n_images=50, effect_size=0.6, reason=None
+)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,7 @@ FOUND = Found(a=0.2, b=0.1, ci95=(0.05, 0.15), p=0.001, p_holm=0.013, n_images=5
         ),
     ],
 )
-def test_sentences(key: str, found: Found, said: str) -> None:
+def test_sentences(key: str, found: ContrastNumbers, said: str) -> None:
     assert NARRATOR.tell(METRICS[key], found).sentence == said
 
 

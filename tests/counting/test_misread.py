@@ -14,7 +14,7 @@ import pytest
 from spotball_core.baselines import BASELINES, baseline_responses
 from spotball_core.counting.counts import Counts
 from spotball_core.counting.counts_file import write_counts
-from spotball_core.counting.engines.pieces import Gathered, Piece, count_piece
+from spotball_core.counting.engines.pieces import FilePiece, Gathered, count_piece
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import InputError
 from spotball_core.grid import Grid
@@ -268,7 +268,7 @@ class TestSigns:
         others = write_csv(tmp_path / "good.csv", right(KNOWN, "cell"))
         path = write_parquet(tmp_path / "m.parquet", rows)
         together = Gathered(6, 10)
-        for piece in (Piece(str(path), 20, 20), Piece(str(others)), Piece(str(path), 0, 20)):
+        for piece in (FilePiece(str(path), 20, 20), FilePiece(str(others)), FilePiece(str(path), 0, 20)):
             together.add(count_piece(piece, KNOWN, participants=False))
         files = [others, path]
         settled = together.settled(files, KNOWN, participants=False)
@@ -281,7 +281,7 @@ class TestSigns:
         path = write_parquet(tmp_path / "m.parquet", MISREAD["unparsed"][0])
         together = Gathered(6, 10)
         for start in range(0, 40, 4):
-            together.add(count_piece(Piece(str(path), start, 4), KNOWN, participants=False))
+            together.add(count_piece(FilePiece(str(path), start, 4), KNOWN, participants=False))
         assert together.settled([path], KNOWN, participants=False).warnings == read_counts(path, KNOWN).warnings
 
 

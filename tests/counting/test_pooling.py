@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from spotball_core.counting.counts_file import write_counts
-from spotball_core.counting.engines.pieces import Gathered, Piece, count_piece
+from spotball_core.counting.engines.pieces import FilePiece, Gathered, count_piece
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import InputError
 from spotball_core.scoring.score import score
@@ -171,7 +171,7 @@ def test_as_a_loop_decides_in_one_process_and_in_pieces(
         refuse |= about_one and not same and not apart
     together = Gathered(6, 10)
     for path in paths:
-        together.add(count_piece(Piece(str(path)), KNOWN, participants=False))
+        together.add(count_piece(FilePiece(str(path)), KNOWN, participants=False))
     if refuse:
         for count in (read_counts, together.settled):
             with pytest.raises(InputError, match="--pool"):

@@ -17,7 +17,7 @@ from PIL import Image
 from spotball_core.grid import Grid
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.items.frames import Frame, Mark, Seen, VideoError, digest
+from spotball_gen.items.frames import Mark, Seen, VideoError, VideoFrame, digest
 from spotball_gen.items.pictures import Picture, decoded, save_all
 from spotball_gen.items.png import quick_png
 from spotball_gen.items.stage import Context
@@ -25,7 +25,9 @@ from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
 from tests.gen.videos import number_of, numbered, source_of, textured, write_video
 
 
-def read(path: Path, after: Mark | None = None, *, size: tuple[int, int] = (160, 96), **settings: Any) -> list[Frame]:
+def read(
+    path: Path, after: Mark | None = None, *, size: tuple[int, int] = (160, 96), **settings: Any
+) -> list[VideoFrame]:
     reader = OpenCV(OpenCVSettings(**settings), Context(path.parent, Grid(6, 10, *size)))
     return list(reader.read(source_of(path), after))
 
@@ -166,7 +168,7 @@ class TestDamaged:
         whole = (tmp_path / "a.avi").read_bytes()
         (tmp_path / "a.avi").write_bytes(whole[: len(whole) // 2])
         reader = OpenCV(OpenCVSettings(), Context(tmp_path, Grid(6, 10, 160, 96)))
-        found: list[Frame] = []
+        found: list[VideoFrame] = []
         with pytest.raises(VideoError, match=r"ends after \d of 12 seconds"):
             found.extend(reader.read(source_of(tmp_path / "a.avi")))
 
@@ -189,7 +191,7 @@ class TestDamaged:
         joined = b"".join((tmp_path / f"{name}.ts").read_bytes() for name in "ab")
         (tmp_path / "joined.ts").write_bytes(joined)
         reader = OpenCV(OpenCVSettings(), Context(tmp_path, Grid(6, 10, 160, 96)))
-        found: list[Frame] = []
+        found: list[VideoFrame] = []
         with pytest.raises(VideoError, match=r"time stamps turn back after 5 seconds"):
             found.extend(reader.read(source_of(tmp_path / "joined.ts")))
         assert [frame.ms for frame in found] == [0, 1000, 2000, 3000, 4000]

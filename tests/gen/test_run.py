@@ -22,7 +22,7 @@ from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.items.pictures import decoded
 from spotball_gen.pipeline.ledger import Ledger
-from spotball_gen.run import Ended, generate
+from spotball_gen.run import GenerationResult, generate
 from tests.gen.runs import SIZE, files, query, write_config, write_videos
 
 pytestmark = pytest.mark.usefixtures("plugins")
@@ -34,7 +34,7 @@ def videos(tmp_path: Path) -> Path:
     return tmp_path / "videos"
 
 
-def run(tmp_path: Path, name: str = "out", **tables: Any) -> tuple[Ended, Path]:
+def run(tmp_path: Path, name: str = "out", **tables: Any) -> tuple[GenerationResult, Path]:
     out = tmp_path / name
     return generate(write_config(tmp_path / f"{name}.toml", **tables), out), out
 
@@ -375,5 +375,5 @@ class TestSettling:
         assert files(out) == before
 
 
-def run_again(tmp_path: Path, *, retry_failed: bool = False) -> Ended:
+def run_again(tmp_path: Path, *, retry_failed: bool = False) -> GenerationResult:
     return generate(tmp_path / "out.toml", tmp_path / "out", retry_failed=retry_failed)

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 from spotball_gen.imaging.masks import composite
-from spotball_gen.imaging.views import CELL, LEAST, View
+from spotball_gen.imaging.views import CELL, LEAST, ModelView
 
 
 @st.composite
@@ -32,7 +32,7 @@ def noise(mask: NDArray[np.uint8], seed: int = 0) -> NDArray[np.uint8]:
 def test_the_window_holds_the_mask_and_its_surroundings(
     mask: NDArray[np.uint8], size: int, surroundings: float
 ) -> None:
-    view = View.of(mask, size=size, surroundings=surroundings)
+    view = ModelView.of(mask, size=size, surroundings=surroundings)
     assert (mask[view.window] > 0).sum() == (mask > 0).sum()
     extent = max(int(np.ptp(np.flatnonzero(mask.any(axis=axis)))) + 1 for axis in (0, 1))
     wanted = max(LEAST, round(surroundings * extent))
@@ -45,7 +45,7 @@ def test_the_window_holds_the_mask_and_its_surroundings(
 
 @given(masks(), sizes, st.integers(0, 2**32 - 1))
 def test_nothing_of_what_is_masked_is_shown(mask: NDArray[np.uint8], size: int, seed: int) -> None:
-    view = View.of(mask, size=size, surroundings=3)
+    view = ModelView.of(mask, size=size, surroundings=3)
     image = noise(mask)
     other = composite(image, noise(mask, seed), mask)
     shown, cells = view.shown(image)
@@ -57,7 +57,7 @@ def test_nothing_of_what_is_masked_is_shown(mask: NDArray[np.uint8], size: int, 
 
 @given(masks(), sizes)
 def test_the_models_mask_covers_the_mask_in_whole_cells(mask: NDArray[np.uint8], size: int) -> None:
-    view = View.of(mask, size=size, surroundings=3)
+    view = ModelView.of(mask, size=size, surroundings=3)
     _, cells = view.shown(noise(mask))
     assert set(np.unique(cells).tolist()) <= {0, 255}
     by_cell = cells.reshape(cells.shape[0] // CELL, CELL, cells.shape[1] // CELL, CELL)
@@ -72,7 +72,7 @@ def test_the_models_mask_covers_the_mask_in_whole_cells(mask: NDArray[np.uint8],
 def test_a_window_of_the_canvas_size_comes_back_as_it_was() -> None:
     mask = np.zeros((300, 400), dtype=np.uint8)
     mask[140:160, 200:220] = 255
-    view = View.of(mask, size=160, surroundings=8)
+    view = ModelView.of(mask, size=160, surroundings=8)
     assert view.window == (slice(70, 230), slice(130, 290))
     image = noise(mask)
     shown, cells = view.shown(image)
@@ -90,7 +90,7 @@ def test_a_picture_is_in_its_place_again_in_any_size(size: int) -> None:
     mask[100:120, 30:60] = 255
     y, x = np.mgrid[:240, :320]
     image = np.stack([x * 0.7, y, (x + y) / 3], axis=-1).astype(np.uint8)
-    view = View.of(mask, size=size, surroundings=4)
+    view = ModelView.of(mask, size=size, surroundings=4)
     shown, _ = view.shown(image)
     whole = view.put_back(image, shown)
     outside = mask[view.window] == 0
@@ -99,6 +99,6 @@ def test_a_picture_is_in_its_place_again_in_any_size(size: int) -> None:
 
 def test_all_is_masked() -> None:
     mask = np.full((40, 60), 255, dtype=np.uint8)
-    shown, cells = View.of(mask, size=64, surroundings=2).shown(noise(mask))
+    shown, cells = ModelView.of(mask, size=64, surroundings=2).shown(noise(mask))
     assert not shown.any()
     assert cells.all()

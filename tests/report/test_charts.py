@@ -14,15 +14,15 @@ from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from spotball_core.plots.canvas import Frame, stacked
-from spotball_core.plots.dots import Dot, DotChart, Panel, Rule
+from spotball_core.plots.canvas import FigureFrame, stacked
+from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.report.charts.density import Strip, StripChart
 from spotball_core.report.charts.mixture import Mix, MixPanel, MixtureChart
-from spotball_core.report.charts.proximity import Point, ProximityChart, ProximityPanel
+from spotball_core.report.charts.proximity import ProximityChart, ProximityPanel, ProximityPoint
 from spotball_core.report.charts.thresholds import SurfaceChart
 from spotball_core.report.numbers.records import ThresholdFit
 
-FRAME = Frame("A title", ("A note " * 40, "spotball|v:0|" + "x" * 90))
+FRAME = FigureFrame("A title", ("A note " * 40, "spotball|v:0|" + "x" * 90))
 PROMPTS = {"base": "o", "cue": "^", "cot": "s"}
 RESPONDENTS = {"gemini": "#0077bb", "gpt-4o-mini": "#00694a", "llama": "#b8458f", "qwen": "#4f4218"}
 
@@ -62,9 +62,9 @@ def dots(seed: int) -> tuple[Dot, ...]:
 
 
 def dot_chart() -> DotChart:
-    rules = (Rule(0.19, "human", "#d55e00", (0.15, 0.24)), Rule(0.037, "guessing every cell alike"))
+    rules = (ReferenceLine(0.19, "human", "#d55e00", (0.15, 0.24)), ReferenceLine(0.037, "guessing every cell alike"))
     names = ("soccer", "basketball", "volleyball")
-    panels = tuple(Panel(name, "50 images, 7,500 responses each", dots(i), rules) for i, name in enumerate(names))
+    panels = tuple(DotPanel(name, "50 images, 7,500 responses each", dots(i), rules) for i, name in enumerate(names))
     return DotChart(panels, "accuracy", lambda value: f"{value:.1%}", percent=True)
 
 
@@ -106,13 +106,16 @@ def test_texts_of_dots_do_not_touch() -> None:
 
 @pytest.mark.parametrize(("a", "b"), [(0.19, 0.2), (0.0, 0.01), (0.1, 0.24)])
 def test_names_of_rules_do_not_touch(a: float, b: float) -> None:
-    panel = replace(dot_chart().panels[0], rules=(Rule(a, "guessing every cell alike"), Rule(b, "two halves of human")))
+    panel = replace(
+        dot_chart().panels[0],
+        rules=(ReferenceLine(a, "guessing every cell alike"), ReferenceLine(b, "two halves of human")),
+    )
     figure = DotChart((panel,), "accuracy", lambda value: f"{value:.1%}", percent=True).draw([0])
     assert touching(figure) == []
 
 
 def test_a_value_off_the_scale_is_written_alone() -> None:
-    panel = Panel(
+    panel = DotPanel(
         "soccer", "", (Dot("me", "", "#0077bb", "o", 0.2), Dot("oracle", "", "#858585", "p", None, note="100% →"))
     )
     (axes,) = DotChart((panel,), "accuracy", lambda value: f"{value:.0%}", percent=True).draw([0]).axes
@@ -134,11 +137,11 @@ def test_stacked_texts_never_touch(spans: list[tuple[float, float]]) -> None:
 
 def test_points_are_at_their_rates_and_everybody_is_named() -> None:
     rng = np.random.default_rng(4)
-    points = [Point("human", "", "#d55e00", "D", 0.83, 0.63, (0.8, 0.86), (0.6, 0.66))]
+    points = [ProximityPoint("human", "", "#d55e00", "D", 0.83, 0.63, (0.8, 0.86), (0.6, 0.66))]
     for respondent, color in RESPONDENTS.items():
         for prompt, marker in PROMPTS.items():
             near, overlap = rng.uniform(0.5, 0.95, 2).tolist()
-            points.append(Point(respondent, prompt, color, marker, near, overlap, None, None))
+            points.append(ProximityPoint(respondent, prompt, color, marker, near, overlap, None, None))
     chart = ProximityChart((ProximityPanel("soccer", "50 images", tuple(points), (0.52, 0.21)),))
     (axes,) = chart.draw([0]).axes
     drawn = [

@@ -80,7 +80,7 @@ _THING = (0.045, 0.12)
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PhotoLook:
     """What differs between pictures of the same stimulus.
 
     Attributes:
@@ -101,7 +101,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnPhoto:
     """A picture, and where things are on it, as shares of width and height.
 
     Attributes:
@@ -115,12 +115,12 @@ class Drawn:
     face: Box
 
 
-def drawn_look(generator: np.random.Generator) -> Look:
+def drawn_look(generator: np.random.Generator) -> PhotoLook:
     """A look at random."""
     palettes = (_SKIN, _HAIR, _IRIS, _SHIRT, _WALL, _WOOD)
     skin, hair, iris, shirt, wall, wood = (palette[generator.integers(len(palette))] for palette in palettes)
     normal = generator.standard_normal(6)
-    return Look(
+    return PhotoLook(
         colors=(skin, hair, iris, shirt, wall, wood),
         azimuth=math.radians(3) * float(normal[0]),
         elevation=math.radians(2) * float(normal[1]),
@@ -151,7 +151,7 @@ def head_of(stimulus: Stimulus, wobble: tuple[float, float] = (0.0, 0.0)) -> Dir
     return Direction(yaw + sd * wobble[0], NOD * pitch + sd * wobble[1])
 
 
-def draw(stimulus: Stimulus, look: Look, size: int) -> Drawn:
+def draw(stimulus: Stimulus, look: PhotoLook, size: int) -> DrawnPhoto:
     """A picture of a stimulus.
 
     Args:
@@ -182,7 +182,7 @@ def draw(stimulus: Stimulus, look: Look, size: int) -> Drawn:
         feet.append(foot)
         _draw_thing(pen, foot, *THINGS[name])
     points = tuple((float(x), float(y)) for x, y in camera.seen(feet))
-    return Drawn(pen.image.resize((size, size), Images.Resampling.BOX), points, face)
+    return DrawnPhoto(pen.image.resize((size, size), Images.Resampling.BOX), points, face)
 
 
 class _Pen:
@@ -218,7 +218,7 @@ class _Pen:
         return [(x, y) for x, y in shares * self.image.width - 0.5]
 
 
-def _draw_head(pen: _Pen, head: Direction, gaze: Direction, look: Look) -> Box:
+def _draw_head(pen: _Pen, head: Direction, gaze: Direction, look: PhotoLook) -> Box:
     skin, hair, iris, *_ = look.colors
     camera, turn = pen.camera, head.rotation
 

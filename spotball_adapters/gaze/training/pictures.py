@@ -53,14 +53,14 @@ class PictureSet:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PhotoPlan:
     """A picture to be drawn: its stimulus, and what its look is drawn from."""
 
     stimulus: Stimulus
     key: tuple[str, ...]
 
 
-def training_plans(n: int, seed: int) -> dict[str, list[Plan]]:
+def training_plans(n: int, seed: int) -> dict[str, list[PhotoPlan]]:
     """The two sets to train on.
 
     `disagree` has stimuli of the main study's design at random, so that half of them are incongruent and a quarter
@@ -73,17 +73,18 @@ def training_plans(n: int, seed: int) -> dict[str, list[Plan]]:
     """
     disagree = _picked(n, DISAGREE, seed)
     agree = [
-        Plan(one.stimulus.model_copy(update={"head_target": one.stimulus.gaze_target}), one.key) for one in disagree
+        PhotoPlan(one.stimulus.model_copy(update={"head_target": one.stimulus.gaze_target}), one.key)
+        for one in disagree
     ]
     return {AGREE: agree, DISAGREE: disagree}
 
 
-def validation_plans(n: int, seed: int) -> list[Plan]:
+def validation_plans(n: int, seed: int) -> list[PhotoPlan]:
     """The pictures to watch the training with: stimuli of the main study's design at random."""
     return _picked(n, VALIDATION, seed)
 
 
-def design_plans() -> list[Plan]:
+def design_plans() -> list[PhotoPlan]:
     """The pictures to test with: all of the main study's design.
 
     As in the study, pictures that share a scene and a head target differ in the eyes alone.
@@ -92,11 +93,11 @@ def design_plans() -> list[Plan]:
     for one in _design():
         scene = ("+".join(one.objects), str(one.proximity), one.view)
         head = ("to", one.head_target) if one.head_target else ("free", one.gaze_target)
-        found.append(Plan(one, (TEST, *scene, *head)))
+        found.append(PhotoPlan(one, (TEST, *scene, *head)))
     return found
 
 
-def draw_set(plans: Sequence[Plan], folder: Path, *, size: int, seed: int, jobs: int = 1) -> None:
+def draw_set(plans: Sequence[PhotoPlan], folder: Path, *, size: int, seed: int, jobs: int = 1) -> None:
     """Draw pictures into a folder, with their stimuli.csv and faces.csv.
 
     Args:
@@ -169,7 +170,7 @@ def conditions_of(stimuli: Iterable[Stimulus]) -> list[Condition]:
 
 @dataclass(frozen=True)
 class _Task:
-    plans: tuple[Plan, ...]
+    plans: tuple[PhotoPlan, ...]
     folder: Path
     size: int
     seed: int
@@ -203,7 +204,7 @@ def _design() -> list[Stimulus]:
     ]
 
 
-def _picked(n: int, what: str, seed: int) -> list[Plan]:
+def _picked(n: int, what: str, seed: int) -> list[PhotoPlan]:
     """Stimuli of the design at random, none twice before each was there once."""
     design, generator = _design(), generator_for(seed, "picked", what)
     order: list[int] = []
@@ -212,5 +213,5 @@ def _picked(n: int, what: str, seed: int) -> list[Plan]:
     plans = []
     for number, place in enumerate(order[:n], start=1):
         name = f"{number:05d}"
-        plans.append(Plan(design[place].model_copy(update={"stimulus_id": name}), (what, name)))
+        plans.append(PhotoPlan(design[place].model_copy(update={"stimulus_id": name}), (what, name)))
     return plans

@@ -13,9 +13,9 @@ from spotball_adapters.gaze.training.pictures import AGREE, DISAGREE
 from spotball_adapters.gaze.training.settings import Run, Settings
 from spotball_core.gaze.data.stimuli import Condition
 from spotball_core.gaze.data.trials import Trials
-from spotball_core.gaze.page.charts import Line, Point, TrendChart, TrendPanel
+from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint
 from spotball_core.gaze.plain_tests import one_sample
-from spotball_core.plots.canvas import Frame, plain_style
+from spotball_core.plots.canvas import FigureFrame, plain_style
 from spotball_core.plots.saving import FORMATS, save_figure
 from spotball_core.plots.theme import FAINT, THEME
 from spotball_core.schema.record import Record
@@ -172,7 +172,9 @@ def write_figure(report: TrainingReport, folder: Path) -> None:
     )
     chart = training_chart(report)
     with plain_style():
-        figure = chart.draw(range(chart.n), Frame("Accuracy while training (Figure 6)", (caption, report.signature)))
+        figure = chart.draw(
+            range(chart.n), FigureFrame("Accuracy while training (Figure 6)", (caption, report.signature))
+        )
         for ending in FORMATS:
             save_figure(figure, folder / f"{FIGURE}{ending}")
 
@@ -187,12 +189,12 @@ def training_chart(report: TrainingReport) -> TrendChart:
         for condition in report.chance:
             color, marker = _LOOKS[condition]
             course = [(epoch.epoch, epoch.accuracy[condition]) for epoch in one.epochs if condition in epoch.accuracy]
-            points = tuple(Point(number, over.mean, over.ci95) for number, over in course)
+            points = tuple(TrendPoint(number, over.mean, over.ci95) for number, over in course)
             if points:
-                lines.append(Line(condition, THEME[color][0], marker, points))
+                lines.append(TrendLine(condition, THEME[color][0], marker, points))
         chance = float(np.average(list(report.chance.values()), weights=list(report.n_test.values())))
         ends = (one.epochs[0].epoch, one.epochs[-1].epoch)
-        lines.append(Line("guessing", FAINT, "", tuple(Point(end, chance) for end in ends), dashed=True))
+        lines.append(TrendLine("guessing", FAINT, "", tuple(TrendPoint(end, chance) for end in ends), dashed=True))
         panels.append(TrendPanel(f"Trained on: {one.set}", _SAID.get(one.set, ""), tuple(lines)))
     last = report.settings.schedule.epochs
     apart = max(1, round(last / 5))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from spotball_adapters.study.store import STUDY, Store
+from spotball_adapters.study.store import STUDY, StudyStore
 from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import StoreError
 from spotball_core.service.sqlite_store import SqliteStore
@@ -47,7 +47,7 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
     """
     if not (folder / STUDY).is_file():
         raise OptionError(f"{folder}: nothing is stored there")
-    with Store(folder) as store:
+    with StudyStore(folder) as store:
         identities = store.identities()
         if prolific is not None:
             named = [one.participant for one in identities if (one.platform, one.person) == ("prolific", prolific)]

@@ -11,7 +11,7 @@ from spotball_adapters.study.results import columns
 from spotball_adapters.study.results.columns import frame
 from spotball_adapters.study.results.exclusion import Exclusion
 from spotball_adapters.study.results.participations import Given, Participation
-from spotball_adapters.study.setup.design import Design
+from spotball_adapters.study.setup.design import StudyDesign
 from spotball_core.errors import OptionError
 from spotball_core.gaze.data.stimuli import SEPARATOR
 from spotball_core.gaze.data.trials import PROMPT
@@ -32,7 +32,7 @@ FORMS: tuple[Form, ...] = ("jsonl", "csv", "parquet")
 RESPONSES, PARTICIPANTS, CLICKS, TRIALS = f"responses-{RESPONDENT}", "participants.csv", "clicks.csv", "trials"
 
 
-def responses(people: Iterable[Participation], design: Design, respondent: str = RESPONDENT) -> pl.DataFrame:
+def responses(people: Iterable[Participation], design: StudyDesign, respondent: str = RESPONDENT) -> pl.DataFrame:
     """Clicks as responses: one row a click, an explanation as the reasoning of its answer's first.
 
     Checks on which the ball is not visible (no controls in the dataset) are left out, since scoring would count them.
@@ -61,7 +61,7 @@ def responses(people: Iterable[Participation], design: Design, respondent: str =
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def trials(people: Iterable[Participation], design: Design, respondent: str = RESPONDENT) -> pl.DataFrame:
+def trials(people: Iterable[Participation], design: StudyDesign, respondent: str = RESPONDENT) -> pl.DataFrame:
     """Choices as trials of the second task, one row a photo, checks included and marked.
 
     Args:
@@ -115,7 +115,7 @@ def participants(people: Iterable[Participation], exclusion: Exclusion) -> pl.Da
     return frame(columns.PARTICIPANTS, rows)
 
 
-def write_file(people: Sequence[Participation], design: Design, path: Path, respondent: str = RESPONDENT) -> None:
+def write_file(people: Sequence[Participation], design: StudyDesign, path: Path, respondent: str = RESPONDENT) -> None:
     """Write responses (or trials) to a file, by its ending; OptionError for another than of `FORMS`."""
     if path.suffix.removeprefix(".") not in FORMS:
         raise OptionError(f"{path}: a file's ending is one of {', '.join(f'.{form}' for form in FORMS)}")
@@ -128,7 +128,7 @@ def write_file(people: Sequence[Participation], design: Design, path: Path, resp
 def write_folder(
     everybody: Sequence[Participation],
     people: Sequence[Participation],
-    design: Design,
+    design: StudyDesign,
     exclusion: Exclusion,
     folder: Path,
     form: Form,
@@ -166,14 +166,14 @@ def write_folder(
     _write(participants(everybody, exclusion), folder / PARTICIPANTS)
 
 
-def left_out_checks(people: Iterable[Participation], design: Design) -> int:
+def left_out_checks(people: Iterable[Participation], design: StudyDesign) -> int:
     """How many answers to checks responses leave out, as scoring would count them; trials leave out none."""
     if design.config.task == "choice":
         return 0
     return sum(not _scored_as_shown(answer, design) for person in people for answer in person.answers)
 
 
-def _scored_as_shown(answer: Given, design: Design) -> bool:
+def _scored_as_shown(answer: Given, design: StudyDesign) -> bool:
     return not answer.check or design.scenes[answer.key].control
 
 

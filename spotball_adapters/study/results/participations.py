@@ -8,7 +8,7 @@ from datetime import datetime
 
 from spotball_adapters.study.items import Click, NotAllowedError
 from spotball_adapters.study.progress import Answered, Stage, replay
-from spotball_adapters.study.setup.design import Design
+from spotball_adapters.study.setup.design import StudyDesign
 from spotball_adapters.study.store import Participant, Reader
 from spotball_core.service.sqlite_file import StoreError
 
@@ -72,7 +72,7 @@ class Participation:
         return [hit for answer in self.answers if not answer.check for hit in answer.hits]
 
 
-def participations(reader: Reader, design: Design) -> list[Participation]:
+def participations(reader: Reader, design: StudyDesign) -> list[Participation]:
     """What everybody did who took part, in the order they began.
 
     Raises:
@@ -81,7 +81,7 @@ def participations(reader: Reader, design: Design) -> list[Participation]:
     return [_participation(row, reader, design) for row in reader.participants()]
 
 
-def _participation(row: Participant, reader: Reader, design: Design) -> Participation:
+def _participation(row: Participant, reader: Reader, design: StudyDesign) -> Participation:
     try:
         progress = replay(row.trials, reader.events(row.id), design.item_type)
     except (NotAllowedError, KeyError) as error:
@@ -95,7 +95,7 @@ def _participation(row: Participant, reader: Reader, design: Design) -> Particip
     return Participation(row.participant, row.list, progress.stage, answers, minutes)
 
 
-def _given(answered: Answered, design: Design) -> Given:
+def _given(answered: Answered, design: StudyDesign) -> Given:
     trial, answer = answered.trial, answered.answer
     said: Sequence[str]
     hits: tuple[bool, ...]

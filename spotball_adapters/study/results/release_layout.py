@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from spotball_adapters.study.results.participations import Participation
-from spotball_adapters.study.setup.design import Design
+from spotball_adapters.study.setup.design import StudyDesign
 from spotball_core.errors import OptionError
 from spotball_core.release.ball import ball_columns
 from spotball_core.release.tables import GRID, SPORTS
@@ -20,7 +20,7 @@ EXPLANATION_HEADS = ("id", "order", "image", "response")
 TRUTH_HEADS = ("image", "x", "y", "width", "height", "gt_x", "gt_y", "cell")
 
 
-def write_release(people: Sequence[Participation], design: Design, folder: Path) -> list[str]:
+def write_release(people: Sequence[Participation], design: StudyDesign, folder: Path) -> list[str]:
     """Write clicks, explanations and ground truth of each sport, as far as there are any, below FOLDER/data.
 
     As in the release, clicks on checks are left out and `order` counts them; `id` is the participant's label. Controls
@@ -61,7 +61,7 @@ def write_release(people: Sequence[Participation], design: Design, folder: Path)
     return said
 
 
-def _check(design: Design, scenes: Iterable[Scene]) -> None:
+def _check(design: StudyDesign, scenes: Iterable[Scene]) -> None:
     if design.config.task != "clicks":
         raise OptionError("--format release: the published release has clicks, and this study asks for choices")
     for scene in scenes:

@@ -9,7 +9,7 @@ from html import escape
 from spotball_adapters.study.results.attrition import Times, attrition
 from spotball_adapters.study.results.exclusion import exclusion_of
 from spotball_adapters.study.results.participations import participations
-from spotball_adapters.study.setup.design import Design
+from spotball_adapters.study.setup.design import StudyDesign
 from spotball_adapters.study.store import Participant, reading
 from spotball_core.service.sqlite_file import now
 
@@ -30,7 +30,7 @@ _PAGE = """<!DOCTYPE html>
 """
 
 
-def admin_page(design: Design, failures: Mapping[str, int]) -> str:
+def admin_page(design: StudyDesign, failures: Mapping[str, int]) -> str:
     """The page, as HTML.
 
     Args:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spotball_adapters.study.setup.design import Design
+from spotball_adapters.study.setup.design import StudyDesign
 from spotball_adapters.study.store import Reader
 
 
-def disagreements(reader: Reader, design: Design) -> Iterator[str]:
+def disagreements(reader: Reader, design: StudyDesign) -> Iterator[str]:
     """What does not agree, in words; nothing where all does.
 
     The study's unchangeable parts are those that were when the first participant began, every participant saw a list of

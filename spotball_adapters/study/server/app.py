@@ -20,16 +20,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from spotball_adapters.study.events import Trial
-from spotball_adapters.study.progress import Progress
+from spotball_adapters.study.events import StudyTrial
+from spotball_adapters.study.progress import ParticipantProgress
 from spotball_adapters.study.server.admin import admin_page
 from spotball_adapters.study.server.images import Images
 from spotball_adapters.study.server.security import Limit, address, is_admin
 from spotball_adapters.study.server.sessions import ConflictError, Session, Sessions, TakenPartError
 from spotball_adapters.study.server.wire import MAX_BODY, MalformedError, parsed, read_events, read_start
-from spotball_adapters.study.setup.design import Design, Picture
+from spotball_adapters.study.setup.design import StudyDesign, StudyImage
 from spotball_adapters.study.setup.texts import to_html
-from spotball_adapters.study.store import Reader, Store
+from spotball_adapters.study.store import Reader, StudyStore
 from spotball_core.service.safe_text import show
 from spotball_core.service.sqlite_file import StoreError
 from spotball_core.service.web import RefusedError, SafeHeaders, check_origin, read_body
@@ -66,7 +66,7 @@ class StudyServer:
     """
 
     app: ASGIApp
-    design: Design
+    design: StudyDesign
     sessions: Sessions
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ class StudyServer:
         self.sessions.close()
 
 
-def study_server(design: Design, store: Store, reader: Reader, *, password: str | None = None) -> StudyServer:
+def study_server(design: StudyDesign, store: StudyStore, reader: Reader, *, password: str | None = None) -> StudyServer:
     """The app of a study.
 
     Args:
@@ -111,7 +111,9 @@ def study_server(design: Design, store: Store, reader: Reader, *, password: str 
 class _Handlers:
     """What is answered to each request."""
 
-    def __init__(self, design: Design, sessions: Sessions, reader: Reader, secret: bytes, password: str | None) -> None:
+    def __init__(
+        self, design: StudyDesign, sessions: Sessions, reader: Reader, secret: bytes, password: str | None
+    ) -> None:
         self._design, self._sessions, self._reader, self._password = design, sessions, reader, password
         self._images = Images(design.pictures, design.example or (), secret)
         # Cookies know no ports: two studies on one machine must not take each other's.
@@ -255,8 +257,8 @@ class _Handlers:
     def _url(self, key: tuple[str, str], role: Any) -> str:
         return f"/images/{self._images.name(key, role)}"
 
-    def _item(self, trial: Trial, progress: Progress) -> dict[str, Any]:
-        picture: Picture = self._design.pictures[trial.key]
+    def _item(self, trial: StudyTrial, progress: ParticipantProgress) -> dict[str, Any]:
+        picture: StudyImage = self._design.pictures[trial.key]
         item = {
             "trial": trial.trial,
             "type": self._design.item_type.name,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from spotball_adapters.study.items import Key
-from spotball_adapters.study.setup.design import Picture
+from spotball_adapters.study.setup.design import StudyImage
 
 HELD = 64 * 1024 * 1024
 """Bytes of images that are kept in memory."""
@@ -28,9 +28,9 @@ class Images:
         secret: the study's key.
     """
 
-    def __init__(self, pictures: Mapping[Key, Picture], example: tuple[Picture, ...], secret: bytes) -> None:
+    def __init__(self, pictures: Mapping[Key, StudyImage], example: tuple[StudyImage, ...], secret: bytes) -> None:
         self._secret = secret
-        self._known: dict[str, Picture] = {}
+        self._known: dict[str, StudyImage] = {}
         for key, picture in pictures.items():
             self._known[self.name(key, "trial")] = self._known[self.name(key, "practice")] = picture
         for number, picture in enumerate(example):
@@ -43,11 +43,11 @@ class Images:
         """The last part of an image's address."""
         return hmac.new(self._secret, json.dumps([role, *key]).encode(), hashlib.sha256).hexdigest()[:32]
 
-    def find(self, name: str) -> Picture | None:
+    def find(self, name: str) -> StudyImage | None:
         """The image at an address; None if there is none."""
         return self._known.get(name)
 
-    def content(self, picture: Picture) -> bytes:
+    def content(self, picture: StudyImage) -> bytes:
         """An image's file as it is. Threads may call it side by side."""
         with self._lock:
             if (data := self._held.get(picture.digest)) is not None:
@@ -62,7 +62,7 @@ class Images:
                 self._size -= len(self._held.popitem(last=False)[1])
         return data
 
-    def in_memory(self, picture: Picture) -> bytes | None:
+    def in_memory(self, picture: StudyImage) -> bytes | None:
         """An image's file if it need not be read from disk."""
         with self._lock:
             return self._held.get(picture.digest)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from spotball_adapters.study.setup.config import CONFIG
 from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.setup.init import TO_FILL_IN
-from spotball_adapters.study.store import Store, reading
+from spotball_adapters.study.store import StudyStore, reading
 from spotball_core.errors import MissingExtraError
 from spotball_core.service.web import BACKLOG, listening, serve_until_ended, shown
 
@@ -42,7 +42,7 @@ def opened(folder: Path, *, password: str | None = None) -> Iterator[StudyServer
         raise MissingExtraError("the human study", "study") from error
 
     design = load(folder)
-    with Store(folder) as store:
+    with StudyStore(folder) as store:
         store.claim(design.parts)
         with reading(folder) as reader:
             server = study_server(design, store, reader, password=password)

@@ -17,16 +17,16 @@ from weakref import WeakValueDictionary
 
 from spotball_adapters.study.events import Event, Viewport
 from spotball_adapters.study.items import NotAllowedError
-from spotball_adapters.study.progress import Progress, replay
+from spotball_adapters.study.progress import ParticipantProgress, replay
 from spotball_adapters.study.server.wire import MalformedError, Prolific, read_event
-from spotball_adapters.study.server.writer import Writer
+from spotball_adapters.study.server.writer import EventWriter
 from spotball_adapters.study.setup.assignment import choose_list, seed_of
-from spotball_adapters.study.setup.design import Design
+from spotball_adapters.study.setup.design import StudyDesign
 from spotball_adapters.study.store import (
     Identity,
     Participant,
     Reader,
-    Store,
+    StudyStore,
     insert_events,
     insert_identity,
     insert_participant,
@@ -59,7 +59,7 @@ class Session:
         stale: what is in memory could not be stored; whoever waited for the lock reads anew.
     """
 
-    def __init__(self, participant: Participant, progress: Progress, ids: list[str]) -> None:
+    def __init__(self, participant: Participant, progress: ParticipantProgress, ids: list[str]) -> None:
         self.participant, self.progress, self.ids = participant, progress, ids
         self.lock = asyncio.Lock()
         self.stale = False
@@ -88,9 +88,9 @@ class Sessions:
         reader: another view of it, to read from.
     """
 
-    def __init__(self, design: Design, store: Store, reader: Reader) -> None:
+    def __init__(self, design: StudyDesign, store: StudyStore, reader: Reader) -> None:
         self._design, self._store, self._reader = design, store, reader
-        self._writer = Writer(store.study)
+        self._writer = EventWriter(store.study)
         self._sessions: WeakValueDictionary[int, Session] = WeakValueDictionary()
         self._recent: OrderedDict[int, Session] = OrderedDict()
         self._tokens: dict[bytes, int] = {}
@@ -194,7 +194,7 @@ class Sessions:
                 raise
         return Appended(progress.seq, feedback, refused)
 
-    def feedback(self, progress: Progress, trial: int | None) -> dict[str, Any] | None:
+    def feedback(self, progress: ParticipantProgress, trial: int | None) -> dict[str, Any] | None:
         """What a practice item tells; None for one that is not answered, and for all others."""
         known = progress.answered.get(trial) if trial is not None and trial < 0 else None
         return self._design.item_type.feedback(known.trial, known.answer) if known else None

@@ -17,7 +17,7 @@ AT_ONCE = 256
 """Jobs in one transaction, at most: so that the first of many does not wait for the last."""
 
 
-class Writer(BatchThread[tuple[Job, "Future[Any]"]]):
+class EventWriter(BatchThread[tuple[Job, "Future[Any]"]]):
     """Does jobs on a store in the order they are handed over. Nobody else writes to it meanwhile."""
 
     def __init__(self, store: SqliteStore) -> None:

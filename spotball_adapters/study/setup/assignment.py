@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from spotball_adapters.study.events import Trial
+from spotball_adapters.study.events import StudyTrial
 from spotball_adapters.study.setup.config import ListConfig
 from spotball_core.random import generator_for
 
@@ -38,7 +38,7 @@ def draw_trials(
     *,
     explanations: int,
     options: Callable[[tuple[str, str]], Sequence[str]] = lambda key: (),
-) -> tuple[Trial, ...]:
+) -> tuple[StudyTrial, ...]:
     """What a participant sees: practice as it is listed, then images and checks in random order.
 
     Every order in which no check is first and no two checks are neighbors is equally likely.
@@ -69,7 +69,7 @@ def draw_trials(
     practice = [(image, False, False) for image in shown.practice]
     numbered = [*((-1 - i, row) for i, row in enumerate(practice)), *enumerate(order)]
     return tuple(
-        Trial(number, shown.sport, image, check, explain, _shuffled(options((shown.sport, image)), rng))
+        StudyTrial(number, shown.sport, image, check, explain, _shuffled(options((shown.sport, image)), rng))
         for number, (image, check, explain) in numbered
     )
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from spotball_adapters.study.events import Trial
+from spotball_adapters.study.events import StudyTrial
 from spotball_adapters.study.items import Choice, Clicks, ItemType, Key
 from spotball_adapters.study.setup.assignment import draw_trials
 from spotball_adapters.study.setup.config import CONFIG, ListConfig, StudyConfig, read_config
@@ -29,7 +29,7 @@ ORIENTATION = 0x0112
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class StudyImage:
     """An image's file.
 
     Attributes:
@@ -47,7 +47,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Design:
+class StudyDesign:
     """A study's configuration with what it refers to.
 
     Attributes:
@@ -62,8 +62,8 @@ class Design:
     config: StudyConfig
     scenes: Mapping[Key, Scene]
     stimuli: Mapping[Key, Stimulus]
-    pictures: Mapping[Key, Picture]
-    example: tuple[Picture, Picture] | None
+    pictures: Mapping[Key, StudyImage]
+    example: tuple[StudyImage, StudyImage] | None
 
     @cached_property
     def item_type(self) -> ItemType:
@@ -77,7 +77,7 @@ class Design:
         """One of the lists; KeyError if there is none of this name."""
         return {one.name: one for one in self.config.lists}[name]
 
-    def trials(self, name: str, seed: int) -> tuple[Trial, ...]:
+    def trials(self, name: str, seed: int) -> tuple[StudyTrial, ...]:
         """What a participant with this seed sees of a list."""
 
         def options(key: Key) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ class Design:
         }
 
 
-def load(folder: Path) -> Design:
+def load(folder: Path) -> StudyDesign:
     """A study's configuration with what it refers to.
 
     Raises:
@@ -127,7 +127,7 @@ def load(folder: Path) -> Design:
     if problems:
         raise InputError(problems)
     keys = list(dict.fromkeys((one.sport, image) for one in config.lists for image in _all(one)))
-    pictures: dict[Key, Picture] = {}
+    pictures: dict[Key, StudyImage] = {}
     for key in keys:
         size = (scenes[key].width, scenes[key].height) if scenes else None
         try:
@@ -142,7 +142,7 @@ def load(folder: Path) -> Design:
             problems.extend(error.problems)
     if problems:
         raise InputError(problems)
-    return Design(
+    return StudyDesign(
         folder,
         config,
         {key: scenes[key] for key in keys if scenes},
@@ -197,7 +197,7 @@ def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
     return {(sport, one.stimulus_id): one for one in known for sport in sports}
 
 
-def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> Picture:
+def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> StudyImage:
     """What is known of an image's file; InputError if it cannot be shown, or is not of this width and height."""
     try:
         from PIL import Image
@@ -217,7 +217,7 @@ def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> P
     if size is not None and size != (width, height):
         found, wanted = f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as its scene says"
         raise InputError([Problem(str(file), None, "image", found, wanted)])
-    return Picture(file, media_type, width, height, digest)
+    return StudyImage(file, media_type, width, height, digest)
 
 
 def _digest(lines: list[str]) -> str:

@@ -28,7 +28,7 @@ MERGED_TOGETHER = 100
 
 
 @dataclass(frozen=True)
-class Piece:
+class FilePiece:
     """A file, or a part of one.
 
     Attributes:
@@ -42,7 +42,7 @@ class Piece:
     length: int | None = None
 
 
-def pieces_of(files: Iterable[Path]) -> Iterator[Piece]:
+def pieces_of(files: Iterable[Path]) -> Iterator[FilePiece]:
     """Parquet files by their row groups, other files whole; a file that cannot be read is a piece that says so."""
     from pyarrow import ArrowException
     from pyarrow.parquet import read_metadata
@@ -57,15 +57,15 @@ def pieces_of(files: Iterable[Path]) -> Iterator[Piece]:
             else:
                 groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         if sum(groups) <= PIECE_ROWS:
-            yield Piece(name)
+            yield FilePiece(name)
             continue
         start = length = 0
         for rows in groups:
             if length and length + rows > PIECE_ROWS:
-                yield Piece(name, start, length)
+                yield FilePiece(name, start, length)
                 start, length = start + length, 0
             length += rows
-        yield Piece(name, start, length)
+        yield FilePiece(name, start, length)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Counted:
     sums: bytes | None = None
 
 
-def count_piece(piece: Piece, scenes: Sequence[Scene], *, participants: bool) -> Counted:
+def count_piece(piece: FilePiece, scenes: Sequence[Scene], *, participants: bool) -> Counted:
     """Count a piece, on whatever machine this is."""
     # There are as many of us on a machine as it has cores.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")

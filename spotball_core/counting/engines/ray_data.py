@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spotball_core.counting.counts import Counts
-from spotball_core.counting.engines.pieces import Counted, Gathered, Piece, count_piece, pieces_of
+from spotball_core.counting.engines.pieces import Counted, FilePiece, Gathered, count_piece, pieces_of
 from spotball_core.counting.engines.ray_cluster import connected, ray_errors, require
 from spotball_core.schema.scene import Scene
 from spotball_core.service.progress import OnProgress, counted, ignore_progress
@@ -56,14 +56,14 @@ class RayEngine:
                 gathered.add(part)
         return gathered.settled(files, scenes, participants=participants, pool=pool)
 
-    def _counted(self, pieces: Sequence[Piece], scenes: Sequence[Scene], participants: bool) -> Iterator[Counted]:
+    def _counted(self, pieces: Sequence[FilePiece], scenes: Sequence[Scene], participants: bool) -> Iterator[Counted]:
         import ray
 
         shared: Sequence[Scene] = tuple(scenes)
         known = ray.put(shared)
 
         def count(row: dict[str, Any]) -> dict[str, Any]:
-            return asdict(count_piece(Piece(**row), ray.get(known), participants=participants))
+            return asdict(count_piece(FilePiece(**row), ray.get(known), participants=participants))
 
         rows = [asdict(piece) for piece in pieces]
         dataset = ray.data.from_items(rows, override_num_blocks=min(len(rows), MOST_BLOCKS)).map(count)

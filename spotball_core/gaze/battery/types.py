@@ -19,7 +19,7 @@ ENOUGH: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TypeRule:
     """One row of the decision table: what has to hold, from left to right, for a type. None: whatever it is.
 
     Attributes:
@@ -38,12 +38,12 @@ class Rule:
 
 
 TABLE: Final = (
-    Rule(False, None, None, None, "human-level"),
-    Rule(True, False, None, None, "gap without head bias"),
-    Rule(True, True, False, None, "head-only"),
-    Rule(True, True, True, "head-dominant", "head-dominant"),
-    Rule(True, True, True, "eye-head ambivalent", "eye-head ambivalent"),
-    Rule(True, True, True, "neither", "unclear"),
+    TypeRule(False, None, None, None, "human-level"),
+    TypeRule(True, False, None, None, "gap without head bias"),
+    TypeRule(True, True, False, None, "head-only"),
+    TypeRule(True, True, True, "head-dominant", "head-dominant"),
+    TypeRule(True, True, True, "eye-head ambivalent", "eye-head ambivalent"),
+    TypeRule(True, True, True, "neither", "unclear"),
 )
 """The decision tree, a row a leaf. What no row fits, since a test has no answer, is unclear."""
 

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from spotball_core.plots.canvas import LINE, SMALL, Box, Frame, headline, panels, quiet_axes, scale, text_width
+from spotball_core.plots.canvas import (
+    LINE,
+    SMALL,
+    FigureFrame,
+    PanelBox,
+    headline,
+    panels,
+    quiet_axes,
+    scale,
+    text_width,
+)
 from spotball_core.plots.theme import FAINT, INK, PAPER
 
 if TYPE_CHECKING:
@@ -24,7 +34,7 @@ _SPREAD: Final = 0.06
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class TrendPoint:
     """A value at a step, with its interval."""
 
     step: float
@@ -33,7 +43,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TrendLine:
     """Points that belong together.
 
     Attributes:
@@ -47,7 +57,7 @@ class Line:
     name: str
     color: str
     marker: str
-    points: tuple[Point, ...]
+    points: tuple[TrendPoint, ...]
     dashed: bool = False
 
 
@@ -57,7 +67,7 @@ class TrendPanel:
 
     title: str
     under: str
-    lines: tuple[Line, ...]
+    lines: tuple[TrendLine, ...]
 
 
 @dataclass(frozen=True)
@@ -85,13 +95,13 @@ class TrendChart:
         """How many panels there are."""
         return len(self.panels)
 
-    def draw(self, places: Sequence[int], frame: Frame | None = None) -> Figure:
+    def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Some of the panels, as they are on a page, or framed for a file."""
         chosen = [self.panels[place] for place in places]
         names = [line.name for panel in self.panels for line in panel.lines]
         right = max(text_width(name, SMALL) for name in names) + 0.12
-        figure, axes = panels(len(chosen), Box(_WIDE, _HIGH, _LEFT, right, _HEAD, _BELOW), frame)
-        box = Box(_WIDE, _HIGH, _LEFT, right, _HEAD, _BELOW)
+        figure, axes = panels(len(chosen), PanelBox(_WIDE, _HIGH, _LEFT, right, _HEAD, _BELOW), frame)
+        box = PanelBox(_WIDE, _HIGH, _LEFT, right, _HEAD, _BELOW)
         for one, panel in zip(axes, chosen, strict=True):
             self._draw(one, panel, box)
         return figure
@@ -110,7 +120,7 @@ class TrendChart:
         room = 0.06 * ((high - low) or 1.0)
         return (low if low == self.start else low - room), high + room
 
-    def _draw(self, axes: Axes, panel: TrendPanel, box: Box) -> None:
+    def _draw(self, axes: Axes, panel: TrendPanel, box: PanelBox) -> None:
         quiet_axes(axes, "y")
         low, high = self._scale()
         axes.set_ylim(low, high)
@@ -167,7 +177,7 @@ def _edge(axes: Axes) -> Any:
     return axes.get_yaxis_transform()
 
 
-def _draw_line(axes: Axes, line: Line, shift: float) -> None:
+def _draw_line(axes: Axes, line: TrendLine, shift: float) -> None:
     x = [point.step + shift for point in line.points]
     y = [point.value for point in line.points]
     if line.dashed:

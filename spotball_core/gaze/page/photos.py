@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from spotball_core.gaze.data.stimuli import CONDITIONS, PROXIMITIES, VIEWS, Stimulus
 from spotball_core.gaze.data.trials import Trials
-from spotball_core.pages.cards import Mark, PhotoCard, PhotoSheet
+from spotball_core.pages.cards import PhotoCard, PhotoMark, PhotoSheet
 from spotball_core.pages.pictures import upright, written
 from spotball_core.service.paths import find_file
 
@@ -122,7 +122,7 @@ def _marks(
     size: tuple[int, int],
     chosen: Mapping[str, Mapping[int | None, int]],
     colors: Mapping[str, str],
-) -> Iterator[Mark]:
+) -> Iterator[PhotoMark]:
     """Outlines at the targets; beneath each object (above, at the edge) a disc for each respondent, by how often."""
     width, height = size
     points = one.points or (None,) * len(one.objects)
@@ -132,12 +132,12 @@ def _marks(
             continue
         x, y = point[0] * width, point[1] * height
         if place == one.gaze:
-            yield Mark("eyes", x, y, radius)
+            yield PhotoMark("eyes", x, y, radius)
         if place == one.head:
-            yield Mark("head", x, y, radius)
+            yield PhotoMark("head", x, y, radius)
         beside = y + 1.7 * radius if y + 2.2 * radius < height else y - 1.7 * radius
         for column, (respondent, counts) in enumerate(chosen.items()):
             share = counts.get(place, 0) / sum(counts.values())
             if share:
                 across = x + (column - (len(chosen) - 1) / 2) * radius
-                yield Mark("choice", across, beside, radius / 2 * share**0.5, colors[respondent])
+                yield PhotoMark("choice", across, beside, radius / 2 * share**0.5, colors[respondent])

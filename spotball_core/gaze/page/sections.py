@@ -9,12 +9,12 @@ from spotball_core.gaze.battery.findings import QUESTIONS, Finding
 from spotball_core.gaze.battery.performance import PUBLISHED
 from spotball_core.gaze.battery.types import ENOUGH, SUBTESTS, TABLE
 from spotball_core.gaze.data.stimuli import CONDITIONS, VIEWS
-from spotball_core.gaze.page.charts import Line, Point, TrendChart, TrendPanel, trend_alts
+from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint, trend_alts
 from spotball_core.gaze.page.photos import PhotoSource, photo_sheet
 from spotball_core.gaze.page.times import times
 from spotball_core.gaze.tables import CHANCE_NAME, PUBLISHED_NAME, ends, mark, scaled, sizes, tables
-from spotball_core.pages.parts import Cell, Picture, Rows, Section, Table
-from spotball_core.plots.dots import Dot, DotChart, Panel, Rule
+from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
+from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.plots.theme import FAINT, THEME, Look, looks
 from spotball_core.text.numbers import interval, number, plural, quantity, shortened
 from spotball_core.text.p_values import say_p
@@ -61,10 +61,10 @@ def _photos(source: PhotoSource, drawn: dict[str, Look]) -> Section | None:
 def _types(report: GazeReport) -> Section:
     heads = ("Respondent", *(f"Test {key}" if key[0].isdigit() else key.capitalize() for key in QUESTIONS), "Type")
     rows = tuple(
-        (Cell(one.respondent), *(Cell(mark(finding)) for finding in one.tests.values()), Cell(one.type))
+        (TableCell(one.respondent), *(TableCell(mark(finding)) for finding in one.tests.values()), TableCell(one.type))
         for one in report.respondents
     )
-    table = Table("types", "Tests and types (Table 2): + yes, - no, ? no answer.", heads, 1, (Rows("", rows),))
+    table = PageTable("types", "Tests and types (Table 2): + yes, - no, ? no answer.", heads, 1, (TableRows("", rows),))
     points = tuple(f"{one.respondent}: {one.type}. {_because(one)}" for one in report.respondents)
     lead = "Each test asks a question of a respondent's trials, and the answers lead to a type. Test 4 says which type."
     return Section("types", "Types", (lead,), points, tables=(table,))
@@ -104,33 +104,39 @@ def _accuracy(report: GazeReport, drawn: dict[str, Look]) -> Section:
             for one in report.respondents
             if n in one.accuracy
         ]
-        rules = [Rule(1 / int(n), CHANCE_NAME)]
+        rules = [ReferenceLine(1 / int(n), CHANCE_NAME)]
         if int(n) in PUBLISHED and report.provenance.people is None:
-            rules.append(Rule(PUBLISHED[int(n)], "people", THEME["people"][0]))
-        panels.append(Panel(f"{n} objects", _n_photos(report, n), tuple(dots), tuple(rules)))
+            rules.append(ReferenceLine(PUBLISHED[int(n)], "people", THEME["people"][0]))
+        panels.append(DotPanel(f"{n} objects", _n_photos(report, n), tuple(dots), tuple(rules)))
     chart = DotChart(tuple(panels), "accuracy", lambda value: quantity(value, "share"), percent=True)
     drawn_over = " with the 95% interval over photos" if report.provenance.bootstrap else ""
     caption = f"Share of correct choices in the natural condition{drawn_over}. Unmatched choices are wrong."
-    picture = Picture("gaze-accuracy", "Accuracy by number of objects", caption, chart, _dot_alts(panels))
+    picture = PagePicture("gaze-accuracy", "Accuracy by number of objects", caption, chart, _dot_alts(panels))
     heads = ("Respondent", "Trials", "Unmatched", *(f"{n} objects (%)" for n in columns))
     rows = [
         (
-            Cell(one.respondent),
-            Cell(f"{one.n_trials:,}"),
-            Cell(f"{one.n_unmatched:,}"),
+            TableCell(one.respondent),
+            TableCell(f"{one.n_trials:,}"),
+            TableCell(f"{one.n_unmatched:,}"),
             *(
-                Cell(number(one.accuracy[n], "share"), interval(one.accuracy_ci95[n], "share"))
+                TableCell(number(one.accuracy[n], "share"), interval(one.accuracy_ci95[n], "share"))
                 if n in one.accuracy
-                else Cell("–")
+                else TableCell("–")
                 for n in columns
             ),
         )
         for one in report.respondents
     ]
-    published = (Cell(f"{100 * PUBLISHED[int(n)]:.0f}") if int(n) in PUBLISHED else Cell("–") for n in columns)
-    rows.append((Cell(PUBLISHED_NAME), Cell("–"), Cell("–"), *published))
-    rows.append((Cell(CHANCE_NAME), Cell("–"), Cell("–"), *(Cell(f"{100 / int(n):.1f}") for n in columns)))
-    table = Table("accuracy", "Accuracy in the natural condition (Table 1).", heads, 1, (Rows("", tuple(rows)),))
+    published = (
+        TableCell(f"{100 * PUBLISHED[int(n)]:.0f}") if int(n) in PUBLISHED else TableCell("–") for n in columns
+    )
+    rows.append((TableCell(PUBLISHED_NAME), TableCell("–"), TableCell("–"), *published))
+    rows.append(
+        (TableCell(CHANCE_NAME), TableCell("–"), TableCell("–"), *(TableCell(f"{100 / int(n):.1f}") for n in columns))
+    )
+    table = PageTable(
+        "accuracy", "Accuracy in the natural condition (Table 1).", heads, 1, (TableRows("", tuple(rows)),)
+    )
     return Section("accuracy", "Accuracy", pictures=(picture,), tables=(table,))
 
 
@@ -139,7 +145,7 @@ def _n_photos(report: GazeReport, n_objects: str) -> str:
     return plural(n, "photo") if n else ""
 
 
-def _dot_alts(panels: Sequence[Panel]) -> tuple[str, ...]:
+def _dot_alts(panels: Sequence[DotPanel]) -> tuple[str, ...]:
     def told(dot: Dot) -> str:
         return f"{dot.respondent} {quantity(dot.value or 0.0, 'share')} {interval(dot.ends, 'share')}".rstrip()
 
@@ -159,7 +165,7 @@ def _scene_effects(report: GazeReport) -> Section | None:
         "the 95% interval over photos; dashed: guessing on the same photos."
     )
     pictures = [
-        Picture(
+        PagePicture(
             "gaze-wrongness",
             "Wrongness by proximity and view (Figures 4 and 5)",
             caption,
@@ -179,7 +185,9 @@ def _scene_effects(report: GazeReport) -> Section | None:
         )
         chart = TrendChart(tuple(modeled), "proximity", "log odds of wrongness")
         alts = trend_alts(modeled, percent=False)
-        pictures.append(Picture("gaze-log-odds", "The model's log odds of wrongness (Figure 14)", caption, chart, alts))
+        pictures.append(
+            PagePicture("gaze-log-odds", "The model's log odds of wrongness (Figure 14)", caption, chart, alts)
+        )
     points = [
         f"{one.respondent}: {finding.says} p {say_p(finding.p)}, {finding.method}."
         for one in report.respondents
@@ -189,30 +197,30 @@ def _scene_effects(report: GazeReport) -> Section | None:
     return Section("scene", "Proximity and view", points=tuple(points), pictures=tuple(pictures))
 
 
-def _by_view(cells: Sequence[Mean]) -> tuple[Line, ...]:
+def _by_view(cells: Sequence[Mean]) -> tuple[TrendLine, ...]:
     lines = []
     for view in VIEWS:
         mine = sorted((cell for cell in cells if cell.by.get("view") == view), key=lambda cell: cell.by["proximity"])
         if mine:
             color, marker = _VIEW_LOOKS[view]
-            points = tuple(Point(float(cell.by["proximity"]), cell.value, cell.ci95) for cell in mine)
-            lines.append(Line(view, THEME[color][0], marker, points))
+            points = tuple(TrendPoint(float(cell.by["proximity"]), cell.value, cell.ci95) for cell in mine)
+            lines.append(TrendLine(view, THEME[color][0], marker, points))
     of_all = sorted((cell for cell in cells if "view" not in cell.by), key=lambda cell: cell.by["proximity"])
-    chance = tuple(Point(float(cell.by["proximity"]), cell.chance) for cell in of_all)
-    return (*lines, Line(CHANCE_NAME, FAINT, "", chance, dashed=True))
+    chance = tuple(TrendPoint(float(cell.by["proximity"]), cell.chance) for cell in of_all)
+    return (*lines, TrendLine(CHANCE_NAME, FAINT, "", chance, dashed=True))
 
 
-def _by_view_modeled(means: Sequence[dict[str, float | str]]) -> tuple[Line, ...]:
+def _by_view_modeled(means: Sequence[dict[str, float | str]]) -> tuple[TrendLine, ...]:
     lines = []
     for view in VIEWS:
         mine = sorted((row for row in means if row["view"] == view), key=lambda row: float(row["proximity"]))
         points = tuple(
-            Point(float(row["proximity"]), float(row["estimate"]), (float(row["low"]), float(row["high"])))
+            TrendPoint(float(row["proximity"]), float(row["estimate"]), (float(row["low"]), float(row["high"])))
             for row in mine
         )
         if points:
             color, marker = _VIEW_LOOKS[view]
-            lines.append(Line(view, THEME[color][0], marker, points))
+            lines.append(TrendLine(view, THEME[color][0], marker, points))
     return tuple(lines)
 
 
@@ -229,9 +237,9 @@ def _conditions(report: GazeReport, drawn: dict[str, Look]) -> Section | None:
             dots = tuple(
                 Dot(shortened(name, _ROOM), "", drawn[name].color, "o", cell.value, cell.ci95) for name, cell in cells
             )
-            rule = Rule(report.chance[condition], CHANCE_NAME)
+            rule = ReferenceLine(report.chance[condition], CHANCE_NAME)
             n = sum(report.n_stimuli.get(condition, {}).values())
-            panels.append(Panel(condition, plural(n, "photo"), dots, (rule,)))
+            panels.append(DotPanel(condition, plural(n, "photo"), dots, (rule,)))
     if len(panels) < 2:
         return None
     chart = DotChart(tuple(panels), "accuracy", lambda value: quantity(value, "share"), percent=True)
@@ -239,7 +247,7 @@ def _conditions(report: GazeReport, drawn: dict[str, Look]) -> Section | None:
         "Share of correct choices by condition: the head free, on the gaze target, or on another object. Respondents "
         "that are steps of one training show its course from top to bottom."
     )
-    picture = Picture("gaze-conditions", "Accuracy by condition (Figure 6)", caption, chart, _dot_alts(panels))
+    picture = PagePicture("gaze-conditions", "Accuracy by condition (Figure 6)", caption, chart, _dot_alts(panels))
     points = tuple(
         f"{one.respondent}: {one.tests['2.3'].says}" for one in report.respondents if one.tests["2.3"].p is not None
     )
@@ -255,12 +263,12 @@ def _head(report: GazeReport) -> Section | None:
             mine = sorted(
                 (cell for cell in cells if cell.by["n_objects"] == n), key=lambda cell: cell.by["dist_eye_head"]
             )
-            points = tuple(Point(float(cell.by["dist_eye_head"]), cell.value, cell.ci95) for cell in mine)
+            points = tuple(TrendPoint(float(cell.by["dist_eye_head"]), cell.value, cell.ci95) for cell in mine)
             if points:
-                chance = tuple(Point(point.step, 1 / int(n)) for point in points)
+                chance = tuple(TrendPoint(point.step, 1 / int(n)) for point in points)
                 lines += [
-                    Line(f"{n} objects", THEME[color][0], marker, points),
-                    Line(f"{CHANCE_NAME}, {n}", FAINT, "", chance, dashed=True),
+                    TrendLine(f"{n} objects", THEME[color][0], marker, points),
+                    TrendLine(f"{CHANCE_NAME}, {n}", FAINT, "", chance, dashed=True),
                 ]
         if lines:
             panels.append(TrendPanel(shortened(one.respondent, _ROOM), "", tuple(lines)))
@@ -272,7 +280,7 @@ def _head(report: GazeReport) -> Section | None:
         "way step by step; a head alone stays level."
     )
     chart = TrendChart(tuple(panels), "distance of the eyes", "head target", percent=True, start=0.0)
-    picture = Picture("gaze-head", "Choosing the head target", caption, chart, trend_alts(panels, percent=True))
+    picture = PagePicture("gaze-head", "Choosing the head target", caption, chart, trend_alts(panels, percent=True))
     said = tuple(
         f"{one.respondent}: {one.tests[key].says}"
         for one in report.respondents
@@ -285,27 +293,27 @@ def _head(report: GazeReport) -> Section | None:
 def _numbers(report: GazeReport) -> Section:
     heads = ("Test", "Verdict", "Estimate", "Of", "p", "Method", "Trials", "Photos")
     rows = tuple(
-        Rows(one.respondent, tuple(_row(key, finding) for key, finding in one.tests.items()))
+        TableRows(one.respondent, tuple(_row(key, finding) for key, finding in one.tests.items()))
         for one in report.respondents
     )
     caption = (
         "Every test: its estimate with the 95% interval. Models, fits that were dropped and all means: report.json."
     )
-    table = Table("tests", caption, heads, 1, rows)
+    table = PageTable("tests", caption, heads, 1, rows)
     lead = tuple(f"Test {key}: {question}" for key, question in QUESTIONS.items())
-    rules = Table(
+    rules = PageTable(
         "decision",
         "How verdicts lead to a type; empty: whatever it is.",
         ("Type", "Test 1", "Three of 2.1 to 2.4", "Test 3", "Test 4 speaks for"),
         1,
         (
-            Rows(
+            TableRows(
                 "",
                 tuple(
                     (
-                        Cell(rule.type),
+                        TableCell(rule.type),
                         *(_fact(fact) for fact in (rule.gap, rule.bias, rule.responsive)),
-                        Cell(rule.supports or ""),
+                        TableCell(rule.supports or ""),
                     )
                     for rule in TABLE
                 ),
@@ -316,39 +324,41 @@ def _numbers(report: GazeReport) -> Section:
     return Section("tests", "Every test", lead, tables=(table, rules))
 
 
-def _fact(fact: bool | None) -> Cell:
-    return Cell({True: "yes", False: "no", None: ""}[fact])
+def _fact(fact: bool | None) -> TableCell:
+    return TableCell({True: "yes", False: "no", None: ""}[fact])
 
 
-def _row(key: str, finding: Finding) -> tuple[Cell, ...]:
-    estimate = Cell("–") if finding.estimate is None else Cell(scaled(finding.estimate), ends(finding.ci95))
+def _row(key: str, finding: Finding) -> tuple[TableCell, ...]:
+    estimate = TableCell("–") if finding.estimate is None else TableCell(scaled(finding.estimate), ends(finding.ci95))
     p = "–" if finding.p is None else say_p(finding.p).removeprefix("= ")
     if finding.p_adjusted is not None:
         p += f" (adjusted {say_p(finding.p_adjusted).removeprefix('= ')})"
-    counts = (Cell(f"{finding.n_trials:,}"), Cell(f"{finding.n_stimuli:,}"))
+    counts = (TableCell(f"{finding.n_trials:,}"), TableCell(f"{finding.n_stimuli:,}"))
     what = finding.scale or finding.reason
     return (
-        Cell(key),
-        Cell(mark(finding)),
+        TableCell(key),
+        TableCell(mark(finding)),
         estimate,
-        Cell(what),
-        Cell(p),
-        Cell(finding.method or "–"),
+        TableCell(what),
+        TableCell(p),
+        TableCell(finding.method or "–"),
         *counts,
     )
 
 
 def _others(report: GazeReport) -> Section | None:
-    found: list[Table] = []
+    found: list[PageTable] = []
     for title, names, heads, rows in tables(report):
         if title.startswith(("Table ", "Every test")):
             continue
         body = tuple(tuple(_split(cell) for cell in row) for row in rows)
         name = f"more-{len(found)}"
-        found.append(Table(name, f"{title}.", tuple(head.capitalize() for head in heads), names, (Rows("", body),)))
+        found.append(
+            PageTable(name, f"{title}.", tuple(head.capitalize() for head in heads), names, (TableRows("", body),))
+        )
     return Section("more", "Other checks", tables=tuple(found)) if found else None
 
 
-def _split(text: str) -> Cell:
+def _split(text: str) -> TableCell:
     value, _, small = text.partition("\n")
-    return Cell(value, small)
+    return TableCell(value, small)

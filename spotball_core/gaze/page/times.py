@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from spotball_core.gaze.analysis import SECONDS, Cell as Mean, GazeReport
 from spotball_core.gaze.checks import Effect
-from spotball_core.gaze.page.charts import Line, Point, TrendChart, TrendPanel, trend_alts
+from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint, trend_alts
 from spotball_core.gaze.tables import CHANCE_NAME
-from spotball_core.pages.parts import Picture, Section
+from spotball_core.pages.parts import PagePicture, Section
 from spotball_core.plots.theme import FAINT, THEME
 from spotball_core.text.numbers import shortened
 from spotball_core.text.p_values import say_p
@@ -33,7 +33,7 @@ def times(report: GazeReport) -> Section | None:
     )
     chart = TrendChart(tuple(panels), "response time (seconds)", "accuracy", percent=True, start=0.0, step=_named)
     alts = trend_alts(panels, percent=True)
-    picture = Picture("gaze-times", "Accuracy by response time (Figure 9)", caption, chart, alts)
+    picture = PagePicture("gaze-times", "Accuracy by response time (Figure 9)", caption, chart, alts)
     said = tuple(
         f"{one.respondent}: {said_of(effect)}"
         for one in report.respondents
@@ -56,13 +56,13 @@ def said_of(effect: Effect) -> str:
     return f"as the time doubles, the odds of a correct answer are multiplied by {factor(effect.estimate)}{ends}; {p}."
 
 
-def _lines(cells: Sequence[Mean]) -> tuple[Line, ...]:
+def _lines(cells: Sequence[Mean]) -> tuple[TrendLine, ...]:
     ordered = sorted(cells, key=lambda cell: float(cell.by["seconds_from"]))
     steps = [math.log2(float(cell.by["seconds_from"])) for cell in ordered]
-    mine = tuple(Point(step, cell.value, cell.ci95) for step, cell in zip(steps, ordered, strict=True))
-    chance = tuple(Point(step, cell.chance) for step, cell in zip(steps, ordered, strict=True))
+    mine = tuple(TrendPoint(step, cell.value, cell.ci95) for step, cell in zip(steps, ordered, strict=True))
+    chance = tuple(TrendPoint(step, cell.chance) for step, cell in zip(steps, ordered, strict=True))
     color = THEME["people"][0]
-    return Line("correct", color, "o", mine), Line(CHANCE_NAME, FAINT, "", chance, dashed=True)
+    return TrendLine("correct", color, "o", mine), TrendLine(CHANCE_NAME, FAINT, "", chance, dashed=True)
 
 
 def _named(step: float) -> str:

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spotball_core.plots.canvas import LABEL, SMALL, Box, Frame, headline, panels, quiet_axes, scale, text_width
+from spotball_core.plots.canvas import (
+    LABEL,
+    SMALL,
+    FigureFrame,
+    PanelBox,
+    headline,
+    panels,
+    quiet_axes,
+    scale,
+    text_width,
+)
 from spotball_core.plots.theme import FAINT, INK
 from spotball_core.schema.report import Interval
 
@@ -42,19 +52,19 @@ class StripChart:
         """How many panels there are."""
         return len(self.measures)
 
-    def draw(self, places: Sequence[int], frame: Frame | None = None) -> Figure:
+    def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Some of the panels, as they are on a page, or framed for a file."""
         names = [strip.name for _, strips, _ in self.measures for strip in strips]
         left = max(text_width(name, LABEL) for name in names) + 0.15
         rows = max(len(strips) for _, strips, _ in self.measures)
-        box = Box(max(4.4 - left, 2.0), 0.5 * rows, left, 0.15, 0.36, 0.3)
+        box = PanelBox(max(4.4 - left, 2.0), 0.5 * rows, left, 0.15, 0.36, 0.3)
         figure, axes = panels(len(places), box, frame)
         for one, place in zip(axes, places, strict=True):
             _draw_strips(one, *self.measures[place], box)
         return figure
 
 
-def _draw_strips(axes: Axes, title: str, strips: Sequence[Strip], percent: bool, box: Box) -> None:
+def _draw_strips(axes: Axes, title: str, strips: Sequence[Strip], percent: bool, box: PanelBox) -> None:
     quiet_axes(axes)
     axes.set_ylim(len(strips) - 0.5, -0.5)
     end = 1.05 * (max(max(strip.values) for strip in strips) or 1.0)

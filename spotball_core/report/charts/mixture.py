@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spotball_core.plots.canvas import LABEL, SMALL, Box, Frame, headline, panels, quiet_axes, text_width
+from spotball_core.plots.canvas import LABEL, SMALL, FigureFrame, PanelBox, headline, panels, quiet_axes, text_width
 from spotball_core.plots.theme import FAINT, INK, PAPER, RULE
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class MixtureChart:
         """How many panels there are."""
         return len(self.panels)
 
-    def draw(self, places: Sequence[int], frame: Frame | None = None) -> Figure:
+    def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Some of the panels, as they are on a page, or framed for a file."""
         chosen = [self.panels[place] for place in places]
         rows = max(len(panel.mixes) for panel in chosen)
@@ -63,13 +63,13 @@ class MixtureChart:
         names = max(text_width(mix.respondent, LABEL) for mix in mixes)
         prompts = max(text_width(mix.prompt, SMALL) for mix in mixes)
         left = names + (prompts + _GAP if prompts else 0.0) + 2 * _GAP
-        box = Box(_COLUMN * len(self.parts), _ROW * rows, left, 0.1, 0.66, 0.3)
+        box = PanelBox(_COLUMN * len(self.parts), _ROW * rows, left, 0.1, 0.66, 0.3)
         figure, axes = panels(len(chosen), box, frame, across=1)
         for one, panel in zip(axes, chosen, strict=True):
             self._draw(one, panel, rows, box)
         return figure
 
-    def _draw(self, axes: Axes, panel: MixPanel, rows: int, box: Box) -> None:
+    def _draw(self, axes: Axes, panel: MixPanel, rows: int, box: PanelBox) -> None:
         quiet_axes(axes)
         axes.grid(visible=False)
         # The columns stand side by side on one axis, each as wide as 1 and a gap.

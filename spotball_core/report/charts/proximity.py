@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spotball_core.plots.canvas import LABEL, LINE, SMALL, Box, Frame, headline, panels, quiet_axes, scale, text_width
+from spotball_core.plots.canvas import (
+    LABEL,
+    LINE,
+    SMALL,
+    FigureFrame,
+    PanelBox,
+    headline,
+    panels,
+    quiet_axes,
+    scale,
+    text_width,
+)
 from spotball_core.plots.theme import FAINT, INK, PAPER, THEME
 from spotball_core.schema.report import Interval
 
@@ -28,7 +39,7 @@ _FAR = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ProximityPoint:
     """One respondent and prompt: near-player rate across, overlap rate up, with their intervals."""
 
     respondent: str
@@ -47,7 +58,7 @@ class ProximityPanel:
 
     title: str
     under: str
-    points: tuple[Point, ...]
+    points: tuple[ProximityPoint, ...]
     truth: tuple[float, float] | None
 
 
@@ -62,9 +73,9 @@ class ProximityChart:
         """How many panels there are."""
         return len(self.panels)
 
-    def draw(self, places: Sequence[int], frame: Frame | None = None) -> Figure:
+    def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Some of the panels, as they are on a page, or framed for a file."""
-        box = Box(_SIDE, _SIDE, 0.65, 0.15, 0.5, 0.45 + LINE)
+        box = PanelBox(_SIDE, _SIDE, 0.65, 0.15, 0.5, 0.45 + LINE)
         figure, axes = panels(len(places), box, frame)
         for one, place in zip(axes, places, strict=True):
             self._draw(one, self.panels[place], box)
@@ -86,7 +97,7 @@ class ProximityChart:
 
         return room(near), room(overlap)
 
-    def _draw(self, axes: Axes, panel: ProximityPanel, box: Box) -> None:
+    def _draw(self, axes: Axes, panel: ProximityPanel, box: PanelBox) -> None:
         quiet_axes(axes, "both")
         axes.set_xlim(*self._ends[0])
         axes.set_ylim(*self._ends[1])
@@ -177,7 +188,7 @@ class ProximityChart:
             x += 0.14 + text_width(prompt, SMALL) + 0.2
 
 
-def _ends_of_respondents(points: Sequence[Point]) -> list[tuple[str, float, float]]:
+def _ends_of_respondents(points: Sequence[ProximityPoint]) -> list[tuple[str, float, float]]:
     """A label for each respondent, at its last prompt's point."""
     return list({point.respondent: (point.respondent, point.near, point.overlap) for point in points}.values())
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spotball_core.plots.canvas import LINE, SMALL, Box, Frame, headline, panels
+from spotball_core.plots.canvas import LINE, SMALL, FigureFrame, PanelBox, headline, panels
 from spotball_core.plots.theme import FAINT, INK
 from spotball_core.report.numbers.records import ThresholdFit
 from spotball_core.text.numbers import plural
@@ -40,14 +40,14 @@ class SurfaceChart:
         """One panel."""
         return 1
 
-    def draw(self, places: Sequence[int], frame: Frame | None = None) -> Figure:
+    def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """The panel, as it is on a page, or framed for a file."""
-        box = Box(3.9, 3.4, 0.6, 1.0, 0.5 + LINE, 0.45)
+        box = PanelBox(3.9, 3.4, 0.6, 1.0, 0.5 + LINE, 0.45)
         figure, (axes,) = panels(len(places), box, frame)
         self._draw(axes, figure, box)
         return figure
 
-    def _draw(self, axes: Axes, figure: Figure, box: Box) -> None:
+    def _draw(self, axes: Axes, figure: Figure, box: PanelBox) -> None:
         from matplotlib.ticker import FuncFormatter
 
         surface = self.surface

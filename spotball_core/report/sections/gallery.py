@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from spotball_core.pages.parts import Cell, Rows, Section, Table
+from spotball_core.pages.parts import PageTable, Section, TableCell, TableRows
 from spotball_core.report.gallery import gallery
 from spotball_core.report.numbers.records import GalleryNumbers
 from spotball_core.report.sections.scores import NO_REFERENCE
@@ -46,17 +46,21 @@ def images(view: PageView, folders: Sequence[Path]) -> Section:
     return Section("gallery", title, tuple(lead), tables=tables, gallery=shown)
 
 
-def _counts(view: PageView, found: GalleryNumbers) -> Table:
+def _counts(view: PageView, found: GalleryNumbers) -> PageTable:
     """How many images of each group each failure holds for."""
     groups = []
     for sport in view.sports:
         rows = tuple(
-            (*names(one), Cell(f"{one.n_images}"), *(Cell(f"{one.failed[mode.key].n}") for mode in found.modes))
+            (
+                *names(one),
+                TableCell(f"{one.n_images}"),
+                *(TableCell(f"{one.failed[mode.key].n}") for mode in found.modes),
+            )
             for group in view.of_sport(sport)
             for one in found.failures
             if same_group(one, group)
         )
         if rows:
-            groups.append(Rows(sport, rows))
+            groups.append(TableRows(sport, rows))
     heads = ("Respondent", "Prompt", "Images compared", *(mode.title for mode in found.modes))
-    return Table("failures", "On how many images each failure happens.", heads, 2, tuple(groups))
+    return PageTable("failures", "On how many images each failure happens.", heads, 2, tuple(groups))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spotball_core.pages.parts import Cell, Picture, Rows, Section, Table
-from spotball_core.plots.dots import Dot, DotChart, Panel, Rule
+from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
+from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.report.charts.mixture import Mix, MixPanel, MixtureChart
 from spotball_core.report.maps import map_row
 from spotball_core.report.sections.scores import NO_REFERENCE, no_ceiling
@@ -37,11 +37,11 @@ def ceiling(view: PageView) -> Section:
             for g in view.of_sport(sport)
             if g.name in one.score
         )
-        rules = (Rule(0.0, "uniform guessing"), Rule(1.0, reference, view.looks[reference].color))
+        rules = (ReferenceLine(0.0, "uniform guessing"), ReferenceLine(1.0, reference, view.looks[reference].color))
         under = f"{plural(one.n_participants, 'participant')}, {plural(one.n_images, 'image')}"
         points.append(_ceiling_words(one, unit, view))
         if dots:
-            panels.append(Panel(sport, under, dots, rules))
+            panels.append(DotPanel(sport, under, dots, rules))
             alts.append(points[-1])
     pictures = []
     if panels:
@@ -50,7 +50,7 @@ def ceiling(view: PageView) -> Section:
             f"Dots: how far a respondent is from uniform guessing to {reference}. Lines: 95% bootstrap intervals over "
             "images."
         )
-        pictures.append(Picture("ceiling", "Between chance and the noise ceiling", caption, chart, tuple(alts)))
+        pictures.append(PagePicture("ceiling", "Between chance and the noise ceiling", caption, chart, tuple(alts)))
     tables = (_ceiling_table(view, unit),)
     return Section("ceiling", title, (lead,), tuple(points), pictures=tuple(pictures), tables=tables)
 
@@ -70,7 +70,7 @@ def _ceiling_words(one: Ceiling, unit: str, view: PageView) -> str:
     return words + "."
 
 
-def _ceiling_table(view: PageView, unit: str) -> Table:
+def _ceiling_table(view: PageView, unit: str) -> PageTable:
     heads = ("Respondent", "Prompt", f"Wasserstein distance ({unit})", f"Sampling floor ({unit})", "Score")
     groups = []
     for sport, one in view.ceilings.items():
@@ -78,17 +78,17 @@ def _ceiling_table(view: PageView, unit: str) -> Table:
         for group in view.of_sport(sport):
             value = group.metrics["wasserstein"]
             if group.name in one.score and value.value is not None:
-                distance = Cell(number(value.value, unit), interval(value.ci95, unit))
-                floor = Cell(number(one.sampling_floor[group.name], unit))
+                distance = TableCell(number(value.value, unit), interval(value.ci95, unit))
+                floor = TableCell(number(one.sampling_floor[group.name], unit))
                 found = one.score[group.name]
                 words = "–" if found.value is None else number(found.value, "score")
-                rows.append((*names(group), distance, floor, Cell(words, interval(found.ci95, "score"))))
-        groups.append(Rows(sport, tuple(rows)))
+                rows.append((*names(group), distance, floor, TableCell(words, interval(found.ci95, "score"))))
+        groups.append(TableRows(sport, tuple(rows)))
     caption = (
         "The distance of the responses as counted, the distance of as many responses drawn from the reference's own "
         "distribution (sampling floor), and the score, which does not depend on the number of responses."
     )
-    return Table("floors", caption, heads, 2, tuple(groups), "Distances, floors and scores as a table")
+    return PageTable("floors", caption, heads, 2, tuple(groups), "Distances, floors and scores as a table")
 
 
 # Where guesses fall ------------------------------------------------------------------------------------------
@@ -143,14 +143,14 @@ def mixture(view: PageView) -> Section:
         panels.append(MixPanel(sport, f"{span([one.n_images for _, one in found], 'image')} each", mixes))
         points.append(f"{sport}: {_largest({view.name(group): one for group, one in found})}.")
         rows = tuple((*names(group), *_weights(one, parts)) for group, one in found)
-        tables.append(Rows(sport, rows))
+        tables.append(TableRows(sport, rows))
     lines = (
         f" Lines: 95% intervals of {view.page.mixture_resamples} resamples of images." if view.policy.bootstrap else ""
     )
     caption = f"Weight of each part in each respondent's guesses, from 0 to 100%.{lines}"
     chart = MixtureChart(tuple(panels), parts)
-    picture = Picture("mixture", "What explains each respondent", caption, chart, tuple(points), wide=True)
-    table = Table(
+    picture = PagePicture("mixture", "What explains each respondent", caption, chart, tuple(points), wide=True)
+    table = PageTable(
         "weights",
         "Weight of each part in %, its 95% interval, and in italics its share of the log likelihood gained over "
         "guessing every cell alike (Shapley value).",
@@ -178,13 +178,13 @@ def _largest(mixtures: Mapping[str, Mixture]) -> str:
     return "; ".join(said)
 
 
-def _weights(one: Mixture, parts: tuple[str, ...]) -> list[Cell]:
+def _weights(one: Mixture, parts: tuple[str, ...]) -> list[TableCell]:
     cells = []
     for part in parts:
         if part not in one.weights:
-            cells.append(Cell("–"))
+            cells.append(TableCell("–"))
             continue
         weight = one.weights[part]
         share = f"{one.explained[part]:.0%}" if part in one.explained else ""
-        cells.append(Cell(number(weight.value or 0.0, "share"), interval(weight.ci95, "share"), share))
+        cells.append(TableCell(number(weight.value or 0.0, "share"), interval(weight.ci95, "share"), share))
     return cells

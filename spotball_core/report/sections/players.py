@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spotball_core.pages.parts import Cell, Picture, Section, Table
+from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell
 from spotball_core.report.charts.density import Strip, StripChart
-from spotball_core.report.charts.proximity import Point, ProximityChart, ProximityPanel
+from spotball_core.report.charts.proximity import ProximityChart, ProximityPanel, ProximityPoint
 from spotball_core.report.charts.thresholds import SurfaceChart
 from spotball_core.report.sections.tables import by_sport, cell, head, names
 from spotball_core.report.view import PageView
@@ -41,14 +41,16 @@ def proximity(view: PageView) -> Section:
     lines = " Thin lines: 95% bootstrap intervals over images." if policy.bootstrap else ""
     caption = f"Near-player rate (across) and overlap rate (up) of each respondent and prompt.{lines} Star: the ball."
     chart = ProximityChart(tuple(panels))
-    picture = Picture("proximity", "Near-player and overlap rates", caption, chart, tuple(points))
+    picture = PagePicture("proximity", "Near-player and overlap rates", caption, chart, tuple(points))
 
-    def cells(score: GroupScore) -> tuple[Cell, ...]:
+    def cells(score: GroupScore) -> tuple[TableCell, ...]:
         return (*names(score), *(cell(key, score, view) for key in KEYS))
 
     heads = ("Respondent", "Prompt", *(head(key, view) for key in KEYS))
     rows = by_sport(view, cells)
-    table = Table("rates", "Near-player and overlap rates, with 95% intervals.", heads, 2, rows, "The rates as a table")
+    table = PageTable(
+        "rates", "Near-player and overlap rates, with 95% intervals.", heads, 2, rows, "The rates as a table"
+    )
     return Section("players", title, (lead,), tuple(points), pictures=(picture,), tables=(table,))
 
 
@@ -58,14 +60,14 @@ def truth_point(view: PageView, sport: str) -> tuple[float, float] | None:
     return None if near is None or overlap is None else (near, overlap)
 
 
-def _points(view: PageView, sport: str) -> tuple[Point, ...]:
+def _points(view: PageView, sport: str) -> tuple[ProximityPoint, ...]:
     out = []
     for score in view.of_sport(sport):
         near, overlap = (score.metrics[key] for key in KEYS)
         if near.value is not None and overlap.value is not None:
             looks = (view.color(score), view.marker(score))
             ends = (near.ci95, overlap.ci95)
-            out.append(Point(*view.labels(score), *looks, near.value, overlap.value, *ends))
+            out.append(ProximityPoint(*view.labels(score), *looks, near.value, overlap.value, *ends))
     return tuple(out)
 
 
@@ -121,7 +123,7 @@ def density(view: PageView) -> Section:
         f"{name}: {listed([f'{strip.name} mean {_said(strip.mean, percent)}' for strip in some])}."
         for name, some, percent in chart.measures
     )
-    picture = Picture("density", "Players per image, and how much of it they cover", caption, chart, alts)
+    picture = PagePicture("density", "Players per image, and how much of it they cover", caption, chart, alts)
     return Section("density", title, (lead,), tuple(points), pictures=(picture,))
 
 
@@ -154,5 +156,5 @@ def thresholds(view: PageView) -> Section:
     )
     caption = "Color: the objective at each pair of thresholds, all scored responses to images with players pooled."
     chart = SurfaceChart(fit, (policy.tau, policy.theta))
-    picture = Picture("thresholds", "Objective of the threshold fit", caption, chart, (point,))
+    picture = PagePicture("thresholds", "Objective of the threshold fit", caption, chart, (point,))
     return Section("thresholds", title, (lead,), (point,), pictures=(picture,))

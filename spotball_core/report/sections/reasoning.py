@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spotball_core.pages.parts import Cell, Rows, Section, Table
+from spotball_core.pages.parts import PageTable, Section, TableCell, TableRows
 from spotball_core.reasoning.figure import name_of, picture
 from spotball_core.reasoning.records import CategoryContrast, Offset, ReasoningGroup, ReasoningReport
 from spotball_core.reasoning.tables import OUTCOMES, UNITS, counted, least, say_p
@@ -71,20 +71,20 @@ def _points(report: ReasoningReport) -> Iterator[str]:
             yield f"{who}, {OUTCOMES[one.outcome].partition(' (')[0].lower()}: {one.a} less {one.b} is {difference}."
 
 
-def _names(group: ReasoningGroup) -> tuple[Cell, Cell]:
-    return Cell(group.respondent or ""), Cell(group.prompt or "")
+def _names(group: ReasoningGroup) -> tuple[TableCell, TableCell]:
+    return TableCell(group.respondent or ""), TableCell(group.prompt or "")
 
 
-def _by_sport(report: ReasoningReport, cells: dict[int, tuple[Cell, ...]]) -> tuple[Rows, ...]:
+def _by_sport(report: ReasoningReport, cells: dict[int, tuple[TableCell, ...]]) -> tuple[TableRows, ...]:
     """A table's rows, sport by sport; `cells` by the group's place."""
     sports = dict.fromkeys(group.sport or "" for group in report.groups)
     return tuple(
-        Rows(sport, tuple(cells[place] for place, group in enumerate(report.groups) if group.sport == sport))
+        TableRows(sport, tuple(cells[place] for place, group in enumerate(report.groups) if group.sport == sport))
         for sport in sports
     )
 
 
-def _share_table(report: ReasoningReport) -> Table:
+def _share_table(report: ReasoningReport) -> PageTable:
     heads = (
         *("Respondent", "Prompt", "Images", "Rationales", "Without words"),
         *(f"{category} (%)" for category in report.categories),
@@ -93,9 +93,9 @@ def _share_table(report: ReasoningReport) -> Table:
     cells = {
         place: (
             *_names(group),
-            *(Cell(f"{n:,}") for n in (group.n_images, group.n_rationales, group.n_empty)),
+            *(TableCell(f"{n:,}") for n in (group.n_images, group.n_rationales, group.n_empty)),
             *(
-                Cell("–" if share.value is None else number(share.value, "share"), interval(share.ci95, "share"))
+                TableCell("–" if share.value is None else number(share.value, "share"), interval(share.ci95, "share"))
                 for found in (group.published, group.centered)
                 for share in found.shares.values()
             ),
@@ -103,47 +103,51 @@ def _share_table(report: ReasoningReport) -> Table:
         for place, group in enumerate(report.groups)
     }
     drawn = "; in brackets the 95% bootstrap interval over images" if report.provenance.bootstrap else ""
-    return Table("reasoning-shares", f"Share of each category{drawn}.", heads, 2, _by_sport(report, cells))
+    return PageTable("reasoning-shares", f"Share of each category{drawn}.", heads, 2, _by_sport(report, cells))
 
 
-def _trust_table(report: ReasoningReport) -> Table:
+def _trust_table(report: ReasoningReport) -> PageTable:
     words_too = ("With keywords (%)", "Agree (%)", "Kappa") if any(g.keywords for g in report.groups) else ()
     heads = ("Respondent", "Prompt", "Margin", "By random labels", "p", "Changed by centering (%)", *words_too)
-    cells: dict[int, tuple[Cell, ...]] = {}
+    cells: dict[int, tuple[TableCell, ...]] = {}
     for place, group in enumerate(report.groups):
         mean, test = group.published.margin.mean, group.published.margin_test
-        row = [Cell(f"{mean.value:.3f}", interval(mean.ci95, "")), Cell(f"{test.expected:.3f}"), Cell(say_p(test))]
-        row.append(Cell(number(group.changed, "share")))
+        row = [
+            TableCell(f"{mean.value:.3f}", interval(mean.ci95, "")),
+            TableCell(f"{test.expected:.3f}"),
+            TableCell(say_p(test)),
+        ]
+        row.append(TableCell(number(group.changed, "share")))
         if group.keywords is not None:
             share, kappa = group.keywords.share, group.keywords.kappa
-            row.append(Cell(number(group.keywords.covered, "share")))
-            row.append(Cell("–" if share is None else number(share, "share")))
-            row.append(Cell("–" if kappa is None else f"{kappa:.2f}"))
+            row.append(TableCell(number(group.keywords.covered, "share")))
+            row.append(TableCell("–" if share is None else number(share, "share")))
+            row.append(TableCell("–" if kappa is None else f"{kappa:.2f}"))
         cells[place] = (*_names(group), *row)
     caption = (
         "How much closer the closest category is, beside what random labels of the templates give; how many rationales "
         "change with the offset; how often a rule of plain keywords says the same."
     )
-    return Table("reasoning-trust", caption, heads, 2, _by_sport(report, cells), "How far to trust the categories")
+    return PageTable("reasoning-trust", caption, heads, 2, _by_sport(report, cells), "How far to trust the categories")
 
 
-def _contrast_table(report: ReasoningReport) -> Table:
+def _contrast_table(report: ReasoningReport) -> PageTable:
     heads = ("Respondent", "Categories", "Statistic", "Of the first", "Of the second", "Difference", "Rationales")
 
-    def row(one: CategoryContrast) -> tuple[Cell, ...]:
+    def row(one: CategoryContrast) -> tuple[TableCell, ...]:
         unit = UNITS[one.outcome]
         values = ("–" if value is None else number(value, unit) for value in (one.value_a, one.value_b))
         return (
-            Cell(one.respondent or "all models"),
-            Cell(f"{one.a}, {one.b}"),
-            Cell(one.statistic),
-            *map(Cell, values),
-            Cell("–" if one.difference is None else number(one.difference, unit), interval(one.ci95, unit)),
-            Cell(f"{one.n_a:,}, {one.n_b:,}"),
+            TableCell(one.respondent or "all models"),
+            TableCell(f"{one.a}, {one.b}"),
+            TableCell(one.statistic),
+            *map(TableCell, values),
+            TableCell("–" if one.difference is None else number(one.difference, unit), interval(one.ci95, unit)),
+            TableCell(f"{one.n_a:,}, {one.n_b:,}"),
         )
 
     groups = tuple(
-        Rows(title, tuple(row(one) for one in report.contrasts if one.outcome == outcome))
+        TableRows(title, tuple(row(one) for one in report.contrasts if one.outcome == outcome))
         for outcome, title in OUTCOMES.items()
         if any(one.outcome == outcome for one in report.contrasts)
     )
@@ -151,4 +155,4 @@ def _contrast_table(report: ReasoningReport) -> Table:
         "What a category goes with: means within sport and prompt, weighted over them, and their difference. "
         "Categories are not drawn by lot: a difference is no effect."
     )
-    return Table("reasoning-contrasts", caption, heads, 3, groups, "Accuracy and distances by category")
+    return PageTable("reasoning-contrasts", caption, heads, 3, groups, "Accuracy and distances by category")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from spotball_core.metrics.registry import METRICS
-from spotball_core.pages.parts import Cell, Picture, Rows, Section, Table
-from spotball_core.plots.dots import Dot, DotChart, Panel, Rule
+from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
+from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.report.numbers.records import MEAN_OVER_PROMPTS
 from spotball_core.report.sections.tables import caption, cell, has_values, head, names
 from spotball_core.report.view import PageView
@@ -56,7 +56,7 @@ def alignment(view: PageView) -> Section:
     )
     chance = {sport: one.uniform.wasserstein_matched for sport, one in view.by_sport.items()}
     color = view.looks[view.reference].color
-    rules = {sport: Rule(0.0, f"like {view.reference_label}", color) for sport in view.sports}
+    rules = {sport: ReferenceLine(0.0, f"like {view.reference_label}", color) for sport in view.sports}
     return dots_section(
         view, "wasserstein_matched", "alignment", title, lead, chance, "closest", rules, from_zero=False
     )
@@ -83,12 +83,12 @@ def center(view: PageView) -> Section:
     spread = dots_section(
         view, "normalized_entropy_matched", "entropy", "", "", {}, "most widely spread", from_zero=False
     )
-    table = Table(
+    table = PageTable(
         "center",
         caption("Center bias and entropy, with the mean over prompts where there are several", view),
         ("Respondent", "Prompt", *(head(key, view) for key in keys)),
         2,
-        tuple(Rows(sport, _with_means(view, sport, keys)) for sport in view.sports),
+        tuple(TableRows(sport, _with_means(view, sport, keys)) for sport in view.sports),
         "Center bias and entropy as a table, with the means over prompts",
     )
     title = "Center and spread"
@@ -99,9 +99,9 @@ def center(view: PageView) -> Section:
     return Section("center", title, (lead, *missing), points, pictures=pictures, tables=(table,))
 
 
-def _with_means(view: PageView, sport: str, keys: tuple[str, ...]) -> tuple[tuple[Cell, ...], ...]:
+def _with_means(view: PageView, sport: str, keys: tuple[str, ...]) -> tuple[tuple[TableCell, ...], ...]:
     """A sport's rows, and behind the prompts of a respondent with several their mean, as in the paper's table."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[TableCell, ...]] = []
     scores = view.of_sport(sport)
     for respondent in dict.fromkeys(score.respondent for score in scores):
         mine = [score for score in scores if score.respondent == respondent]
@@ -109,8 +109,8 @@ def _with_means(view: PageView, sport: str, keys: tuple[str, ...]) -> tuple[tupl
         for means in view.page.prompt_means:
             if (means.sport, means.respondent) == (sport, respondent):
                 values = ((means.metrics[key], unit_of(key, view.policy)) for key in keys)
-                said = (Cell("–" if value is None else number(value, unit)) for value, unit in values)
-                rows.append((Cell(respondent or ""), Cell("mean"), *said))
+                said = (TableCell("–" if value is None else number(value, unit)) for value, unit in values)
+                rows.append((TableCell(respondent or ""), TableCell("mean"), *said))
     return tuple(rows)
 
 
@@ -122,7 +122,7 @@ def dots_section(
     lead: str,
     chance: Chance,
     best: str,
-    rules: dict[str, Rule] | None = None,
+    rules: dict[str, ReferenceLine] | None = None,
     chance_name: str = UNIFORM,
     from_zero: bool = True,
 ) -> Section:
@@ -148,12 +148,12 @@ def dots_section(
     for sport in view.sports:
         lines = [*([rules[sport]] if rules and sport in rules else _reference_rule(view, sport, key))]
         if (value := chance.get(sport)) is not None:
-            lines.append(Rule(value, chance_name))
+            lines.append(ReferenceLine(value, chance_name))
         dots = _dots(view, sport, key)
         scores = view.of_sport(sport)
         n_images, n_responses = [s.n_images for s in scores], [s.n_responses for s in scores]
         under = f"{span(n_images, 'image')}, {span(n_responses, 'response')} each"
-        panels.append(Panel(sport, under, dots, tuple(lines)))
+        panels.append(DotPanel(sport, under, dots, tuple(lines)))
         said = _finding(view, sport, key, best)
         told_already = (view.reference_label, LIKE_THE_BALL)
         read = [f"{line.name}: {quantity(line.value, unit)}" for line in lines if line.name not in told_already]
@@ -170,7 +170,7 @@ def dots_section(
         parts.append(f"dashed: {chance_name}")
     if any(dot.note.endswith("→") for panel in panels for dot in panel.dots):
         parts.append("an arrow: off the scale")
-    picture = Picture(name, metric.title, "; ".join(parts) + ".", chart, tuple(alts))
+    picture = PagePicture(name, metric.title, "; ".join(parts) + ".", chart, tuple(alts))
     return Section(name, title, (lead,) if lead else (), tuple(points), pictures=(picture,))
 
 
@@ -198,7 +198,7 @@ def _is_oracle(group: GroupScore) -> bool:
     return group.kind == "baseline" and group.respondent == "oracle"
 
 
-def _reference_rule(view: PageView, sport: str, key: str) -> list[Rule]:
+def _reference_rule(view: PageView, sport: str, key: str) -> list[ReferenceLine]:
     """The reference's own value, to read the others against."""
     score = view.of_reference(sport)
     value = score.metrics[key] if score else None
@@ -206,7 +206,7 @@ def _reference_rule(view: PageView, sport: str, key: str) -> list[Rule]:
     label = view.reference_label
     if value is None or value.value is None or drawn.get(label) is None:
         return []
-    return [Rule(value.value, label, view.looks[str(view.reference)].color, value.ci95)]
+    return [ReferenceLine(value.value, label, view.looks[str(view.reference)].color, value.ci95)]
 
 
 def _finding(view: PageView, sport: str, key: str, best: str) -> str:

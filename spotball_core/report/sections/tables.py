@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from spotball_core.metrics.registry import METRICS
-from spotball_core.pages.parts import Cell, Rows, Section, Table
+from spotball_core.pages.parts import PageTable, Section, TableCell, TableRows
 from spotball_core.report.view import OfGroup, PageView
 from spotball_core.schema.report import GroupScore
 from spotball_core.scoring.tables import FAMILIES
@@ -19,11 +19,11 @@ def headline(view: PageView) -> Section:
     keys = [key for key in HEADLINE if has_values(view, key)]
     heads = ("Respondent", "Prompt", "Images", "Responses", "Unparsed", *(head(key, view) for key in keys))
 
-    def cells(score: GroupScore) -> tuple[Cell, ...]:
+    def cells(score: GroupScore) -> tuple[TableCell, ...]:
         counts = (f"{n:,}" for n in (score.n_images, score.n_responses, score.n_unparsed))
-        return (*names(score), *map(Cell, counts), *(cell(key, score, view) for key in keys))
+        return (*names(score), *map(TableCell, counts), *(cell(key, score, view) for key in keys))
 
-    table = Table("headline", caption("Main scores", view), heads, 2, by_sport(view, cells))
+    table = PageTable("headline", caption("Main scores", view), heads, 2, by_sport(view, cells))
     return Section("summary", "Scores at a glance", tables=(table,))
 
 
@@ -35,24 +35,24 @@ def everything(view: PageView) -> Section:
         if keys:
             heads = ("Respondent", "Prompt", *(head(key, view) for key in keys))
 
-            def cells(score: GroupScore, keys: list[str] = keys) -> tuple[Cell, ...]:
+            def cells(score: GroupScore, keys: list[str] = keys) -> tuple[TableCell, ...]:
                 return (*names(score), *(cell(key, score, view, sd=True) for key in keys))
 
             groups = by_sport(view, cells)
             name = f"all-{family.replace(' ', '-')}"
-            tables.append(Table(name, caption(title, view, sd=True), heads, 2, groups, fold=title))
+            tables.append(PageTable(name, caption(title, view, sd=True), heads, 2, groups, fold=title))
     lead = ("The same numbers in full precision, with the reasons for those that are missing, are in report.json.",)
     return Section("numbers", "Every number", lead, tables=tuple(tables))
 
 
-def by_sport(view: PageView, cells: Callable[[GroupScore], tuple[Cell, ...]]) -> tuple[Rows, ...]:
+def by_sport(view: PageView, cells: Callable[[GroupScore], tuple[TableCell, ...]]) -> tuple[TableRows, ...]:
     """A table's rows, sport by sport."""
-    return tuple(Rows(sport, tuple(map(cells, view.of_sport(sport)))) for sport in view.sports)
+    return tuple(TableRows(sport, tuple(map(cells, view.of_sport(sport)))) for sport in view.sports)
 
 
-def names(group: OfGroup) -> tuple[Cell, Cell]:
+def names(group: OfGroup) -> tuple[TableCell, TableCell]:
     """The cells that name a group beside its sport."""
-    return Cell(group.respondent or ""), Cell(group.prompt or "")
+    return TableCell(group.respondent or ""), TableCell(group.prompt or "")
 
 
 def head(key: str, view: PageView) -> str:
@@ -64,13 +64,13 @@ def head(key: str, view: PageView) -> str:
     return title + (f" ({unit_of(key, view.policy)})" if sign is None else sign)
 
 
-def cell(key: str, score: GroupScore, view: PageView, *, sd: bool = False) -> Cell:
+def cell(key: str, score: GroupScore, view: PageView, *, sd: bool = False) -> TableCell:
     """A metric's value in a table, its interval in small type."""
     value, unit = score.metrics[key], unit_of(key, view.policy)
     if value.value is None:
-        return Cell("–")
+        return TableCell("–")
     spread = f" ± {number(value.sd, unit)}" if sd and value.sd is not None and unit != "share" else ""
-    return Cell(number(value.value, unit) + spread, interval(value.ci95, unit))
+    return TableCell(number(value.value, unit) + spread, interval(value.ci95, unit))
 
 
 def caption(title: str, view: PageView, *, sd: bool = False) -> str:

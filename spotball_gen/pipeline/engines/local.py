@@ -13,15 +13,15 @@ from functools import partial
 from itertools import chain, groupby
 from typing import Any
 
-from spotball_gen.items.frames import Frame, FrameReader
+from spotball_gen.items.frames import FrameReader, VideoFrame
 from spotball_gen.items.item import Item, Source
 from spotball_gen.items.stage import Reject, Stage
-from spotball_gen.pipeline.config import Plan
+from spotball_gen.pipeline.config import GenerationPlan
 from spotball_gen.pipeline.engines.channel import Channel, Stopped
 from spotball_gen.pipeline.engines.decoding import End, frames_left
 from spotball_gen.pipeline.engines.settling import settle
 from spotball_gen.pipeline.engines.taking import Taker, drop_pictures
-from spotball_gen.pipeline.engines.tally import Tally
+from spotball_gen.pipeline.engines.tally import GenerationTally
 from spotball_gen.pipeline.engines.work import CircuitBreaker, parts, process
 from spotball_gen.pipeline.ledger import FRAMES, Ledger, State
 
@@ -39,13 +39,13 @@ class LocalEngine:
 
     name = "local"
 
-    def __init__(self, plan: Plan, ledger: Ledger) -> None:
+    def __init__(self, plan: GenerationPlan, ledger: Ledger) -> None:
         self._plan, self._ledger = plan, ledger
         self._stop = threading.Event()
         self._error: BaseException | None = None
         self._gpu = threading.Lock()
         self._channels: list[Channel[Any]] = []
-        self.tally = Tally.of(ledger, [choice.stage for choice in plan.stages])
+        self.tally = GenerationTally.of(ledger, [choice.stage for choice in plan.stages])
 
     def run(self, on_progress: Callable[[], None]) -> None:
         """Do what is left to do. On an interrupt, what is under way is noted, and the interrupt raised.
@@ -59,7 +59,7 @@ class LocalEngine:
         context = self._plan.context(self._ledger.work)
         reader: FrameReader = self._plan.frames.make(self._plan.frames.settings, context)
         stages = [choice.make(choice.settings, context) for choice in self._plan.stages]
-        frames: Channel[tuple[Source, Frame | End]] = Channel(_FRAMES_AHEAD, self._stop)
+        frames: Channel[tuple[Source, VideoFrame | End]] = Channel(_FRAMES_AHEAD, self._stop)
         ways: list[Channel[Item]] = [Channel(2 * stage.batch_size, self._stop) for stage in stages]
         self._channels = [frames, *ways]
         taker = Taker(self._ledger, self._plan.frames)
@@ -110,18 +110,20 @@ class LocalEngine:
 
     # Threads --------------------------------------------------------------------------------------------------------
 
-    def _decode(self, reader: FrameReader, taker: Taker, frames: Channel[tuple[Source, Frame | End]]) -> None:
+    def _decode(self, reader: FrameReader, taker: Taker, frames: Channel[tuple[Source, VideoFrame | End]]) -> None:
         for video in self._ledger.videos():
             if video.state == "waiting":
                 for part in frames_left(reader, video.source, taker.mark(video.source)):
                     frames.put((video.source, part))
         frames.close()
 
-    def _take(self, taker: Taker, frames: Channel[tuple[Source, Frame | End]], ways: Sequence[Channel[Item]]) -> None:
+    def _take(
+        self, taker: Taker, frames: Channel[tuple[Source, VideoFrame | End]], ways: Sequence[Channel[Item]]
+    ) -> None:
         for batch in frames.batches(_TOGETHER):
             for source, group in groupby(batch, key=lambda pair: pair[0]):
                 those = [part for _, part in group]
-                taken = [part for part in those if isinstance(part, Frame)]
+                taken = [part for part in those if isinstance(part, VideoFrame)]
                 items = taker.take(source, taken)
                 self.tally.count(FRAMES, len(taken), len(items), sum(bool(frame.error) for frame in taken))
                 for item in items:

@@ -15,14 +15,14 @@ from itertools import groupby
 from typing import Any
 
 from spotball_core.counting.engines.ray_cluster import connected, ray_errors, require
-from spotball_gen.items.frames import Frame
+from spotball_gen.items.frames import VideoFrame
 from spotball_gen.items.stage import Outcome, Stage
-from spotball_gen.pipeline.config import Plan
+from spotball_gen.pipeline.config import GenerationPlan
 from spotball_gen.pipeline.engines.decoding import End
 from spotball_gen.pipeline.engines.ray_work import (
     COLUMN,
-    Job,
     Passage,
+    RayJob,
     Read,
     Reading,
     Stretch,
@@ -32,7 +32,7 @@ from spotball_gen.pipeline.engines.ray_work import (
 )
 from spotball_gen.pipeline.engines.settling import settle
 from spotball_gen.pipeline.engines.taking import Taker, drop_pictures
-from spotball_gen.pipeline.engines.tally import Tally
+from spotball_gen.pipeline.engines.tally import GenerationTally
 from spotball_gen.pipeline.engines.work import CircuitBreaker, parts, wants_gpu
 from spotball_gen.pipeline.ledger import FRAMES, Ledger, State, Video
 
@@ -61,13 +61,15 @@ class RayEngine:
 
     name = "ray"
 
-    def __init__(self, plan: Plan, ledger: Ledger, address: str | None = None, *, debug: bool = False) -> None:
+    def __init__(
+        self, plan: GenerationPlan, ledger: Ledger, address: str | None = None, *, debug: bool = False
+    ) -> None:
         require("making items on Ray")
         # Workers have folders of their own.
         self._plan, self._ledger = replace(plan, folder=plan.folder.absolute()), ledger
         self._address, self._debug = address, debug
-        self.tally = Tally.of(ledger, [choice.stage for choice in plan.stages])
-        self._job = Job(self._plan, ledger.work.absolute())
+        self.tally = GenerationTally.of(ledger, [choice.stage for choice in plan.stages])
+        self._job = RayJob(self._plan, ledger.work.absolute())
         self._packed = pickle.dumps(self._job)
         self._on_progress: Callable[[], None] = lambda: None
 
@@ -127,8 +129,8 @@ class RayEngine:
                 self._take(taker, videos[due], early.pop(due).frames)
                 due += 1
 
-    def _take(self, taker: Taker, video: Video, found: Sequence[Frame | End]) -> None:
-        frames = [frame for frame in found if isinstance(frame, Frame)]
+    def _take(self, taker: Taker, video: Video, found: Sequence[VideoFrame | End]) -> None:
+        frames = [frame for frame in found if isinstance(frame, VideoFrame)]
         for some in parts(frames, NOTED_TOGETHER):
             items = taker.take(video.source, some)
             self.tally.count(FRAMES, len(some), len(items), sum(bool(frame.error) for frame in some))

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from spotball_core.errors import SpotballError
-from spotball_gen.items.frames import Frame, FrameReader, Mark, digest
+from spotball_gen.items.frames import FrameReader, Mark, VideoFrame, digest
 from spotball_gen.items.item import Item, Source
 from spotball_gen.items.pictures import Picture
 from spotball_gen.items.stage import Outcome, Stage
-from spotball_gen.pipeline.config import Choice, Plan
+from spotball_gen.pipeline.config import Choice, GenerationPlan
 from spotball_gen.pipeline.engines.decoding import End, frames_left
 from spotball_gen.pipeline.engines.taking import frame_path
 from spotball_gen.pipeline.engines.work import parts, process
@@ -24,7 +24,7 @@ COLUMN = "packed"
 
 
 @dataclass(frozen=True)
-class Job:
+class RayJob:
     """What all workers know of a run.
 
     Attributes:
@@ -32,7 +32,7 @@ class Job:
         work: the work folder, which is at the same absolute path on all machines.
     """
 
-    plan: Plan
+    plan: GenerationPlan
     work: Path
 
 
@@ -61,7 +61,7 @@ class Read:
     """
 
     number: int
-    frames: tuple[Frame | End, ...]
+    frames: tuple[VideoFrame | End, ...]
     error: Exception | None = None
 
 
@@ -95,18 +95,18 @@ class Passage:
 def read_video(row: dict[str, Any], job: bytes) -> dict[str, Any]:
     """Read the video that a row names, and write the pictures of its frames."""
     reading: Reading = pickle.loads(row[COLUMN])
-    found: list[Frame | End] = []
+    found: list[VideoFrame | End] = []
     try:
         at, reader = _reader(job)
         for one in frames_left(reader, reading.source, reading.mark):
-            frame = _written(one, reading.source, at.work) if isinstance(one, Frame) else one
+            frame = _written(one, reading.source, at.work) if isinstance(one, VideoFrame) else one
             found.append(frame)
     except Exception as error:
         return {COLUMN: pickle.dumps(Read(reading.number, (), portable(error)))}
     return {COLUMN: pickle.dumps(Read(reading.number, tuple(found)))}
 
 
-def _written(frame: Frame, source: Source, work: Path) -> Frame:
+def _written(frame: VideoFrame, source: Source, work: Path) -> VideoFrame:
     """The frame without its pixels, which are in a file."""
     if frame.image is None:
         return frame
@@ -115,9 +115,9 @@ def _written(frame: Frame, source: Source, work: Path) -> Frame:
 
 
 @cache
-def _reader(job: bytes) -> tuple[Job, FrameReader]:
+def _reader(job: bytes) -> tuple[RayJob, FrameReader]:
     """One for all videos that this process reads."""
-    found: Job = pickle.loads(job)
+    found: RayJob = pickle.loads(job)
     choice = found.plan.frames
     return found, choice.make(choice.settings, found.plan.context(found.work))
 
@@ -126,7 +126,7 @@ class Stretch:
     """Stages that follow one another, in one process: what Ray calls with tables of passages.
 
     Args:
-        job: a `Job`, packed.
+        job: a `RayJob`, packed.
         numbers: which of the plan's stages.
     """
 
@@ -135,7 +135,7 @@ class Stretch:
 
     @cached_property
     def _stages(self) -> list[tuple[int, Choice, Stage]]:
-        job: Job = pickle.loads(self._job)
+        job: RayJob = pickle.loads(self._job)
         context = job.plan.context(job.work)
         choices = [(number, job.plan.stages[number]) for number in self._numbers]
         return [(number, choice, choice.make(choice.settings, context)) for number, choice in choices]

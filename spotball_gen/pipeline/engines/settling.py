@@ -6,11 +6,13 @@ from typing import Any
 
 from spotball_gen.pipeline.config import Choice
 from spotball_gen.pipeline.engines.taking import drop_pictures
-from spotball_gen.pipeline.engines.tally import Tally
+from spotball_gen.pipeline.engines.tally import GenerationTally
 from spotball_gen.pipeline.ledger import Ledger, State
 
 
-def settle(ledger: Ledger, stage: Any, choice: Choice, after: State, tally: Tally, *, keep_pictures: bool) -> list[str]:
+def settle(
+    ledger: Ledger, stage: Any, choice: Choice, after: State, tally: GenerationTally, *, keep_pictures: bool
+) -> list[str]:
     """Let a stage decide on all items that it held; the ids of those that go on.
 
     Args:

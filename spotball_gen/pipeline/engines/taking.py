@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from spotball_core.service.paths import output_name
-from spotball_gen.items.frames import Frame, Mark, Seen, digest
+from spotball_gen.items.frames import Mark, Seen, VideoFrame, digest
 from spotball_gen.items.item import Item, Source
 from spotball_gen.items.pictures import Picture, save_all
 from spotball_gen.items.stage import Failure, Reject
 from spotball_gen.pipeline.config import Choice
 from spotball_gen.pipeline.engines.work import settings_digest
-from spotball_gen.pipeline.ledger import FRAMES, Ledger, Taken
+from spotball_gen.pipeline.ledger import FRAMES, Ledger, TakenFrame
 
 DUPLICATE = "near duplicate"
 
@@ -41,9 +41,9 @@ class Taker:
         last = self._ledger.last(source.video)
         return last and Mark(*last)
 
-    def take(self, source: Source, frames: Iterable[Frame]) -> tuple[Item, ...]:
+    def take(self, source: Source, frames: Iterable[VideoFrame]) -> tuple[Item, ...]:
         """Note some frames, their pictures being on the disk by then; those that are items, to go on."""
-        taken: list[Taken] = []
+        taken: list[TakenFrame] = []
         failures: list[Failure] = []
         for frame in frames:
             if frame.error:
@@ -56,7 +56,7 @@ class Taker:
         self._ledger.take(source.video, taken, failures)
         return tuple(one.item for one in taken if not one.reject)
 
-    def _judged(self, source: Source, frame: Frame) -> Taken:
+    def _judged(self, source: Source, frame: VideoFrame) -> TakenFrame:
         name, found = item_id(source, frame.ms), frame.digest
         if found is None:
             assert frame.image is not None
@@ -69,7 +69,7 @@ class Taker:
         place = {"number": frame.number, "size": list(frame.size), "window": list(frame.window)}
         item = item.noted(FRAMES, **self._notes, **place)
         reject = near and Reject(name, FRAMES, DUPLICATE, f"{near[1]} bits from {near[0]}", {"bits": float(near[1])})
-        return Taken(item, frame.number, found, reject or None)
+        return TakenFrame(item, frame.number, found, reject or None)
 
 
 def drop_pictures(items: Iterable[Item]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from spotball_gen.pipeline.ledger import FRAMES, Ledger
 
 
-class Tally:
+class GenerationTally:
     """What there is, by stage. Several threads may count.
 
     Args:
@@ -26,7 +26,7 @@ class Tally:
         self._turn = threading.Lock()
 
     @classmethod
-    def of(cls, ledger: Ledger, stages: Sequence[str]) -> Tally:
+    def of(cls, ledger: Ledger, stages: Sequence[str]) -> GenerationTally:
         """As a run's ledger has it."""
         videos = ledger.videos()
         steps = ledger.funnel([FRAMES, *stages])

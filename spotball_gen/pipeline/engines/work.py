@@ -11,7 +11,7 @@ from typing import TypeVar
 from spotball_core.errors import SpotballError
 from spotball_gen.items.item import Item
 from spotball_gen.items.stage import Failure, Outcome, Stage, said, spares_no_other
-from spotball_gen.pipeline.config import Choice, Plan
+from spotball_gen.pipeline.config import Choice, GenerationPlan
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class CircuitBreaker:
             )
 
 
-def wants_gpu(stage: Stage, plan: Plan, number: int) -> bool:
+def wants_gpu(stage: Stage, plan: GenerationPlan, number: int) -> bool:
     """Whether a stage would work on a GPU where there is one, which need not be here.
 
     Args:

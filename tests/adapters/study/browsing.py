@@ -15,7 +15,7 @@ from PIL import Image
 from playwright.sync_api import BrowserContext, Locator, expect
 
 from spotball_adapters.study.events import Event
-from spotball_adapters.study.progress import Progress, replay
+from spotball_adapters.study.progress import ParticipantProgress, replay
 from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.setup.init import init_study
 from spotball_adapters.study.store import Participant, reading
@@ -176,7 +176,7 @@ def stored(folder: Path) -> list[tuple[Participant, list[Event]]]:
     return found
 
 
-def only(folder: Path) -> tuple[Progress, list[Event]]:
+def only(folder: Path) -> tuple[ParticipantProgress, list[Event]]:
     """The only participant: where they are by the server's rules, and what they did."""
     ((participant, events),) = stored(folder)
     return replay(participant.trials, events, load(folder).item_type), events

@@ -19,7 +19,7 @@ import httpx
 import uvicorn
 from PIL import Image
 
-from spotball_adapters.study.events import Event, Trial
+from spotball_adapters.study.events import Event, StudyTrial
 from spotball_adapters.study.server.serve import configuration, opened
 from spotball_adapters.study.setup.config import CONFIG
 from spotball_adapters.study.setup.init import init_study
@@ -210,7 +210,7 @@ def address_of(child: subprocess.Popen[str]) -> str:
     raise AssertionError(said)
 
 
-def keys(trials: list[Trial]) -> list[str]:
+def keys(trials: list[StudyTrial]) -> list[str]:
     """Their images."""
     return [trial.image for trial in trials]
 

@@ -16,7 +16,7 @@ import pytest
 from spotball_adapters.study.server.images import Images
 from spotball_adapters.study.server.wire import MAX_BODY
 from spotball_adapters.study.setup.design import load
-from spotball_adapters.study.store import Store, reading
+from spotball_adapters.study.store import StudyStore, reading
 from spotball_core.service import web
 from spotball_core.service.web import HEADERS
 from tests.adapters.study.made import VIEWPORT, Json, Person, body, change, middle, running, sent, study
@@ -544,7 +544,7 @@ class TestLimits:
                 pass
             refused = client.post("/api/events", json={"events": queue})
             assert refused.status_code == 429
-        with Store(folder) as store:
+        with StudyStore(folder) as store:
             assert len(store.events(1)) == 1
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from scripts.simulate_study import Population, simulate
 from spotball_adapters.study.results import deletion
-from spotball_adapters.study.store import IDENTITIES, STUDY, Store, insert_identity, reading
+from spotball_adapters.study.store import IDENTITIES, STUDY, StudyStore, insert_identity, reading
 from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study import made
@@ -90,7 +90,7 @@ def test_what_was_deleted_before_by_other_means_goes_too(study: Path) -> None:
 
 
 def test_who_has_an_id_and_nothing_else_can_go(study: Path) -> None:
-    with Store(study) as store, store.identities_file.transaction() as identities:
+    with StudyStore(study) as store, store.identities_file.transaction() as identities:
         (one, *_) = store.identities()
         insert_identity(identities, type(one)("synthetic-ghost", "prolific", "synthetic-pid", "s", "t"))
     gone = deletion.delete(study, prolific="synthetic-pid")

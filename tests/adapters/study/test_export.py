@@ -20,8 +20,8 @@ from spotball_adapters.study.events import Event
 from spotball_adapters.study.results.exclusion import Exclusion
 from spotball_adapters.study.results.export import FORMS, RESPONDENT, Form, write_file, write_folder
 from spotball_adapters.study.results.participations import Participation, participations
-from spotball_adapters.study.setup.design import Design, load
-from spotball_adapters.study.store import Store, reading
+from spotball_adapters.study.setup.design import StudyDesign, load
+from spotball_adapters.study.store import StudyStore, reading
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import OptionError
 from spotball_core.io.frames import COLUMNS
@@ -46,12 +46,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def design(study: Path) -> Design:
+def design(study: Path) -> StudyDesign:
     return load(study)
 
 
 @pytest.fixture(scope="module")
-def people(study: Path, design: Design) -> list[Participation]:
+def people(study: Path, design: StudyDesign) -> list[Participation]:
     with reading(study) as reader:
         return participations(reader, design)
 
@@ -223,7 +223,7 @@ def test_checks_that_are_no_controls_are_not_scored(tmp_path: Path) -> None:
     assert "left out: 2 answers to checks" in said
 
 
-def test_a_file_of_another_kind_is_refused(people: list[Participation], design: Design, tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_refused(people: list[Participation], design: StudyDesign, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="ending is one of"):
         write_file(people, design, tmp_path / "human.xlsx")
 
@@ -268,11 +268,11 @@ one_answer = st.tuples(st.tuples(cells, cells, cells), st.integers(0, 3))
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Design:
+def plain(tmp_path_factory: pytest.TempPathFactory) -> StudyDesign:
     return load(made.study(tmp_path_factory.mktemp("plain"), changes={"explanations = 6": "explanations = 0"}))
 
 
-def doing(design: Design, number: int, answers: list[tuple[tuple[tuple[int, int], ...], int]]) -> Iterator[Event]:
+def doing(design: StudyDesign, number: int, answers: list[tuple[tuple[tuple[int, int], ...], int]]) -> Iterator[Event]:
     """A participant who clicks, takes so many clicks back, clicks the same again and confirms."""
     clock = Clock(generator_for(0, str(number)))
     given = iter(answers)
@@ -298,12 +298,12 @@ def doing(design: Design, number: int, answers: list[tuple[tuple[tuple[int, int]
 @settings(max_examples=examples(25))
 @over(st.lists(st.lists(one_answer, min_size=8, max_size=8), min_size=1, max_size=3), st.sampled_from(FORMS))
 def test_whatever_is_clicked_and_taken_back_comes_out_as_it_was_confirmed(
-    plain: Design, clicked: list[list[tuple[tuple[tuple[int, int], ...], int]]], form: Form
+    plain: StudyDesign, clicked: list[list[tuple[tuple[tuple[int, int], ...], int]]], form: Form
 ) -> None:
     wanted: Counter[tuple[str, str, str]] = Counter()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with Store(folder) as store:
+        with StudyStore(folder) as store:
             for number, answers in enumerate(clicked):
                 trials = plain.trials("soccer", number)
                 events = list(doing(plain, number, answers))

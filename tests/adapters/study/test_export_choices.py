@@ -13,7 +13,7 @@ from scripts.simulate_study import Clock, store_participant
 from spotball_adapters.study.results.columns import TRIALS
 from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.setup.init import init_study
-from spotball_adapters.study.store import Store
+from spotball_adapters.study.store import StudyStore
 from spotball_core.errors import OptionError
 from spotball_core.gaze.data.stimuli import read_stimuli
 from spotball_core.gaze.data.trials import COLUMNS, read_trials
@@ -40,7 +40,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     init_study(folder / "data", folder / "study", task="choice")
     made.change(folder / "study", {'currency = "USD"': 'currency = "EUR"', "bonus = 0.00": "bonus = 1.00"})
     design = load(folder / "study")
-    with Store(folder / "study") as store:
+    with StudyStore(folder / "study") as store:
         store.claim(design.parts)
         for seed, (who, wrong) in enumerate((("ann", ()), ("bob", ("2", "9")))):
             trials = design.trials("list-0", seed)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from spotball_adapters.study.events import Event, Trial
+from spotball_adapters.study.events import Event, StudyTrial
 from spotball_adapters.study.items import Choice, Clicks, ItemType, NotAllowedError
-from spotball_adapters.study.progress import Progress, replay
+from spotball_adapters.study.progress import ParticipantProgress, replay
 from spotball_core.gaze.data.stimuli import Stimulus
 from tests.adapters.study.made import middle, stored
 from tests.builders import scene
@@ -20,8 +20,12 @@ from tests.builders import scene
 CLICKS = Clicks({("soccer", image): scene(image) for image in "abp"}, 3)
 VASE = {"objects": ("cup", "vase", "kettle"), "view": "front", "proximity": 1, "gaze_target": "vase"}
 CHOICE = Choice({("gaze", image): Stimulus(stimulus_id=image, **VASE) for image in "abp"}, "What?")
-TRIALS = (Trial(-1, "soccer", "p"), Trial(0, "soccer", "a", explain=True), Trial(1, "soccer", "b", check=True))
-CHOICES = tuple(Trial(trial.trial, "gaze", trial.image, options=("kettle", "vase", "cup")) for trial in TRIALS)
+TRIALS = (
+    StudyTrial(-1, "soccer", "p"),
+    StudyTrial(0, "soccer", "a", explain=True),
+    StudyTrial(1, "soccer", "b", check=True),
+)
+CHOICES = tuple(StudyTrial(trial.trial, "gaze", trial.image, options=("kettle", "vase", "cup")) for trial in TRIALS)
 
 
 def numbered(*steps: tuple[Any, ...]) -> list[Event]:
@@ -55,11 +59,13 @@ EXPLAINED = ("explanation", 0, 4000.0, {"text": "They look there."})
 WHOLE = [*BEGIN, *answered(0), EXPLAINED, *answered(1)]
 
 
-def at(*steps: tuple[Any, ...], trials: Sequence[Trial] = TRIALS, item_type: ItemType = CLICKS) -> Progress:
+def at(
+    *steps: tuple[Any, ...], trials: Sequence[StudyTrial] = TRIALS, item_type: ItemType = CLICKS
+) -> ParticipantProgress:
     return replay(trials, numbered(*steps), item_type)
 
 
-def refused(progress: Progress, *step: Any, match: str) -> None:
+def refused(progress: ParticipantProgress, *step: Any, match: str) -> None:
     """The next event is refused, and nothing has changed by it."""
     before = copy.deepcopy(progress)
     (event,) = numbered(step)
@@ -228,7 +234,7 @@ KINDS = st.one_of(
 
 @given(st.lists(KINDS, max_size=40), st.data())
 def test_what_was_taken_replays_to_the_same(steps: list[tuple[Any, ...]], data: st.DataObject) -> None:
-    progress, taken = Progress(TRIALS, CLICKS), list[Event]()
+    progress, taken = ParticipantProgress(TRIALS, CLICKS), list[Event]()
     for step in [stage("consent"), stage("instructions"), *steps]:
         if len(progress.pending) == 3 and data.draw(st.booleans()):
             trial = progress.current

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 from scripts.simulate_study import Clock, Population, simulate, store_participant
-from spotball_adapters.study.events import Event, Trial
-from spotball_adapters.study.setup.design import Design, load
+from spotball_adapters.study.events import Event, StudyTrial
+from spotball_adapters.study.setup.design import StudyDesign, load
 from spotball_adapters.study.setup.init import init_study
-from spotball_adapters.study.store import Store
+from spotball_adapters.study.store import StudyStore
 from spotball_core import import_release
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import OptionError
@@ -111,7 +111,7 @@ def published(real_release: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     (listed,) = config.lists
     assert (len(listed.images), listed.checks) == (50, ("302", "347"))
     design = load(folder / "study")
-    with Store(folder / "study") as store:
+    with StudyStore(folder / "study") as store:
         store.claim(design.parts)
         for label, answers in clicks_of(real_release / CLICKS).items():
             trials, events = as_events(label, answers, design)
@@ -166,8 +166,8 @@ def clicks_of(path: Path) -> dict[str, dict[int, tuple[str, list[tuple[int, int]
 
 
 def as_events(
-    label: str, answers: dict[int, tuple[str, list[tuple[int, int]]]], design: Design
-) -> tuple[list[Trial], list[Event]]:
+    label: str, answers: dict[int, tuple[str, list[tuple[int, int]]]], design: StudyDesign
+) -> tuple[list[StudyTrial], list[Event]]:
     """Trials and events that come to these answers, with synthetic times, and all clicks on the ball on checks."""
     checks = iter(("302", "347"))
     clock = Clock(generator_for(0, label))
@@ -175,7 +175,7 @@ def as_events(
     for order in range(1, 53):
         image, cells = answers.get(order) or (next(checks), [])
         scene: Scene = design.scenes["soccer", image]
-        trials.append(Trial(order - 1, "soccer", image, check=not cells))
+        trials.append(StudyTrial(order - 1, "soccer", image, check=not cells))
         ball = scene.layout.position((scene.ball_cells or ())[0])
         events += clock.answer(order - 1, cells or [ball] * 3, scene.grid, 12.0)
     return trials, events

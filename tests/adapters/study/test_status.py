@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from scripts.simulate_study import Population, simulate
 from spotball_adapters.cli.study import study as app
 from spotball_adapters.study.setup.design import load
-from spotball_adapters.study.store import Store
+from spotball_adapters.study.store import StudyStore
 from spotball_core.errors import InputError, OptionError
 from tests.adapters.study import made
 
@@ -83,7 +83,7 @@ def test_nobody_yet(tmp_path: Path) -> None:
     folder = made.study(tmp_path)
     with pytest.raises(OptionError, match="nothing is stored there"):
         status(folder)
-    with Store(folder) as store:
+    with StudyStore(folder) as store:
         store.claim(load(folder).parts)
     code, said = status(folder)
     assert code == 0

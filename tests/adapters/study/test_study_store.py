@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from spotball_adapters.study.events import Trial
-from spotball_adapters.study.server.writer import AT_ONCE, Writer
+from spotball_adapters.study.events import StudyTrial
+from spotball_adapters.study.server.writer import AT_ONCE, EventWriter
 from spotball_adapters.study.store import (
     IDENTITIES,
     STUDY,
     Identity,
     Participant,
-    Store,
+    StudyStore,
     insert_events,
     insert_identity,
     insert_participant,
@@ -31,7 +31,7 @@ from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study.made import stored
 
 AT = "2030-01-01T00:00:00.000+00:00"
-TRIALS = (Trial(-1, "soccer", "9"), Trial(0, "gaze", "1", explain=True, options=("cup", "vase")))
+TRIALS = (StudyTrial(-1, "soccer", "9"), StudyTrial(0, "gaze", "1", explain=True, options=("cup", "vase")))
 
 
 def begin(connection: sqlite3.Connection, label: str, token: bytes = b"") -> int:
@@ -46,7 +46,7 @@ class TestStore:
             stored(2, "shown", -1),
             stored(3, "explanation", 0, 1.5, text="ä\0"),
         ]
-        with Store(tmp_path) as store:
+        with StudyStore(tmp_path) as store:
             with store.study.transaction() as connection:
                 number = begin(connection, "k7m2q9xd", b"token")
                 insert_events(connection, number, events)
@@ -63,7 +63,7 @@ class TestStore:
             assert reader.identities() == [Identity("k7m2q9xd", "prolific", "p", "s", "v")]
 
     def test_outlives_a_power_cut(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store:
+        with StudyStore(tmp_path) as store:
             for file in (store.study, store.identities_file):
                 assert file.rows("PRAGMA journal_mode") == [("wal",)]
                 assert file.rows("PRAGMA synchronous") == [(2,)]
@@ -71,7 +71,7 @@ class TestStore:
 
     def test_an_event_is_stored_once_whatever_the_server_thinks(self, tmp_path: Path) -> None:
         first = stored(1, "shown", 0)
-        with Store(tmp_path) as store, store.study.transaction() as connection:
+        with StudyStore(tmp_path) as store, store.study.transaction() as connection:
             number = begin(connection, "a")
             insert_events(connection, number, [first])
             for again in (first, stored(1, "undo", 0)):
@@ -84,27 +84,27 @@ class TestStore:
                 insert_events(connection, number + 1, [stored(1, "shown", 0)])
 
     def test_one_person_is_there_once(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store, store.identities_file.transaction() as connection:
+        with StudyStore(tmp_path) as store, store.identities_file.transaction() as connection:
             insert_identity(connection, Identity("a", "prolific", "p", "s", "v"))
             with pytest.raises(sqlite3.IntegrityError):
                 connection.execute("INSERT INTO identities VALUES ('b', 'prolific', 'p', 's2', 'v2')")
 
     def test_the_secret_is_drawn_once(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store:
+        with StudyStore(tmp_path) as store:
             secret = store.secret()
-        with Store(tmp_path) as store:
+        with StudyStore(tmp_path) as store:
             assert store.secret() == secret
         assert len(secret) == 32
 
     def test_a_later_version_is_refused(self, tmp_path: Path) -> None:
         for name in (STUDY, IDENTITIES):
-            with Store(tmp_path):
+            with StudyStore(tmp_path):
                 pass
             with sqlite3.connect(tmp_path / name) as connection:
                 connection.execute("PRAGMA user_version = 99")
             connection.close()
             with pytest.raises(StoreError, match="later version of spotball-core"):
-                Store(tmp_path)
+                StudyStore(tmp_path)
             with pytest.raises(StoreError, match="later version of spotball-core"), reading(tmp_path):
                 pass
             (tmp_path / name).unlink()
@@ -113,36 +113,36 @@ class TestStore:
         with pytest.raises(OptionError, match="nothing is stored there"), reading(tmp_path):
             pass
         with pytest.raises(OptionError, match="is no folder of a study"):
-            Store(tmp_path / "missing")
+            StudyStore(tmp_path / "missing")
 
     def test_another_process_has_it(self, tmp_path: Path) -> None:
         code = (
-            "import sys; from pathlib import Path; from spotball_adapters.study.store import Store\n"
-            "with Store(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+            "import sys; from pathlib import Path; from spotball_adapters.study.store import StudyStore\n"
+            "with StudyStore(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
         )
         line = [sys.executable, "-c", code, str(tmp_path)]
         with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
             assert child.stdout.readline() == "held\n"
             with pytest.raises(OptionError, match="is in use by another process"):
-                Store(tmp_path)
+                StudyStore(tmp_path)
             with reading(tmp_path) as reader:
                 assert reader.participants() == []
             child.kill()
-        with Store(tmp_path):
+        with StudyStore(tmp_path):
             pass
 
 
 class TestClaim:
     def test_before_anybody_took_part_all_may_change(self, tmp_path: Path) -> None:
         for parts in ({"seed": 1}, {"seed": 2, "task": "clicks"}):
-            with Store(tmp_path) as store:
+            with StudyStore(tmp_path) as store:
                 store.claim(parts)
                 assert store.changed(parts) == []
 
     def test_afterwards_each_change_is_named_and_nothing_is_changed(self, tmp_path: Path) -> None:
         parts = {"seed": 1, "lists": [{"name": "a"}], "example": None}
-        with Store(tmp_path) as store:
+        with StudyStore(tmp_path) as store:
             store.claim(parts)
             with store.study.transaction() as connection:
                 begin(connection, "a")
@@ -160,7 +160,7 @@ class TestClaim:
 
 class TestWriter:
     def test_what_fails_fails_alone(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store, closing(Writer(store.study)) as writer:
+        with StudyStore(tmp_path) as store, closing(EventWriter(store.study)) as writer:
             gate = threading.Event()
             # Held back, so that all that follow are one transaction.
             first = writer.do(lambda connection: gate.wait(10))
@@ -178,7 +178,7 @@ class TestWriter:
             assert [one.participant for one in store.participants()] == ["a", "b", "c", "d"]
 
     def test_nobody_hears_of_success_before_it_is_on_disk(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store, reading(tmp_path) as other, closing(Writer(store.study)) as writer:
+        with StudyStore(tmp_path) as store, reading(tmp_path) as other, closing(EventWriter(store.study)) as writer:
             told: list[bool] = []
             futures = []
             for number in range(3 * AT_ONCE):
@@ -191,7 +191,7 @@ class TestWriter:
             assert told == [True] * 3 * AT_ONCE
 
     def test_what_cannot_be_committed_fails_for_all_and_the_next_goes_on(self, tmp_path: Path) -> None:
-        with Store(tmp_path) as store, closing(Writer(store.study)) as writer:
+        with StudyStore(tmp_path) as store, closing(EventWriter(store.study)) as writer:
             pages = store.study.rows("PRAGMA page_count")[0][0]
             writer.do(lambda connection: connection.execute(f"PRAGMA max_page_count = {pages}").fetchone()).result(10)
             gate = threading.Event()
@@ -213,7 +213,7 @@ class TestWriter:
 
 
 def test_its_user_alone_may_read_it(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
+    with StudyStore(tmp_path) as store:
         store.secret()
         files = [path for path in tmp_path.iterdir() if ".sqlite" in path.name]
         assert {STUDY, f"{STUDY}-wal", IDENTITIES} <= {path.name for path in files}

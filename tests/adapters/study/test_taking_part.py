@@ -17,7 +17,7 @@ from spotball_adapters.study.progress import replay
 from spotball_adapters.study.server import sessions
 from spotball_adapters.study.setup.config import read_config
 from spotball_adapters.study.setup.design import load
-from spotball_adapters.study.store import Store, reading
+from spotball_adapters.study.store import StudyStore, reading
 from spotball_core.errors import OptionError
 from tests.adapters.study.made import Json, Person, change, choices, middle, new_id, running, sent, study
 
@@ -245,7 +245,7 @@ class TestProlific:
     def test_a_crash_between_the_two_files_is_mended(self, folder: Path) -> None:
         with people(folder, prolific()) as (one,):
             label = one.start().json()["participant"]
-        with Store(folder) as store, store.study.transaction() as connection:
+        with StudyStore(folder) as store, store.study.transaction() as connection:
             connection.execute("DELETE FROM events")
             connection.execute("DELETE FROM participants")
         with people(folder, prolific(session="v3")) as (again,):
@@ -359,7 +359,7 @@ class TestBalance:
             persons_of_b[0].to_trials()
             for item in persons_of_b[0].state["trials"]:
                 persons_of_b[0].answer(item)
-        with Store(three) as store, store.study.transaction() as connection:
+        with StudyStore(three) as store, store.study.transaction() as connection:
             # An hour ago: both of a, and of b one who finished.
             for person in (*gone, persons_of_b[0]):
                 connection.execute(

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 from spotball_core.counting.counts import Counts
 from spotball_core.counting.engines import pieces
-from spotball_core.counting.engines.pieces import Counted, Gathered, Piece, count_piece
+from spotball_core.counting.engines.pieces import Counted, FilePiece, Gathered, count_piece
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import InputError, SpotballError
 from tests.builders import scenes, write_csv, write_jsonl
@@ -30,17 +30,17 @@ rows = st.lists(
 )
 
 
-def gathered(some: list[Piece], *, participants: bool = False) -> Gathered:
+def gathered(some: list[FilePiece], *, participants: bool = False) -> Gathered:
     together = Gathered(6, 10)
     for piece in some:
         together.add(count_piece(piece, KNOWN, participants=participants))
     return together
 
 
-def cut(path: Path, n: int, at: set[int]) -> list[Piece]:
+def cut(path: Path, n: int, at: set[int]) -> list[FilePiece]:
     """A file of so many rows in pieces that start at some of them."""
     borders = [0, *sorted(row for row in at if 0 < row < n), n]
-    return [Piece(str(path), start, end - start) for start, end in itertools.pairwise(borders)]
+    return [FilePiece(str(path), start, end - start) for start, end in itertools.pairwise(borders)]
 
 
 def outcome(count: Callable[[], Counts]) -> Counts | str:
@@ -117,7 +117,7 @@ def test_what_is_wrong_across_pieces_is_found(
 def test_a_sample_in_two_files_is_found(tmp_path: Path) -> None:
     rows = [{"image": "1", "respondent": "a", "sample": i, "cell": "D5"} for i in range(1, 9)]
     files = [write_jsonl(tmp_path / "one.jsonl", rows[:5]), write_jsonl(tmp_path / "two.jsonl", rows[4:])]
-    together = gathered([Piece(str(file)) for file in files])
+    together = gathered([FilePiece(str(file)) for file in files])
     with pytest.raises(InputError, match=r"two\.jsonl:1: sample: found sample 5 of a, soccer/1, a second time"):
         together.settled(files, KNOWN, participants=False)
 
@@ -133,7 +133,7 @@ def test_what_only_a_worker_cannot_read(tmp_path: Path) -> None:
 def test_many_pieces_are_added_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "MERGED_TOGETHER", 3)
     path = write_jsonl(tmp_path / "m.jsonl", [{"image": "1", "cell": "D5"}] * 10)
-    assert gathered([Piece(str(path), i, 1) for i in range(10)]).counts() == read_counts(path, KNOWN)
+    assert gathered([FilePiece(str(path), i, 1) for i in range(10)]).counts() == read_counts(path, KNOWN)
 
 
 def test_pieces_that_cannot_be_counted_and_files_that_do_not_agree(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_pieces_that_cannot_be_counted_and_files_that_do_not_agree(tmp_path: Pat
         "unknown": [row | {"image": "9"}],
     }
     paths = {name: write_jsonl(tmp_path / f"{name}.jsonl", some) for name, some in files.items()}
-    together = gathered([Piece(str(path)) for path in paths.values()])
+    together = gathered([FilePiece(str(path)) for path in paths.values()])
     assert together.suspects() == {str(paths[name]) for name in ("model", "human", "unknown")}
     (error,) = together.errors.values()
     assert "unknown.jsonl:1: image: found '9'" in error
@@ -184,5 +184,5 @@ class TestParquet:
         broken = tmp_path / "x.parquet"
         broken.write_bytes(b"PAR1 nonsense")
         files = [broken, tmp_path / "missing.parquet", tmp_path / "m.csv"]
-        assert list(pieces.pieces_of(files)) == [Piece(str(file)) for file in files]
-        assert gathered([Piece(str(broken))]).suspects() == {str(broken)}
+        assert list(pieces.pieces_of(files)) == [FilePiece(str(file)) for file in files]
+        assert gathered([FilePiece(str(broken))]).suspects() == {str(broken)}

@@ -11,7 +11,7 @@ import pytest
 
 from spotball_core.errors import InputError
 from spotball_core.schema.outline import polygons_of
-from spotball_gen.box_files.boxes import FileBox, View
+from spotball_gen.box_files.boxes import FileBox, ImageView
 from spotball_gen.box_files.coco import read_coco
 
 FILE: dict[str, Any] = {
@@ -111,7 +111,7 @@ def test_segmentations_become_outlines(tmp_path: Path, segmentation: Any, outlin
 
 def test_an_outline_goes_where_the_box_goes() -> None:
     """The middle 1600 x 900 of 1920 x 1080 pixels become 640 x 360: (x - 160) * 0.4, (y - 90) * 0.4, then clipped."""
-    view = View((1920, 1080), (160, 90, 1760, 990), (640, 360))
+    view = ImageView((1920, 1080), (160, 90, 1760, 990), (640, 360))
     whole = FileBox((560, 290, 960, 790), "0", outline=(((560, 290), (960, 290), (560, 790)),))
     box = view.box(whole, "player")
     assert box is not None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from spotball_core.errors import InputError
-from spotball_gen.box_files.boxes import FileBox, View
+from spotball_gen.box_files.boxes import FileBox, ImageView
 from spotball_gen.box_files.mot import read_mot
 from spotball_gen.box_files.yolo import read_yolo
 
@@ -117,7 +117,7 @@ def test_a_view_scales_shifts_and_cuts(
     x: float, y: float, width: float, height: float, image: tuple[float, float]
 ) -> None:
     window = (200.0, 100.0, 1200.0, 900.0)
-    found = View((1920, 1080), window, image).box(FileBox((x, y, x + width, y + height), "0", 0.5), "ball")
+    found = ImageView((1920, 1080), window, image).box(FileBox((x, y, x + width, y + height), "0", 0.5), "ball")
     left, top, right, bottom = max(x, 200), max(y, 100), min(x + width, 1200), min(y + height, 900)
     if found is None:
         assert right - left < 1e-6 or bottom - top < 1e-6
@@ -127,5 +127,5 @@ def test_a_view_scales_shifts_and_cuts(
     assert list(found.corners) == pytest.approx([a * image[i % 2] for i, a in enumerate(expected)], abs=1e-6)
     # In another unit, the same.
     shares = FileBox((x / 1920, y / 1080, (x + width) / 1920, (y + height) / 1080), "0", 0.5, of=(1, 1))
-    same = View((1920, 1080), window, image).box(shares, "ball")
+    same = ImageView((1920, 1080), window, image).box(shares, "ball")
     assert same is None or same.corners == pytest.approx(found.corners, abs=1e-6)

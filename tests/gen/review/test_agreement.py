@@ -9,13 +9,13 @@ from hypothesis import given, strategies as st
 
 from spotball_core.synthetic.scenes import synthetic_scenes
 from spotball_gen.review.agreement import agreements, cohens_kappa
-from spotball_gen.review.material import Piece
+from spotball_gen.review.material import ReviewImage
 from spotball_gen.review.status import lines
 from spotball_gen.review.store import Decision
 from tests.conftest import ROOT
 
 SCENES = synthetic_scenes(3)
-PIECES = [Piece(scene, ROOT, None, first=scene is SCENES[0]) for scene in SCENES]
+PIECES = [ReviewImage(scene, ROOT, None, first=scene is SCENES[0]) for scene in SCENES]
 
 
 def plain(one: str, other: str) -> Fraction | None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from PIL import Image
 
-from spotball_adapters.gaze.training.drawing import Look, draw, drawn_look, gaze_of, head_of
+from spotball_adapters.gaze.training.drawing import PhotoLook, draw, drawn_look, gaze_of, head_of
 from spotball_adapters.gaze.training.geometry import AWAY, meets_table, object_at
 from spotball_adapters.gaze.training.pictures import design_plans
 from spotball_core.errors import OptionError
@@ -21,7 +21,7 @@ from spotball_core.typing import FloatArray
 DESIGN = [plan.stimulus for plan in design_plans()]
 FOUR = ("red ball", "blue box", "green bottle", "purple cup")
 COLORS = ((224, 172, 132), (38, 30, 28), (24, 22, 22), (60, 90, 140), (185, 199, 216), (150, 112, 76))
-PLAIN = Look(COLORS)
+PLAIN = PhotoLook(COLORS)
 MIRRORED = {"front": "front", "left": "right", "right": "left"}
 
 
@@ -38,9 +38,9 @@ def mirrored(one: Stimulus) -> Stimulus:
     return one.model_copy(update={"objects": one.objects[::-1], "view": MIRRORED[one.view]})
 
 
-def mirrored_look(look: Look) -> Look:
+def mirrored_look(look: PhotoLook) -> PhotoLook:
     (across, down), (yaw, pitch) = look.shift, look.wobble
-    return Look(look.colors, -look.azimuth, look.elevation, look.zoom, (-across, down), (-yaw, pitch))
+    return PhotoLook(look.colors, -look.azimuth, look.elevation, look.zoom, (-across, down), (-yaw, pitch))
 
 
 class TestDirections:

@@ -22,7 +22,7 @@ from spotball_adapters.gaze.training.results import (
 from spotball_adapters.gaze.training.settings import Epoch, Run, Schedule, Settings
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trial, make_trials
-from spotball_core.plots.canvas import Frame
+from spotball_core.plots.canvas import FigureFrame
 from tests.plots.test_figures import overlapping, texts
 
 STIMULI = [plan.stimulus for plan in design_plans()][:120]
@@ -150,7 +150,7 @@ class TestFigure:
 
     def test_nothing_lies_over_anything(self) -> None:
         found = report()
-        figure = training_chart(found).draw([0, 1], Frame("Accuracy", (found.signature,)))
+        figure = training_chart(found).draw([0, 1], FigureFrame("Accuracy", (found.signature,)))
         assert not overlapping(figure)
         assert {"0", "2", "4", "10"} <= set(texts(figure))
         assert "3" not in texts(figure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +32,7 @@ def progress_display(sentence: Callable[[], str], *, quiet: bool, last: bool = F
     if quiet:
         yield ignore_progress
         return
-    due, bar = time.monotonic() + FIRST_LINE, None
+    due, bar = math.inf, None
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
@@ -46,6 +47,9 @@ def progress_display(sentence: Callable[[], str], *, quiet: bool, last: bool = F
 
     def on_progress(done: int, total: int) -> None:
         nonlocal due
+        if due == math.inf:
+            # What comes before the first call, such as starting a cluster, is not the work that is shown.
+            due = time.monotonic() + FIRST_LINE
         if last and done >= total:
             close()
             show(sentence(), err=True)

@@ -18,12 +18,12 @@ class Terminal(io.StringIO):
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **options: bool) -> list[str]:
-    """What is printed when one of 100 things is done each second."""
+    """What is printed when one of 100 things is done each second, after 60 seconds of getting ready."""
     seconds, done = 0.0, 0
     monkeypatch.setattr("time.monotonic", lambda: seconds)
     with progress_display(lambda: f"{done} of 100", **options) as on_progress:
-        for done in range(1, 101):
-            seconds = float(done)
+        for done in range(101):
+            seconds = 60.0 + done
             on_progress(done, 100)
     return capsys.readouterr().err.splitlines()
 

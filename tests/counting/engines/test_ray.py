@@ -184,7 +184,9 @@ class TestOnAClusterOfItsOwn:
         there = spotball_process("score", folder, *options, "--engine", "ray", env={"RAY_TMPDIR": str(home)})
         alone = spotball_process("score", folder, *options)
         assert there.stdout == alone.stdout
-        assert there.stderr == f"pieces counted: 2 done\n{alone.stderr}"
+        # On a busy machine a line says how far it is.
+        assert there.stderr.endswith(f"pieces counted: 2 done\n{alone.stderr}")
+        assert there.stderr.count("pieces counted: 0 done") == 0
         assert any(home.iterdir())
         assert not processes(str(home))
 
@@ -200,6 +202,7 @@ class TestOnAClusterOfItsOwn:
             assert busy_workers(str(home))
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=120)[1]
-        assert (process.returncode, said) == (130, "")
+        assert process.returncode == 130
+        assert all(line.startswith("pieces counted: ") for line in said.splitlines())
         assert not processes(str(home))
         assert not out.exists()

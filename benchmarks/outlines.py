@@ -1,7 +1,7 @@
 """How much players' outlines change near-player and overlap rates, on the published soccer images.
 
 Writes docs/assets/outlines.json, which the documentation shows. The release has boxes alone, so outlines are made by
-OpenCV's GrabCut, started from each box. They are rough, and nobody corrected them.
+OpenCV's GrabCut, started from each box. They are rough and were not corrected.
 
     python benchmarks/outlines.py RELEASE [--pictures FOLDER]
 """

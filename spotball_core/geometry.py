@@ -90,7 +90,8 @@ def _without_holes(part: Any) -> Iterator[Any]:
     if not part.interiors:
         yield part
         return
-    x = part.interiors[0].centroid.x
+    # Through the hole in the middle, so that many holes take few levels of cuts.
+    x = sorted(hole.centroid.x for hole in part.interiors)[len(part.interiors) // 2]
     left, top, right, bottom = part.bounds
     for half in (shapely.box(left, top, x, bottom), shapely.box(x, top, right, bottom)):
         for piece in shapely.get_parts(shapely.intersection(part, half)):
@@ -102,9 +103,16 @@ def _shapes(outlines: Sequence[Polygons]) -> NDArray[Any]:
     import shapely
 
     return np.array(
-        [
-            shapely.union_all([shapely.make_valid(shapely.Polygon(polygon)) for polygon in polygons])
-            for polygons in outlines
-        ],
+        [shapely.union_all([part for polygon in polygons for part in _areas(polygon)]) for polygons in outlines],
         dtype=object,
     )
+
+
+def _areas(polygon: Sequence[tuple[float, float]]) -> NDArray[Any]:
+    """The polygons that a polygon consists of, without lines, which are left of a part that has no width."""
+    import shapely
+
+    # Twice: a collection may hold a shape of several parts.
+    parts = shapely.get_parts(shapely.get_parts(shapely.make_valid(shapely.Polygon(polygon))))
+    areas: NDArray[Any] = parts[shapely.get_dimensions(parts) == 2]
+    return areas

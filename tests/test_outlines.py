@@ -96,6 +96,7 @@ class TestForms:
             ([[]], "an outline is a polygon"),
             ([[0, 0], [1, 1]], "at least 3 points, found 2"),
             ([[0, 0], [1, 1], [0, 0]], "at least 3 points, found 2"),
+            ([[0, 0], [1, 1], [3, 3]], "all its points lie on one line"),
             ([[0, 0], [1, 1], [math.nan, 0]], "two finite numbers"),
             ([[0, 0], [1, 1], ["2", 0]], "two finite numbers"),
             ([[0, 0], [1, 1], [True, 0]], "two finite numbers"),
@@ -107,7 +108,8 @@ class TestForms:
             ({"counts": [4], "size": [2, 2]}, "the mask is empty"),
             ({"counts": "~~", "size": [2, 2]}, "which COCO's tools do not write"),
             ({"counts": "P", "size": [2, 2]}, "end within a number"),
-            ({"counts": [2**40], "size": [2**20, 2**20]}, "add up"),
+            ({"counts": [0, 2**28], "size": [1, 2**28]}, "at most 20,000 pixels along a side"),
+            ({"counts": [1] * 100_001, "size": [1, 100_001]}, "and 100,000 runs"),
         ],
     )
     def test_what_is_no_outline(self, outline: object, message: str) -> None:
@@ -159,6 +161,20 @@ class TestGeometry:
         """A bow tie over cell A1 covers two triangles of a quarter of it each."""
         bow_tie = [(0.0, 0.0), (64.0, 60.0), (64.0, 0.0), (0.0, 60.0)]
         assert outline_shares([[bow_tie]], GRID)[0, 0] == pytest.approx(0.5)
+
+    def test_a_part_without_width_does_not_count(self) -> None:
+        """A square of half of cell A1, with a line that leaves it and comes back."""
+        spike = [(0.0, 0.0), (32.0, 0.0), (32.0, 30.0), (200.0, 30.0), (32.0, 30.0), (32.0, 60.0), (0.0, 60.0)]
+        assert outline_shares([[spike]], GRID)[0, :3].tolist() == [0.5, 0, 0]
+        assert outline_distances([[spike]], GRID)[0, 1] == 64
+        assert len(clipped([spike], 640, 360)) == 1
+
+    def test_many_holes_in_a_row(self) -> None:
+        mask = np.ones((3, 4001), dtype=bool)
+        mask[1, 1::2] = False
+        polygons = polygons_of({"counts": run_lengths(mask), "size": [3, 4001]})
+        whole = Grid(1, 1, 4001, 3)
+        assert outline_shares([polygons], whole)[0, 0] == pytest.approx(mask.mean())
 
     def test_clipping_keeps_what_is_in_the_image(self) -> None:
         outside = [(-10.0, -10.0), (-1.0, -10.0), (-1.0, -1.0)]

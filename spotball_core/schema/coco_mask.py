@@ -7,7 +7,11 @@ from typing import Any
 
 from spotball_core.geometry import Polygon, polygons_of_shape
 
-_MOST_PIXELS = 2**28
+_LONGEST_SIDE = 20_000
+"""Pixels along a side of a mask, at most."""
+
+_MOST_RUNS = 100_000
+"""Runs of a mask, at most: it bounds time and memory for a small file that states a huge mask."""
 
 
 def polygons_of_mask(mask: dict[str, Any]) -> tuple[Polygon, ...]:
@@ -41,7 +45,12 @@ def _checked(mask: dict[str, Any]) -> tuple[int, list[int]]:
         counts = _decoded(counts)
     if not isinstance(counts, (list, tuple)) or not all(type(n) is int and n >= 0 for n in counts):
         raise ValueError("a mask's counts are whole numbers from 0, or text")
-    if size[0] * size[1] > _MOST_PIXELS or sum(counts) != size[0] * size[1]:
+    if max(size) > _LONGEST_SIDE or len(counts) > _MOST_RUNS:
+        raise ValueError(
+            f"a mask has at most {_LONGEST_SIDE:,} pixels along a side and {_MOST_RUNS:,} runs, "
+            f"found {size[0]} x {size[1]} pixels and {len(counts):,} runs"
+        )
+    if sum(counts) != size[0] * size[1]:
         raise ValueError(f"a mask's counts add up to its {size[0]} x {size[1]} pixels, found {sum(counts)}")
     return size[0], list(counts)
 

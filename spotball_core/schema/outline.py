@@ -74,7 +74,15 @@ def _open(polygon: Polygon) -> Polygon:
     polygon = polygon[:-1] if len(polygon) > 1 and polygon[0] == polygon[-1] else polygon
     if len(set(polygon)) < 3:
         raise ValueError(f"a polygon has at least 3 points, found {len(set(polygon))}")
+    if _on_a_line(polygon):
+        raise ValueError("a polygon with an area; all its points lie on one line")
     return polygon
+
+
+def _on_a_line(polygon: Polygon) -> bool:
+    (x, y), *others = polygon
+    ahead, down = next((u - x, v - y) for u, v in others if (u, v) != (x, y))
+    return all(ahead * (v - y) == down * (u - x) for u, v in others)
 
 
 def _as_written(polygons: tuple[Polygon, ...]) -> list[Any]:

@@ -194,8 +194,8 @@ class Scene(Record):
     def _without_unknown_outlines(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         # A scene without outlines is written as before there were any, so that digests of scenes stay.
         written: dict[str, Any] = write(self)
-        if written.get("player_outlines", self) is None:
-            del written["player_outlines"]
+        if self.player_outlines is None:
+            written.pop("player_outlines", None)
         return written
 
     @model_validator(mode="after")

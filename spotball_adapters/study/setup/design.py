@@ -100,7 +100,10 @@ class StudyDesign:
             "texts.explanation": config.texts.explanation,
             "example": self.example and [picture.digest for picture in self.example],
             "the dataset's scenes": _digest(
-                [self.scenes[key].model_dump_json(exclude={"path", "players"}) for key in sorted(self.scenes)]
+                [
+                    self.scenes[key].model_dump_json(exclude={"path", "players", "player_outlines"})
+                    for key in sorted(self.scenes)
+                ]
             ),
             "the stimuli": _digest([f"{key} {self.stimuli[key].model_dump_json()}" for key in sorted(self.stimuli)]),
             "the images": _digest([f"{key} {self.pictures[key].digest}" for key in sorted(self.pictures)]),

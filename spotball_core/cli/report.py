@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +24,13 @@ from spotball_core.cli.options import (
     Seed,
     Strict,
 )
+
+
+class PresetName(StrEnum):
+    """The names of `plots.presets.PRESETS`, known without loading Matplotlib."""
+
+    PAPER = "paper"
+    SLIDES = "slides"
 
 
 def report(
@@ -46,6 +55,17 @@ def report(
         Path | None,
         typer.Option(metavar="FILE", help="Add what rationales speak of: JSON as `spotball reasoning` writes it."),
     ] = None,
+    figures: Annotated[
+        list[PresetName],
+        typer.Option(help="Also write figures for print or slides: PDF, SVG and PNG. Can be given twice."),
+    ] = [],  # noqa: B006 # Typer copies it
+    figure_title: Annotated[
+        bool | None, typer.Option(help="Whether these figures have a title. Default: on slides.", show_default=False)
+    ] = None,
+    figure_notes: Annotated[
+        bool | None,
+        typer.Option(help="Whether these figures have caption and signature. Default: no.", show_default=False),
+    ] = None,
     strict: Strict = False,
     pool: Pool = False,
     quiet: Quiet = False,
@@ -59,6 +79,7 @@ def report(
 
     Example: `spotball report data --reference human --out report`
     """
+    from spotball_core.pages.figures import FigureOptions
     from spotball_core.pages.folder import PAGE
     from spotball_core.reasoning.records import read_reasoning
     from spotball_core.report.build import write_report
@@ -67,7 +88,8 @@ def report(
     from spotball_core.scoring.score import load_counts
 
     tell = teller(quiet)
-    said = read_reasoning(reasoning) if reasoning else None
+    figure_options = FigureOptions(tuple(dict.fromkeys(figures)), figure_title, figure_notes)
+    categories = read_reasoning(reasoning) if reasoning else None
     counts, known = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)
     named = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
     choices = named(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
@@ -75,13 +97,14 @@ def report(
     if image_folder:
         folders = [image_folder]
     scoring = Scoring(counts, known, choices)
+    write = partial(write_report, scoring, out, image_folders=folders, reasoning=categories, figures=figure_options)
     if sys.stderr.isatty() and not quiet:
         from rich.console import Console
 
         with Console(stderr=True).status("reading") as status:
-            written = write_report(scoring, out, image_folders=folders, reasoning=said, tell=status.update)
+            written = write(tell=status.update)
     else:
-        written = write_report(scoring, out, image_folders=folders, reasoning=said, tell=tell)
+        written = write(tell=tell)
     for warning in written.warnings:
         tell(f"warning: {warning}")
     tell(f"wrote {out / PAGE}")

@@ -9,11 +9,11 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from spotball_core.errors import MissingExtraError, OptionError
+from spotball_core.pages.figures import CAPTIONS, PAGE_ONLY, FigureOptions, draw_figures
 from spotball_core.pages.page import Page, render_page
-from spotball_core.pages.parts import PagePicture, Section
-from spotball_core.plots.canvas import FigureFrame, plain_style
-from spotball_core.plots.inline import Inline, inline_svg
-from spotball_core.plots.saving import save_figure
+from spotball_core.pages.parts import Section
+from spotball_core.plots.canvas import plain_style
+from spotball_core.plots.saving import FORMATS
 from spotball_core.service.files import replacing_folder
 
 PAGE, NUMBERS, FIGURES = "report.html", "report.json", "figures"
@@ -44,9 +44,8 @@ def check_replaceable(out: Path, generator: str) -> None:
 
 
 def _is_ours(name: str) -> bool:
-    folder, _, file = name.rpartition("/")
-    if folder:
-        return folder == FIGURES and file.endswith((".png", ".svg"))
+    if name.startswith(f"{FIGURES}/"):
+        return name.endswith((*FORMATS, f"/{CAPTIONS}"))
     return name in (PAGE, NUMBERS)
 
 
@@ -55,7 +54,7 @@ def write_folder(
     page: Page,
     sections: Sequence[Section],
     record: BaseModel,
-    draw_more: Callable[[Path], None] = lambda _: None,
+    figures: FigureOptions = PAGE_ONLY,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Write report.html, report.json and figures/ into a folder; an earlier report there is replaced.
@@ -65,7 +64,7 @@ def write_folder(
         page: what stands around the sections.
         sections: in order.
         record: what report.json holds.
-        draw_more: draws figures that are not on the page, into the folder of figures.
+        figures: which figures are written in addition to those of the page.
         tell: called with what is being done.
 
     Raises:
@@ -74,32 +73,9 @@ def write_folder(
     with plain_style():
         try:
             with replacing_folder(out) as beside:
-                svgs = _draw(beside / FIGURES, sections, page.signature, tell)
-                draw_more(beside / FIGURES)
+                svgs = draw_figures(beside / FIGURES, sections, page.signature, figures, tell)
                 tell("writing the page")
                 (beside / PAGE).write_text(render_page(page, sections, svgs), encoding="utf-8")
                 (beside / NUMBERS).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             raise OptionError(f"{out}: the report cannot be written: {error}") from error
-
-
-def _draw(
-    folder: Path, sections: Sequence[Section], signature: str, tell: Callable[[str], None]
-) -> dict[str, list[Inline]]:
-    """Draw every picture into a new folder, and its panels for the page, by the picture's name."""
-    folder.mkdir()
-    svgs = {}
-    for own, picture in ((section.signature, one) for section in sections for one in section.pictures):
-        tell(f"drawing {picture.name}")
-        svgs[picture.name] = _panels(picture)
-        figure = picture.chart.draw(
-            range(picture.chart.n), FigureFrame(picture.title, (picture.caption, own or signature))
-        )
-        for ending in (".png", ".svg"):
-            save_figure(figure, folder / f"{picture.name}{ending}")
-    return svgs
-
-
-def _panels(picture: PagePicture) -> list[Inline]:
-    chart, name = picture.chart, picture.name
-    return [inline_svg(chart.draw([place]), f"{name}-{place}", alt) for place, alt in enumerate(picture.alts)]

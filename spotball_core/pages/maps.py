@@ -1,10 +1,17 @@
-"""Heat maps as a page draws them: rectangles of one color, the denser the more guesses."""
+"""Heat maps as a page draws them: the same maps as in a file, as rectangles that a page can show at any width."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from spotball_core.grid import Grid
+from spotball_core.plots.heat_maps import HeatMapChart
+from spotball_core.schema.policy import Window
+from spotball_core.text.numbers import quantity
+from spotball_core.typing import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,29 +26,46 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class HeatMap:
-    """One map: whose, of how many, its tiles, and what it shows in words."""
-
-    name: str
-    under: str
-    tiles: tuple[Tile, ...]
-    alt: str
-
-
-@dataclass(frozen=True, slots=True)
-class MapRow:
-    """A sport's maps, on one grid and one scale.
+class MapFigure:
+    """Heat maps with their words.
 
     Attributes:
-        title: the sport.
-        grid: their grid.
-        window: outline of the center window, None where the grid has none.
-        maps: the truth's first.
-        top: the share that the densest color stands for.
+        name: of the files, and unique on the page.
+        title: what they show.
+        caption: how to read them.
+        chart: the maps.
     """
 
+    name: str
     title: str
-    grid: Grid
-    window: Tile | None
-    maps: tuple[HeatMap, ...]
-    top: str
+    caption: str
+    chart: HeatMapChart
+
+    @property
+    def window(self) -> Tile | None:
+        """The outline of the center window."""
+        return _around(self.chart.window, self.chart.grid) if self.chart.window else None
+
+    @property
+    def top(self) -> str:
+        """The share that the densest color stands for."""
+        return quantity(self.chart.top, "share")
+
+    def tiles(self, shares: FloatArray | Sequence[float]) -> tuple[Tile, ...]:
+        """Return the cells of a map that hold something."""
+        return tiles(np.asarray(shares) / self.chart.top, self.chart.grid)
+
+
+def tiles(density: FloatArray, grid: Grid) -> tuple[Tile, ...]:
+    """Return the cells that hold something, of densities from 0 to 1, shape (n_cells,)."""
+    return tuple(
+        Tile(float(x1), float(y1), float(x2 - x1), float(y2 - y1), float(density[cell]))
+        for cell, (x1, y1, x2, y2) in enumerate(grid.rectangles)
+        if density[cell] > 0
+    )
+
+
+def _around(window: Window, grid: Grid) -> Tile:
+    (top, bottom), (left, right) = window
+    wide, high = grid.cell_width, grid.cell_height
+    return Tile((left - 1) * wide, (top - 1) * high, (right - left + 1) * wide, (bottom - top + 1) * high, 0.0)

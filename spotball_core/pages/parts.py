@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from spotball_core.pages.cards import Gallery, PhotoSheet
-    from spotball_core.pages.maps import MapRow
-    from spotball_core.plots.canvas import FigureFrame
-
-
-class Chart(Protocol):
-    """A figure in panels, each of which can be drawn by itself."""
-
-    @property
-    def n(self) -> int:
-        """How many panels there are."""
-
-    def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
-        """Some of the panels, as they are on a page, or framed for a file."""
+    from spotball_core.pages.maps import MapFigure
+    from spotball_core.plots.presets import Chart
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +21,6 @@ class PagePicture:
         caption: how to read it: units, n, intervals.
         chart: its panels.
         alts: what each panel says, in numbers.
-        wide: whether panels scroll sideways where the page is narrow.
     """
 
     name: str
@@ -43,7 +28,11 @@ class PagePicture:
     caption: str
     chart: Chart
     alts: tuple[str, ...]
-    wide: bool = False
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it has one panel, which a page can show next to its words."""
+        return len(self.chart.names) == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +93,7 @@ class Section:
         points: what was found, a sentence a sport.
         missing: why there is nothing to show; else empty.
         pictures: charts.
-        maps: heat maps, a row for each sport.
+        maps: heat maps.
         tables: tables.
         gallery: cards of images, behind the tables.
         photos: cards of the second task's photos, likewise.
@@ -117,7 +106,7 @@ class Section:
     points: tuple[str, ...] = ()
     missing: str = ""
     pictures: tuple[PagePicture, ...] = ()
-    maps: tuple[MapRow, ...] = ()
+    maps: MapFigure | None = None
     tables: tuple[PageTable, ...] = ()
     gallery: Gallery | None = None
     photos: PhotoSheet | None = None

@@ -1,6 +1,7 @@
-"""What the report's figures share: panels of one size side by side, their type, their axes.
+"""What all figures share: their sizes, their type, their axes, and panels of one size side by side.
 
-Sizes are in inches, laid out by hand, so that a panel looks the same alone on a page and beside others in a file.
+Sizes are in inches and points of a figure on a page. Figures for print and slides have the same layout, scaled as a
+whole (`plots.presets`), so that a panel looks the same wherever it is shown.
 """
 
 from __future__ import annotations
@@ -10,38 +11,40 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from spotball_core.errors import MissingExtraError
 from spotball_core.plots.theme import FAINT, INK, PAPER, RULE
+from spotball_core.text.numbers import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ACROSS = 3
-"""Panels side by side in a file, at most."""
+COLUMN, GAP = 3.74, 0.42
+"""Width of a panel with its labels, and the space between two panels."""
 
-NAME, LABEL, SMALL, FOOT, TITLE = 10.0, 9.0, 8.0, 7.5, 12.0
-"""Sizes of type, in points."""
+NAME, LABEL, SMALL, TITLE = 10.0, 9.0, 8.0, 12.0
+"""Sizes of type in points. SMALL is the smallest."""
 
 LINE = 0.17
 """Height of a line of small type."""
 
-_CHARACTER = 0.0092
-"""Width of a character for each point of its type, on the safe side."""
+_MARGIN, _HEADER = 0.12, 0.38
 
-_RUNNING = 0.0081
-"""The same in running text, where wide and narrow characters even out."""
+_SAFE = 1.03
+"""Texts are taken to be this much wider than in DejaVu Sans: a browser may use another font."""
 
-_MARGIN, _HEADER, _GAP = 0.12, 0.38, 0.3
 
-_LEAST = 7.6
-"""Width of a framed figure, at least: a signature's."""
+def columns(n: int) -> float:
+    """Width of n panels side by side, in inches."""
+    return n * COLUMN + (n - 1) * GAP
 
 
 @dataclass(frozen=True, slots=True)
 class PanelBox:
-    """A panel: the plot's width and height, and the room around it."""
+    """A panel: the plot's width and height, and the space around it."""
 
     wide: float
     high: float
@@ -52,69 +55,135 @@ class PanelBox:
 
     @property
     def outer(self) -> tuple[float, float]:
-        """Width and height with the room around the plot."""
+        """Width and height with the space around the plot."""
         return self.left + self.wide + self.right, self.above + self.high + self.below
 
 
 @dataclass(frozen=True, slots=True)
 class FigureFrame:
-    """What a figure has around its panels when it stands alone, in a file: a title, and notes at its foot."""
+    """What surrounds the panels of a figure in a file.
 
-    title: str
-    notes: tuple[str, ...]
+    Attributes:
+        title: at the top; empty for none.
+        notes: at the foot: the caption and the signature, each a paragraph.
+        width: of the figure without its margins.
+        margin: around everything.
+    """
+
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    width: float = columns(3)
+    margin: float = _MARGIN
 
 
 @contextmanager
 def plain_style() -> Iterator[None]:
-    """Matplotlib's own settings, whatever the user has changed: the same figure on every machine."""
-    import matplotlib
+    """Use Matplotlib's default settings, so that a figure is the same on every machine.
+
+    Raises:
+        MissingExtraError: without matplotlib.
+    """
+    try:
+        import matplotlib
+        import matplotlib.figure
+    except ImportError as error:
+        raise MissingExtraError("drawing", "report") from error
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        # Names come from the data: a dollar sign in one is no formula.
+        # Names come from the data: a dollar sign in one does not start a formula.
         matplotlib.rcParams["text.parse_math"] = False
         yield
 
 
-def panels(
-    n: int, box: PanelBox, frame: FigureFrame | None = None, *, across: int = ACROSS
-) -> tuple[Figure, list[Axes]]:
-    """A figure with n empty panels, some side by side; without a frame it is the panels and nothing else."""
+def framed(height: float, width: float, frame: FigureFrame | None) -> tuple[Figure, float, float]:
+    """Create an empty figure for a drawing of this size, with the frame's title and notes around it.
+
+    Args:
+        height: of the drawing, in inches.
+        width: of the drawing; a frame may be wider.
+        frame: None for the drawing alone.
+
+    Returns:
+        The figure, and the distance of the drawing from the figure's left and top edges in inches.
+    """
     from matplotlib.figure import Figure
 
-    across, gap = min(n, across), _GAP if frame else 0.0
-    step_right, step_down = box.outer[0] + gap, box.outer[1] + gap
-    wide, high = across * step_right - gap, math.ceil(n / across) * step_down - gap
-    header = _HEADER if frame else 0.0
-    feet: list[str] = []
-    if frame:
-        wide = max(wide, _LEAST) + 2 * _MARGIN
-        fits = int((wide - 2 * _MARGIN) / (_RUNNING * FOOT))
-        feet = [line for note in frame.notes for line in textwrap.wrap(note, fits, break_on_hyphens=False)]
-    total = header + high + (2 * _MARGIN + len(feet) * 1.5 * FOOT / 72 if frame else 0.0)
-    margin = _MARGIN if frame else 0.0
+    if frame is None:
+        return Figure(figsize=(width, height), facecolor=PAPER), 0.0, 0.0
+    margin, inner = frame.margin, max(width, frame.width)
+    header = margin + (_HEADER - _MARGIN if frame.title else 0.0)
+    feet = [line for note in frame.notes for line in _lines(note, inner)]
+    total = header + height + margin + (len(feet) * 1.5 * SMALL / 72 + _MARGIN if feet else 0.0)
+    wide = inner + 2 * margin
     figure = Figure(figsize=(wide, total), facecolor=PAPER)
+    look: dict[str, Any] = {"ha": "left", "color": INK, "fontsize": TITLE, "fontweight": "bold"}
+    if frame.title:
+        figure.text(margin / wide, 1 - margin / total, frame.title, va="top", **look)
+    look = {"ha": "left", "color": FAINT, "fontsize": SMALL, "linespacing": 1.5}
+    if feet:
+        figure.text(margin / wide, margin / total, "\n".join(feet), va="bottom", **look)
+    return figure, margin, header
+
+
+def axes_at(figure: Figure, x: float, y: float, wide: float, high: float) -> Axes:
+    """Add axes whose top left corner is at (x, y), in inches from the figure's top left."""
+    total_wide, total_high = figure.get_size_inches()
+    return figure.add_axes((x / total_wide, 1 - (y + high) / total_high, wide / total_wide, high / total_high))
+
+
+def panels(n: int, box: PanelBox, frame: FigureFrame | None = None) -> tuple[Figure, list[Axes]]:
+    """Create a figure with n empty panels, as many side by side as fit the frame; without a frame, all in one row."""
+    (step_right, step_down), gap = box.outer, GAP if frame else 0.0
+    fits = int((frame.width + gap + 1e-9) / (step_right + gap)) if frame else n
+    across = min(n, max(fits, 1))
+    down = math.ceil(n / across)
+    wide, high = across * (step_right + gap) - gap, down * (step_down + gap) - gap
+    figure, left, top = framed(high, wide, frame)
     axes = []
     for place in range(n):
-        down, right = divmod(place, across)
-        x, y = margin + right * step_right + box.left, header + down * step_down + box.above
-        size = (x / wide, 1 - (y + box.high) / total, box.wide / wide, box.high / total)
-        axes.append(figure.add_axes(size))
-    if frame:
-        look: dict[str, Any] = {"ha": "left", "color": INK, "fontsize": TITLE, "fontweight": "bold"}
-        figure.text(margin / wide, 1 - margin / total, frame.title, va="top", **look)
-        look = {"ha": "left", "color": FAINT, "fontsize": FOOT, "linespacing": 1.5}
-        figure.text(margin / wide, margin / total, "\n".join(feet), va="bottom", **look)
+        row, column = divmod(place, across)
+        x, y = left + column * (step_right + gap), top + row * (step_down + gap)
+        axes.append(axes_at(figure, x + box.left, y + box.above, box.wide, box.high))
     return figure, axes
 
 
 def text_width(text: str, points: float) -> float:
-    """About how wide a text is."""
-    return len(text) * points * _CHARACTER
+    """Return the width of a text in inches, a little more than in DejaVu Sans."""
+    return _SAFE * points / 72 * sum(map(_advance, text))
+
+
+def fitted(text: str, points: float, width: float) -> str:
+    """Shorten a text in its middle until it fits a width in inches."""
+    most = len(text)
+    short = text
+    while most > 3 and text_width(short, points) > width:
+        most -= 1
+        short = shortened(text, most)
+    return short
+
+
+def _lines(text: str, width: float) -> list[str]:
+    """Wrap small type so that it fits a width in inches."""
+    average = text_width(text, SMALL) / max(len(text), 1)
+    return textwrap.wrap(text, max(int(width / (average or 1.0) / 1.04), 10), break_on_hyphens=False)
+
+
+@cache
+def _advance(character: str) -> float:
+    """Return a character's width in DejaVu Sans, in units of the type's size."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    size = 100
+    font = get_font(findfont(FontProperties(family="DejaVu Sans")))
+    font.set_size(size, 72)
+    if not font.get_char_index(ord(character)):
+        return 1.0  # another font draws it; characters of few fonts are wide
+    return float(font.load_char(ord(character)).linearHoriAdvance / 65536 / size)
 
 
 def headline(axes: Axes, title: str, under: str, box: PanelBox) -> None:
-    """A panel's title and what stands under it, flush with the panel's left edge."""
+    """Write a panel's title and the line under it, flush with the panel's left edge."""
     look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
     left, top = -72 * (box.left - 0.06), 72 * (box.above - 0.05)
     axes.annotate(title, (0, 1), (left, top), va="top", fontsize=NAME, fontweight="bold", color=INK, **look)
@@ -122,7 +191,7 @@ def headline(axes: Axes, title: str, under: str, box: PanelBox) -> None:
 
 
 def quiet_axes(axes: Axes, grid: str = "x") -> None:
-    """Axes that stay behind what is drawn: faint grid lines, no frame, no ticks."""
+    """Style axes so that they stay behind what is drawn: faint grid lines, no frame, no ticks."""
     axes.grid(axis=grid, color=RULE, linewidth=0.7)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
     axes.spines[:].set_visible(False)
@@ -130,7 +199,7 @@ def quiet_axes(axes: Axes, grid: str = "x") -> None:
 
 
 def scale(start: float, end: float, *, percent: bool, n: int = 4) -> tuple[list[float], list[str]]:
-    """Where a scale has ticks, about n of them, and what they say.
+    """Return about n ticks of a scale, and their labels.
 
     Examples:
         >>> scale(0, 0.25, percent=True)
@@ -143,7 +212,7 @@ def scale(start: float, end: float, *, percent: bool, n: int = 4) -> tuple[list[
 
 
 def stacked(spans: Sequence[tuple[float, float]], gap: float) -> list[int]:
-    """On which line each text goes, from 0, so that texts with these extents do not touch; first come, first placed.
+    """Return the line, from 0, of each text with these extents, so that texts of a line do not touch.
 
     Examples:
         >>> stacked([(0, 5), (4, 8), (9, 12)], gap=1.0)

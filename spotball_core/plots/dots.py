@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from spotball_core.plots.canvas import (
+    COLUMN,
     LABEL,
     LINE,
     SMALL,
@@ -21,13 +22,18 @@ from spotball_core.plots.canvas import (
     text_width,
 )
 from spotball_core.plots.theme import FAINT, INK, PAPER
+from spotball_core.text.numbers import quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDE, _ROW, _APART = 3.9, 0.19, 0.35  # a panel's whole width; a row's height; rows between respondents
+_ROW, _APART = 0.19, 0.35  # a row's height; rows between respondents
 _HEAD, _BELOW, _GAP = 0.46, 0.4, 0.08
+_LEAST_WIDE = 0.9
+
+NAME_ROOM, PROMPT_ROOM = 22, 12
+"""Characters of a respondent's name and of a prompt, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class Dot:
         value: None draws nothing but the note.
         ends: the interval's.
         tick: another value of the same row, drawn as a short upright line.
-        note: what the right margin says; the value as `say` writes it if empty.
+        note: what the right margin says; the value with its unit if empty.
     """
 
     respondent: str
@@ -82,21 +88,21 @@ class DotChart:
     Attributes:
         panels: at least one.
         axis: what the scale is, with its unit.
-        say: how a value is written.
-        percent: whether the scale is in percent.
+        unit: of the values, as `text.numbers.quantity` knows it.
         start: where the scale begins; None for where the values do.
     """
 
     panels: tuple[DotPanel, ...]
     axis: str
-    say: Callable[[float], str]
-    percent: bool = False
+    unit: str
     start: float | None = 0.0
 
+    wide: ClassVar[bool] = False
+
     @property
-    def n(self) -> int:
-        """How many panels there are."""
-        return len(self.panels)
+    def names(self) -> tuple[str, ...]:
+        """What each panel is of."""
+        return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Some of the panels, as they are on a page, or framed for a file."""
@@ -126,7 +132,7 @@ class DotChart:
 
     @property
     def _wide(self) -> float:
-        return max(_WIDE - self._left - self._right, 1.6)
+        return max(COLUMN - self._left - self._right, _LEAST_WIDE)
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
@@ -145,7 +151,7 @@ class DotChart:
         return (start - room if start == low and start != self.start else start), high + room
 
     def _note(self, dot: Dot) -> str:
-        return dot.note or (self.say(dot.value) if dot.value is not None else "")
+        return dot.note or (quantity(dot.value, self.unit) if dot.value is not None else "")
 
     def _inches(self, value: float) -> float:
         start, end = self._ends
@@ -193,7 +199,7 @@ class DotChart:
         headline(axes, panel.title, panel.under, box)
 
     def _label_axis(self, axes: Axes) -> None:
-        axes.set_xticks(*scale(*self._ends, percent=self.percent))
+        axes.set_xticks(*scale(*self._ends, percent=self.unit == "share"))
         axes.set_xlabel(self.axis, fontsize=SMALL, color=FAINT, labelpad=2)
 
 

@@ -1,4 +1,4 @@
-"""Where guesses fall: heat maps of each respondent's guesses beside the ball's."""
+"""Where guesses fall: heat maps of each respondent's guesses next to the ground truth, from arrays of counts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import checked_mass
 from spotball_core.metrics.strategy import PAPER_WINDOW
-from spotball_core.plots.map_figure import MapPanel, draw_maps
+from spotball_core.plots.canvas import FigureFrame, columns, plain_style
+from spotball_core.plots.heat_maps import HeatMap, HeatMapChart, SportMaps
 from spotball_core.schema.response import Kind
-from spotball_core.text.numbers import plural
+from spotball_core.text.numbers import plural, window_words
 from spotball_core.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -97,25 +98,34 @@ def guess_maps(
     Examples:
         >>> grid = Grid.standard()
         >>> figure = guess_maps({"soccer": {"me": [grid.mask(["D5", "D6"])]}}, {"soccer": [grid.mask(["D5"])]}, grid)
-        >>> [axes.get_title("left") for axes in figure.axes[:2]]
+        >>> [axes.texts[0].get_text() for axes in figure.axes[:2]]
         ['the ball', 'me']
     """
     if not guesses:
         raise OptionError("there are no guesses to draw")
     if missing := [sport for sport in guesses if sport not in truth]:
         raise OptionError(f"there is no truth for {', '.join(missing)}")
-    maps = {
-        sport: [pooled_map("the ball", truth[sport], "cell", grid)]
-        + [pooled_map(name, counts, "guess", grid) for name, counts in respondents.items()]
+    sports = tuple(
+        SportMaps(
+            sport,
+            (
+                pooled_map("the ball", truth[sport], "cell", grid),
+                *(pooled_map(name, counts, "guess", grid) for name, counts in respondents.items()),
+            ),
+        )
         for sport, respondents in guesses.items()
-    }
+    )
     window = PAPER_WINDOW if (grid.rows, grid.cols) == (6, 10) else None
-    return draw_maps(maps, grid, window, note)
+    outline = f" Dashed: the center window ({window_words(window)})." if window else ""
+    caption = f"Guesses pooled over images; white: never named.{outline}"
+    frame = FigureFrame("Where the guesses fall", tuple(filter(None, (caption, note))), columns(2))
+    with plain_style():
+        return HeatMapChart(sports, grid, window).draw(range(len(sports)), frame)
 
 
-def pooled_map(name: str, counts: ArrayLike, what: str, grid: Grid) -> MapPanel:
-    """Pool counts, shape (n_images, n_cells), of answers or cells (`what`) over images."""
+def pooled_map(name: str, counts: ArrayLike, what: str, grid: Grid) -> HeatMap:
+    """Pool counts, shape (n_images, n_cells), of responses or cells (`what`) over images."""
     mass = np.atleast_2d(checked_mass(counts, grid))
     total = float(mass.sum())
     size = f"{plural(total, what)}, {plural(int(mass.any(axis=-1).sum()), 'image')}"
-    return MapPanel(name, size, mass.sum(axis=0) / (total or 1.0))
+    return HeatMap(name, size, mass.sum(axis=0) / (total or 1.0))

@@ -1,9 +1,9 @@
-"""Figures as files: whole or not there, the same figure the same bytes."""
+"""Save figures as files. A file is complete or absent, and the same figure gives the same bytes."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spotball_core.errors import OptionError
 from spotball_core.service.files import replacing
@@ -11,14 +11,23 @@ from spotball_core.service.files import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMATS = (".png", ".svg")
+FORMATS = (".png", ".svg", ".pdf")
 DPI = 160
 
+_WITHOUT_DATE: dict[str, dict[str, Any]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None, "Creator": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
 
-def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure as PNG (160 dots per inch) or SVG, by the file's ending; the same figure gives the same bytes.
 
-    The file is whole or not there.
+def save_figure(figure: Figure, path: str | Path, *, dpi: int = DPI) -> None:
+    """Write a figure as PNG, SVG or PDF, by the file's ending. Text in SVG and PDF files remains text.
+
+    Args:
+        figure: any.
+        path: of the file, which is written to a temporary name and renamed.
+        dpi: dots per inch of a PNG file.
 
     Raises:
         OptionError: for another ending.
@@ -27,8 +36,10 @@ def save_figure(figure: Figure, path: str | Path) -> None:
 
     path = Path(path)
     if path.suffix not in FORMATS:
-        raise OptionError(f"{path}: pictures are written as one of {', '.join(FORMATS)}")
-    metadata = {"Software": None} if path.suffix == ".png" else {"Date": None, "Creator": None}
-    # Without a salt of its own an SVG's ids are random.
-    with replacing(path) as beside, matplotlib.rc_context({"svg.hashsalt": "spotball"}):
-        figure.savefig(beside, dpi=DPI, metadata=metadata)
+        raise OptionError(f"{path}: cannot write this kind of picture; use one of {', '.join(FORMATS)}")
+    # TrueType fonts in PDF files, which journals require; ids of SVG elements that do not change between runs.
+    with (
+        replacing(path) as beside,
+        matplotlib.rc_context({"svg.hashsalt": "spotball", "svg.fonttype": "none", "pdf.fonttype": 42}),
+    ):
+        figure.savefig(beside, dpi=dpi, metadata=_WITHOUT_DATE[path.suffix])

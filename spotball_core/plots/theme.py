@@ -1,4 +1,4 @@
-"""Colors and markers: one look for each respondent, the same in every figure, on light and on dark pages.
+"""Colors and markers: one look for each respondent, the same in every report, on light and on dark pages.
 
 A figure is drawn in the light colors. On a page each of them is a CSS variable, whose value the reader's color scheme
 decides; `css` writes both sets.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 
 from spotball_core.schema.response import Kind
 
@@ -32,6 +33,7 @@ THEME = {**_PAGE, **_RESPONDENTS, "heat": ("#5a1a7d", "#f6b26b"), "truth": ("#11
 """Every color by the name of its CSS variable: on light pages, on dark pages."""
 
 _MODELS = [name for name in _RESPONDENTS if name.startswith("model-")]
+_PAPER_MODELS = {"gemini": 0, "gpt": 1, "llama": 2, "qwen": 3}
 _PROMPT_MARKERS = {"base": "o", "cue": "^", "cot": "s"}
 _OTHER_MARKERS = ("v", "P", "X", "<", ">", "h")
 
@@ -53,26 +55,20 @@ class Look:
         return THEME[self.name][0]
 
 
-def looks(respondents: Iterable[tuple[str, Kind | None]]) -> dict[str, Look]:
-    """Each respondent's look: people and baselines by kind, models in the order they are first named.
+def look_of(respondent: str, kind: Kind | None) -> Look:
+    """Return a respondent's look, which depends on nothing else: it is the same in every report.
 
-    There are five colors for models; a sixth gets the first again and is told apart by its label.
+    People and baselines have one color each. The models of the paper have fixed colors. Other models share the five
+    colors of models by a hash of their name, so that two of them may have the same; their labels distinguish them.
 
     Examples:
-        >>> {name: look.name for name, look in looks([("human", "human"), ("gpt", "model")]).items()}
-        {'human': 'people', 'gpt': 'model-1'}
+        >>> look_of("human", "human").name, look_of("gpt", "model").name
+        ('people', 'model-2')
     """
-    found: dict[str, Look] = {}
-    models = 0
-    for respondent, kind in respondents:
-        if respondent in found:
-            continue
-        if kind in ("human", "baseline"):
-            found[respondent] = Look("people" if kind == "human" else "baseline")
-        else:
-            found[respondent] = Look(_MODELS[models % len(_MODELS)])
-            models += 1
-    return found
+    if kind in ("human", "baseline"):
+        return Look("people" if kind == "human" else "baseline")
+    place = _PAPER_MODELS.get(respondent, sha256(respondent.encode()).digest()[0])
+    return Look(_MODELS[place % len(_MODELS)])
 
 
 def markers(prompts: Iterable[str]) -> dict[str, str]:
@@ -91,6 +87,11 @@ def markers(prompts: Iterable[str]) -> dict[str, str]:
             out[prompt] = _OTHER_MARKERS[others % len(_OTHER_MARKERS)]
             others += 1
     return out
+
+
+def group_marker(kind: Kind | None, of_prompt: str) -> str:
+    """Return the marker of a group: that of its prompt for models, one for people and one for baselines."""
+    return {"human": "D", "baseline": "p"}.get(kind or "", of_prompt)
 
 
 def css() -> str:

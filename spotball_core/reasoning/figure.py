@@ -11,7 +11,7 @@ from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.plots.saving import save_figure
 from spotball_core.plots.theme import INK, THEME
 from spotball_core.reasoning.records import Panel as Groups, ReasoningGroup, ReasoningReport
-from spotball_core.text.numbers import plural, quantity, shortened, told
+from spotball_core.text.numbers import plural, shortened, told
 
 NAME = "reasoning"
 
@@ -29,7 +29,7 @@ def draw(report: ReasoningReport, path: str | Path) -> None:
     with plain_style():
         shown = picture(report)
         frame = FigureFrame(shown.title, (shown.caption, report.signature))
-        save_figure(shown.chart.draw(range(shown.chart.n), frame), path)
+        save_figure(shown.chart.draw(range(len(shown.chart.names)), frame), path)
 
 
 def picture(report: ReasoningReport) -> PagePicture:
@@ -43,8 +43,7 @@ def picture(report: ReasoningReport) -> PagePicture:
     chart = DotChart(
         tuple(_panel(one, report) for one in report.panels),
         "share of the rationales",
-        lambda value: quantity(value, "share"),
-        percent=True,
+        "share",
     )
     drawn = ", with the 95% bootstrap interval over images" if report.provenance.bootstrap else ""
     caption = (

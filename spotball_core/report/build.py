@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from spotball_core.pages.figures import PAGE_ONLY, FigureOptions
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.report.numbers.analyze import analyze
 from spotball_core.report.numbers.records import PageReport
@@ -18,6 +19,7 @@ def write_report(
     *,
     image_folders: Sequence[str | Path] = (),
     reasoning: ReasoningReport | None = None,
+    figures: FigureOptions = PAGE_ONLY,
     tell: Callable[[str], None] = lambda _: None,
 ) -> PageReport:
     """Compute the report of a scoring and write it into a folder: report.json, report.html and figures/.
@@ -27,6 +29,7 @@ def write_report(
         out: the folder.
         image_folders: where the scenes' image files may be; their paths are relative to one of these.
         reasoning: what rationales speak of, for a section of its own; none without.
+        figures: which figures are written in addition to those of the page.
         tell: called with what is being done.
 
     Returns:
@@ -39,5 +42,5 @@ def write_report(
     """
     check_report(out)
     report = analyze(scoring, reasoning=reasoning, tell=tell)
-    write_page(report, out, image_folders=image_folders, tell=tell)
+    write_page(report, out, image_folders=image_folders, figures=figures, tell=tell)
     return report

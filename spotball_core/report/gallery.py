@@ -10,9 +10,9 @@ import numpy as np
 
 from spotball_core.grid import Grid
 from spotball_core.pages.cards import Card, Circle, FailureLinks, Gallery, Line, RespondentCards
-from spotball_core.pages.maps import Tile
+from spotball_core.pages.maps import Tile, tiles
 from spotball_core.pages.pictures import as_data
-from spotball_core.report.maps import tiles, top_cells
+from spotball_core.report.maps import top_cells
 from spotball_core.report.numbers.records import Album, CaseNumbers, FailureMode, GalleryNumbers, ShownImage
 from spotball_core.report.view import PageView
 from spotball_core.schema.scene import Scene

@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import Protocol
 
 from spotball_core.grid import Grid
-from spotball_core.plots.theme import Look, looks, markers
+from spotball_core.plots.dots import NAME_ROOM, PROMPT_ROOM
+from spotball_core.plots.theme import Look, group_marker, look_of, markers
 from spotball_core.report.numbers.records import GroupAnswers, PageNumbers, PageReport, SportNumbers, compared
 from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Ceiling, GroupScore
 from spotball_core.text.numbers import shortened
-
-NAME_ROOM, PROMPT_ROOM = 22, 12
-"""Characters of a respondent's name and of a prompt in a figure, at most."""
 
 
 class OfGroup(Protocol):
@@ -122,7 +120,7 @@ class PageView:
     @cached_property
     def looks(self) -> dict[str, Look]:
         """Each respondent's look."""
-        return looks((group.respondent or "", group.kind) for group in self.report.groups)
+        return {name: look_of(name, group.kind) for group in self.report.groups for name in (group.respondent or "",)}
 
     def color(self, group: OfGroup) -> str:
         """The color of a group's respondent."""
@@ -130,9 +128,7 @@ class PageView:
 
     def marker(self, group: GroupScore) -> str:
         """The marker of a group: by prompt for models, by kind for people and baselines."""
-        if group.kind in ("human", "baseline"):
-            return "D" if group.kind == "human" else "p"
-        return self._markers[group.prompt or ""]
+        return group_marker(group.kind, self._markers.get(group.prompt or "", "o"))
 
     @cached_property
     def _markers(self) -> dict[str, str]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from spotball_core.pages.figures import PAGE_ONLY, FigureOptions
 from spotball_core.pages.folder import check_installed, check_replaceable, write_folder
 from spotball_core.pages.page import Page
 from spotball_core.pages.parts import Section
 from spotball_core.plots.canvas import plain_style
-from spotball_core.plots.map_figure import MapPanel, draw_maps
-from spotball_core.plots.saving import save_figure
-from spotball_core.report.numbers.records import CellMap, PageReport
+from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.sections import (
     gallery as sections_gallery,
     people as sections_people,
@@ -27,14 +26,13 @@ TITLE = "Spot the Ball: report"
 GENERATOR = "spotball report"
 """What the page's `generator` starts with; by it a folder is known for a report's."""
 
-MAPS = "guess-maps"
-
 
 def write_page(
     report: PageReport,
     out: str | Path,
     *,
     image_folders: Sequence[str | Path] = (),
+    figures: FigureOptions = PAGE_ONLY,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Write a report's record and its page into a folder: report.json, report.html and figures/.
@@ -46,6 +44,7 @@ def write_page(
         report: the record.
         out: the folder.
         image_folders: where the scenes' image files may be; their paths are relative to one of these.
+        figures: which figures are written in addition to those of the page.
         tell: called with what is being done.
 
     Raises:
@@ -57,13 +56,7 @@ def write_page(
     with plain_style():
         sections = all_sections(view, [Path(folder) for folder in image_folders])
 
-    def draw_maps_of_guesses(folder: Path) -> None:
-        tell(f"drawing {MAPS}")
-        figure = draw_maps(_maps(view), view.grid, view.page.window, view.report.signature)
-        for ending in (".png", ".svg"):
-            save_figure(figure, folder / f"{MAPS}{ending}")
-
-    write_folder(Path(out).resolve(), page_of(view), sections, view.report, draw_maps_of_guesses, tell)
+    write_folder(Path(out).resolve(), page_of(view), sections, view.report, figures, tell)
 
 
 def check_report(out: str | Path) -> None:
@@ -109,20 +102,6 @@ def all_sections(view: PageView, image_folders: Sequence[Path] = ()) -> tuple[Se
         sections_gallery.images(view, image_folders),
         sections_tables.everything(view),
     )
-
-
-def _maps(view: PageView) -> dict[str, list[MapPanel]]:
-    return {
-        sport: [
-            _map("the ball", one.ball, "cell"),
-            *(_map(view.name(g), g.cells, "guess") for g in view.answers_of(sport)),
-        ]
-        for sport, one in view.by_sport.items()
-    }
-
-
-def _map(name: str, cells: CellMap, what: str) -> MapPanel:
-    return MapPanel(name, f"{plural(cells.n, what)}, {plural(cells.n_images, 'image')}", cells.shares)
 
 
 def _intro(view: PageView) -> list[str]:

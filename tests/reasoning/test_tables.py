@@ -91,7 +91,7 @@ def test_dots_are_the_shares_and_lines_the_centered_ones(report: ReasoningReport
         assert [(d.respondent, d.prompt, d.value, d.ends, d.tick) for d in panel.dots] == expected
         assert [rule.value for rule in panel.rules] == [0.5]
     assert shown.alts[2].startswith("models by prompt: base pose 33.3% [")
-    for place in range(chart.n):
+    for place in range(len(chart.names)):
         assert touching(chart.draw([place])) == []
 
 
@@ -101,8 +101,8 @@ def test_the_figure_is_a_file(report: ReasoningReport, tmp_path: Path) -> None:
     with Image.open(tmp_path / "figure.png") as image:
         assert image.width > image.height
     assert report.signature in (tmp_path / "figure.svg").read_text(encoding="utf-8")
-    with pytest.raises(OptionError, match="pictures are written as"):
-        draw(report, tmp_path / "figure.pdf")
+    with pytest.raises(OptionError, match="cannot write this kind of picture"):
+        draw(report, tmp_path / "figure.gif")
     nobody = report.model_copy(update={"panels": ()})
     with pytest.raises(OptionError, match="neither people's rationales nor models'"):
         draw(nobody, tmp_path / "nobody.png")

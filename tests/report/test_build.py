@@ -15,7 +15,7 @@ from PIL import Image
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.overlay import gridded, layout
-from spotball_core.pages import folder
+from spotball_core.pages import figures
 from spotball_core.pages.pictures import WIDTH, as_data
 from spotball_core.report.build import write_report
 from spotball_core.report.numbers.records import PageReport
@@ -40,11 +40,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_it_writes_the_page_the_numbers_and_each_figure_twice(written: Written) -> None:
     names = {f"figures/{name}.{ending}" for name in FIGURES for ending in ("png", "svg")}
     files = contents(written.out)
-    assert files.keys() == {"report.html", "report.json", *names}
+    assert files.keys() == {"report.html", "report.json", "figures/captions.md", *names}
     assert all(files[name].startswith(b"\x89PNG" if name.endswith("png") else b"<?xml") for name in names)
     assert PageReport.model_validate_json(files["report.json"]) == written.report
     # Every figure is named on the page, where it is shown.
-    assert all(f"figures/{name}.png" in written.page for name in FIGURES - {"guess-maps"})
+    assert all(f'href="figures/{name}.png"' in written.page for name in FIGURES)
+    captions = files["figures/captions.md"].decode()
+    assert captions.count(written.report.signature) == len(FIGURES)
+    assert all(f"- {name.removeprefix('figures/')}\n" in captions for name in names)
     assert [path.name for path in written.out.parent.iterdir()] == ["report"]
 
 
@@ -106,13 +109,13 @@ def test_interrupted_it_leaves_what_was_there(
 ) -> None:
     drawn = []
 
-    def broken(figure: object, path: Path) -> None:
+    def broken(figure: object, path: Path, **_: object) -> None:
         if len(drawn) == 2:
             raise error
         path.write_bytes(b"half a report")
         drawn.append(path)
 
-    monkeypatch.setattr(folder, "save_figure", broken)
+    monkeypatch.setattr(figures, "save_figure", broken)
     scoring = scoring_of(written.study, reference=None, bootstrap=0)
     out = tmp_path / "out"
     with pytest.raises(error):

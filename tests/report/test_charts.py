@@ -8,11 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, QuadMesh
-from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from spotball_core.plots.canvas import FigureFrame, stacked
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
@@ -21,30 +17,11 @@ from spotball_core.report.charts.mixture import Mix, MixPanel, MixtureChart
 from spotball_core.report.charts.proximity import ProximityChart, ProximityPanel, ProximityPoint
 from spotball_core.report.charts.thresholds import SurfaceChart
 from spotball_core.report.numbers.records import ThresholdFit
+from tests.plots.drawn import covered, texts, touching
 
 FRAME = FigureFrame("A title", ("A note " * 40, "spotball|v:0|" + "x" * 90))
 PROMPTS = {"base": "o", "cue": "^", "cot": "s"}
 RESPONDENTS = {"gemini": "#0077bb", "gpt-4o-mini": "#00694a", "llama": "#b8458f", "qwen": "#4f4218"}
-
-
-def texts(axes: Axes) -> list[str]:
-    return [text.get_text() for text in axes.findobj(Text) if text.get_text()]
-
-
-def touching(figure: Figure) -> list[tuple[str, str]]:
-    """Pairs of texts that lie over each other, and texts that stick out of the figure."""
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    figure.draw(renderer)
-    shown = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
-    boxes = [(text.get_text(), Text.get_window_extent(text, renderer)) for text in shown]
-    wide, high = figure.get_size_inches() * figure.dpi
-    found = [(name, "outside") for name, b in boxes if b.x0 < 0 or b.y0 < 0 or b.x1 > wide or b.y1 > high]
-    for i, (name, a) in enumerate(boxes):
-        for other, b in boxes[i + 1 :]:
-            # Half a pixel is rounding.
-            if a.x0 < b.x1 - 0.5 and b.x0 < a.x1 - 0.5 and a.y0 < b.y1 - 0.5 and b.y0 < a.y1 - 0.5:
-                found.append((name, other))
-    return found
 
 
 # Dots --------------------------------------------------------------------------------------------------------
@@ -65,7 +42,7 @@ def dot_chart() -> DotChart:
     rules = (ReferenceLine(0.19, "human", "#d55e00", (0.15, 0.24)), ReferenceLine(0.037, "guessing every cell alike"))
     names = ("soccer", "basketball", "volleyball")
     panels = tuple(DotPanel(name, "50 images, 7,500 responses each", dots(i), rules) for i, name in enumerate(names))
-    return DotChart(panels, "accuracy", lambda value: f"{value:.1%}", percent=True)
+    return DotChart(panels, "accuracy", "share")
 
 
 def test_dots_are_at_their_values_and_say_them() -> None:
@@ -110,7 +87,7 @@ def test_names_of_rules_do_not_touch(a: float, b: float) -> None:
         dot_chart().panels[0],
         rules=(ReferenceLine(a, "guessing every cell alike"), ReferenceLine(b, "two halves of human")),
     )
-    figure = DotChart((panel,), "accuracy", lambda value: f"{value:.1%}", percent=True).draw([0])
+    figure = DotChart((panel,), "accuracy", "share").draw([0])
     assert touching(figure) == []
 
 
@@ -118,7 +95,7 @@ def test_a_value_off_the_scale_is_written_alone() -> None:
     panel = DotPanel(
         "soccer", "", (Dot("me", "", "#0077bb", "o", 0.2), Dot("oracle", "", "#858585", "p", None, note="100% →"))
     )
-    (axes,) = DotChart((panel,), "accuracy", lambda value: f"{value:.0%}", percent=True).draw([0]).axes
+    (axes,) = DotChart((panel,), "accuracy", "share").draw([0]).axes
     assert axes.get_xlim()[1] < 0.3
     assert "100% →" in texts(axes)
 
@@ -153,6 +130,20 @@ def test_points_are_at_their_rates_and_everybody_is_named() -> None:
     (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     assert low < 0.52 < 0.86 < high
     assert bottom < 0.21 < 0.66 < top
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_labels_of_points_cover_no_interval_and_no_other_label(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = []
+    for respondent, color in {**RESPONDENTS, "human": "#d55e00"}.items():
+        for prompt, marker in PROMPTS.items():
+            near, overlap = rng.uniform(0.6, 0.9), rng.uniform(0.3, 0.7)
+            ends = (near - 0.03, near + 0.04), (overlap - 0.05, overlap + 0.04)
+            points.append(ProximityPoint(respondent, prompt, color, marker, near, overlap, *ends))
+    figure = ProximityChart((ProximityPanel("soccer", "50 images", tuple(points), (0.6, 0.3)),)).draw([0])
+    assert covered(figure) == []
+    assert touching(figure) == []
 
 
 def test_strips_show_every_image_and_the_mean() -> None:

@@ -6,11 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from spotball_core.pages.maps import MapFigure
 from spotball_core.plots.dots import DotChart
+from spotball_core.plots.heat_maps import HeatMapChart
 from spotball_core.report.charts.density import StripChart
 from spotball_core.report.charts.mixture import MixtureChart
 from spotball_core.report.charts.proximity import ProximityChart
-from spotball_core.report.maps import map_row
+from spotball_core.report.maps import sport_maps
 from spotball_core.report.numbers.analyze import analyze
 from spotball_core.report.numbers.records import CellMap
 from spotball_core.report.sections import people as sections_people, players as sections_players
@@ -65,7 +67,7 @@ def test_the_distances_chart_runs_from_people_to_uniform_guessing(view: PageView
         assert uniform.value == view.by_sport[panel.title].uniform.wasserstein_matched
         matched = [group.metrics["wasserstein_matched"].value for group in view.of_sport(panel.title)]
         assert [dot.value for dot in panel.dots] == [value for value in matched if value is not None]
-        assert [dot.color for dot in panel.dots] == ["#0077bb", "#0077bb", "#00694a"]
+        assert [dot.color for dot in panel.dots] == ["#b8458f", "#b8458f", "#2d2380"]
 
 
 def test_weights_are_the_mixtures(view: PageView) -> None:
@@ -81,18 +83,20 @@ def test_weights_are_the_mixtures(view: PageView) -> None:
 
 
 def test_maps_hold_the_pooled_guesses_of_the_scored_images(view: PageView) -> None:
-    soccer, volleyball = sections_people.where(view).maps
+    figure = sections_people.where(view).maps
+    assert figure is not None
+    soccer, volleyball = figure.chart.sports
     assert [one.name for one in soccer.maps] == ["the ball", "human", "alpha base", "alpha cot", "beta"]
-    assert [one.under for one in soccer.maps[:3]] == [
+    assert [one.size for one in soccer.maps[:3]] == [
         "5 cells, 4 images",
         "48 guesses, 4 images",
         "35 guesses, 4 images",
     ]
-    assert volleyball.maps[1].under == "24 guesses, 2 images"
+    assert volleyball.maps[1].size == "24 guesses, 2 images"
     # The control, which alpha answered with A1, is not in: 15 of 35 are at A1.
     assert "most at A1 (42.9%)" in soccer.maps[2].alt
-    assert soccer.window is not None
-    assert (soccer.window.x, soccer.window.y, soccer.window.wide, soccer.window.high) == (128, 60, 320, 180)
+    assert figure.window is not None
+    assert (figure.window.x, figure.window.y, figure.window.wide, figure.window.high) == (128, 60, 320, 180)
 
 
 def test_maps_of_a_sport_share_a_scale() -> None:
@@ -101,9 +105,11 @@ def test_maps_of_a_sport_share_a_scale() -> None:
         on_grid[[GRID.index(label) for label in shares]] = list(shares.values())
         return CellMap(n=4, n_images=2, shares=tuple(on_grid.tolist()), in_window=None)
 
-    row = map_row("soccer", cells(A1=0.75, A2=0.25), [("other", cells(D5=0.5, D6=0.5))], GRID, None)
-    assert row.top == "75.0%"
-    assert [[(tile.x, tile.y, round(tile.density, 6)) for tile in one.tiles] for one in row.maps] == [
+    sport = sport_maps("soccer", cells(A1=0.75, A2=0.25), [("other", cells(D5=0.5, D6=0.5))], GRID)
+    figure = MapFigure("maps", "", "", HeatMapChart((sport,), GRID))
+    assert figure.top == "75.0%"
+    drawn = [figure.tiles(heat_map.shares) for heat_map in sport.maps]
+    assert [[(tile.x, tile.y, round(tile.density, 6)) for tile in one] for one in drawn] == [
         [(0, 0, 1), (64, 0, round(1 / 3, 6))],
         [(256, 180, round(2 / 3, 6)), (320, 180, round(2 / 3, 6))],
     ]
@@ -124,5 +130,5 @@ def test_baselines_are_shown_image_by_image_only_where_nobody_else_is(view: Page
         assert section.gallery is not None
         assert {album.title.split(",")[0] for album in section.gallery.albums} == expected
         assert ("baselines (beta) are left out" in " ".join(section.lead)) == (expected == {"alpha"})
-        assert {made.color(group) for group in made.compared} == ({"#858585"} if expected == {"beta"} else {"#0077bb"})
+        assert {made.color(group) for group in made.compared} == ({"#858585"} if expected == {"beta"} else {"#b8458f"})
     assert {group.respondent for group in view.compared} == {"alpha", "beta"}

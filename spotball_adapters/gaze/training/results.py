@@ -15,8 +15,9 @@ from spotball_core.gaze.data.stimuli import Condition
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint
 from spotball_core.gaze.plain_tests import one_sample
+from spotball_core.pages.figures import ENDINGS
 from spotball_core.plots.canvas import FigureFrame, plain_style
-from spotball_core.plots.saving import FORMATS, save_figure
+from spotball_core.plots.saving import save_figure
 from spotball_core.plots.theme import FAINT, THEME
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval
@@ -173,9 +174,9 @@ def write_figure(report: TrainingReport, folder: Path) -> None:
     chart = training_chart(report)
     with plain_style():
         figure = chart.draw(
-            range(chart.n), FigureFrame("Accuracy while training (Figure 6)", (caption, report.signature))
+            range(len(chart.names)), FigureFrame("Accuracy while training (Figure 6)", (caption, report.signature))
         )
-        for ending in FORMATS:
+        for ending in ENDINGS:
             save_figure(figure, folder / f"{FIGURE}{ending}")
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from spotball_core.plots.canvas import (
+    COLUMN,
     LINE,
     SMALL,
     FigureFrame,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDE: Final = 2.7
 _HIGH: Final = 2.0
 _HEAD: Final = 0.5
 _BELOW: Final = 0.42
@@ -90,18 +90,20 @@ class TrendChart:
     start: float | None = None
     step: Callable[[float], str] = "{:g}".format
 
+    wide: ClassVar[bool] = False
+
     @property
-    def n(self) -> int:
-        """How many panels there are."""
-        return len(self.panels)
+    def names(self) -> tuple[str, ...]:
+        """What each panel is of."""
+        return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Some of the panels, as they are on a page, or framed for a file."""
         chosen = [self.panels[place] for place in places]
         names = [line.name for panel in self.panels for line in panel.lines]
         right = max(text_width(name, SMALL) for name in names) + 0.12
-        figure, axes = panels(len(chosen), PanelBox(_WIDE, _HIGH, _LEFT, right, _HEAD, _BELOW), frame)
-        box = PanelBox(_WIDE, _HIGH, _LEFT, right, _HEAD, _BELOW)
+        box = PanelBox(COLUMN - _LEFT - right, _HIGH, _LEFT, right, _HEAD, _BELOW)
+        figure, axes = panels(len(chosen), box, frame)
         for one, panel in zip(axes, chosen, strict=True):
             self._draw(one, panel, box)
         return figure

@@ -15,7 +15,7 @@ from spotball_core.gaze.page.times import times
 from spotball_core.gaze.tables import CHANCE_NAME, PUBLISHED_NAME, ends, mark, scaled, sizes, tables
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
-from spotball_core.plots.theme import FAINT, THEME, Look, looks
+from spotball_core.plots.theme import FAINT, THEME, Look, look_of
 from spotball_core.text.numbers import interval, number, plural, quantity, shortened
 from spotball_core.text.p_values import say_p
 
@@ -43,7 +43,8 @@ def all_sections(report: GazeReport, photos: PhotoSource | None = None) -> tuple
 
 def _looks(report: GazeReport) -> dict[str, Look]:
     people = report.provenance.people
-    return looks((one.respondent, "human" if one.respondent == people else "model") for one in report.respondents)
+    names = (one.respondent for one in report.respondents)
+    return {name: look_of(name, "human" if name == people else "model") for name in names}
 
 
 def _photos(source: PhotoSource, drawn: dict[str, Look]) -> Section | None:
@@ -108,7 +109,7 @@ def _accuracy(report: GazeReport, drawn: dict[str, Look]) -> Section:
         if int(n) in PUBLISHED and report.provenance.people is None:
             rules.append(ReferenceLine(PUBLISHED[int(n)], "people", THEME["people"][0]))
         panels.append(DotPanel(f"{n} objects", _n_photos(report, n), tuple(dots), tuple(rules)))
-    chart = DotChart(tuple(panels), "accuracy", lambda value: quantity(value, "share"), percent=True)
+    chart = DotChart(tuple(panels), "accuracy", "share")
     drawn_over = " with the 95% interval over photos" if report.provenance.bootstrap else ""
     caption = f"Share of correct choices in the natural condition{drawn_over}. Unmatched choices are wrong."
     picture = PagePicture("gaze-accuracy", "Accuracy by number of objects", caption, chart, _dot_alts(panels))
@@ -242,7 +243,7 @@ def _conditions(report: GazeReport, drawn: dict[str, Look]) -> Section | None:
             panels.append(DotPanel(condition, plural(n, "photo"), dots, (rule,)))
     if len(panels) < 2:
         return None
-    chart = DotChart(tuple(panels), "accuracy", lambda value: quantity(value, "share"), percent=True)
+    chart = DotChart(tuple(panels), "accuracy", "share")
     caption = (
         "Share of correct choices by condition: the head free, on the gaze target, or on another object. Respondents "
         "that are steps of one training show its course from top to bottom."

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from spotball_core.plots.canvas import (
+    COLUMN,
     LABEL,
     SMALL,
     FigureFrame,
@@ -47,17 +48,19 @@ class StripChart:
 
     measures: tuple[tuple[str, tuple[Strip, ...], bool], ...]
 
+    wide: ClassVar[bool] = False
+
     @property
-    def n(self) -> int:
-        """How many panels there are."""
-        return len(self.measures)
+    def names(self) -> tuple[str, ...]:
+        """What each panel is of."""
+        return tuple(title for title, _, _ in self.measures)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Some of the panels, as they are on a page, or framed for a file."""
         names = [strip.name for _, strips, _ in self.measures for strip in strips]
         left = max(text_width(name, LABEL) for name in names) + 0.15
         rows = max(len(strips) for _, strips, _ in self.measures)
-        box = PanelBox(max(4.4 - left, 2.0), 0.5 * rows, left, 0.15, 0.36, 0.3)
+        box = PanelBox(COLUMN - left - 0.15, 0.5 * rows, left, 0.15, 0.36, 0.3)
         figure, axes = panels(len(places), box, frame)
         for one, place in zip(axes, places, strict=True):
             _draw_strips(one, *self.measures[place], box)

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from spotball_core.plots.canvas import LABEL, SMALL, FigureFrame, PanelBox, headline, panels, quiet_axes, text_width
+from spotball_core.plots.canvas import (
+    LABEL,
+    SMALL,
+    FigureFrame,
+    PanelBox,
+    columns,
+    headline,
+    panels,
+    quiet_axes,
+    text_width,
+)
 from spotball_core.plots.theme import FAINT, INK, PAPER, RULE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLUMN, _ROW, _GAP = 1.0, 0.21, 0.08
+_PART, _ROW, _GAP = 1.0, 0.21, 0.08  # a part's column, at most; a row; space
 
 Weight = tuple[float, tuple[float, float] | None]
 
@@ -50,10 +60,12 @@ class MixtureChart:
     panels: tuple[MixPanel, ...]
     parts: tuple[str, ...]
 
+    wide: ClassVar[bool] = True
+
     @property
-    def n(self) -> int:
-        """How many panels there are."""
-        return len(self.panels)
+    def names(self) -> tuple[str, ...]:
+        """What each panel is of."""
+        return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Some of the panels, as they are on a page, or framed for a file."""
@@ -63,8 +75,9 @@ class MixtureChart:
         names = max(text_width(mix.respondent, LABEL) for mix in mixes)
         prompts = max(text_width(mix.prompt, SMALL) for mix in mixes)
         left = names + (prompts + _GAP if prompts else 0.0) + 2 * _GAP
-        box = PanelBox(_COLUMN * len(self.parts), _ROW * rows, left, 0.1, 0.66, 0.3)
-        figure, axes = panels(len(chosen), box, frame, across=1)
+        wide = min(_PART * len(self.parts), columns(2) - left - 0.1)
+        box = PanelBox(wide, _ROW * rows, left, columns(2) - left - wide, 0.66, 0.3)
+        figure, axes = panels(len(chosen), box, frame)
         for one, panel in zip(axes, chosen, strict=True):
             self._draw(one, panel, rows, box)
         return figure
@@ -93,7 +106,7 @@ class MixtureChart:
             }
             axes.annotate(part, (at(column, 0), 1), (0, 4), fontsize=SMALL, color=INK, va="bottom", **look)
         axes.set_xticks([x for x, _ in ticks], [name for _, name in ticks])
-        axes.tick_params(labelsize=SMALL - 1)
+        axes.tick_params(labelsize=SMALL)
         before = None
         look = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center_baseline"}
         for y, mix in enumerate(panel.mixes):

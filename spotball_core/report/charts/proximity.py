@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from spotball_core.plots.canvas import (
+    COLUMN,
     LABEL,
     LINE,
     SMALL,
@@ -29,13 +30,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SIDE = 3.1
+_LEFT, _RIGHT = 0.65, 0.15
+_SIDE = COLUMN - _LEFT - _RIGHT
 _TRUTH = THEME["truth"][0]
-_MARK = 0.1
-"""Half the side of the square around a point that labels keep out of, in inches."""
+_MARK, _CLEAR = 0.06, 0.02
+"""Half the side of the square that a point takes, and the distance that labels keep from lines, in inches."""
+
+_TRIES = 60
+"""Positions of a label that are compared, across and up."""
 
 _FAR = 0.25
 """A label farther from its point than this has a line to it, in inches."""
+
+
+Box = tuple[float, float, float, float]
+"""Left, bottom, right and top, in inches from the plot's corner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +77,16 @@ class ProximityChart:
 
     panels: tuple[ProximityPanel, ...]
 
+    wide: ClassVar[bool] = False
+
     @property
-    def n(self) -> int:
-        """How many panels there are."""
-        return len(self.panels)
+    def names(self) -> tuple[str, ...]:
+        """What each panel is of."""
+        return tuple(panel.title for panel in self.panels)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Some of the panels, as they are on a page, or framed for a file."""
-        box = PanelBox(_SIDE, _SIDE, 0.65, 0.15, 0.5, 0.45 + LINE)
+        box = PanelBox(_SIDE, _SIDE, _LEFT, _RIGHT, 0.5, 0.45 + LINE)
         figure, axes = panels(len(places), box, frame)
         for one, place in zip(axes, places, strict=True):
             self._draw(one, self.panels[place], box)
@@ -124,8 +135,11 @@ class ProximityChart:
             labels.append(("the ball", *panel.truth))
         for name, middle, base, start in self._placed(labels, panel):
             place = (72 * middle, 72 * base)
-            if math.hypot(middle - start[0], base - start[1]) > _FAR + text_width(name, LABEL) / 2:
-                ends = [(x / _SIDE, y / _SIDE) for x, y in (start, (middle, base))]
+            half = text_width(name, LABEL) / 2
+            edge = min(max(start[0], middle - half), middle + half)
+            if math.hypot(edge - start[0], base - start[1]) > _FAR:
+                side = base + math.copysign(LINE / 2, start[1] - base) if abs(start[1] - base) > LINE / 2 else base
+                ends = [(x / _SIDE, y / _SIDE) for x, y in (start, (edge, side))]
                 axes.plot(*zip(*ends, strict=True), color=FAINT, linewidth=0.6, transform=axes.transAxes, zorder=1.5)
             axes.annotate(
                 name,
@@ -147,31 +161,46 @@ class ProximityChart:
         (left, right), (low, high) = self._ends
         return (near - left) / (right - left) * _SIDE, (overlap - low) / (high - low) * _SIDE
 
+    def _obstacles(self, panel: ProximityPanel) -> list[Box]:
+        """The boxes of points and interval lines, which labels must not cover."""
+        boxes = []
+        for point in panel.points:
+            x, y = self._inches(point.near, point.overlap)
+            boxes.append((x - _MARK, y - _MARK, x + _MARK, y + _MARK))
+            if point.near_ends:
+                left, right = (self._inches(end, point.overlap)[0] for end in point.near_ends)
+                boxes.append((left, y - _CLEAR, right, y + _CLEAR))
+            if point.overlap_ends:
+                low, high = (self._inches(point.near, end)[1] for end in point.overlap_ends)
+                boxes.append((x - _CLEAR, low, x + _CLEAR, high))
+        if panel.truth:
+            x, y = self._inches(*panel.truth)
+            boxes.append((x - 2 * _MARK, y - 2 * _MARK, x + 2 * _MARK, y + 2 * _MARK))
+        return boxes
+
     def _placed(
         self, labels: Sequence[tuple[str, float, float]], panel: ProximityPanel
     ) -> Iterator[tuple[str, float, float, tuple[float, float]]]:
-        """Where each label goes, in inches, and its point: near it, where it covers least of points and labels."""
-        marks = [self._inches(p.near, p.overlap) for p in panel.points]
-        marks += [self._inches(*panel.truth)] if panel.truth else []
-        taken = [(x - _MARK, y - _MARK, x + _MARK, y + _MARK) for x, y in marks]
+        """Place each label, in inches: as near to its point as it covers no point, interval or other label."""
+        taken = self._obstacles(panel)
         for name, near, overlap in labels:
             x, y = self._inches(near, overlap)
-            half = text_width(name, LABEL) / 2
-            # Around the point, in rings: right and left of it by half the label's width more than above and below.
-            steps = [
-                ((ring + half) * math.cos(angle), (ring + 0.02) * math.sin(angle))
-                for ring in (0.13, 0.3, 0.5, 0.75)
-                for angle in np.arange(16) * math.pi / 8
-            ]
-            spots = [(x + dx, y + dy) for dx, dy in steps]
-            boxes = [(a - half, b - LINE / 2, a + half, b + LINE / 2) for a, b in spots]
-            costs = [
-                sum(_shared(box, other) for other in taken) + 10 * _outside(box) + 0.02 * (step // 16)
-                for step, box in enumerate(boxes)
-            ]
-            best = int(np.argmin(costs))
-            taken.append(boxes[best])
-            yield name, *spots[best], (x, y)
+            half = text_width(name, LABEL) / 2 + _CLEAR
+            middles = (
+                np.linspace(half, max(_SIDE - half, half), _TRIES),
+                np.linspace(LINE / 2, _SIDE - LINE / 2, _TRIES),
+            )
+            middle, base = (grid.ravel() for grid in np.meshgrid(*middles))
+            others = np.array(taken).reshape(-1, 4).T[:, :, None]
+            wide = np.minimum(middle + half, others[2]) - np.maximum(middle - half, others[0])
+            high = np.minimum(base + LINE / 2, others[3]) - np.maximum(base - LINE / 2, others[1])
+            covered = (wide.clip(0) * high.clip(0)).sum(axis=0)
+            # The distance from the label's nearest edge: one to the right of its point is no farther than one above.
+            away = np.hypot((np.abs(middle - x) - half).clip(0), np.abs(base - y))
+            best = int(np.argmin(1e3 * covered + away))
+            spot = float(middle[best]), float(base[best])
+            taken.append((spot[0] - half, spot[1] - LINE / 2, spot[0] + half, spot[1] + LINE / 2))
+            yield name, *spot, (x, y)
 
     def _draw_key(self, axes: Axes, panel: ProximityPanel) -> None:
         """Which marker is which prompt, under the axis."""
@@ -191,13 +220,3 @@ class ProximityChart:
 def _ends_of_respondents(points: Sequence[ProximityPoint]) -> list[tuple[str, float, float]]:
     """A label for each respondent, at its last prompt's point."""
     return list({point.respondent: (point.respondent, point.near, point.overlap) for point in points}.values())
-
-
-def _shared(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
-    """Area that two boxes share."""
-    return max(min(a[2], b[2]) - max(a[0], b[0]), 0) * max(min(a[3], b[3]) - max(a[1], b[1]), 0)
-
-
-def _outside(box: tuple[float, float, float, float]) -> float:
-    """How far a box sticks out of the plot, in inches."""
-    return max(-box[0], 0) + max(-box[1], 0) + max(box[2] - _SIDE, 0) + max(box[3] - _SIDE, 0)

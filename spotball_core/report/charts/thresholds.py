@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from spotball_core.plots.canvas import LINE, SMALL, FigureFrame, PanelBox, headline, panels
+from spotball_core.plots.canvas import COLUMN, LINE, SMALL, FigureFrame, PanelBox, headline, panels
 from spotball_core.plots.theme import FAINT, INK
 from spotball_core.report.numbers.records import ThresholdFit
 from spotball_core.text.numbers import plural
@@ -35,14 +35,16 @@ class SurfaceChart:
     surface: ThresholdFit
     chosen: tuple[float, float]
 
+    wide: ClassVar[bool] = False
+
     @property
-    def n(self) -> int:
-        """One panel."""
-        return 1
+    def names(self) -> tuple[str, ...]:
+        """What each panel is of."""
+        return ("all sports",)
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """The panel, as it is on a page, or framed for a file."""
-        box = PanelBox(3.9, 3.4, 0.6, 1.0, 0.5 + LINE, 0.45)
+        box = PanelBox(COLUMN - 1.6, COLUMN - 1.6, 0.6, 1.0, 0.5 + LINE, 0.45)
         figure, (axes,) = panels(len(places), box, frame)
         self._draw(axes, figure, box)
         return figure
@@ -84,7 +86,7 @@ class SurfaceChart:
         handles = [
             Line2D([], [], marker="*", markersize=10, label="largest", **mark),
             Line2D([], [], marker="X", markersize=7, label="this report's", **mark),
-            Line2D([], [], color=INK, linewidth=1.8, label="within 1% of the largest"),
+            Line2D([], [], color=INK, linewidth=1.8, label="within 1% of it"),
         ]
         look: dict[str, Any] = {
             "fontsize": SMALL,
@@ -93,7 +95,9 @@ class SurfaceChart:
             "borderaxespad": 0.4,
             "handletextpad": 0.4,
         }
-        key = axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=3, columnspacing=1.2, **look)
+        key = axes.legend(
+            handles=handles, loc="lower left", bbox_to_anchor=(-0.2, 1), ncols=3, columnspacing=1.2, **look
+        )
         for text in key.get_texts():
             text.set_color(INK)
 

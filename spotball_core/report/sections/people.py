@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from spotball_core.pages.maps import MapFigure
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
+from spotball_core.plots.heat_maps import HeatMapChart
 from spotball_core.report.charts.mixture import Mix, MixPanel, MixtureChart
-from spotball_core.report.maps import map_row
+from spotball_core.report.maps import sport_maps
 from spotball_core.report.sections.scores import NO_REFERENCE, no_ceiling
 from spotball_core.report.sections.tables import names
 from spotball_core.report.view import PageView
 from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.report import Ceiling
-from spotball_core.text.numbers import interval, listed, number, plural, quantity, span, told, unit_of
+from spotball_core.text.numbers import interval, listed, number, plural, quantity, span, told, unit_of, window_words
+
+MAPS = "guess-maps"
 
 
 def ceiling(view: PageView) -> Section:
@@ -45,7 +49,7 @@ def ceiling(view: PageView) -> Section:
             alts.append(points[-1])
     pictures = []
     if panels:
-        chart = DotChart(tuple(panels), f"score: 0 = uniform guessing, 1 = {reference}", lambda v: f"{v:.2f}")
+        chart = DotChart(tuple(panels), f"score: 0 = uniform guessing, 1 = {reference}", "score")
         caption = (
             f"Dots: how far a respondent is from uniform guessing to {reference}. Lines: 95% bootstrap intervals over "
             "images."
@@ -95,16 +99,20 @@ def _ceiling_table(view: PageView, unit: str) -> PageTable:
 
 
 def where(view: PageView) -> Section:
-    """Where guesses fall, pooled over images, beside where the ball is."""
-    rows = [
-        map_row(sport, one.ball, [(view.name(g), g.cells) for g in view.answers_of(sport)], view.grid, view.page.window)
+    """Where guesses fall, pooled over images, next to where the ball is."""
+    sports = tuple(
+        sport_maps(sport, one.ball, [(view.name(g), g.cells) for g in view.answers_of(sport)], view.grid)
         for sport, one in view.by_sport.items()
-    ]
-    lead = (
-        "Guesses pooled over images: where a respondent looks for the ball whatever the image shows. The outline is "
-        "the center window; maps of a sport share one scale."
     )
-    return Section("where", "Where do guesses fall?", (lead,), maps=tuple(rows))
+    lead = (
+        "Guesses pooled over images show where a respondent looks for the ball regardless of the image. All maps share "
+        "one scale."
+    )
+    window = view.page.window
+    outline = f" Dashed: the center window ({window_words(window)})." if window else ""
+    caption = f"Guesses pooled over images, and the cells of the ball; white: never named.{outline}"
+    figure = MapFigure(MAPS, "Where the guesses fall", caption, HeatMapChart(sports, view.grid, window))
+    return Section("where", "Where do guesses fall?", (lead,), maps=figure)
 
 
 # What explains a respondent ----------------------------------------------------------------------------------
@@ -149,7 +157,7 @@ def mixture(view: PageView) -> Section:
     )
     caption = f"Weight of each part in each respondent's guesses, from 0 to 100%.{lines}"
     chart = MixtureChart(tuple(panels), parts)
-    picture = PagePicture("mixture", "What explains each respondent", caption, chart, tuple(points), wide=True)
+    picture = PagePicture("mixture", "What explains each respondent", caption, chart, tuple(points))
     table = PageTable(
         "weights",
         "Weight of each part in %, its 95% interval, and in italics its share of the log likelihood gained over "

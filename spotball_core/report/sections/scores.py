@@ -160,7 +160,7 @@ def dots_section(
         points.append("; ".join([said, *read]) + ".")
         alts.append(f"{metric.title} of {len(dots)} respondents and prompts. {points[-1]}")
     start = 0.0 if from_zero else None
-    chart = DotChart(tuple(panels), _axis(key, view), lambda v: quantity(v, unit), unit == "share", start)
+    chart = DotChart(tuple(panels), _axis(key, view), unit, start)
     parts = [f"Dots: {_axis(key, view)} of each respondent and prompt"]
     if view.policy.bootstrap:
         parts.append("lines: 95% bootstrap intervals over images")

@@ -23,7 +23,7 @@ from spotball_adapters.gaze.training.settings import Epoch, Run, Schedule, Setti
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trial, make_trials
 from spotball_core.plots.canvas import FigureFrame
-from tests.plots.test_figures import overlapping, texts
+from tests.plots.drawn import texts, touching
 
 STIMULI = [plan.stimulus for plan in design_plans()][:120]
 VERSIONS = {"spotball-core": "0.1.0", "torch": "2.13.0", "numpy": "2.0.0", "pillow": "12.0.0", "device": "cpu"}
@@ -151,7 +151,7 @@ class TestFigure:
     def test_nothing_lies_over_anything(self) -> None:
         found = report()
         figure = training_chart(found).draw([0, 1], FigureFrame("Accuracy", (found.signature,)))
-        assert not overlapping(figure)
+        assert not touching(figure)
         assert {"0", "2", "4", "10"} <= set(texts(figure))
         assert "3" not in texts(figure)
 

@@ -1,0 +1,119 @@
+"""The figures of a page: drawn for the page itself, as files next to it, and for print or slides on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from spotball_core.pages.parts import PagePicture, Section
+from spotball_core.plots.canvas import FigureFrame
+from spotball_core.plots.inline import Inline, inline_svg
+from spotball_core.plots.presets import PRESETS, Chart, draw_preset
+from spotball_core.plots.saving import save_figure
+from spotball_core.service.files import replacing
+
+ENDINGS = (".png", ".svg")
+"""The files of each figure as it is on the page."""
+
+CAPTIONS = "captions.md"
+
+
+@dataclass(frozen=True, slots=True)
+class FigureOptions:
+    """Which figures are written in addition to those of the page.
+
+    Attributes:
+        presets: names of `plots.presets.PRESETS`.
+        titles: whether those figures have a title; None for the preset's own choice.
+        notes: whether they have their caption and signature at the foot; None likewise.
+    """
+
+    presets: tuple[str, ...] = ()
+    titles: bool | None = None
+    notes: bool | None = None
+
+
+PAGE_ONLY = FigureOptions()
+
+
+class Figure(Protocol):
+    """A chart with its words."""
+
+    @property
+    def name(self) -> str:
+        """Of its files."""
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+
+    @property
+    def caption(self) -> str:
+        """How to read it."""
+
+    @property
+    def chart(self) -> Chart:
+        """Its panels."""
+
+
+def draw_figures(
+    folder: Path,
+    sections: Sequence[Section],
+    signature: str,
+    options: FigureOptions,
+    tell: Callable[[str], None] = lambda _: None,
+) -> dict[str, list[Inline]]:
+    """Draw all figures of a page into a new folder.
+
+    Args:
+        folder: for the files.
+        sections: of the page.
+        signature: of the figures whose section has no own signature.
+        options: what else is written.
+        tell: called with what is being done.
+
+    Returns:
+        The panels of each picture for the page, by the picture's name.
+    """
+    folder.mkdir()
+    panels: dict[str, list[Inline]] = {}
+    captions = []
+    for figure, own in _figures(sections):
+        tell(f"drawing {figure.name}")
+        if isinstance(figure, PagePicture):
+            panels[figure.name] = [
+                inline_svg(figure.chart.draw([place]), f"{figure.name}-{place}", alt)
+                for place, alt in enumerate(figure.alts)
+            ]
+        names = _files(folder, figure, own or signature, options)
+        captions.append(f"## {figure.title}\n\n{figure.caption}\n\n`{own or signature}`\n\n" + "".join(names))
+    if captions:
+        with replacing(folder / CAPTIONS) as beside:
+            beside.write_text("# Figures and their captions\n\n" + "\n".join(captions), encoding="utf-8")
+    return panels
+
+
+def _figures(sections: Sequence[Section]) -> Iterator[tuple[Figure, str]]:
+    """Every figure with the signature of its section."""
+    for section in sections:
+        for picture in section.pictures:
+            yield picture, section.signature
+        if section.maps:
+            yield section.maps, section.signature
+
+
+def _files(folder: Path, figure: Figure, signature: str, options: FigureOptions) -> list[str]:
+    """Write a figure's files; returns them as lines of a Markdown list."""
+    chart = figure.chart
+    drawn = chart.draw(range(len(chart.names)), FigureFrame(figure.title, (figure.caption, signature)))
+    written = [folder / f"{figure.name}{ending}" for ending in ENDINGS]
+    for path in written:
+        save_figure(drawn, path)
+    for name in options.presets:
+        preset = PRESETS[name]
+        title = figure.title if (preset.titles if options.titles is None else options.titles) else ""
+        notes = (figure.caption, signature) if (preset.notes if options.notes is None else options.notes) else ()
+        written += draw_preset(chart, preset, FigureFrame(title, notes), folder, figure.name)
+    return [f"- {path.relative_to(folder).as_posix()}\n" for path in written]

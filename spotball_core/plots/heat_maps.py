@@ -1,0 +1,148 @@
+"""Heat maps of guesses: a block of maps for each sport, all on one color scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from spotball_core.grid import Grid, row_name
+from spotball_core.plots.canvas import LABEL, NAME, SMALL, FigureFrame, axes_at, columns, fitted, framed
+from spotball_core.plots.theme import FAINT, INK, PAPER, RULE, THEME
+from spotball_core.schema.policy import Window
+from spotball_core.text.numbers import quantity
+from spotball_core.typing import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# In inches: a map's width, at least; space between maps, for row labels, above a map, below it; a sport's heading.
+_LEAST_WIDE, _GAP, _LEFT, _ABOVE, _BELOW, _HEADING = 1.7, 0.12, 0.16, 0.36, 0.22, 0.24
+_SCALE_HIGH, _SCALE_WIDE = 0.3, 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """One map: whose guesses, how many, the share of them in each cell, shape (n_cells,), and its description."""
+
+    name: str
+    size: str
+    shares: FloatArray | Sequence[float]
+    alt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SportMaps:
+    """The maps of one sport, the ground truth's first."""
+
+    title: str
+    maps: tuple[HeatMap, ...]
+
+
+@dataclass(frozen=True)
+class HeatMapChart:
+    """Maps in the color `heat` of the theme: the denser, the more guesses; a cell that was never named has none.
+
+    Attributes:
+        sports: at least one, each with at least one map.
+        grid: its size in pixels gives the maps their shape.
+        window: rows and columns, first and last, to outline; None for no outline.
+    """
+
+    sports: tuple[SportMaps, ...]
+    grid: Grid
+    window: Window | None = None
+
+    wide: ClassVar[bool] = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sport of each block."""
+        return tuple(sport.title for sport in self.sports)
+
+    @cached_property
+    def top(self) -> float:
+        """The share that the densest color stands for; the same in all maps."""
+        return max(float(max(one.shares)) for sport in self.sports for one in sport.maps) or 1.0
+
+    def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
+        """Draw the maps of some sports, alone or framed for a file."""
+        blocks = [self.sports[place] for place in places]
+        width = frame.width if frame else columns(2)
+        room = width - _LEFT + _GAP
+        across = min(max(int(room / (_LEAST_WIDE + _GAP)), 1), max(len(block.maps) for block in blocks))
+        wide = min(room / across - _GAP, 1.25 * _LEAST_WIDE)
+        high = wide * self.grid.height / self.grid.width
+        line = _ABOVE + high + _BELOW
+        n_lines = sum(math.ceil(len(block.maps) / across) for block in blocks)
+        body = len(blocks) * _HEADING + n_lines * line
+        figure, left, top = framed(body + _SCALE_HIGH, width, frame)
+        total_wide, total_high = figure.get_size_inches()
+        y = top
+        for block in blocks:
+            look: dict[str, Any] = {"va": "top", "fontsize": NAME, "fontweight": "bold", "color": INK}
+            figure.text(left / total_wide, 1 - y / total_high, block.title, **look)
+            y += _HEADING
+            for start in range(0, len(block.maps), across):
+                for place, one in enumerate(block.maps[start : start + across]):
+                    x = left + _LEFT + place * (wide + _GAP)
+                    axes = axes_at(figure, x, y + _ABOVE, wide, high)
+                    self._draw(axes, one, wide)
+                    axes.tick_params(labelleft=place == 0)
+                y += line
+        self._draw_scale(figure, left + _LEFT, y + 0.04)
+        return figure
+
+    def _draw(self, axes: Axes, one: HeatMap, wide: float) -> None:
+        from matplotlib.patches import Rectangle
+
+        grid = self.grid
+        shares = np.asarray(one.shares).reshape(grid.rows, grid.cols)
+        extent = (0.5, grid.cols + 0.5, grid.rows + 0.5, 0.5)
+        axes.imshow(
+            shares, cmap=_colors(), vmin=0, vmax=self.top, extent=extent, aspect="auto", interpolation="nearest"
+        )
+        axes.set_xticks(np.arange(1.5, grid.cols), minor=True)
+        axes.set_yticks(np.arange(1.5, grid.rows), minor=True)
+        axes.grid(which="minor", color=RULE, linewidth=0.5)
+        axes.set_xticks(range(1, grid.cols + 1), _thinned([str(col) for col in range(1, grid.cols + 1)]))
+        axes.set_yticks(range(1, grid.rows + 1), _thinned([row_name(row) for row in range(1, grid.rows + 1)]))
+        axes.tick_params(which="both", length=0)
+        axes.tick_params(labelsize=SMALL, pad=2, labelcolor=FAINT)
+        axes.spines[:].set(color=RULE, linewidth=0.5)
+        if self.window:
+            (first_row, last_row), (first_col, last_col) = self.window
+            size = last_col - first_col + 1, last_row - first_row + 1
+            look: dict[str, Any] = {"fill": False, "edgecolor": THEME["truth"][0], "linewidth": 1.0}
+            axes.add_patch(Rectangle((first_col - 0.5, first_row - 0.5), *size, linestyle=(0, (3, 2)), **look))
+        look = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
+        axes.annotate(fitted(one.name, LABEL, wide), (0, 1), (0, 14), fontsize=LABEL, color=INK, **look)
+        axes.annotate(fitted(one.size, SMALL, wide), (0, 1), (0, 3), fontsize=SMALL, color=FAINT, **look)
+
+    def _draw_scale(self, figure: Figure, x: float, y: float) -> None:
+        """Draw the color scale, with what its ends stand for."""
+        axes = axes_at(figure, x, y, _SCALE_WIDE, 0.11)
+        axes.imshow(np.linspace(0, 1, 64)[None], cmap=_colors(), aspect="auto", extent=(0, 1, 0, 1))
+        axes.set_xticks([])
+        axes.set_yticks([])
+        axes.spines[:].set(color=RULE, linewidth=0.5)
+        look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center"}
+        text = f"0 to {quantity(self.top, 'share')} of the guesses in a map"
+        axes.annotate(text, (1, 0.5), (5, 0), fontsize=SMALL, color=FAINT, **look)
+
+
+def _colors() -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("heat", [PAPER, THEME["heat"][0]])
+
+
+def _thinned(labels: Sequence[str]) -> list[str]:
+    """Keep about ten labels of an axis."""
+    step = math.ceil(len(labels) / 10)
+    return [label if place % step == 0 else "" for place, label in enumerate(labels)]

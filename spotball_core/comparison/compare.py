@@ -14,7 +14,7 @@ import numpy as np
 from spotball_core.comparison.matched import Matched, matched
 from spotball_core.comparison.pairs import MetricPair
 from spotball_core.comparison.record import Comparison, Contrast
-from spotball_core.comparison.wording import ALPHA, ContrastNumbers, Narrator
+from spotball_core.comparison.wording import ContrastNumbers, Narrator
 from spotball_core.errors import OptionError
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
@@ -23,6 +23,7 @@ from spotball_core.scoring import sides
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.stats.bootstrap import bootstrap_interval
 from spotball_core.stats.permutation import Swaps, holm
+from spotball_core.text.p_values import ALPHA
 from spotball_core.typing import FloatArray
 
 PERMUTATIONS = 10_000

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from spotball_core.comparison.record import Comparison, Contrast, Difference
-from spotball_core.comparison.wording import ALPHA
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
 from spotball_core.service.safe_text import csv_cells, markdown_row, markdown_text, rich_text
 from spotball_core.text.numbers import interval, number, unit_of
-from spotball_core.text.p_values import say_p
+from spotball_core.text.p_values import ALPHA, say_p
 from spotball_core.text.tables import columns_that_fit
 
 if TYPE_CHECKING:

@@ -9,10 +9,7 @@ from spotball_core.metrics.metric import Metric
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Interval
 from spotball_core.text.numbers import number, quantity
-from spotball_core.text.p_values import say_p
-
-ALPHA = 0.05
-"""Adjusted p values up to this count as a difference."""
+from spotball_core.text.p_values import ALPHA, say_p
 
 
 @dataclass(frozen=True)

@@ -166,6 +166,7 @@ class PageView:
         return f"{group.respondent} {self.prompt(group)}".rstrip()
 
 
-def same_group(one: OfGroup, other: OfGroup) -> bool:
-    """Whether two records are of the same group."""
-    return (one.sport, one.respondent, one.prompt) == (other.sport, other.respondent, other.prompt)
+def same_group(one: OfGroup, other: OfGroup, *, any_sport: bool = False) -> bool:
+    """Whether two records are of the same group, or of the same respondent and prompt in any sport."""
+    same_sport = any_sport or one.sport == other.sport
+    return same_sport and (one.respondent, one.prompt) == (other.respondent, other.prompt)

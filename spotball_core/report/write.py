@@ -12,6 +12,7 @@ from spotball_core.pages.parts import Section
 from spotball_core.plots.canvas import plain_style
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.sections import (
+    findings as sections_findings,
     gallery as sections_gallery,
     people as sections_people,
     players as sections_players,
@@ -87,7 +88,7 @@ def page_of(view: PageView) -> Page:
 def all_sections(view: PageView, image_folders: Sequence[Path] = ()) -> tuple[Section, ...]:
     """Every section of the page, in its order."""
     return (
-        sections_tables.headline(view),
+        sections_findings.findings(view),
         sections_scores.accuracy(view),
         sections_scores.error(view),
         sections_scores.alignment(view),
@@ -97,10 +98,10 @@ def all_sections(view: PageView, image_folders: Sequence[Path] = ()) -> tuple[Se
         sections_people.where(view),
         sections_people.mixture(view),
         *([sections_reasoning.words(view.page.reasoning)] if view.page.reasoning else []),
-        sections_players.density(view),
-        sections_players.thresholds(view),
         sections_gallery.images(view, image_folders),
         sections_tables.everything(view),
+        sections_players.density(view),
+        sections_players.thresholds(view),
     )
 
 

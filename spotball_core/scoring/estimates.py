@@ -78,6 +78,22 @@ class Answers:
     people: tuple[FloatArray, FloatArray] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """A metric's value in each bootstrap resample, and without each of the units that were resampled.
+
+    Groups with as many units are resampled alike, so that on the same images the difference of two groups' draws is a
+    draw of their difference.
+
+    Attributes:
+        resampled: shape (n_resamples,).
+        left_out: shape (n_units,).
+    """
+
+    resampled: FloatArray
+    left_out: FloatArray
+
+
 class Estimator:
     """All metrics of one group."""
 
@@ -92,6 +108,10 @@ class Estimator:
 
     def estimates(self, metrics: Iterable[Metric]) -> dict[str, MetricValue]:
         """Several metrics' values, by key; resampled together, which costs little more than one of them."""
+        return self.estimates_with_draws(metrics)[0]
+
+    def estimates_with_draws(self, metrics: Iterable[Metric]) -> tuple[dict[str, MetricValue], dict[str, Draws]]:
+        """Several metrics' values, by key, and the resamples behind the intervals of those that have a value."""
         found: dict[str, MetricValue] = {}
         statistics: dict[str, Statistic] = {}
         asked = {metric.key: metric for metric in metrics}
@@ -125,7 +145,8 @@ class Estimator:
                 **self._samples(asked[key]),
                 reason=self._why_fewer(asked[key], statistic.enters),
             )
-        return {key: found[key] for key in asked}
+        draws = {key: Draws(resampled[key], np.atleast_1d(values)) for key, values in without.items()}
+        return {key: found[key] for key in asked}, draws
 
     def samples(self) -> float:
         """The median number of parsed responses per image."""

@@ -20,7 +20,7 @@ from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Ceiling, GroupScore, ScoreReport, Signature, group_name
 from spotball_core.schema.response import Kind
 from spotball_core.schema.scene import Scene
-from spotball_core.scoring.estimates import Answers, Estimator, SceneArrays
+from spotball_core.scoring.estimates import Answers, Draws, Estimator, SceneArrays
 from spotball_core.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -177,10 +177,15 @@ class Scoring:
 
     # Numbers -------------------------------------------------------------------------------------------------
 
-    def report(self, ceilings: tuple[Ceiling, ...] = ()) -> ScoreReport:
-        """Every metric of every group, beside noise ceilings if there are any."""
+    def report(self, ceilings: tuple[Ceiling, ...] = (), scores: Sequence[GroupScore] | None = None) -> ScoreReport:
+        """Compute every metric of every group, and report them with noise ceilings if there are any.
+
+        Args:
+            ceilings: of the sports.
+            scores: of the groups, if they are known already.
+        """
         signature = self.signature()
-        groups = tuple(self._score(group) for group in self.groups)
+        groups = tuple(self.score(group)[0] for group in self.groups) if scores is None else tuple(scores)
         return ScoreReport(
             signature=str(signature),
             provenance=signature,
@@ -195,10 +200,12 @@ class Scoring:
             ceilings=ceilings,
         )
 
-    def _score(self, group: Group) -> GroupScore:
+    def score(self, group: Group) -> tuple[GroupScore, dict[str, Draws]]:
+        """Compute every metric of a group; also returns the resamples behind the intervals, by the metric's key."""
         estimator = self.estimator(group)
         mass, unparsed = estimator.answers.mass, estimator.answers.unparsed
-        return GroupScore(
+        metrics, draws = estimator.estimates_with_draws(METRICS.values())
+        score = GroupScore(
             sport=group.sport,
             respondent=group.respondent,
             kind=group.kind,
@@ -206,8 +213,9 @@ class Scoring:
             n_images=len(mass),
             n_responses=round(float(mass.sum() + unparsed.sum())),
             n_unparsed=round(float(unparsed.sum())),
-            metrics=estimator.estimates(METRICS.values()),
+            metrics=metrics,
         )
+        return score, draws
 
     def images(self, group: Group) -> list[int]:
         """Positions of the scenes that a group is scored on."""

@@ -138,7 +138,7 @@ def bootstrap_interval(
     acceleration = _acceleration(influence)
     ends = []
     for tail in ((1 - confidence) / 2, (1 + confidence) / 2):
-        z = median + _expanded(normal.inv_cdf(tail), n)
+        z = median + expanded(normal.inv_cdf(tail), n)
         ends.append(np.quantile(shifted, normal.cdf(median + z / max(1 - acceleration * z, 0.1))))
     first, last = min(ends[0], value), max(ends[1], value)
     if low is not None:
@@ -159,8 +159,8 @@ def _acceleration(left_out: FloatArray) -> float:
     return float((change**3).sum() / (6 * (change**2).sum() ** 1.5))
 
 
-def _expanded(z: float, n: int) -> float:
-    """A normal quantile brought to Student's t with n - 1 degrees of freedom, and widened for n units."""
+def expanded(z: float, n: int) -> float:
+    """Bring a normal quantile to Student's t with n - 1 degrees of freedom, and widen it for n units."""
     if n < 3:
         return z
     freedom = n - 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+ALPHA = 0.05
+"""A difference is clear if its adjusted p value is at most this."""
+
 
 def say_p(p: float) -> str:
     """A p value with its sign of equality, as exactly as is of use.

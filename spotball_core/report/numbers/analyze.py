@@ -29,6 +29,7 @@ from spotball_core.report.numbers.records import (
     UniformGuessing,
     compared,
 )
+from spotball_core.report.numbers.standings import ScoredGroup, differences, overall, overall_differences, standings
 from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.report import GroupScore, ScoreReport
 from spotball_core.scoring.groups import PARTS, Group, Scoring
@@ -60,8 +61,9 @@ def analyze(
     has_reference = scoring.policy.reference is not None
     ceilings = noise_ceiling(scoring, seed=scoring.policy.seed) if has_reference else ()
     tell("scores")
-    report = scoring.report(ceilings)
-    scored = [(group, score) for group, score in zip(scoring.groups, report.groups, strict=True) if score.n_images]
+    every = [ScoredGroup(group, *scoring.score(group)) for group in scoring.groups]
+    report = scoring.report(ceilings, [one.score for one in every])
+    scored = [one for one in every if one.score.n_images]
     if not scored:
         raise OptionError("no images are left to score; see --images")
     numbers = _page_numbers(scoring, scored, reasoning, tell)
@@ -71,34 +73,39 @@ def analyze(
 
 def _page_numbers(
     scoring: Scoring,
-    scored: Sequence[tuple[Group, GroupScore]],
+    scored: Sequence[ScoredGroup],
     reasoning: ReasoningReport | None,
     tell: Callable[[str], None],
 ) -> PageNumbers:
     arrays, reference = scoring.arrays, scoring.policy.reference
-    places = sorted(set().union(*(scoring.images(group) for group, _ in scored)))
-    sports = list(dict.fromkeys(group.sport for group, _ in scored))
+    places = sorted(set().union(*(scoring.images(one.group) for one in scored)))
+    sports = list(dict.fromkeys(one.group.sport for one in scored))
     inside, grid = center_window(scoring), arrays.grids[0]
     uniform = uniform_sums(scoring)
     tell("threshold fit")
     thresholds = _threshold_fit(scoring) if np.any(arrays.has_players[places]) else None
     tell("what explains whom")
-    groups = compared([group for group, _ in scored], reference)
+    groups = compared([one.group for one in scored], reference)
     resamples = min(scoring.policy.bootstrap, RESAMPLES)
-    of_reference = [group for group, _ in scored if group.respondent == reference]
+    of_reference = [one.group for one in scored if one.group.respondent == reference]
     mixtures, unexplained = _mixtures(scoring, [*groups, *of_reference], resamples)
+    tell("differences and ranks")
+    means, mean_draws = overall(scored)
     tell("image by image")
     return PageNumbers(
         n_images=len(places),
-        n_responses=sum(score.n_responses for _, score in scored),
+        n_responses=sum(one.score.n_responses for one in scored),
         grid=MapGrid(rows=grid.rows, cols=grid.cols, width=grid.width, height=grid.height),
         window=None if inside is None else scoring.policy.window or PAPER_WINDOW,
         sports=tuple(
             _sport_numbers(scoring, sport, [p for p in places if arrays.sports[p] == sport], uniform, inside)
             for sport in sports
         ),
-        groups=tuple(_answers(scoring, group, inside) for group, _ in scored),
-        prompt_means=tuple(_prompt_means(score for _, score in scored)),
+        groups=tuple(_answers(scoring, one.group, inside) for one in scored),
+        differences=(*differences(scoring, scored), *overall_differences(means, mean_draws, reference)),
+        overall=means,
+        standings=standings(scored, means, mean_draws, reference),
+        prompt_means=tuple(_prompt_means(one.score for one in scored)),
         mixtures=mixtures,
         mixture_resamples=resamples,
         unexplained=unexplained,

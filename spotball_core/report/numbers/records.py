@@ -9,7 +9,7 @@ from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.policy import Window
 from spotball_core.schema.record import Record
-from spotball_core.schema.report import MetricValue, ScoreReport
+from spotball_core.schema.report import GroupScore, Interval, MetricValue, ScoreReport
 from spotball_core.schema.response import Kind
 from spotball_core.schema.scene import Scene
 
@@ -18,6 +18,55 @@ MEAN_OVER_PROMPTS = (
     *("image_entropy", "image_entropy_matched"),
 )
 """Metrics whose mean over a respondent's prompts is in the paper's Table 3, and those like them."""
+
+HEADLINE = ("accuracy", "euclidean_error", "wasserstein_matched")
+"""Metrics that a report states first: with differences from the reference, ranks, and means over sports."""
+
+
+class PairedDifference(Record):
+    """One metric of a group and of the reference on the same images.
+
+    Attributes:
+        sport: None for the means over all sports.
+        value: of the group, on the images that both answered.
+        reference: of the reference, on the same images.
+        difference: value - reference.
+        ci95: 95% bootstrap interval of the difference over images; None without resamples.
+        p: two-sided permutation p value, with labels swapped within images; None over all sports.
+        p_holm: the same after Holm's adjustment over all differences of this metric.
+        n_images: images that enter.
+    """
+
+    sport: str | None
+    respondent: str | None
+    prompt: str | None
+    metric: str
+    value: float
+    reference: float
+    difference: float
+    ci95: Interval | None
+    p: float | None = None
+    p_holm: float | None = None
+    n_images: int
+
+
+class Standing(Record):
+    """A group's rank among the groups of a sport.
+
+    Attributes:
+        sport: None for the means over all sports.
+        rank: 1 for the best.
+        rank_ci95: the ranks that the data support, jointly over the groups with 95% confidence; None without resamples.
+        n_ranked: how many groups are ranked.
+    """
+
+    sport: str | None
+    respondent: str | None
+    prompt: str | None
+    metric: str
+    rank: int
+    rank_ci95: tuple[int, int] | None
+    n_ranked: int
 
 
 class UniformGuessing(Record):
@@ -258,6 +307,9 @@ class PageNumbers(Record):
         window: rows and columns, first and last, of the center window; None if the grid has none.
         sports: in the order of the groups.
         groups: answers of each scored group.
+        differences: of each group from the reference.
+        overall: headline metrics as means over sports, each sport counting alike; none for a single sport.
+        standings: ranks in each sport, and over all sports.
         prompt_means: of respondents with several prompts.
         mixtures: what explains each respondent.
         mixture_resamples: resamples that the mixtures' intervals rest on.
@@ -273,6 +325,9 @@ class PageNumbers(Record):
     window: Window | None
     sports: tuple[SportNumbers, ...]
     groups: tuple[GroupAnswers, ...]
+    differences: tuple[PairedDifference, ...] = ()
+    overall: tuple[GroupScore, ...] = ()
+    standings: tuple[Standing, ...] = ()
     prompt_means: tuple[PromptMeans, ...]
     mixtures: tuple[Mixture, ...]
     mixture_resamples: int

@@ -90,7 +90,7 @@ def _words(view: PageView, sport: str, truth: tuple[float, float] | None) -> str
 
 def density(view: PageView) -> Section:
     """How many players there are, and how much of the image they cover (Figure 3)."""
-    title = "How crowded are the images?"
+    title = "Appendix: how crowded are the images?"
     if not view.has_players:
         return Section("density", title, missing=NO_PLAYERS)
     policy = view.policy
@@ -137,7 +137,7 @@ def _strip(name: str, values: Sequence[float], mean: MetricValue) -> Strip:
 
 def thresholds(view: PageView) -> Section:
     """The threshold fit (Figure 10)."""
-    title = "How were the thresholds chosen?"
+    title = "Appendix: how were the thresholds chosen?"
     fit = view.page.thresholds
     if fit is None:
         return Section("thresholds", title, missing=NO_PLAYERS)

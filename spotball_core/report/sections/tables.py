@@ -1,4 +1,4 @@
-"""The page's tables of scores: the headline, every number, and what other sections' tables are made with."""
+"""The table of every number, and what the tables of other sections are made with."""
 
 from __future__ import annotations
 
@@ -10,21 +10,6 @@ from spotball_core.report.view import OfGroup, PageView
 from spotball_core.schema.report import GroupScore
 from spotball_core.scoring.tables import FAMILIES
 from spotball_core.text.numbers import interval, number, unit_of
-
-HEADLINE = ("accuracy", "euclidean_error", "wasserstein_matched")
-
-
-def headline(view: PageView) -> Section:
-    """Who answered how much, and the three measures that come first."""
-    keys = [key for key in HEADLINE if has_values(view, key)]
-    heads = ("Respondent", "Prompt", "Images", "Responses", "Unparsed", *(head(key, view) for key in keys))
-
-    def cells(score: GroupScore) -> tuple[TableCell, ...]:
-        counts = (f"{n:,}" for n in (score.n_images, score.n_responses, score.n_unparsed))
-        return (*names(score), *map(TableCell, counts), *(cell(key, score, view) for key in keys))
-
-    table = PageTable("headline", caption("Main scores", view), heads, 2, by_sport(view, cells))
-    return Section("summary", "Scores at a glance", tables=(table,))
 
 
 def everything(view: PageView) -> Section:

@@ -1,0 +1,242 @@
+"""Who is better, and how sure is that: differences from the reference, ranks, and means over sports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spotball_core.comparison.matched import matched
+from spotball_core.metrics.registry import METRICS
+from spotball_core.report.numbers.records import HEADLINE, PairedDifference, Standing, compared
+from spotball_core.schema.report import GroupScore, MetricValue
+from spotball_core.scoring.estimates import Draws
+from spotball_core.scoring.groups import Group, Scoring
+from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
+from spotball_core.stats.permutation import Swaps, holm
+from spotball_core.stats.ranks import rank_intervals
+from spotball_core.typing import FloatArray
+
+PERMUTATIONS = 10_000
+
+
+@dataclass(frozen=True)
+class ScoredGroup:
+    """A group with its scores and the resamples behind them, by the metric's key."""
+
+    group: Group
+    score: GroupScore
+    draws: Mapping[str, Draws]
+
+
+def differences(scoring: Scoring, scored: Sequence[ScoredGroup]) -> tuple[PairedDifference, ...]:
+    """Compare each group with the reference on the same images, by the metrics that both have.
+
+    P values swap labels within images, as `spotball compare` does. Holm's adjustment is over all differences of a
+    metric. Intervals resample images.
+    """
+    reference = scoring.policy.reference
+    if reference is None:
+        return ()
+    found: list[PairedDifference] = []
+    for sport in dict.fromkeys(one.group.sport for one in scored):
+        of_sport = [one for one in scored if one.group.sport == sport]
+        references = [one.group for one in of_sport if one.group.respondent == reference]
+        answered = set().union(*(scoring.images(group) for group in references)) if references else set()
+        for one in of_sport:
+            scenes = sorted(answered & set(scoring.images(one.group)))
+            if one.group.respondent == reference or not scenes:
+                continue
+            both = matched(scoring, {reference: references, one.group.name: [one.group]}, scenes)
+            for key in HEADLINE:
+                if "reference" in METRICS[key].needs:
+                    continue
+                pair = both.pair(METRICS[key])
+                of_reference, value = (float(total) for total in pair.totals)
+                if not np.isfinite((of_reference, value)).all():
+                    continue
+                drawn = _difference(pair.drawn(_times(scoring, len(scenes)))) if scoring.policy.bootstrap else None
+                left_out = _difference(pair.left_out())
+                difference = value - of_reference
+                found.append(
+                    PairedDifference(
+                        sport=sport,
+                        respondent=one.group.respondent,
+                        prompt=one.group.prompt,
+                        metric=key,
+                        value=value,
+                        reference=of_reference,
+                        difference=difference,
+                        ci95=None if drawn is None else bootstrap_interval(difference, drawn, left_out),
+                        p=pair.p_value(Swaps(len(scenes), PERMUTATIONS, scoring.policy.seed)),
+                        n_images=int(pair.enters.sum()),
+                    )
+                )
+    return tuple(_adjusted(found))
+
+
+def _difference(values: FloatArray) -> FloatArray:
+    difference: FloatArray = values[1] - values[0]
+    return difference
+
+
+def _times(scoring: Scoring, n: int) -> FloatArray:
+    return resample_weights(n, scoring.policy.bootstrap, scoring.policy.seed)
+
+
+def _adjusted(found: Sequence[PairedDifference]) -> Iterator[PairedDifference]:
+    """Add Holm's adjustment over all differences of a metric."""
+    for key in HEADLINE:
+        tested = [(one, one.p) for one in found if one.metric == key and one.p is not None]
+        for (one, _), p in zip(tested, holm([p for _, p in tested]), strict=True):
+            yield one.model_copy(update={"p_holm": p})
+
+
+def overall_differences(
+    means: Sequence[GroupScore], mean_draws: Mapping[tuple[str, str], Mapping[str, Draws]], reference: str | None
+) -> Iterator[PairedDifference]:
+    """Compare the means over all sports with the reference's, where both are of as many images."""
+    references = [one for one in means if one.respondent == reference]
+    if len(references) != 1:
+        return
+    (people,) = references
+    for one in means:
+        for key in HEADLINE:
+            if one is people or key not in one.metrics or key not in people.metrics:
+                continue
+            value, of_reference = float(one.metrics[key].value or 0.0), float(people.metrics[key].value or 0.0)
+            mine, theirs = (mean_draws[g.respondent or "", g.prompt or ""].get(key) for g in (one, people))
+            paired = mine is not None and theirs is not None and len(mine.left_out) == len(theirs.left_out)
+            yield PairedDifference(
+                sport=None,
+                respondent=one.respondent,
+                prompt=one.prompt,
+                metric=key,
+                value=value,
+                reference=of_reference,
+                difference=value - of_reference,
+                ci95=bootstrap_interval(
+                    value - of_reference, mine.resampled - theirs.resampled, mine.left_out - theirs.left_out
+                )
+                if paired and mine and theirs
+                else None,
+                n_images=one.n_images,
+            )
+
+
+def overall(scored: Sequence[ScoredGroup]) -> tuple[tuple[GroupScore, ...], dict[tuple[str, str], dict[str, Draws]]]:
+    """Average each respondent and prompt over sports, each sport counting alike.
+
+    Respondents without a value in some sport have none. Sports are resampled independently of each other.
+
+    Returns:
+        Nothing for fewer than two sports.
+    """
+    sports = list(dict.fromkeys(one.group.sport for one in scored))
+    by_name: dict[tuple[str, str], list[ScoredGroup]] = {}
+    for one in scored:
+        by_name.setdefault((one.group.respondent or "", one.group.prompt or ""), []).append(one)
+    scores: list[GroupScore] = []
+    draws: dict[tuple[str, str], dict[str, Draws]] = {}
+    for name, parts in by_name.items():
+        if len(sports) < 2 or len(parts) != len(sports):
+            continue
+        metrics: dict[str, MetricValue] = {}
+        for key in HEADLINE:
+            values = [value for part in parts if (value := part.score.metrics[key].value) is not None]
+            if len(values) == len(sports):
+                metrics[key] = _mean(values, [part.draws[key] for part in parts if key in part.draws])
+        draws[name] = {
+            key: _pooled([part.draws[key] for part in parts])
+            for key in metrics
+            if all(key in part.draws for part in parts)
+        }
+        first = parts[0].group
+        scores.append(
+            GroupScore(
+                sport=None,
+                respondent=first.respondent,
+                kind=first.kind,
+                prompt=first.prompt,
+                n_images=sum(part.score.n_images for part in parts),
+                n_responses=sum(part.score.n_responses for part in parts),
+                n_unparsed=sum(part.score.n_unparsed for part in parts),
+                metrics=metrics,
+            )
+        )
+    return tuple(scores), draws
+
+
+def _mean(values: Sequence[float], draws: Sequence[Draws]) -> MetricValue:
+    value = float(np.mean(values))
+    if len(draws) < len(values):
+        return MetricValue(value=value)
+    pooled = _pooled(draws)
+    return MetricValue(value=value, ci95=bootstrap_interval(value, pooled.resampled, pooled.left_out))
+
+
+def _pooled(draws: Sequence[Draws]) -> Draws:
+    """Return the draws of a mean over sports; each sport's are shifted, so that sports are drawn independently."""
+    n = len(draws)
+    resampled = np.mean([np.roll(d.resampled, i * len(d.resampled) // n) for i, d in enumerate(draws)], axis=0)
+    center = float(np.mean([d.left_out.mean() for d in draws]))
+    # Leaving an image out changes its own sport's value, and the mean by a share of that.
+    left_out = np.concatenate([center + (d.left_out - d.left_out.mean()) / n for d in draws])
+    return Draws(resampled, left_out)
+
+
+def standings(
+    scored: Sequence[ScoredGroup],
+    means: Sequence[GroupScore],
+    mean_draws: Mapping[tuple[str, str], Mapping[str, Draws]],
+    reference: str | None,
+) -> tuple[Standing, ...]:
+    """Rank the respondents of each sport, and of all sports together, by each headline metric.
+
+    Baselines are ranked only if there is nobody else. Groups of a sport that are scored on different numbers of images
+    are resampled independently, which makes their rank intervals wider than necessary.
+    """
+    found: list[Standing] = []
+    for sport in dict.fromkeys(one.group.sport for one in scored):
+        some = [one for one in scored if one.group.sport == sport]
+        draws = {(one.score.respondent, one.score.prompt): one.draws for one in some}
+        found += _ranked(sport, [one.score for one in some], draws, reference)
+    by_name = {(one.respondent, one.prompt): mean_draws[one.respondent or "", one.prompt or ""] for one in means}
+    return (*found, *_ranked(None, means, by_name, reference))
+
+
+def _ranked(
+    sport: str | None,
+    scores: Sequence[GroupScore],
+    draws: Mapping[tuple[str | None, str | None], Mapping[str, Draws]],
+    reference: str | None,
+) -> Iterator[Standing]:
+    people = [score for score in scores if score.respondent == reference]
+    ranked = [*people, *compared(scores, reference)]
+    for key in HEADLINE:
+        metric = METRICS[key]
+        known = [(s, value) for s in ranked if key in s.metrics and (value := s.metrics[key].value) is not None]
+        if len(known) < 2:
+            continue
+        some = [draws[s.respondent, s.prompt].get(key) for s, _ in known]
+        resampled = [draw.resampled for draw in some if draw is not None]
+        n_units = min((len(draw.left_out) for draw in some if draw is not None), default=1)
+        complete = len(resampled) == len(known)
+        places = rank_intervals(
+            np.array([value for _, value in known]),
+            np.stack(resampled) if complete else np.empty((len(known), 0)),
+            highest_first=metric.direction == "higher",
+            n_units=n_units,
+        )
+        for place, (score, _) in enumerate(known):
+            interval = int(places.low[place]), int(places.high[place])
+            yield Standing(
+                sport=sport,
+                respondent=score.respondent,
+                prompt=score.prompt,
+                metric=key,
+                rank=int(places.rank[place]),
+                rank_ci95=interval if complete else None,
+                n_ranked=len(known),
+            )

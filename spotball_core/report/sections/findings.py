@@ -1,0 +1,201 @@
+"""The first section: what the report found, in sentences and in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from spotball_core.metrics.registry import METRICS
+from spotball_core.pages.parts import PageTable, Section, TableCell, TableRows
+from spotball_core.report.numbers.records import HEADLINE, PairedDifference, Standing
+from spotball_core.report.sections.tables import caption, cell, has_values, head, names
+from spotball_core.report.view import OfGroup, PageView, same_group
+from spotball_core.schema.report import GroupScore
+from spotball_core.text.numbers import interval, number, plural, quantity, unit_of
+from spotball_core.text.p_values import ALPHA, say_p
+
+ALL_SPORTS = "All sports (the mean over sports, each counting alike)"
+
+
+def findings(view: PageView) -> Section:
+    """State the main results, then show the table that they come from."""
+    sentences = [
+        *(_of_sport(view, None, view.page.overall) if view.page.overall else ()),
+        *(sentence for sport in view.sports for sentence in _of_sport(view, sport, view.of_sport(sport))),
+    ]
+    tables = [_headline(view)]
+    if view.page.differences:
+        tables.append(_differences(view))
+    return Section("summary", "Findings", points=tuple(sentences), tables=tuple(tables))
+
+
+def _of_sport(view: PageView, sport: str | None, scores: Sequence[GroupScore]) -> Iterator[str]:
+    others = [one for one in scores if any(same_group(one, group, any_sport=True) for group in view.compared)]
+    of_reference = [one for one in scores if one.respondent == view.reference]
+    if sentence := _accuracy(view, sport, of_reference[0] if len(of_reference) == 1 else None, others):
+        yield sentence
+    if sentence := _closeness(view, sport, others):
+        yield sentence
+
+
+def _accuracy(view: PageView, sport: str | None, of_reference: GroupScore | None, others: Sequence[GroupScore]) -> str:
+    """Who finds the ball how often."""
+    valued = [(value, one) for one in others if (value := one.metrics["accuracy"].value) is not None]
+    if not valued:
+        return ""
+    value, best = max(valued, key=lambda pair: pair[0])
+    name = f"{view.name(best)}, the best of {len(valued)} others," if len(valued) > 1 else view.name(best)
+    where = f"{sport} guesses" if sport is not None else f"guesses, averaged over {len(view.sports)} sports"
+    chance = _chance(view, sport)
+    uniform = f"; uniform guessing finds it in {quantity(chance, 'share')}" if chance is not None else ""
+    known = of_reference.metrics["accuracy"].value if of_reference else None
+    if of_reference is None or known is None:
+        finds = name.removesuffix(",").replace(", the best of", " (the best of").replace("others", "respondents)")
+        return f"{finds} finds the ball in {_with_interval(best, 'accuracy')} of {where}{uniform}."
+    who, find = ("People", "find") if of_reference.kind == "human" else (view.name(of_reference), "finds")
+    paired = _difference(view, best)
+    difference = f" ({_said(paired)})" if paired else ""
+    return (
+        f"{who} {find} the ball in {quantity(known, 'share')} of {where}, {name} in {quantity(value, 'share')}"
+        f"{difference}{uniform}."
+    )
+
+
+def _said(paired: PairedDifference) -> str:
+    """A difference in accuracy in words."""
+    ends = f" [95% CI {interval(paired.ci95, 'share')[1:]}" if paired.ci95 else ""
+    clear = "" if paired.p_holm is None or paired.p_holm <= ALPHA else ", which may be chance"
+    return f"difference {100 * paired.difference:+.1f} points{ends}{clear}"
+
+
+def _closeness(view: PageView, sport: str | None, others: Sequence[GroupScore]) -> str:
+    """Who guesses most like the reference."""
+    key, unit = "wasserstein_matched", unit_of("wasserstein_matched", view.policy)
+    valued = [(value, one) for one in others if key in one.metrics and (value := one.metrics[key].value) is not None]
+    if not valued:
+        return ""
+    _, best = min(valued, key=lambda pair: pair[0])
+    where = f"In {sport}" if sport is not None else f"Averaged over {len(view.sports)} sports"
+    chance = view.by_sport[sport].uniform.wasserstein_matched if sport is not None else None
+    uniform = f"; uniform guessing is at {quantity(chance, unit)}" if chance is not None else ""
+    closest = "guesses closest to" if len(valued) > 1 else "guesses at this distance from"
+    sentence = f"{where}, {view.name(best)} {closest} {view.reference}: {_with_interval(best, key)}{uniform}"
+    ceiling = view.ceilings.get(sport or "")
+    score = ceiling.score.get(best.name) if ceiling else None
+    if score and score.value is not None:
+        sentence += f". This is {quantity(score.value, 'share')} of the way from uniform guessing to {view.reference}"
+    rivals = sum(one.rank_ci95 is not None and one.rank_ci95[0] == 1 for one in _standings(view, sport, key)) - 1
+    if rivals > 0:
+        sentence += f". {plural(rivals, 'other')} may be closer"
+    return sentence + "."
+
+
+def _with_interval(score: GroupScore, key: str) -> str:
+    value = score.metrics[key]
+    unit = METRICS[key].unit
+    return f"{quantity(value.value or 0.0, unit)} {interval(value.ci95, unit)}".rstrip()
+
+
+def _chance(view: PageView, sport: str | None) -> float | None:
+    """Return the accuracy of uniform guessing; over all sports, its mean."""
+    values = [one.uniform.accuracy for name, one in view.by_sport.items() if sport in (None, name)]
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
+
+
+# Tables ------------------------------------------------------------------------------------------------------
+
+
+def _headline(view: PageView) -> PageTable:
+    """Scores, differences and ranks; how much was answered comes last."""
+    keys = [key for key in HEADLINE if has_values(view, key)]
+    paired = {one.metric for one in view.page.differences}
+    ranked = {one.metric for one in view.page.standings}
+    heads = ["Respondent", "Prompt"]
+    for key in keys:
+        heads.append(head(key, view))
+        if key in paired:
+            heads.append(f"Minus {view.reference}")
+        if key in ranked:
+            heads.append("Rank")
+    heads += ["Images", "Responses", "Unparsed"]
+
+    def cells(score: GroupScore) -> tuple[TableCell, ...]:
+        row = list(names(score))
+        for key in keys:
+            row.append(cell(key, score, view) if key in score.metrics else TableCell("–"))
+            if key in paired:
+                row.append(_difference_cell(view, score, key))
+            if key in ranked:
+                row.append(_rank_cell(view, score, key))
+        counts = (f"{n:,}" for n in (score.n_images, score.n_responses, score.n_unparsed))
+        return (*row, *map(TableCell, counts))
+
+    groups = [TableRows(sport, tuple(map(cells, view.of_sport(sport)))) for sport in view.sports]
+    if view.page.overall:
+        groups.append(TableRows(ALL_SPORTS, tuple(map(cells, view.page.overall))))
+    text = caption("Main scores", view)
+    if paired:
+        text += f" An asterisk marks differences with p ≤ {ALPHA:g} after Holm's correction over all of a metric's."
+    if ranked:
+        text += " Ranks have the range that the data support, jointly with 95% confidence; baselines are not ranked."
+    return PageTable("headline", text, tuple(heads), 2, tuple(groups))
+
+
+def _difference_cell(view: PageView, score: GroupScore, key: str) -> TableCell:
+    paired = _difference(view, score, key)
+    if paired is None:
+        return TableCell("")
+    unit = unit_of(key, view.policy)
+    clear = "*" if paired.p_holm is not None and paired.p_holm <= ALPHA else ""
+    return TableCell(_signed(paired.difference, unit) + clear)
+
+
+def _rank_cell(view: PageView, score: GroupScore, key: str) -> TableCell:
+    for one in _standings(view, score.sport, key):
+        if same_group(one, score):
+            low, high = one.rank_ci95 or (one.rank, one.rank)
+            return TableCell(f"{one.rank}" if low == high else f"{one.rank} ({low}–{high})")
+    return TableCell("")
+
+
+def _differences(view: PageView) -> PageTable:
+    """Every paired difference with its p values."""
+    keys = [key for key in HEADLINE if any(one.metric == key for one in view.page.differences)]
+    groups = []
+    for sport in (*view.sports, None):
+        for key in keys:
+            unit = unit_of(key, view.policy)
+            rows = tuple(
+                (
+                    *names(one),
+                    TableCell(number(one.value, unit)),
+                    TableCell(number(one.reference, unit)),
+                    TableCell(_signed(one.difference, unit), interval(one.ci95, unit)),
+                    TableCell(say_p(one.p) if one.p is not None else "–"),
+                    TableCell(say_p(one.p_holm) if one.p_holm is not None else "–"),
+                    TableCell(f"{one.n_images}"),
+                )
+                for one in view.page.differences
+                if (one.sport, one.metric) == (sport, key)
+            )
+            if rows:
+                groups.append(TableRows(f"{sport or ALL_SPORTS}: {head(key, view)}", rows))
+    heads = ("Respondent", "Prompt", "Value", str(view.reference), "Difference", "p", "p (Holm)", "Images")
+    text = (
+        f"Differences from {view.reference} on the same images, with 95% bootstrap intervals over images. P values "
+        "swap the two respondents within images; Holm's correction is over all differences of a metric on this page."
+    )
+    return PageTable("differences", text, heads, 2, tuple(groups), f"Differences from {view.reference} as a table")
+
+
+def _signed(value: float, unit: str) -> str:
+    text = number(value, unit)
+    return text if text.startswith("-") or float(text) == 0 else f"+{text}"
+
+
+def _difference(view: PageView, score: OfGroup, key: str = "accuracy") -> PairedDifference | None:
+    return next((one for one in view.page.differences if one.metric == key and same_group(one, score)), None)
+
+
+def _standings(view: PageView, sport: str | None, key: str) -> list[Standing]:
+    return [one for one in view.page.standings if (one.sport, one.metric) == (sport, key)]

@@ -1,0 +1,143 @@
+"""What the report states first: differences, ranks, means over sports, and the sentences made from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spotball_core.comparison.compare import compare
+from spotball_core.metrics.registry import METRICS
+from spotball_core.report.numbers.analyze import analyze
+from spotball_core.report.sections.findings import ALL_SPORTS, findings
+from spotball_core.report.view import PageView
+from spotball_core.schema import ScorePolicy
+from spotball_core.scoring.groups import Scoring
+from spotball_core.scoring.score import load_counts
+from tests.report.conftest import Written
+from tests.report.study import responses, scenes
+
+
+def scoring(**choices: object) -> Scoring:
+    counts, known = load_counts(responses(), scenes(), participants=True)
+    return Scoring(counts, known, ScorePolicy.standard(**{"reference": "human", "bootstrap": 200, **choices}))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def made() -> PageView:
+    return PageView(analyze(scoring()))
+
+
+def test_differences_are_those_of_compare(made: PageView) -> None:
+    checked = 0
+    for one in made.page.differences:
+        if one.sport is None:
+            continue
+        contrasts = compare(scoring(bootstrap=0), f"{one.respondent}/{one.prompt}", "human").contrasts
+        (contrast,) = [contrast for contrast in contrasts if contrast.sport == one.sport]
+        other = contrast.metrics[one.metric]
+        assert (one.value, one.reference, one.difference, one.p, one.n_images) == (
+            pytest.approx(other.a),
+            pytest.approx(other.b),
+            pytest.approx(other.difference),
+            pytest.approx(other.p),
+            other.n_images,
+        )
+        checked += 1
+    assert checked == 12  # three groups in two sports, accuracy and error
+
+
+def test_holms_correction_is_over_all_differences_of_a_metric(made: PageView) -> None:
+    for key in ("accuracy", "euclidean_error"):
+        tested = [one for one in made.page.differences if one.metric == key and one.p is not None]
+        assert len(tested) == 6
+        least = min(tested, key=lambda one: one.p or 0.0)
+        assert least.p_holm == pytest.approx(min(1.0, 6 * (least.p or 0.0)))
+        assert all((one.p_holm or 0.0) >= (one.p or 0.0) for one in tested)
+
+
+def test_over_all_sports_each_counts_alike(made: PageView) -> None:
+    by_name = {(one.respondent, one.prompt): one for one in made.page.overall}
+    assert set(by_name) == {("human", "base"), ("alpha", "base"), ("alpha", "cot"), ("beta", "base")}
+    for name, one in by_name.items():
+        parts = [group for group in made.scored if (group.respondent, group.prompt) == name]
+        assert len(parts) == 2
+        assert one.n_responses == sum(part.n_responses for part in parts)
+        for key, value in one.metrics.items():
+            assert value.value == pytest.approx(np.mean([part.metrics[key].value or 0.0 for part in parts]))
+            assert value.ci95 is not None
+            assert value.ci95[0] <= (value.value or 0.0) <= value.ci95[1]
+    assert {one.sport for one in made.page.differences} == {"soccer", "volleyball", None}
+
+
+def test_an_interval_over_sports_is_that_of_independent_sports() -> None:
+    # Of independent means, the standard error of the mean over two sports is half the root of the sum of squares.
+    found = PageView(analyze(scoring(bootstrap=4000)))
+    for one in found.page.overall:
+        parts = [g for g in found.scored if (g.respondent, g.prompt) == (one.respondent, one.prompt)]
+        ends = [part.metrics["euclidean_error"].ci95 for part in parts]
+        widths = [end[1] - end[0] for end in ends if end]
+        whole = one.metrics["euclidean_error"].ci95
+        assert whole is not None
+        assert whole[1] - whole[0] == pytest.approx(np.hypot(*widths) / 2, rel=0.35)
+
+
+def test_one_sport_has_no_means_over_sports() -> None:
+    counts, known = load_counts(responses().filter(sport="soccer"), scenes(), participants=True)
+    made = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=50))))
+    assert made.page.overall == ()
+    assert {one.sport for one in made.page.standings} == {"soccer"}
+    assert ALL_SPORTS not in [rows.title for rows in findings(made).tables[0].groups]
+
+
+def test_ranks_are_those_of_the_values(made: PageView) -> None:
+    for sport in (*made.sports, None):
+        scores = made.page.overall if sport is None else made.of_sport(sport)
+        for key in ("accuracy", "euclidean_error", "wasserstein_matched"):
+            ranked = [one for one in made.page.standings if (one.sport, one.metric) == (sport, key)]
+            values = {(s.respondent, s.prompt): s.metrics[key].value for s in scores if key in s.metrics}
+            known = sorted((v for v in values.values() if v is not None), reverse=METRICS[key].direction == "higher")
+            assert len(ranked) == len(known)
+            for one in ranked:
+                value = values[one.respondent, one.prompt]
+                assert value is not None
+                assert one.rank == 1 + known.index(value)
+                assert one.rank_ci95 is not None
+                assert one.rank_ci95[0] <= one.rank <= one.rank_ci95[1] <= one.n_ranked == len(known)
+
+
+def test_the_first_sentences_state_the_numbers(made: PageView) -> None:
+    people = next(one for one in made.page.overall if one.respondent == "human").metrics["accuracy"].value
+    sentences = findings(made).points
+    assert len(sentences) == 6
+    assert sentences[0].startswith(
+        f"People find the ball in {100 * (people or 0):.1f}% of guesses, averaged over 2 sports, "
+    )
+    soccer = sentences[2]
+    best = max((g.metrics["accuracy"].value or 0.0, made.name(g)) for g in made.compared if g.sport == "soccer")
+    assert f"{best[1]}, the best of 3 others, in {100 * best[0]:.1f}%" in soccer
+    differences = [one for one in made.page.differences if (one.sport, one.metric) == ("soccer", "accuracy")]
+    (difference,) = [one for one in differences if made.name(one) == best[1]]
+    assert f"(difference {100 * difference.difference:+.1f} points [95% CI " in soccer
+    assert ", which may be chance)" in soccer  # four images cannot show more
+    uniform = made.by_sport["soccer"].uniform.accuracy or 0.0
+    assert soccer.endswith(f"uniform guessing finds it in {100 * uniform:.1f}%.")
+    assert all(sentence.endswith(".") and "None" not in sentence and "nan" not in sentence for sentence in sentences)
+
+
+def test_without_a_reference_the_best_is_named() -> None:
+    made = PageView(analyze(scoring(reference=None)))
+    sentences = findings(made).points
+    assert made.page.differences == ()
+    assert len(sentences) == 3
+    assert all(" finds the ball in " in sentence and "People find" not in sentence for sentence in sentences)
+    assert [table.name for table in findings(made).tables] == ["headline"]
+
+
+def test_the_first_table_has_scores_before_counts(written: Written) -> None:
+    head = PageView(written.report)
+    (table, differences) = findings(head).tables
+    assert table.heads[2:4] == ("Accuracy (%)", "Minus human")
+    assert table.heads[-3:] == ("Images", "Responses", "Unparsed")
+    assert [rows.title for rows in table.groups] == ["soccer", "volleyball", ALL_SPORTS]
+    assert all(len(row) == len(table.heads) for rows in table.groups for row in rows.rows)
+    assert len([row for rows in differences.groups for row in rows.rows]) == len(head.page.differences)

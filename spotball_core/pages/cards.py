@@ -1,4 +1,4 @@
-"""Cards of images, as a page draws them: those of the gallery, and photos of the gaze task."""
+"""Images as a page shows them: those of the gallery, and photos of the gaze task."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Line = tuple[float, float, float, float]
 
 
 class Filter(Protocol):
-    """A way to fail, by which cards are filtered."""
+    """A way to fail, by which images are filtered."""
 
     @property
     def key(self) -> str:
@@ -24,7 +24,7 @@ class Filter(Protocol):
 
     @property
     def rule(self) -> str:
-        """When a card is of it, in words."""
+        """When an answer is of it, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,39 +39,74 @@ class Circle:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """One image with the truth, the reference's guesses and a respondent's.
+class AnswerCard:
+    """One respondent's guesses on an image.
 
     Attributes:
-        name: unique on the page.
-        title: the image and the prompt.
-        picture: id of the image on the page, with its grid; None where there is none.
-        grid: over the image, drawn where there is no picture.
-        ball: outline of the ball's cells.
-        players: boxes of players without an outline, drawn where there is no picture.
-        outlines: of the other players, likewise, as the data of SVG paths.
-        people: the reference's guesses.
-        circles: the respondent's.
-        color: of the respondent, as #rrggbb; on a photo it is the same whatever the page's colors.
+        name: unique on the page, and the same in every report: sport, image, respondent and prompt.
+        respondent: the respondent's name.
+        title: the respondent, and the prompt where there are several.
+        circles: the guesses.
+        color: of the respondent, as #rrggbb; on a photo it is the same on light and dark pages.
         facts: distance and accuracy, in words.
-        failures: keys of the modes it fails in.
+        right: share of the guesses that name a cell with the ball; None if the ball's cells are not known.
+        failures: keys of the modes that hold.
         badges: their titles.
-        alt: what it shows.
+        rationales: some of the respondent's.
+        alt: what the card shows.
     """
 
     name: str
+    respondent: str
     title: str
-    picture: str | None
-    grid: Grid
-    ball: tuple[Line, ...]
-    players: tuple[Tile, ...]
-    outlines: tuple[str, ...]
-    people: tuple[Tile, ...]
     circles: tuple[Circle, ...]
     color: str
     facts: str
+    right: float | None
     failures: tuple[str, ...]
     badges: tuple[str, ...]
+    rationales: tuple[str, ...]
+    alt: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImageCard:
+    """One image with the ground truth, the reference's guesses, and every respondent's.
+
+    Attributes:
+        name: unique on the page, and the same in every report: sport and image.
+        sport: its sport.
+        title: the image.
+        data: the picture with its grid, as a `data:` address; None where there is none.
+        grid: over the image, drawn where there is no picture.
+        ball: outline of the ball's cells.
+        ball_cells: their labels, separated by blanks.
+        players: boxes of players without an outline, drawn where there is no picture.
+        outlines: of the other players, likewise, as the data of SVG paths.
+        people: the reference's guesses.
+        shares: the same by label and share, as JSON.
+        facts: who finds the ball how often, and how far answers are apart, in words.
+        order: what images are sorted by, each under the name of its order.
+        failures: keys of the modes that hold for any card.
+        cards: one for each respondent and prompt.
+        alt: what the picture shows.
+    """
+
+    name: str
+    sport: str
+    title: str
+    data: str | None
+    grid: Grid
+    ball: tuple[Line, ...]
+    ball_cells: str
+    players: tuple[Tile, ...]
+    outlines: tuple[str, ...]
+    people: tuple[Tile, ...]
+    shares: str
+    facts: str
+    order: dict[str, float]
+    failures: tuple[str, ...]
+    cards: tuple[AnswerCard, ...]
     alt: str
 
 
@@ -81,45 +116,46 @@ class FailureLinks:
 
     Attributes:
         mode: the way.
-        prompt: where the respondent was asked with several; else empty.
+        group: the sport, and the respondent with its prompt.
         n: how many there are.
         of: of how many.
         images: the farthest of them, each with the name of its card where it has one.
     """
 
     mode: Filter
-    prompt: str
+    group: str
     n: int
     of: int
     images: tuple[tuple[str, str | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RespondentCards:
-    """The cards of one respondent in one sport, farthest from the reference first."""
+class Highlight:
+    """Some images that are worth a look, with the names of their cards."""
 
-    name: str
     title: str
-    n_images: int
-    cards: tuple[Card, ...]
-    found: tuple[FailureLinks, ...]
+    images: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """All albums.
+    """All images.
 
     Attributes:
         modes: the ways to fail, with their rules.
-        albums: one for each respondent and sport.
-        pictures: the images' data by their id on the page.
-        without: how many of the images shown have no picture.
+        orders: what images can be sorted by: the key in `ImageCard.order`, and its name.
+        highlights: where to look first.
+        images: sport by sport, the one with the most disagreement first.
+        failures: which images each respondent fails on.
+        without: how many images have no picture.
         left_out: what is not shown, in words; else empty.
     """
 
     modes: tuple[Filter, ...]
-    albums: tuple[RespondentCards, ...]
-    pictures: dict[str, str]
+    orders: tuple[tuple[str, str], ...]
+    highlights: tuple[Highlight, ...]
+    images: tuple[ImageCard, ...]
+    failures: tuple[FailureLinks, ...]
     without: int
     left_out: str
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +31,8 @@ class Page:
         signature: of its numbers.
         warnings: what to bear in mind.
         dropped: how much was left out, by reason.
-        reference: whom others are compared with.
+        reference: the respondent that others are compared with.
+        respondents: whose rows, marks and cards the reader can select.
     """
 
     title: str
@@ -39,6 +42,7 @@ class Page:
     warnings: Sequence[str]
     dropped: Mapping[str, int]
     reference: str | None = None
+    respondents: Sequence[str] = ()
 
 
 def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequence[Inline]]) -> str:
@@ -54,13 +58,15 @@ def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequ
     environment = _environment()
     from markupsafe import Markup
 
-    gallery = next((section.gallery for section in sections if section.gallery), None)
+    script = _text("explorer.js").replace("</", "<\\/")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     return environment.get_template("template.html").render(
         page=page,
         generator=f"{page.generator} {version()}",
         theme=Markup(theme.css()),
         style=Markup(_text("style.css")),
-        modes=gallery.modes if gallery else (),
+        script=Markup(script),
+        script_hash=f"sha256-{digest}",
         dropped="; ".join(f"{what}: {n}" for what, n in page.dropped.items() if n),
         sections=sections,
         # Made by our own code from escaped text; everything else is escaped here.

@@ -30,9 +30,9 @@ class PagePicture:
     alts: tuple[str, ...]
 
     @property
-    def is_single(self) -> bool:
-        """Whether it has one panel, which a page can show next to its words."""
-        return len(self.chart.names) == 1
+    def fits_beside(self) -> bool:
+        """Whether a page can show it next to its words: it has one panel of one column."""
+        return len(self.chart.names) == 1 and not self.chart.wide
 
 
 @dataclass(frozen=True, slots=True)

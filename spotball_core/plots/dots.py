@@ -15,6 +15,7 @@ from spotball_core.plots.canvas import (
     FigureFrame,
     PanelBox,
     headline,
+    mark,
     panels,
     quiet_axes,
     scale,
@@ -22,7 +23,7 @@ from spotball_core.plots.canvas import (
     text_width,
 )
 from spotball_core.plots.theme import FAINT, INK, PAPER
-from spotball_core.text.numbers import quantity
+from spotball_core.text.numbers import interval, quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -188,6 +189,12 @@ class DotChart:
         before = None
         for dot, y in zip(panel.dots, _positions(panel.dots)[0], strict=True):
             _draw_dot(axes, dot, y)
+            if dot.value is not None:
+                ends = interval(dot.ends, self.unit)
+                mark(
+                    axes,
+                    f"{dot.respondent} {dot.prompt}".rstrip() + f": {quantity(dot.value, self.unit)} {ends}".rstrip(),
+                )
             if dot.respondent != before:
                 place = (-72 * (self._left - 0.06), 0)
                 axes.annotate(dot.respondent, (0, y), place, ha="left", fontsize=LABEL, color=INK, **look)

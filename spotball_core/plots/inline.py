@@ -49,7 +49,13 @@ def inline_svg(figure: Figure, name: str, alt: str) -> Inline:
     _clean(root)
     used = {match for element in root.iter() for value in element.attrib.values() for match in _USED.findall(value)}
     used |= {element.attrib[_HREF].removeprefix("#") for element in root.iter() if _HREF in element.attrib}
-    for element in root.iter():
+    marks = {line.get_gid(): str(line.get_label()) for axes in figure.axes for line in axes.lines if line.get_gid()}
+    for element in [*root.iter()]:
+        if (text := marks.get(element.attrib.get("id"))) is not None:
+            element.set("data-mark", text)
+            title = ElementTree.Element("title")
+            title.text = text
+            element.insert(0, title)
         element.tag = element.tag.removeprefix(_SVG)
         element.attrib = {key.removeprefix("{http://www.w3.org/1999/xlink}"): v for key, v in element.attrib.items()}
         if (own := element.attrib.pop("id", None)) in used:

@@ -1,19 +1,20 @@
-"""The gallery: images where a respondent is far from the reference, as cards, and how it fails on them."""
+"""The gallery: every image with the ground truth, people's guesses, and all respondents side by side."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from spotball_core.grid import Grid
-from spotball_core.pages.cards import Card, Circle, FailureLinks, Gallery, Line, RespondentCards
+from spotball_core.pages.cards import AnswerCard, Circle, FailureLinks, Gallery, Highlight, ImageCard, Line
 from spotball_core.pages.maps import Tile, tiles
 from spotball_core.pages.pictures import as_data
 from spotball_core.report.maps import top_cells
-from spotball_core.report.numbers.records import Album, CaseNumbers, FailureMode, GalleryNumbers, ShownImage
+from spotball_core.report.numbers.records import CaseNumbers, GalleryNumbers, ShownImage
 from spotball_core.report.view import PageView
 from spotball_core.schema.scene import Scene
 from spotball_core.service.paths import find_file
@@ -26,104 +27,174 @@ _DENSEST = 0.75
 _COUNTED = 11.0
 """Smallest radius of a circle that has room for its count, in pixels of the image."""
 
-Key = tuple[str, str]
+_HIGHLIGHTED = 6
+"""Images of each kind that the reader is sent to."""
+
+_ORDERS = (
+    ("disagreement", "most disagreement first"),
+    ("agreement", "most agreement first"),
+    ("typical", "most typical first"),
+    ("difficulty", "hardest first"),
+    ("ease", "easiest first"),
+    ("leak", "possible leak first"),
+)
 
 
 def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path]) -> Gallery:
-    """The gallery as the page draws it.
+    """Return the gallery as the page draws it.
 
     Args:
         view: what is shown.
         shown: its gallery.
         folders: where the scenes' image files may be.
     """
-    data = {}
-    for one in shown.images:
-        path = find_file(folders, one.scene.path)
-        data[one.scene.key] = as_data(path, one.scene.layout) if path else None
-    pictures = {key: f"picture-{place}" for place, (key, content) in enumerate(data.items()) if content}
-    albums = tuple(_album(f"album-{place}", one, view, shown, pictures) for place, one in enumerate(shown.albums))
+    anchor = _anchors()
+    images = tuple(_image(one, view, shown, folders, anchor) for one in shown.images)
+    cards = {
+        (case.sport, case.respondent, case.prompt, case.image): card.name
+        for one, image in zip(shown.images, images, strict=True)
+        for case, card in zip(one.cases, image.cards, strict=True)
+    }
+    failures = tuple(
+        FailureLinks(
+            mode,
+            f"{group.sport}, {view.name(group)}",
+            group.failed[mode.key].n,
+            group.n_images,
+            tuple(
+                (image, cards.get((group.sport, group.respondent, group.prompt, image)))
+                for image in group.failed[mode.key].images
+            ),
+        )
+        for mode in shown.modes
+        for group in shown.failures
+        if group.failed[mode.key].n
+    )
     return Gallery(
         shown.modes,
-        albums,
-        {name: str(data[key]) for key, name in pictures.items()},
-        sum(content is None for content in data.values()),
+        tuple((key, name) for key, name in _ORDERS if all(key in image.order for image in images)),
+        _highlights(images),
+        images,
+        failures,
+        sum(image.data is None for image in images),
         _left_out(view, shown),
     )
 
 
+def _anchors() -> Callable[..., str]:
+    """Return a function that makes an anchor from names: the same names the same one, other names another."""
+    taken: dict[str, tuple[str, ...]] = {}
+
+    def anchor(*names: str) -> str:
+        parts = ("".join(c if c.isalnum() or c in "._" else "-" for c in name).strip("-") for name in names)
+        plain = "-".join(part for part in parts if part) or "image"
+        name, n = plain, 1
+        while taken.setdefault(name, names) != names:
+            n += 1
+            name = f"{plain}--{n}"
+        return name
+
+    return anchor
+
+
+def _highlights(images: Sequence[ImageCard]) -> tuple[Highlight, ...]:
+    """The first images of each order that has a meaning of its own."""
+    titles = {
+        "disagreement": "Respondents are farthest from the reference",
+        "typical": "Typical disagreement",
+        "agreement": "Respondents are closest to the reference",
+        "leak": "A respondent finds the ball much more often than the reference, so look for traces of it",
+    }
+    found = []
+    for key, title in titles.items():
+        some = [image for image in images if key in image.order and (key != "leak" or image.order[key] > 0.5)]
+        some.sort(key=lambda image: -image.order[key])
+        if some:
+            links = tuple((f"{image.sport} {image.title}", image.name) for image in some[:_HIGHLIGHTED])
+            found.append(Highlight(title, links))
+    return tuple(found)
+
+
 def _left_out(view: PageView, shown: GalleryNumbers) -> str:
-    """What the gallery does not show, in words."""
-    said = []
-    if shown.n_shown < shown.n_images:
-        said.append(
-            f"Of {shown.n_images:,} images of a respondent {shown.n_shown} are shown: of each respondent and sport the "
-            f"farthest, with up to {shown.of_each} of each failure among them"
+    """State what the gallery does not show."""
+    notes = []
+    if len(shown.images) < shown.n_images:
+        notes.append(
+            f"{len(shown.images)} of {shown.n_images:,} images are shown: half are those with the most disagreement, "
+            "the others are spread evenly over the rest (use `--pages` to show all)"
         )
-    if shown.n_left_out:
-        said.append(f"{plural(shown.n_left_out, 'respondent and sport')} are left out altogether")
     compared = {group.respondent for group in view.compared}
     others = {group.respondent for group in view.scored} - compared - {view.reference}
     if others:
-        said.append(f"baselines ({', '.join(sorted(str(name) for name in others))}) are left out")
-    return "; ".join(said) + ("." if said else "")
+        notes.append(f"baselines ({', '.join(sorted(str(name) for name in others))}) are not shown")
+    return "; ".join(notes) + ("." if notes else "")
 
 
-def _album(
-    name: str, album: Album, view: PageView, shown: GalleryNumbers, pictures: Mapping[Key, str]
-) -> RespondentCards:
-    images = {one.scene.key: one for one in shown.images}
-    cards = tuple(
-        _card(f"{name}-{i}", one, images[str(one.sport), one.image], view, shown.modes, pictures)
-        for i, one in enumerate(album.cards)
+def _image(
+    shown: ShownImage, view: PageView, numbers: GalleryNumbers, folders: Sequence[Path], anchor: Callable[..., str]
+) -> ImageCard:
+    scene, grid = shown.scene, shown.scene.layout
+    path = find_file(folders, scene.path)
+    data = as_data(path, grid) if path else None
+    people = _on_grid(shown.reference, grid)
+    order = {
+        "disagreement": shown.disagreement,
+        "agreement": -shown.disagreement,
+        "typical": -shown.from_typical,
+    }
+    if shown.reference_right is not None:
+        order |= {"difficulty": -shown.reference_right, "ease": shown.reference_right}
+    if shown.leak is not None:
+        order["leak"] = shown.leak
+    cards = tuple(_card(case, scene, view, numbers, anchor) for case in shown.cases)
+    ball = ", ".join(scene.ball_cells or ()) or "not known"
+    finds = ""
+    if shown.reference_right is not None:
+        finds = f"{view.reference} finds the ball in {quantity(shown.reference_right, 'share')} of guesses; "
+    apart = quantity(shown.disagreement, view.policy.wasserstein_unit)
+    return ImageCard(
+        name=anchor(scene.sport, scene.image),
+        sport=scene.sport,
+        title=scene.image,
+        data=data,
+        grid=grid,
+        ball=outline(grid.mask(scene.ball_cells or ()), grid),
+        ball_cells=" ".join(scene.ball_cells or ()),
+        players=_boxes(scene) if data is None else (),
+        outlines=_outlines(scene) if data is None else (),
+        people=tiles(people / (people.max() or 1.0) * _DENSEST, grid),
+        shares=json.dumps({label: round(value, 4) for label, value in shown.reference.items()}),
+        facts=f"{finds}respondents are {apart} from {view.reference} on average.",
+        order=order,
+        failures=tuple(mode.key for mode in numbers.modes if any(mode.key in card.failures for card in cards)),
+        cards=cards,
+        alt=f"{scene.sport} {scene.image}: {plural(round(shown.n_reference), 'guess')} of {view.reference}, most at "
+        f"{top_cells(people, grid)}. Ball: {ball}.",
     )
-    links = {(one.prompt, one.image): card.name for one, card in zip(album.cards, cards, strict=True)}
-    groups = [one for one in shown.failures if (one.sport, one.respondent) == (album.sport, album.respondent)]
-    finds = []
-    for mode in shown.modes:
-        for group in groups:
-            failed = group.failed[mode.key]
-            named = tuple((image, links.get((group.prompt, image))) for image in failed.images)
-            finds.append(FailureLinks(mode, view.prompt(group), failed.n, group.n_images, named))
-    title = f"{album.respondent or ''}, {album.sport or ''}"
-    return RespondentCards(name, title, album.n_images, cards, tuple(finds))
 
 
 def _card(
-    name: str,
-    case: CaseNumbers,
-    shown: ShownImage,
-    view: PageView,
-    known: Sequence[FailureMode],
-    pictures: Mapping[Key, str],
-) -> Card:
-    scene, reference, unit = shown.scene, str(view.reference), view.policy.wasserstein_unit
-    grid, picture = scene.layout, pictures.get(scene.key)
-    people = _on_grid(shown.reference, grid)
+    case: CaseNumbers, scene: Scene, view: PageView, numbers: GalleryNumbers, anchor: Callable[..., str]
+) -> AnswerCard:
+    reference, unit, grid = str(view.reference), view.policy.wasserstein_unit, scene.layout
+    answers = _on_grid(case.answers, grid)
     right = ""
     if case.right is not None:
         right = f"; {quantity(case.right, 'share') if case.right else 'none'} of its guesses name a cell with the ball"
-    distance = f"{quantity(case.distance, unit)} from {reference}"
-    chance = f"guessing every cell alike: {number(case.uniform, unit)}"
-    ball = ", ".join(scene.ball_cells or ()) or "not known"
-    title = scene.image + (f", {view.prompt(case)}" if view.prompt(case) else "")
-    return Card(
-        name=name,
-        title=title,
-        picture=picture,
-        grid=grid,
-        ball=outline(grid.mask(scene.ball_cells or ()), grid),
-        players=_boxes(scene) if picture is None else (),
-        outlines=_outlines(scene) if picture is None else (),
-        people=tiles(people / people.max() * _DENSEST, grid),
-        circles=_circles(_on_grid(case.answers, grid), grid),
+    distance = f"{quantity(case.distance, unit)} from {reference} (uniform guessing: {number(case.uniform, unit)})"
+    return AnswerCard(
+        name=anchor(scene.sport, scene.image, case.respondent or "", case.prompt or ""),
+        respondent=case.respondent or "",
+        title=view.name(case),
+        circles=_circles(answers, grid),
         color=view.color(case),
-        facts=f"{distance} ({chance}){right}.",
+        facts=f"{distance}{right}.",
+        right=case.right,
         failures=case.failures,
-        badges=tuple(mode.title for mode in known if mode.key in case.failures),
-        alt=f"{scene.sport} {scene.image}, {view.name(case)}: {plural(round(case.n_answers), 'guess')}, most at "
-        f"{top_cells(_on_grid(case.shares, grid), grid)}. {reference}: most at {top_cells(people, grid)}. "
-        f"Ball: {ball}.",
+        badges=tuple(mode.title for mode in numbers.modes if mode.key in case.failures),
+        rationales=case.rationales,
+        alt=f"{view.name(case)}: {plural(round(case.n_answers), 'guess')}, most at "
+        f"{top_cells(answers / (answers.sum() or 1.0), grid)}.",
     )
 
 
@@ -145,13 +216,13 @@ def outline(inside: BoolArray, grid: Grid) -> tuple[Line, ...]:
 
 def _circles(mass: FloatArray, grid: Grid) -> tuple[Circle, ...]:
     largest = 0.46 * min(grid.cell_width, grid.cell_height)
-    found_ = []
+    circles = []
     for cell in np.flatnonzero(mass):
         x, y = grid.centers[cell]
         radius = largest * math.sqrt(mass[cell] / mass.max())
         count = f"{mass[cell]:.3g}" if radius >= _COUNTED else ""
-        found_.append(Circle(float(x), float(y), radius, count, min(1.5 * radius / max(len(count) - 0.5, 1), 26)))
-    return tuple(found_)
+        circles.append(Circle(float(x), float(y), radius, count, min(1.5 * radius / max(len(count) - 0.5, 1), 26)))
+    return tuple(circles)
 
 
 def _boxes(scene: Scene) -> tuple[Tile, ...]:

@@ -82,6 +82,7 @@ def page_of(view: PageView) -> Page:
         report.warnings,
         report.provenance.dropped,
         view.reference,
+        tuple(dict.fromkeys(group.respondent or "" for group in view.scored)),
     )
 
 

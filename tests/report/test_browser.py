@@ -1,54 +1,183 @@
-"""The page in a browser: it fits a narrow screen, and the browser has nothing to complain of."""
+"""The page in a browser: it fits any screen, its script does what it offers, and nothing is loaded or stored."""
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
-from pathlib import Path
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from tests.browsing import launched
 from tests.report.conftest import Written
 
-NARROW = 360
-
-MEASURE = """<!doctype html><meta charset="utf-8"><title>measure</title>
-<iframe src="{page}" style="width:{wide}px;height:900px;border:0"></iframe>
-<p id="said"></p>
-<script>
-addEventListener("load", () => {{
-  const root = document.querySelector("iframe").contentDocument;
-  const tall = root.documentElement;
-  root.querySelectorAll("details").forEach((one) => {{ one.open = true; }});
-  root.querySelector("#show-far").click();
-  const shown = [...root.querySelectorAll(".card")].filter((one) => one.checkVisibility()).length;
-  const far = root.querySelectorAll(".card.is-far").length;
-  const images = [...root.querySelectorAll("symbol image")].length;
-  document.querySelector("#said").textContent =
-    `${{tall.scrollWidth}} of ${{tall.clientWidth}}; ${{shown}} of ${{far}}; ${{images}}`;
-}});
-</script>
-"""
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 
-@pytest.mark.slow
-def test_it_fits_a_narrow_screen_without_complaints(written: Written, tmp_path: Path) -> None:
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("there is no Chromium here")
-    wrapper = tmp_path / "measure.html"
-    wrapper.write_text(MEASURE.format(page=(written.out / "report.html").as_uri(), wide=NARROW), encoding="utf-8")
-    flags = "--headless --no-sandbox --disable-gpu --no-first-run --allow-file-access-from-files --dump-dom"
-    flags += " --enable-logging=stderr --log-level=0 --virtual-time-budget=10000 --disable-background-networking"
-    command = [browser, *flags.split(), f"--user-data-dir={tmp_path / 'profile'}", "--window-size=800,1000"]
-    done = subprocess.run(
-        [*command, wrapper.as_uri()], capture_output=True, text=True, check=False, timeout=120, errors="replace"
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with launched() as found:
+        yield found
+
+
+@pytest.fixture
+def opened(browser: Any, written: Written) -> Iterator[Any]:
+    """The page, with everything it complains of and all that it asks for."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.complaints = []
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on("request", lambda request: page.complaints.append(request.url) if "report.html" not in request.url else 0)
+    page.goto((written.out / "report.html").as_uri())
+    yield page
+    assert page.complaints == []
+    assert page.evaluate("localStorage.length + sessionStorage.length") == 0
+    context.close()
+
+
+@pytest.mark.parametrize("width", [360, 400, 1280])
+@pytest.mark.parametrize("script", [True, False])
+def test_it_fits_the_screen_with_everything_open(browser: Any, written: Written, width: int, script: bool) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900}, java_script_enabled=script)
+    page = context.new_page()
+    page.goto((written.out / "report.html").as_uri())
+    if script:
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("details.image").count() == 6
+    assert page.locator("#explorer button").count() == (2 if script else 0)
+    context.close()
+
+
+def column(page: Any, table: str, place: int) -> list[list[str]]:
+    """A column's texts, sport by sport."""
+    return page.evaluate(
+        """([name, place]) => [...document.getElementById(`${name}-caption`).closest("table").tBodies].map((body) =>
+        [...body.rows].filter((row) => !row.hidden && !row.querySelector("th.sport"))
+          .map((row) => row.cells[place].textContent.trim()))""",
+        [table, place],
     )
-    said = re.search(r'id="said">(\d+) of (\d+); (\d+) of (\d+); (\d+)<', done.stdout)
-    assert said, done.stderr[-2000:]
-    content, room, shown, far, images = map(int, said.groups())
-    assert content <= room <= NARROW
-    assert shown == far > 0
-    assert images == 5
-    assert "CONSOLE" not in done.stderr
+
+
+def table_of(page: Any, name: str) -> Any:
+    return page.locator(f"#{name}-caption").locator("xpath=ancestor::table")
+
+
+def test_tables_are_sorted_within_sports(opened: Any) -> None:
+    head = table_of(opened, "headline").get_by_role("button", name="Accuracy (%)")
+    for direction, reverse in (("descending", True), ("ascending", False)):
+        head.click()
+        assert head.locator("xpath=..").get_attribute("aria-sort") == direction
+        for sport in column(opened, "headline", 2):
+            values = [float(text) for text in sport]
+            assert values == sorted(values, reverse=reverse)
+    # Rows without a value stay at the end.
+    table_of(opened, "headline").get_by_role("button", name="Wasserstein").click()
+    assert all(sport[-1] == "–" for sport in column(opened, "headline", 10))
+
+
+def test_tables_are_filtered(opened: Any) -> None:
+    opened.get_by_label("Filter").first.fill("COT")
+    assert column(opened, "headline", 1) == [["cot"]] * 3
+    opened.get_by_label("Filter").first.fill("")
+    assert [len(sport) for sport in column(opened, "headline", 1)] == [4, 4, 4]
+
+
+def test_tables_are_copied(opened: Any, written: Written) -> None:
+    tools = opened.locator(".tools").first
+    tools.get_by_role("button", name="CSV").click()
+    lines = list(csv.reader(io.StringIO(opened.evaluate("navigator.clipboard.readText()"))))
+    assert lines[0][:5] == ["", "Respondent", "Prompt", "Accuracy (%)", "Accuracy (%): 95% interval"]
+    assert len({len(line) for line in lines}) == 1
+    first = written.report.groups[0]
+    assert lines[1][:4] == ["soccer", "human", "base", f"{100 * (first.metrics['accuracy'].value or 0):.1f}"]
+    assert len(lines) == 1 + 12
+    tools.get_by_role("button", name="Markdown").click()
+    markdown = opened.evaluate("navigator.clipboard.readText()").splitlines()
+    assert markdown[0].startswith("|  | Respondent | Prompt |")
+    assert set(markdown[1]) == set("| -")
+    tools.get_by_role("button", name="LaTeX").click()
+    latex = opened.evaluate("navigator.clipboard.readText()")
+    assert "\\begin{tabular}{" in latex
+    assert "Accuracy (\\%)" in latex
+    assert latex.count("\\\\\n") == 1 + 12
+
+
+def test_respondents_are_selected_everywhere(opened: Any) -> None:
+    opened.get_by_text("Respondents shown: all").click()
+    opened.get_by_role("checkbox", name="alpha").uncheck()
+    assert opened.get_by_text("Respondents shown: 2 of 3").is_visible()
+    assert all("alpha" not in sport for sport in column(opened, "headline", 0))
+    assert opened.locator(".card[data-r=alpha]:not([hidden])").count() == 0
+    assert opened.locator(".card[data-r=beta]:not([hidden])").count() == 6
+    marks = "[...document.querySelectorAll('[data-mark]')]"
+    dimmed = opened.evaluate(f"{marks}.filter((m) => m.matches('.dim')).map((m) => m.dataset.mark)")
+    assert dimmed
+    assert all(mark.startswith("alpha ") for mark in dimmed)
+    opened.get_by_role("checkbox", name="alpha").check()
+    assert opened.locator(".dim").count() == 0
+
+
+def images(page: Any) -> list[str]:
+    return page.evaluate("[...document.querySelectorAll('details.image')].filter((i) => !i.hidden).map((i) => i.id)")
+
+
+def test_images_are_sorted_and_filtered(opened: Any, written: Written) -> None:
+    shown = written.report.page.gallery
+    assert shown is not None
+    right = {f"{i.scene.sport}-{i.scene.image}": i.reference_right or 0.0 for i in shown.images}
+    opened.get_by_label("Sort").select_option("difficulty")
+    soccer = [name for name in images(opened) if name.startswith("soccer")]
+    assert [right[name] for name in soccer] == sorted(right[name] for name in soccer)
+    opened.get_by_label("Show").select_option("far")
+    assert images(opened) == ["soccer-1"]
+    opened.get_by_label("Show").select_option("")
+    assert len(images(opened)) == 6
+
+
+def test_a_link_opens_its_card(opened: Any) -> None:
+    assert not opened.locator("#soccer-2-alpha-cot").is_visible()
+    opened.evaluate("location.hash = '#soccer-2-alpha-cot'")
+    opened.locator("#soccer-2-alpha-cot").wait_for(state="visible")
+
+
+def test_guess_first(opened: Any) -> None:
+    opened.evaluate("location.hash = '#soccer-3'")
+    opened.get_by_role("button", name="Guess first").click()
+    image = opened.locator("#soccer-3")
+    assert not image.locator(".truth .hide").is_visible()
+    assert not image.locator("#soccer-3-beta-base").is_visible()
+    svg = image.locator(".truth svg")
+    assert "Ball" not in svg.get_attribute("aria-label")
+    box = svg.bounding_box()
+    left, top, wide, high = (float(v) for v in svg.get_attribute("viewBox").split())
+
+    def click(x: float, y: float) -> None:
+        svg.click(position={"x": (x - left) / wide * box["width"], "y": (y - top) / high * box["height"]})
+
+    click(288, 210)  # D5, where the ball is
+    click(-10, 100)  # beside the picture
+    click(32, 30)  # A1
+    assert not image.locator("p.guess").is_visible()
+    click(352, 210)  # D6, as well
+    said = image.locator("p.guess").inner_text()
+    assert "You: 2 of 3 guesses hit" in said
+    assert "human: 100.0% hit, 0 px off." in said  # six guesses each of D5 and D6
+    assert "beta: 100.0% hit." in said
+    assert "100.0% of the guesses of human are in your cells." in said
+    assert image.locator(".truth .hide").is_visible()
+    assert "Ball: D5, D6" in svg.get_attribute("aria-label")
+    # By keyboard, and letters of any case.
+    opened.evaluate("location.hash = '#soccer-1'")
+    other = opened.locator("#soccer-1")
+    other.get_by_label("type them:").fill("d5 Z99 nonsense a1, f10")
+    other.get_by_label("type them:").press("Enter")
+    assert "You: 1 of 3 guesses hit" in other.locator("p.guess").inner_text()
+
+
+def test_values_are_shown_on_hover(opened: Any) -> None:
+    titles = opened.evaluate("[...document.querySelectorAll('#accuracy [data-mark] title')].map((t) => t.textContent)")
+    assert any(title.startswith("human: ") and title.endswith("]") for title in titles)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from spotball_core.report.numbers.cases import Case, cases, chosen, modes, ranked
+from spotball_core.report.numbers.cases import Case, cases, modes, ranked
+from spotball_core.report.numbers.gallery import _spread, gallery_numbers
 from spotball_core.report.numbers.records import compared
-from spotball_core.scoring.groups import Group, Scoring
+from spotball_core.scoring.groups import Scoring
 from tests.report.study import ALPHA_BASE, ALPHA_COT, BETA, GRID, PEOPLE, SCENES, scoring_of
 
 FAILURES = {
@@ -105,51 +105,21 @@ def test_rules_in_words_follow_the_policy(study: Path) -> None:
 
 # Which are shown ---------------------------------------------------------------------------------------------
 
-GROUPS = [Group("soccer", "me", prompt, "model", number, frozenset()) for number, prompt in enumerate(("base", "cot"))]
-PROTOTYPE = Case(GROUPS[0], 0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, np.ones(60), frozenset())
 
-some_cases = st.lists(
-    st.builds(
-        lambda group, scene, distance, failures: replace(
-            PROTOTYPE, group=GROUPS[group], scene=scene, distance=distance, failures=failures
-        ),
-        st.integers(0, 1),
-        st.integers(0, 8),
-        st.integers(0, 5).map(float),
-        st.frozensets(st.sampled_from(["far", "center", "sure"])),
-    ),
-    min_size=1,
-    max_size=20,
-    unique_by=lambda case: (case.group.number, case.scene),
-)
+@given(st.integers(1, 60), st.integers(1, 60))
+def test_shown_are_the_farthest_and_images_from_all_over_the_rest(n: int, most: int) -> None:
+    far = list(range(100, 100 + n))
+    shown = _spread(far, most)
+    assert len(shown) == len(set(shown)) == min(n, most)
+    assert shown == sorted(shown)
+    assert shown[: most // 2] == far[: most // 2]
+    if most < n and most - most // 2 > 1:
+        assert shown[-1] == far[-1]
 
 
-@given(some_cases, st.integers(1, 12))
-def test_shown_are_the_farthest_and_some_of_each_failure(some: list[Case], shown: int) -> None:
-    picks = chosen(some, shown, 2)
-    images = {case.scene for case in some}
-    assert len({case.scene for case in picks}) == len(picks) == min(shown, len(images))
-    assert [case.distance for case in picks] == sorted((case.distance for case in picks), reverse=True)
-    if shown >= 6:
-        for key in ("far", "center", "sure"):
-            able = {case.scene for case in some if key in case.failures}
-            here = {case.scene for case in picks if key in case.failures}
-            # An image may be shown under another prompt, where it fails in another way.
-            others = {case.scene for case in picks} & able - here
-            assert len(here) + len(others) >= min(2, len(able))
-    for case in picks:
-        if not case.failures:
-            # Without a failure it is there for its distance: nothing left out is farther.
-            left = [other for other in some if other.scene not in {pick.scene for pick in picks}]
-            assert all(other.distance <= case.distance for other in left)
-
-
-def test_failures_come_before_farther_images_only_as_often_as_asked() -> None:
-    some = [replace(PROTOTYPE, scene=scene, distance=10.0 - scene) for scene in range(5)]
-    some[2:] = [replace(case, failures=frozenset({"far"})) for case in some[2:]]
-    assert [case.scene for case in chosen(some, 3, 1)] == [0, 1, 2]
-    assert [case.scene for case in chosen(some, 3, 2)] == [0, 2, 3]
-    assert [case.scene for case in chosen(some, 2, 0)] == [0, 1]
+def test_some_of_many_images_by_hand() -> None:
+    assert _spread(range(9), 5) == [0, 1, 2, 5, 8]
+    assert _spread(range(9), None) == list(range(9))
 
 
 def test_order_of_the_hand_made_study(scoring: Scoring) -> None:
@@ -158,9 +128,32 @@ def test_order_of_the_hand_made_study(scoring: Scoring) -> None:
     order = [(scoring.arrays.scenes[case.scene].image, case.group.prompt) for case in ranked(alpha)]
     # 4: all the way from A1 to F9 and F10; 2: D5 and C5 are far from A10 and B10; 1: A1 to D5; 4 from D5; 3: one cell.
     assert order[:5] == [("4", "base"), ("2", "cot"), ("2", "base"), ("1", "base"), ("4", "cot")]
-    picks = chosen(alpha, 3, 0)
-    assert [(scoring.arrays.scenes[case.scene].image, case.group.prompt) for case in picks] == [
-        ("4", "base"),
-        ("2", "cot"),
-        ("1", "base"),
-    ]
+
+
+def test_images_hold_everything_by_hand(scoring: Scoring) -> None:
+    found = gallery_numbers(
+        scoring, compared(scoring.groups, "human"), rationales={("soccer", "1", "alpha", "cot"): ["I see it."]}
+    )
+    assert found is not None
+    assert found.n_images == len(found.images) == 6
+    assert [image.scene.sport for image in found.images] == ["soccer"] * 4 + ["volleyball"] * 2
+    for image in found.images:
+        distances = [case.distance for case in image.cases]
+        assert len(distances) == 3
+        assert image.disagreement == pytest.approx(np.mean(distances))
+        people = PEOPLE[image.scene.key]
+        right = sum(n for cell, n in people.items() if cell in (image.scene.ball_cells or ())) / sum(people.values())
+        assert image.reference_right == pytest.approx(right)
+        assert image.n_reference == sum(people.values())
+        assert image.leak == pytest.approx(max(case.right or 0.0 for case in image.cases) - right)
+    soccer = [image for image in found.images if image.scene.sport == "soccer"]
+    assert [image.disagreement for image in soccer] == sorted((i.disagreement for i in soccer), reverse=True)
+    (first,) = [image for image in soccer if image.scene.image == "1"]
+    assert {(case.respondent, case.prompt): case.rationales for case in first.cases} == {
+        ("alpha", "base"): (),
+        ("alpha", "cot"): ("I see it.",),
+        ("beta", "base"): (),
+    }
+    few = gallery_numbers(scoring, compared(scoring.groups, "human"), most=2)
+    assert few is not None
+    assert (len(few.images), few.n_images) == (2, 6)

@@ -33,4 +33,4 @@ def test_the_page_tells_the_papers_soccer(real_release: Path, tmp_path: Path) ->
     assert "uniform guessing: 144.8 px" in said("alignment")
     assert "two halves of 50 participants are 28.5 px apart" in said("ceiling")
     (gallery,) = page.all("section", id="gallery")
-    assert len(gallery.all("article")) == len(gallery.all("image")) == 12
+    assert len(gallery.all("article")) == len(gallery.all("image")) == 50

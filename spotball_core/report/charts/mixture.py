@@ -13,11 +13,13 @@ from spotball_core.plots.canvas import (
     PanelBox,
     columns,
     headline,
+    mark,
     panels,
     quiet_axes,
     text_width,
 )
 from spotball_core.plots.theme import FAINT, INK, PAPER, RULE
+from spotball_core.text.numbers import interval, quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,4 +130,6 @@ class MixtureChart:
                         "zorder": 3,
                     }
                     axes.plot([at(column, weight)], [y], mix.marker, color=mix.color, markersize=5.5, **dot)
+                    name = f"{mix.respondent} {mix.prompt}".rstrip()
+                    mark(axes, f"{name}: {part} {quantity(weight, 'share')} {interval(ends, 'share')}".rstrip())
         headline(axes, panel.title, panel.under, box)

@@ -18,6 +18,7 @@ from spotball_core.plots.canvas import (
     FigureFrame,
     PanelBox,
     headline,
+    mark,
     panels,
     quiet_axes,
     scale,
@@ -25,6 +26,7 @@ from spotball_core.plots.canvas import (
 )
 from spotball_core.plots.theme import FAINT, INK, PAPER, THEME
 from spotball_core.schema.report import Interval
+from spotball_core.text.numbers import quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,6 +131,8 @@ class ProximityChart:
             if point.overlap_ends:
                 axes.vlines(point.near, *point.overlap_ends, color=point.color, linewidth=0.8, alpha=0.45)
             axes.plot([point.near], [point.overlap], point.marker, color=point.color, markersize=6.5, **look)
+            rates = f"near {quantity(point.near, 'share')}, overlap {quantity(point.overlap, 'share')}"
+            mark(axes, f"{point.respondent} {point.prompt}".rstrip() + f": {rates}")
         labels = _ends_of_respondents(panel.points)
         if panel.truth:
             axes.plot([panel.truth[0]], [panel.truth[1]], "*", color=_TRUTH, markersize=12, **look)

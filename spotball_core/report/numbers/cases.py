@@ -172,25 +172,3 @@ def center_window(scoring: Scoring) -> BoolArray | None:
 def ranked(some: Sequence[Case]) -> list[Case]:
     """Cases by their distance to the reference, farthest first; of equal ones, in the order they came."""
     return sorted(some, key=lambda case: -case.distance)
-
-
-def chosen(some: Sequence[Case], shown: int, of_each: int) -> list[Case]:
-    """The cases to show of one respondent and sport, farthest first, each image once.
-
-    Of each mode the farthest `of_each` are among them, so that every mode can be seen; the rest are the farthest.
-    """
-    order = ranked(some)
-    picked: dict[int, Case] = {}
-    for key in dict.fromkeys(key for case in order for key in sorted(case.failures)):
-        already = sum(key in case.failures for case in picked.values())
-        for case in order:
-            if already >= of_each or len(picked) >= shown:
-                break
-            if key in case.failures and case.scene not in picked:
-                picked[case.scene] = case
-                already += 1
-    for case in order:
-        if len(picked) >= shown:
-            break
-        picked.setdefault(case.scene, case)
-    return ranked(list(picked.values()))

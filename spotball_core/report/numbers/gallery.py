@@ -1,17 +1,16 @@
-"""The numbers of the gallery: which images are shown, and on how many images each failure happens."""
+"""The numbers of the gallery: every image with all answers to it, and on how many images each failure happens."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from spotball_core.grid import Grid
-from spotball_core.metrics.inputs import ratio
-from spotball_core.report.numbers.cases import Case, cases, chosen, modes, ranked
+from spotball_core.metrics.inputs import ratio, share
+from spotball_core.report.numbers.cases import Case, cases, modes, ranked
 from spotball_core.report.numbers.records import (
-    Album,
     CaseNumbers,
     FailedImages,
     FailureMode,
@@ -22,29 +21,31 @@ from spotball_core.report.numbers.records import (
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.typing import FloatArray
 
-SHOWN = 12
-"""Cards of each respondent and sport, at most."""
-
-OF_EACH = 2
-"""Cards of each mode among them, at least, where there are so many."""
-
 MOST = 240
-"""Cards on a page, at most."""
+"""Images in a report, at most."""
 
 LISTED = 60
 """Images that fail in one way that are named, at most."""
 
+CaseKey = tuple[str, str, str | None, str | None]
+"""Sport, image, respondent and prompt."""
+
 
 def gallery_numbers(
-    scoring: Scoring, groups: Sequence[Group], *, shown: int = SHOWN, most: int = MOST
+    scoring: Scoring,
+    groups: Sequence[Group],
+    *,
+    most: int | None = MOST,
+    rationales: Mapping[CaseKey, Sequence[str]] | None = None,
 ) -> GalleryNumbers | None:
-    """Choose the images to show of some groups, and count their failures.
+    """Collect the images with the answers of some groups, and count the groups' failures.
 
     Args:
         scoring: what is scored.
         groups: in the order in which they are shown.
-        shown: cards of each respondent and sport, at most; fewer where there would be more than `most` in all.
-        most: cards in all.
+        most: images, at most; None for all. Where there are more, half are those on which respondents are farthest
+            from the reference, and the others are spread evenly over the rest.
+        rationales: some of each group's rationales for an image.
 
     Returns:
         None without a reference, or if no group answered an image that the reference answered.
@@ -52,48 +53,55 @@ def gallery_numbers(
     found = cases(scoring, groups) if scoring.policy.reference is not None else []
     if not found:
         return None
-    by_album: dict[tuple[str | None, str | None], list[Case]] = {}
+    by_scene: dict[int, list[Case]] = {}
     by_group: dict[int, list[Case]] = {}
     for case in found:
-        by_album.setdefault((case.group.respondent, case.group.sport), []).append(case)
+        by_scene.setdefault(case.scene, []).append(case)
         by_group.setdefault(case.group.number, []).append(case)
-    some = dict(list(by_album.items())[:most])
-    shown = max(1, min(shown, most // len(some)))
-    picks = {key: chosen(mine, shown, OF_EACH) for key, mine in some.items()}
+    far = sorted(by_scene, key=lambda scene: -_disagreement(by_scene[scene]))
+    sports = list(dict.fromkeys(case.group.sport for case in found))
+    chosen = sorted(_spread(far, most), key=lambda scene: sports.index(scoring.arrays.sports[scene]))
     known = modes(scoring)
-    scenes = dict.fromkeys(case.scene for mine in picks.values() for case in mine)
+    apart: dict[str, list[float]] = {}
+    for scene, some in by_scene.items():
+        apart.setdefault(scoring.arrays.sports[scene], []).append(_disagreement(some))
+    typical = {sport: float(np.median(values)) for sport, values in apart.items()}
     return GalleryNumbers(
         modes=known,
-        failures=tuple(_failures(scoring, mine, known) for mine in by_group.values()),
-        albums=tuple(
-            Album(
-                sport=sport,
-                respondent=respondent,
-                n_images=len({case.scene for case in some[respondent, sport]}),
-                cards=tuple(_case(scoring, case, known) for case in mine),
-            )
-            for (respondent, sport), mine in picks.items()
-        ),
-        images=tuple(_shown(scoring, scene) for scene in scenes),
-        n_images=sum(len({case.scene for case in mine}) for mine in by_album.values()),
-        n_shown=sum(map(len, picks.values())),
-        n_left_out=len(by_album) - len(picks),
-        of_each=OF_EACH,
+        failures=tuple(_failures(scoring, some, known) for some in by_group.values()),
+        images=tuple(_shown(scoring, scene, by_scene[scene], typical[scoring.arrays.sports[scene]], known, rationales or {}) for scene in chosen),
+        n_images=len(by_scene),
     )
 
 
-def _failures(scoring: Scoring, mine: Sequence[Case], known: Sequence[FailureMode]) -> GroupFailures:
-    group, failed = mine[0].group, {}
+def _disagreement(some: Sequence[Case]) -> float:
+    """The mean distance of an image's answers to the reference's."""
+    return float(np.mean([case.distance for case in some]))
+
+
+def _spread(far: Sequence[int], most: int | None) -> list[int]:
+    """Choose images from those sorted by disagreement: the first half of `most`, and as many of the rest, evenly."""
+    if most is None or len(far) <= most:
+        return list(far)
+    first, rest = list(far[: most // 2]), far[most // 2 :]
+    places = np.linspace(0, len(rest) - 1, most - len(first)).round().astype(int)
+    return [*first, *(rest[place] for place in places)]
+
+
+def _failures(scoring: Scoring, some: Sequence[Case], known: Sequence[FailureMode]) -> GroupFailures:
+    group, failed = some[0].group, {}
     for mode in known:
-        fails = ranked([case for case in mine if mode.key in case.failures])
+        fails = ranked([case for case in some if mode.key in case.failures])
         images = tuple(scoring.arrays.scenes[case.scene].image for case in fails[:LISTED])
         failed[mode.key] = FailedImages(n=len(fails), images=images)
     return GroupFailures(
-        sport=group.sport, respondent=group.respondent, prompt=group.prompt, n_images=len(mine), failed=failed
+        sport=group.sport, respondent=group.respondent, prompt=group.prompt, n_images=len(some), failed=failed
     )
 
 
-def _case(scoring: Scoring, case: Case, known: Sequence[FailureMode]) -> CaseNumbers:
+def _case(
+    scoring: Scoring, case: Case, known: Sequence[FailureMode], rationales: Mapping[CaseKey, Sequence[str]]
+) -> CaseNumbers:
     scene, group = scoring.arrays.scenes[case.scene], case.group
     return CaseNumbers(
         sport=group.sport,
@@ -105,21 +113,36 @@ def _case(scoring: Scoring, case: Case, known: Sequence[FailureMode]) -> CaseNum
         right=None if math.isnan(case.right) else case.right,
         n_answers=float(case.mass.sum()),
         answers=_by_label(case.mass, scene.layout),
-        shares=_by_label(_shares(case.mass), scene.layout),
         failures=tuple(mode.key for mode in known if mode.key in case.failures),
+        rationales=tuple(rationales.get((*scene.key, group.respondent, group.prompt), ())),
     )
 
 
-def _shown(scoring: Scoring, place: int) -> ShownImage:
-    scene = scoring.arrays.scenes[place]
+def _shown(
+    scoring: Scoring,
+    place: int,
+    some: Sequence[Case],
+    typical: float,
+    known: Sequence[FailureMode],
+    rationales: Mapping[CaseKey, Sequence[str]],
+) -> ShownImage:
+    arrays, scene = scoring.arrays, scoring.arrays.scenes[place]
     mass = scoring.reference_mass([place])
-    assert mass is not None
-    return ShownImage(scene=scene, reference=_by_label(_shares(mass[0]), scene.layout))
-
-
-def _shares(mass: FloatArray) -> FloatArray:
-    shares: FloatArray = np.nan_to_num(ratio(mass, mass.sum()))
-    return shares
+    assert mass is not None  # cases are compared with the reference
+    has_truth = bool(arrays.has_truth[place])
+    right = float(share(mass, arrays.truth[[place]])[0]) if has_truth else None
+    shares: FloatArray = np.nan_to_num(ratio(mass[0], mass[0].sum()))
+    best = max((case.right for case in some), default=math.nan)
+    return ShownImage(
+        scene=scene,
+        n_reference=float(mass.sum()),
+        reference=_by_label(shares, scene.layout),
+        reference_right=right,
+        disagreement=_disagreement(some),
+        from_typical=abs(_disagreement(some) - typical),
+        leak=None if right is None or math.isnan(best) else best - right,
+        cases=tuple(_case(scoring, case, known, rationales) for case in some),
+    )
 
 
 def _by_label(values: FloatArray, grid: Grid) -> dict[str, float]:

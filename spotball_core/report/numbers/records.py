@@ -223,7 +223,7 @@ class GroupFailures(Record):
 
 
 class CaseNumbers(Record):
-    """A group's answers to one image, as a card of the gallery shows them.
+    """A group's answers to one image.
 
     Attributes:
         distance: Wasserstein distance to the reference.
@@ -231,8 +231,8 @@ class CaseNumbers(Record):
         right: share of the answers that name a cell with the ball; None if the ball's cells are not known.
         n_answers: parsed answers.
         answers: how often each cell was named; cells that were not named are absent.
-        shares: the same as shares.
         failures: keys of the failure modes that hold.
+        rationales: some of the group's rationales for this image, shortened; none if they were not given.
     """
 
     sport: str | None
@@ -244,48 +244,48 @@ class CaseNumbers(Record):
     right: float | None
     n_answers: float
     answers: dict[str, float]
-    shares: dict[str, float]
     failures: tuple[str, ...]
-
-
-class Album(Record):
-    """The cards of one respondent and sport, farthest from the reference first, out of this many images."""
-
-    sport: str | None
-    respondent: str | None
-    n_images: int
-    cards: tuple[CaseNumbers, ...]
+    rationales: tuple[str, ...] = ()
 
 
 class ShownImage(Record):
-    """An image that a card shows, with the share of the reference's answers that name each cell."""
+    """An image with all answers to it.
+
+    Attributes:
+        n_reference: parsed answers of the reference.
+        reference: the share of the reference's answers that name each cell.
+        reference_right: the share that name a cell with the ball; None if the ball's cells are not known.
+        disagreement: mean distance of the groups' answers to the reference's.
+        from_typical: how far that is from the median of the sport's images.
+        leak: how much more often the best group finds the ball than the reference does. A large value is a reason to
+            look for a trace of the ball in the picture. None if the ball's cells are not known.
+        cases: the answers of each group.
+    """
 
     scene: Scene
+    n_reference: float
     reference: dict[str, float]
+    reference_right: float | None
+    disagreement: float
+    from_typical: float
+    leak: float | None
+    cases: tuple[CaseNumbers, ...]
 
 
 class GalleryNumbers(Record):
-    """The gallery: images where respondents are far from the reference.
+    """The gallery: images with the answers of the reference and of all groups compared with it.
 
     Attributes:
         modes: the ways to fail.
         failures: on which images each group fails.
-        albums: the cards.
-        images: the images of the cards.
-        n_images: images of all respondents and sports.
-        n_shown: cards.
-        n_left_out: respondents and sports without an album.
-        of_each: cards of each failure mode in an album, at least, where there are so many.
+        images: the images of each sport, those with the most disagreement first.
+        n_images: all images that could be shown.
     """
 
     modes: tuple[FailureMode, ...]
     failures: tuple[GroupFailures, ...]
-    albums: tuple[Album, ...]
     images: tuple[ShownImage, ...]
     n_images: int
-    n_shown: int
-    n_left_out: int
-    of_each: int
 
 
 class MapGrid(Record):

@@ -76,9 +76,11 @@ def _closeness(view: PageView, sport: str | None, others: Sequence[GroupScore]) 
     _, best = min(valued, key=lambda pair: pair[0])
     where = f"In {sport}" if sport is not None else f"Averaged over {len(view.sports)} sports"
     chance = view.by_sport[sport].uniform.wasserstein_matched if sport is not None else None
-    uniform = f"; uniform guessing is at {quantity(chance, unit)}" if chance is not None else ""
-    closest = "guesses closest to" if len(valued) > 1 else "guesses at this distance from"
-    sentence = f"{where}, {view.name(best)} {closest} {view.reference}: {_with_interval(best, key)}{uniform}"
+    uniform = f" (uniform guessing: {quantity(chance, unit)})" if chance is not None else ""
+    most = "guesses most like" if len(valued) > 1 else "is compared with"
+    sentence = (
+        f"{where}, {view.name(best)} {most} {view.reference}, at a distance of {_with_interval(best, key)}{uniform}"
+    )
     ceiling = view.ceilings.get(sport or "")
     score = ceiling.score.get(best.name) if ceiling else None
     if score and score.value is not None:

@@ -15,7 +15,7 @@ from spotball_core.text.numbers import plural
 
 
 def images(view: PageView, folders: Sequence[Path]) -> Section:
-    """Image by image, the most disagreeing first (Figure 8), with the failures that are told apart.
+    """Show image by image, those with the most disagreement first (Figure 8), and count the failures.
 
     Args:
         view: what is shown.
@@ -30,18 +30,18 @@ def images(view: PageView, folders: Sequence[Path]) -> Section:
         return Section("gallery", title, missing=why)
     shown = gallery(view, found, folders)
     first = (
-        f"Where respondents are farthest from {view.reference}: one card an image, farthest first, each image once "
-        "for each respondent and sport."
+        f"Every image with the ball, the guesses of {view.reference}, and all respondents side by side. Images of a "
+        "sport are sorted by disagreement: the mean distance of the respondents' guesses to those of "
+        f"{view.reference}."
     )
     lead = [first]
     if shown.left_out:
         lead.append(shown.left_out)
     if shown.without:
-        bare = (
-            f"{plural(shown.without, 'image')} drawn without a picture, with the players as boxes: no file that "
-            "can be read and drawn on where the scenes say; name its folder with `--image-folder`."
+        lead.append(
+            f"{plural(shown.without, 'image')} drawn without a picture, with the players as boxes: no readable file at "
+            "the path that the scenes give. Name the folder of the images with `--image-folder`."
         )
-        lead.append(bare)
     tables = (_counts(view, found),)
     return Section("gallery", title, tuple(lead), tables=tables, gallery=shown)
 

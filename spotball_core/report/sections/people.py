@@ -110,7 +110,7 @@ def where(view: PageView) -> Section:
     )
     window = view.page.window
     outline = f" Dashed: the center window ({window_words(window)})." if window else ""
-    caption = f"Guesses pooled over images, and the cells of the ball; white: never named.{outline}"
+    caption = f"Guesses pooled over images, and the cells of the ball; blank: never named.{outline}"
     figure = MapFigure(MAPS, "Where the guesses fall", caption, HeatMapChart(sports, view.grid, window))
     return Section("where", "Where do guesses fall?", (lead,), maps=figure)
 

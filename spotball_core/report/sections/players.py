@@ -108,7 +108,7 @@ def density(view: PageView) -> Section:
         for of_measure, strip in zip(strips, found, strict=True):
             of_measure.append(strip)
         points.append(
-            f"{sport}: {found[0].mean:.2f} players an image ({min(n)} to {max(n)}), covering "
+            f"{sport}: {found[0].mean:.2f} players per image ({min(n)} to {max(n)}), covering "
             f"{quantity(found[1].mean, 'share')} of it, mean of {plural(len(n), 'image')}."
         )
     lead = (

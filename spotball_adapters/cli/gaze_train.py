@@ -72,16 +72,16 @@ def train(
     from spotball_core.gaze.data.trials import write_trials
     from spotball_core.service.files import replacing
 
-    wanted = _settings(seeds, epochs, pictures, size, batch, rate, last_rate, seed)
-    settings, source = _asked(checkpoint, backbone, stimuli, images, faces, wanted)
+    requested = _settings(seeds, epochs, pictures, size, batch, rate, last_rate, seed)
+    settings, source = _asked(checkpoint, backbone, stimuli, images, faces, requested)
     cores = os.cpu_count() or 1
     tell = teller(quiet)
     if source.photos is None and not (out / experiment.PICTURES).exists():
         tell(f"drawing pictures into {out / experiment.PICTURES}")
     experiment.prepare(settings, source, out, jobs=jobs or cores)
-    asked = experiment.tasks(settings, source, out, picked_device() if checkpoint else "cpu")
-    done = sum(experiment.is_done(task) for task in asked)
-    tell(f"{out}: {len(asked)} runs" + (f", {done} of them done before" if done else ""))
+    tasks = experiment.tasks(settings, source, out, picked_device() if checkpoint else "cpu")
+    n_done = sum(experiment.is_done(task) for task in tasks)
+    tell(f"{out}: {len(tasks)} runs" + (f", {n_done} of them done before" if n_done else ""))
 
     def on_progress(run: Run) -> None:
         right = (
@@ -89,8 +89,8 @@ def train(
         )
         tell(f"{run.name}: {run.seconds:.0f} s{'; ' if right else ''}{right}")
 
-    runs = experiment.run_all(asked, jobs=jobs or (1 if checkpoint else cores), on_progress=on_progress)
-    trials = experiment.all_trials(asked)
+    runs = experiment.run_all(tasks, jobs=jobs or (1 if checkpoint else cores), on_progress=on_progress)
+    trials = experiment.all_trials(tasks)
     report = results.report_of(settings, runs, trials)
     write_trials(trials, out / experiment.TRIALS)
     with replacing(out / "result.json") as beside:

@@ -48,12 +48,12 @@ def as_sent(text: str, longest: int = LONGEST) -> Sent:
         >>> as_sent("⚽⚽⚽", longest=7)
         Sent(text='⚽⚽', cut=True)
     """
-    whole = storable(text).replace("\x00", " ").strip()
-    encoded = whole.encode()
+    cleaned = storable(text).replace("\x00", " ").strip()
+    encoded = cleaned.encode()
     if len(encoded) <= longest:
-        return Sent(whole, False)
-    kept = encoded[:longest].decode(errors="ignore")
-    if not (kept[-1].isspace() or whole[len(kept)].isspace()):
-        words = kept.rsplit(maxsplit=1)
-        kept = words[0] if len(words) > 1 else kept
-    return Sent(kept.rstrip(), True)
+        return Sent(cleaned, False)
+    start = encoded[:longest].decode(errors="ignore")
+    if not (start[-1].isspace() or cleaned[len(start)].isspace()):
+        words = start.rsplit(maxsplit=1)
+        start = words[0] if len(words) > 1 else start
+    return Sent(start.rstrip(), True)

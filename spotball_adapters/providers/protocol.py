@@ -70,8 +70,8 @@ class Settings:
             >>> Settings(temperature=0.6).given()
             {'temperature': 0.6}
         """
-        named = {name: getattr(self, name) for name in ("temperature", "top_p", "max_output_tokens", "seed")}
-        return {name: value for name, value in named.items() if value is not None}
+        values = {name: getattr(self, name) for name in ("temperature", "top_p", "max_output_tokens", "seed")}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,13 +126,13 @@ def mentions(text: str, grid: Grid) -> list[Mention]:
         >>> [each.cell for each in mentions("D5, not 4e; the third column of row B; Z9", Grid.standard())]
         ['D5', 'E4', 'B3', None]
     """
-    found = [*_in_words(text, grid), *_labels(text, grid)]
-    found.sort(key=lambda each: (each.start, -each.end))
-    kept: list[Mention] = []
-    for each in found:
-        if not kept or each.start >= kept[-1].end:
-            kept.append(each)
-    return kept
+    candidates = [*_in_words(text, grid), *_labels(text, grid)]
+    candidates.sort(key=lambda mention: (mention.start, -mention.end))
+    disjoint: list[Mention] = []
+    for mention in candidates:
+        if not disjoint or mention.start >= disjoint[-1].end:
+            disjoint.append(mention)
+    return disjoint
 
 
 def _labels(text: str, grid: Grid) -> Iterator[Mention]:
@@ -166,15 +166,15 @@ def _in_words(text: str, grid: Grid) -> Iterator[Mention]:
 
 def _number(parts: Mapping[str, str], axis: str, count: int) -> int:
     """Return which row or column the parts of a match name, counted from the top or the left."""
-    said = (parts[f"{axis}_after"] or parts[f"{axis}_before"]).lower()
-    if said in _FIRST:
+    word = (parts[f"{axis}_after"] or parts[f"{axis}_before"]).lower()
+    if word in _FIRST:
         return 1
-    if said in _LAST:
+    if word in _LAST:
         return count
-    if digits := re.match("[0-9]+", said):
+    if digits := re.match("[0-9]+", word):
         number = int(digits[0])
     else:
-        number = _NUMBER_OF.get(said) or ord(said) - ord("a") + 1
+        number = _NUMBER_OF.get(word) or ord(word) - ord("a") + 1
     side, origin = parts.get(f"{axis}_side", ""), parts.get(f"{axis}_origin", "")
     return count + 1 - number if re.fullmatch(_FAR_SIDE, side, re.I) or _FAR_ORIGIN.match(origin) else number
 

@@ -142,9 +142,9 @@ def _in_sentence(reply: Reply, sentence: Sentence) -> Iterator[Statement]:
         yield from _of_group(reply, sentence, group)
 
 
-def _are_joined(roles: str, one: int, other: int) -> bool:
-    gap = roles[one + 1 : other]
-    return bool(_JOINT.fullmatch(gap)) or (gap == "(" and roles[other + 1 : other + 2] == ")")
+def _are_joined(roles: str, first: int, second: int) -> bool:
+    gap = roles[first + 1 : second]
+    return bool(_JOINT.fullmatch(gap)) or (gap == "(" and roles[second + 1 : second + 2] == ")")
 
 
 _SECOND_AFTER = re.compile("z{1,4}_?l")
@@ -175,7 +175,7 @@ def _of_group(reply: Reply, sentence: Sentence, group: Sequence[int]) -> Iterato
     }
     if weights[group[0]] == Weight.REJECTED and re.search("[o&]", "".join(gaps.values())):
         weights = dict.fromkeys(group, Weight.REJECTED)
-    kept = [
+    remaining = [
         n
         for n in group
         if weights[n] != Weight.REJECTED
@@ -183,21 +183,21 @@ def _of_group(reply: Reply, sentence: Sentence, group: Sequence[int]) -> Iterato
         and (n == group[0] or not _is_second(gaps[n], before))
     ]
     start = reply.tokens.starts[sentence.first]
-    yield from (Statement(n, Weight.REJECTED, reply.cell(n), None, start) for n in group if n not in kept)
-    if not kept:
+    yield from (Statement(n, Weight.REJECTED, reply.cell(n), None, start) for n in group if n not in remaining)
+    if not remaining:
         return
-    weight = weights[kept[0]]
+    weight = weights[remaining[0]]
     shared = _shares(reply, group) and not _NOT_CANDIDATES.search(before)
     if len(group) > 1 and (shared or _NUMBERED.search(before)):
         weight = max(weight, Weight.RANKED)
     if weight == Weight.ASIDE:
         return
-    cells = {reply.cell(n) for n in kept}
-    chosen = kept[0] if len(cells) == 1 else _best(reply, kept, before, after)
-    end = reply.tokens.cells[chosen or kept[-1]].end
-    open_end = len(cells) == 1 and kept[-1] == group[-1]
-    ends = [reply.tokens.cells[n].end for n in (kept[-1:] if len(cells) == 1 else kept)]
-    if any(_STRETCH_AFTER.match(reply.text, each) for each in ends):
+    cells = {reply.cell(n) for n in remaining}
+    chosen = remaining[0] if len(cells) == 1 else _best(reply, remaining, before, after)
+    end = reply.tokens.cells[chosen or remaining[-1]].end
+    open_end = len(cells) == 1 and remaining[-1] == group[-1]
+    ends = [reply.tokens.cells[n].end for n in (remaining[-1:] if len(cells) == 1 else remaining)]
+    if any(_STRETCH_AFTER.match(reply.text, place) for place in ends):
         yield Statement(group[0], weight, None, "a range", start, end)
     elif chosen is None or (open_end and (_OR_AFTER.match(reply.text, end) or after.startswith("o"))):
         yield Statement(group[0], weight, None, "several answers", start, end)
@@ -241,4 +241,4 @@ def _shares(reply: Reply, group: Sequence[int]) -> list[float]:
     matches = [_SHARE.match(reply.text, reply.tokens.cells[number].end) for number in group]
     if None in matches:
         return []
-    return [float((each[1] or each[2] or each[3]).replace(",", ".")) for each in matches if each]
+    return [float((match[1] or match[2] or match[3]).replace(",", ".")) for match in matches if match]

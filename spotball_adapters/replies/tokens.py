@@ -58,13 +58,13 @@ class Tokens:
     cells: dict[int, Mention]
 
 
-def tokenize(text: str, found: Sequence[Mention]) -> Tokens:
+def tokenize(text: str, mentions: Sequence[Mention]) -> Tokens:
     """Return the tokens of a text, of which cells are known."""
     roles: list[str] = []
     starts: list[int] = []
     cells: dict[int, Mention] = {}
     place = 0
-    for mention in [*found, None]:
+    for mention in [*mentions, None]:
         for start, role in _roles(text, place, mention.start if mention else len(text)):
             roles.append(role)
             starts.append(start)

@@ -67,7 +67,7 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
     identity = store.identity()
     grids = {scene.key: scene.layout for scene in scenes}
     before = store.parsed()
-    found: dict[tuple[str, str, str, int], tuple[str | None, str | None]] = {}
+    readings: dict[tuple[str, str, str, int], tuple[str | None, str | None]] = {}
     columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
     changes: list[Change] = []
     for name, prompt in identity.items():
@@ -76,16 +76,16 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
         for sport, image, sample, text, finish in store.finals(name.removeprefix(PROMPT), prompt["questions"]):
             read = parse_reply(text, grids[sport, image], policy=policy, finish=finish)
             key = (sport, image, name.removeprefix(PROMPT), sample)
-            found[key] = now = (read.cell, read.problem)
+            readings[key] = now = (read.cell, read.problem)
             if before.get(key, now) != now:
                 changes.append(Change(*key, _said(before[key]), _said(now)))
             values = (*key[:2], identity["respondent"], identity["kind"], *key[2:], None, read.cell, read.reasoning)
             for column, value in zip(COLUMNS, values, strict=True):
                 columns[column].append(value)
-    store.keep_parsed({key: now for key, now in found.items() if before.get(key) != now})
+    store.keep_parsed({key: now for key, now in readings.items() if before.get(key) != now})
     rows = pl.DataFrame(columns, schema={c: pl.Int64 if c == "sample" else pl.String for c in COLUMNS})
-    problems = Counter(problem for _, problem in found.values() if problem)
-    return Reading(rows, dict(problems.most_common()), tuple(changes), len(found.keys() - before.keys()), policy)
+    problems = Counter(problem for _, problem in readings.values() if problem)
+    return Reading(rows, dict(problems.most_common()), tuple(changes), len(readings.keys() - before.keys()), policy)
 
 
 def export(
@@ -109,16 +109,16 @@ def write_reading(reading: Reading, folder: Path, format: str) -> Path:
     path = folder / f"responses.{format}"
     write_responses(reading.rows, path)
     write_parse_policy(path, reading.policy)
-    for other in FORMATS:
-        if other != format:
+    for other_format in FORMATS:
+        if other_format != format:
             # Read together, they would give every sample twice.
-            (folder / f"responses.{other}").unlink(missing_ok=True)
+            (folder / f"responses.{other_format}").unlink(missing_ok=True)
     return path
 
 
 def _policy_before(folder: Path) -> ParsePolicy:
-    named = read_parse_policies(folder / f"responses.{format}" for format in FORMATS)
-    return next((policy for policy in POLICIES if policy in named), DEFAULT_POLICY)
+    recorded = read_parse_policies(folder / f"responses.{format}" for format in FORMATS)
+    return next((policy for policy in POLICIES if policy in recorded), DEFAULT_POLICY)
 
 
 def _said(read: tuple[str | None, str | None]) -> str:

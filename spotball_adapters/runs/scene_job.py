@@ -28,7 +28,7 @@ class SceneJob(RunJob[Scene]):
     dataset: Path = field(kw_only=True)
     scenes: tuple[Scene, ...] = field(kw_only=True)
 
-    kept: ClassVar[str] = SCENES
+    kept_file: ClassVar[str] = SCENES
     without_pictures: ClassVar[tuple[str, ...]] = ("baseline",)
 
     def pictures(self, cache: Path | None) -> Pictures | None:

@@ -86,7 +86,7 @@ class ParticipantProgress:
     @property
     def answers(self) -> tuple[Answered, ...]:
         """Trials with their answers in the order they were shown, without practice."""
-        return tuple(one for number, one in self.answered.items() if number >= 0)
+        return tuple(answer for number, answer in self.answered.items() if number >= 0)
 
     def take(self, event: Event) -> None:
         """Go on by one event; nothing changes if it is refused.
@@ -147,8 +147,8 @@ class ParticipantProgress:
     def _explain(self, trial: StudyTrial, event: Event, elapsed: float) -> None:
         if trial.trial not in self.answered:
             raise NotAllowedError("an explanation comes after the answer")
-        known = self.answered[trial.trial]
-        self.answered[trial.trial] = replace(known, explanation=event.value["text"], explanation_ms=elapsed)
+        answer = self.answered[trial.trial]
+        self.answered[trial.trial] = replace(answer, explanation=event.value["text"], explanation_ms=elapsed)
 
 
 def replay(trials: Sequence[StudyTrial], events: Iterable[Event], item_type: ItemType) -> ParticipantProgress:

@@ -176,9 +176,9 @@ class Reader:
 
     def participant(self, participant_id: int) -> Participant:
         """Somebody who is there."""
-        found = self._one("id", participant_id)
-        assert found is not None
-        return found
+        participant = self._one("id", participant_id)
+        assert participant is not None
+        return participant
 
     def by_label(self, participant: str) -> Participant | None:
         """Who has this label."""
@@ -206,8 +206,8 @@ class Reader:
         """Which parts of a study are not what they were when the first participant began; see `StudyStore.claim`."""
         if not self.study.rows("SELECT EXISTS (SELECT * FROM participants)")[0][0]:
             return []
-        given, known = _as_meta(parts), {key: value for key, value in self.meta().items() if key.startswith(_PART)}
-        return [key.removeprefix(_PART) for key in {**known, **given} if known.get(key) != given.get(key)]
+        new, old = _as_meta(parts), {key: value for key, value in self.meta().items() if key.startswith(_PART)}
+        return [key.removeprefix(_PART) for key in {**old, **new} if old.get(key) != new.get(key)]
 
 
 class StudyStore(Reader):
@@ -221,8 +221,8 @@ class StudyStore(Reader):
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise OptionError(f"{folder} is no folder of a study")
-        taken = f"{folder} is in use by another process, such as `spotball study serve`; one at a time has a study"
-        lock = locked(folder / LOCK, lambda: taken, what="the human study", extra="study")
+        message = f"{folder} is in use by another process, such as `spotball study serve`; one at a time has a study"
+        lock = locked(folder / LOCK, lambda: message, what="the human study", extra="study")
         with ExitStack() as stack:
             stack.callback(lock.release)
             # For this user alone; SQLite gives its -wal and -shm the same permissions.

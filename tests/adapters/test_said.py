@@ -7,7 +7,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from spotball_adapters.providers.said import MOST_TOKENS, retry_after, retry_delay
+from spotball_adapters.providers.server_messages import MOST_TOKENS, retry_after, retry_delay
 
 
 def http_date(at: datetime) -> str:

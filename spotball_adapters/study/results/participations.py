@@ -20,7 +20,7 @@ class Given:
     Attributes:
         order: the image's place among those the participant saw, from 1; checks count, practice does not.
         check: it was an attention check.
-        said: the labels of the cells that were clicked, in order; or the option that was chosen.
+        choices: the labels of the cells that were clicked, in order; or the option that was chosen.
         hits: whether each of them is right; empty where the truth is not known.
         clicks: the clicks with their times and places; empty for a choice.
         seconds: that the image was on the screen until it was answered.
@@ -31,7 +31,7 @@ class Given:
     sport: str
     image: str
     check: bool
-    said: tuple[str, ...]
+    choices: tuple[str, ...]
     hits: tuple[bool, ...]
     seconds: float
     clicks: tuple[Click, ...] = ()
@@ -97,20 +97,20 @@ def _participation(row: Participant, reader: Reader, design: StudyDesign) -> Par
 
 def _given(answered: Answered, design: StudyDesign) -> Given:
     trial, answer = answered.trial, answered.answer
-    said: Sequence[str]
+    choices: Sequence[str]
     hits: tuple[bool, ...]
     if answer.option is not None:
-        said, hits = (trial.options[answer.option],), (design.item_type.passes(trial, answer),)
+        choices, hits = (trial.options[answer.option],), (design.item_type.passes(trial, answer),)
     else:
         scene = design.scenes[trial.key]
-        said = [scene.layout.label(click.cell) for click in answer.clicks]
-        hits = tuple(cell in scene.ball_cells for cell in said) if scene.ball_cells else ()
+        choices = [scene.layout.label(click.cell) for click in answer.clicks]
+        hits = tuple(cell in scene.ball_cells for cell in choices) if scene.ball_cells else ()
     return Given(
         order=trial.trial + 1,
         sport=trial.sport,
         image=trial.image,
         check=trial.check,
-        said=tuple(said),
+        choices=tuple(choices),
         hits=hits,
         seconds=answered.response_ms / 1000,
         clicks=answer.clicks,

@@ -210,15 +210,15 @@ class _Handlers:
         token = self._token(request)
         if not self._sessions.knows(token):
             raise RefusedError(401, NOBODY)
-        sent = read_events(parsed(await read_body(request, MAX_BODY)))
+        contents = read_events(parsed(await read_body(request, MAX_BODY)))
         async with self._sessions.held(token) as session:
-            done = await self._sessions.append(self._limited(session), sent)
+            appended = await self._sessions.append(self._limited(session), contents)
             stage = session.progress.stage if session else None
-        if done.refused is not None:
-            status = 409 if isinstance(done.refused, ConflictError) else 422
-            return self._failed(status, str(done.refused), seq=done.seq)
-        told = {"seq": done.seq, "stage": stage}
-        return JSONResponse(told if done.feedback is None else {**told, "feedback": done.feedback})
+        if appended.refused is not None:
+            status = 409 if isinstance(appended.refused, ConflictError) else 422
+            return self._failed(status, str(appended.refused), seq=appended.seq)
+        content = {"seq": appended.seq, "stage": stage}
+        return JSONResponse(content if appended.feedback is None else {**content, "feedback": appended.feedback})
 
     def _token(self, request: Request) -> str | None:
         return request.cookies.get(self._cookie)
@@ -233,15 +233,15 @@ class _Handlers:
 
     def _public(self) -> dict[str, Any]:
         config = self._design.config
-        n_images = max(len(one.images) + len(one.checks) for one in config.lists)
+        n_images = max(len(study_list.images) + len(study_list.checks) for study_list in config.lists)
         example = None
         if self._design.example:
-            shown = self._design.example[1]
+            image = self._design.example[1]
             example = {
                 "with_ball": self._url(("", "0"), "example"),
                 "without_ball": self._url(("", "1"), "example"),
-                "width": shown.width,
-                "height": shown.height,
+                "width": image.width,
+                "height": image.height,
             }
         return {
             "title": config.title,
@@ -288,7 +288,7 @@ class _Handlers:
                 "answered": len(answered),
                 "trial": current and current.trial,
                 "clicks": [list(click.cell) for click in clicks],
-                "explained": [one.trial.trial for one in answered if one.explanation is not None],
+                "explained": [answer.trial.trial for answer in answered if answer.explanation is not None],
             },
             "seq": progress.seq,
             "completion": (completion.model_dump(exclude_none=True) or None) if finished else None,
@@ -355,11 +355,11 @@ class _Handlers:
 
 def _static_files() -> dict[str, tuple[bytes, str, str]]:
     """What the page consists of: content, media type and tag by name."""
-    found = {}
+    static_files = {}
     package = files("spotball_adapters.study.server")
     for file in (*package.joinpath("page").iterdir(), package.joinpath(ADMIN_STYLE)):
         if file.name == "index.html" or file.name.endswith(STATIC):
             content = file.read_bytes()
             media_type = mimetypes.guess_type(file.name)[0] or "text/plain"
-            found[file.name] = content, media_type, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    return found
+            static_files[file.name] = content, media_type, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    return static_files

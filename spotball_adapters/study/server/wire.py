@@ -158,11 +158,11 @@ def read_events(content: Any) -> list[Any]:
 def read_event(content: Any, received_at: str) -> Event:
     """An event; MalformedError if it is none."""
     try:
-        sent = SentEvent.model_validate(content)
-        value = VALUES[sent.kind].model_validate(sent.value).model_dump(mode="json")
+        event = SentEvent.model_validate(content)
+        value = VALUES[event.kind].model_validate(event.value).model_dump(mode="json")
     except ValidationError as error:
         raise _malformed(error) from error
-    return Event(sent.seq, sent.event, sent.kind, sent.trial, value, sent.elapsed_ms, sent.viewport, received_at)
+    return Event(event.seq, event.event, event.kind, event.trial, value, event.elapsed_ms, event.viewport, received_at)
 
 
 def _malformed(error: ValidationError) -> MalformedError:

@@ -23,7 +23,7 @@ def given(
 ) -> Given:
     """An answer whose clicks are right where they are in a cell of the ball."""
     hits = tuple(cell in ball for cell in said) if ball else ()
-    return Given(order=1, sport="soccer", image=image, check=check, said=said, hits=hits, seconds=seconds)
+    return Given(order=1, sport="soccer", image=image, check=check, choices=said, hits=hits, seconds=seconds)
 
 
 def person(

@@ -55,7 +55,7 @@ class TestChecks:
 
     @over(st.lists(answers))
     def test_every_click_counts_alike(self, some: list[Given]) -> None:
-        turned = [given(*one.said[::-1], check=one.check, seconds=one.seconds) for one in some]
+        turned = [given(*one.choices[::-1], check=one.check, seconds=one.seconds) for one in some]
         assert EVERY.reasons(person(*some)) == EVERY.reasons(person(*turned[::-1]))
 
 

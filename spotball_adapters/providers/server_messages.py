@@ -1,4 +1,4 @@
-"""What servers say, made fit to be shown and kept."""
+"""Prepare the messages of servers for errors and for storage."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-SAID = 300
+MAX_MESSAGE = 300
 """Characters of a server's message that an error repeats."""
 
 
-def shortened(text: str, most: int = SAID) -> str:
+def shortened(text: str, most: int = MAX_MESSAGE) -> str:
     """One line of printable characters, cut off at a length.
 
     Examples:
@@ -57,10 +57,10 @@ def word(value: object) -> str:
     return writable(value) if isinstance(value, str) else ""
 
 
-def said_by(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """An error's kind and what it says, if anything."""
-    said = str(error)
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    message = str(error)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def error_of(body: Any) -> tuple[str, str, str]:
@@ -111,10 +111,10 @@ def about_one_request(status: int, message: str, field: str) -> bool:
         >>> about_one_request(403, "Your input was flagged by moderation", "")
         True
     """
-    said = message.lower()
-    if field in _SETTINGS or any(word in said for word in _EVERY_REQUEST):
+    lowered = message.lower()
+    if field in _SETTINGS or any(word in lowered for word in _EVERY_REQUEST):
         return False
-    return status in (400, 413, 415, 422, 451) or (status == 403 and ("flagged" in said or "moderation" in said))
+    return status in (400, 413, 415, 422, 451) or (status == 403 and ("flagged" in lowered or "moderation" in lowered))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

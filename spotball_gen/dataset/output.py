@@ -193,8 +193,8 @@ def _there(ledger: Ledger) -> str | None:
         marker = parse_json((ledger.work / _MARKER).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    whole = all((ledger.dataset / name).exists() for name in marker["names"])
-    return str(marker["digest"]) if whole else None
+    complete = all((ledger.dataset / name).exists() for name in marker["names"])
+    return str(marker["digest"]) if complete else None
 
 
 def _move(new: Path, ledger: Ledger) -> None:

@@ -124,8 +124,8 @@ class Play:
         # Last, since longer shots have more of them: passes between neighbors, near or not so near.
         self._order = [int(rng.integers(n))]
         for _ in range(math.ceil(shot.seconds / self._pass) + 2):
-            others = [i for i in range(n) if 0 < abs(i - self._order[-1]) <= 3]
-            self._order.append(int(rng.choice(others)))
+            candidates = [i for i in range(n) if 0 < abs(i - self._order[-1]) <= 3]
+            self._order.append(int(rng.choice(candidates)))
 
     def at(self, time: float) -> Moment:
         """What there is to be seen so many seconds into the shot."""

@@ -111,8 +111,8 @@ def save_all(pictures: Sequence[Picture]) -> None:
         OSError: if a file cannot be written.
     """
     with ThreadPoolExecutor(max_workers=_WRITERS) as pool:
-        for done in [pool.submit(picture.save) for picture in pictures]:
-            done.result()
+        for future in [pool.submit(picture.save) for picture in pictures]:
+            future.result()
 
 
 def decoded(path: Path, *, gray: bool = False) -> NDArray[np.uint8]:

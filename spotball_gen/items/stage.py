@@ -145,7 +145,7 @@ def one_by_one(stage: str, items: Iterable[Item], judge: Callable[[Item], Item |
         SpotballError: as the function: an error of settings or machine, and of no item in particular.
         OSError: likewise, such as a full disk.
     """
-    kept: list[Item] = []
+    passed: list[Item] = []
     rejects: list[Reject] = []
     failures: list[Failure] = []
     for item in items:
@@ -159,8 +159,8 @@ def one_by_one(stage: str, items: Iterable[Item], judge: Callable[[Item], Item |
         if isinstance(result, Reject):
             rejects.append(result)
         else:
-            kept.append(result)
-    return Outcome(tuple(kept), tuple(rejects), tuple(failures))
+            passed.append(result)
+    return Outcome(tuple(passed), tuple(rejects), tuple(failures))
 
 
 def spares_no_other(error: BaseException) -> bool:

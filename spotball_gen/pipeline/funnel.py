@@ -90,12 +90,12 @@ def picture(steps: Sequence[Step]) -> str:
     ]
     for number, step in enumerate(steps):
         y = 34 + number * _ROW
-        given, kept = (_BAR * count / most for count in (step.entered, step.kept))
+        entered_width, kept_width = (_BAR * count / most for count in (step.entered, step.kept))
         share = f"{step.kept / step.entered:.0%}" if step.entered else ""
         parts += [
             f'<text x="{_LEFT - 10}" y="{y + 16}" fill="{_TEXT}" text-anchor="end">{escape(step.stage)}</text>',
-            f'<rect x="{_LEFT}" y="{y}" width="{given:.1f}" height="22" rx="2" fill="{_GONE}"/>',
-            f'<rect x="{_LEFT}" y="{y}" width="{kept:.1f}" height="22" rx="2" fill="{_KEPT}"/>',
+            f'<rect x="{_LEFT}" y="{y}" width="{entered_width:.1f}" height="22" rx="2" fill="{_GONE}"/>',
+            f'<rect x="{_LEFT}" y="{y}" width="{kept_width:.1f}" height="22" rx="2" fill="{_KEPT}"/>',
             f'<text x="{_LEFT + _BAR + 10}" y="{y + 16}" fill="{_TEXT}">{step.kept:,} of {step.entered:,}</text>',
             f'<text x="{_WIDTH - 12}" y="{y + 16}" fill="{_FAINT}" text-anchor="end">{share}</text>',
             f'<text x="{_LEFT}" y="{y + 36}" fill="{_FAINT}" font-size="11">{escape(_why(step))}</text>',

@@ -119,8 +119,8 @@ class _Handlers:
 
     async def index(self, request: Request) -> Response:
         """The page, for who has the token."""
-        if (given := request.query_params.get("token")) is not None:
-            if not self._is_token(given):
+        if (token := request.query_params.get("token")) is not None:
+            if not self._is_token(token):
                 raise RefusedError(403, "this link is of another start of the command; open the one it printed last")
             response: Response = RedirectResponse("/", 303)
             # Lax would do as well; nothing of another site ever needs it.
@@ -174,18 +174,18 @@ class _Handlers:
 
     async def decide(self, request: Request) -> Response:
         """Store a change."""
-        sent = Sent.model_validate(await self._body(request))
-        if sent.item >= len(self._pieces):
-            raise RefusedError(422, f"no item {sent.item}")
-        piece = self._pieces[sent.item]
+        change = Sent.model_validate(await self._body(request))
+        if change.item >= len(self._pieces):
+            raise RefusedError(422, f"no item {change.item}")
+        piece = self._pieces[change.item]
         players = piece.scene.players or ()
-        if any(box >= len(players) for box in sent.unchecked):
-            raise RefusedError(422, f"item {sent.item} has {len(players)} boxes")
-        regions = tuple(_within(region, piece) for region in sent.regions)
-        unchecked = tuple(players[box].corners for box in sorted(set(sent.unchecked)))
-        decision = Decision(sent.verdict, sent.reason, unchecked, regions)
+        if any(box >= len(players) for box in change.unchecked):
+            raise RefusedError(422, f"item {change.item} has {len(players)} boxes")
+        regions = tuple(_within(region, piece) for region in change.regions)
+        unchecked = tuple(players[box].corners for box in sorted(set(change.unchecked)))
+        decision = Decision(change.verdict, change.reason, unchecked, regions)
         number = await asyncio.to_thread(
-            self._store.decide, sent.change, self._reviewer, piece.scene.key, decision, after=sent.after
+            self._store.decide, change.change, self._reviewer, piece.scene.key, decision, after=change.after
         )
         return JSONResponse({"last": number})
 
@@ -201,8 +201,8 @@ class _Handlers:
 
     # -----------------------------------------------------------------------------------------------------------
 
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self._token.encode())
+    def _is_token(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode(), self._token.encode())
 
     def _known(self, request: Request) -> None:
         if not self._is_token(request.cookies.get(self._cookie, "")):

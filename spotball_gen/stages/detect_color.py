@@ -120,6 +120,6 @@ class Color:
                 f"detect: color: no colors are given for {item.sport!r}; see [detect.colors.{item.sport}]"
             )
         teams = [Team(shirt, shorts) for shirt, shorts in zip(colors.shirts, colors.shorts, strict=True)]
-        found = find_balls(item.image, colors.ball)
-        found += find_players(item.image, teams, self.settings.skin, self.settings.hair)
-        return replace(item, boxes=tuple(box for box in found if box.score >= self.settings.confidence))
+        boxes = find_balls(item.image, colors.ball)
+        boxes += find_players(item.image, teams, self.settings.skin, self.settings.hair)
+        return replace(item, boxes=tuple(box for box in boxes if box.score >= self.settings.confidence))

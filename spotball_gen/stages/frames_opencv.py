@@ -93,8 +93,8 @@ class OpenCV:
             if time < due or ms <= last:
                 continue
             due, last = self._after(time), ms
-            there, pixels = video.retrieve()
-            if not there:
+            ok, pixels = video.retrieve()
+            if not ok:
                 yield VideoFrame(number, ms, shot, None, error="the frame cannot be decoded")
                 continue
             image, window = self._fitted(pixels)
@@ -118,8 +118,8 @@ class OpenCV:
             raise VideoError(f"ends after {time:.0f} of {length:.0f} seconds")
 
     def _colors_at(self, video: Any) -> NDArray[np.float32] | None:
-        there, pixels = video.retrieve()
-        return self._colors(self._fitted(pixels)[0]) if there else None
+        ok, pixels = video.retrieve()
+        return self._colors(self._fitted(pixels)[0]) if ok else None
 
     def _colors(self, image: Image) -> NDArray[np.float32]:
         """Shares of the image's colors, of 512."""

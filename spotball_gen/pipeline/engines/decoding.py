@@ -29,16 +29,16 @@ def frames_left(reader: FrameReader, source: Source, mark: Mark | None) -> Itera
     Raises:
         Exception: what the next video would meet, too.
     """
-    some = mark is not None
+    any_read = mark is not None
     try:
         for frame in reader.read(source, mark):
-            some = True
+            any_read = True
             yield frame
     except VideoError as error:
-        yield End(str(error), failed=not some)
+        yield End(str(error), failed=not any_read)
     except Exception as error:
         if spares_no_other(error):
             raise
-        yield End(said(error), failed=not some)
+        yield End(said(error), failed=not any_read)
     else:
         yield End()

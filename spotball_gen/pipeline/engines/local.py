@@ -122,13 +122,13 @@ class LocalEngine:
     ) -> None:
         for batch in frames.batches(_TOGETHER):
             for source, group in groupby(batch, key=lambda pair: pair[0]):
-                those = [part for _, part in group]
-                taken = [part for part in those if isinstance(part, VideoFrame)]
-                items = taker.take(source, taken)
-                self.tally.count(FRAMES, len(taken), len(items), sum(bool(frame.error) for frame in taken))
+                video_parts = [part for _, part in group]
+                decoded = [part for part in video_parts if isinstance(part, VideoFrame)]
+                items = taker.take(source, decoded)
+                self.tally.count(FRAMES, len(decoded), len(items), sum(bool(frame.error) for frame in decoded))
                 for item in items:
                     ways[0].put(item)
-                for part in those:
+                for part in video_parts:
                     if isinstance(part, End):
                         self._ledger.end_video(source.video, part.detail, failed=part.failed)
                         self.tally.videos_done += 1
@@ -150,8 +150,8 @@ class LocalEngine:
             if not settles and not last:
                 self._pass_on(outcome.items, ways[number + 1])
         if settles:
-            kept = self._plan.run.keep_rejected
-            settled = settle(self._ledger, stage, choice, after, self.tally, keep_pictures=kept)
+            keep_pictures = self._plan.run.keep_rejected
+            settled = settle(self._ledger, stage, choice, after, self.tally, keep_pictures=keep_pictures)
             if not last:
                 self._pass_on((self._ledger.item(name) for name in settled), ways[number + 1])
         if not last:
@@ -168,5 +168,5 @@ class LocalEngine:
 
     def _drop(self, items: Iterable[Item], rejects: Sequence[Reject]) -> None:
         if not self._plan.run.keep_rejected:
-            gone = {reject.item for reject in rejects}
-            drop_pictures(item for item in items if item.id in gone)
+            rejected = {reject.item for reject in rejects}
+            drop_pictures(item for item in items if item.id in rejected)

@@ -95,15 +95,15 @@ class Passage:
 def read_video(row: dict[str, Any], job: bytes) -> dict[str, Any]:
     """Read the video that a row names, and write the pictures of its frames."""
     reading: Reading = pickle.loads(row[COLUMN])
-    found: list[VideoFrame | End] = []
+    entries: list[VideoFrame | End] = []
     try:
         at, reader = _reader(job)
-        for one in frames_left(reader, reading.source, reading.mark):
-            frame = _written(one, reading.source, at.work) if isinstance(one, VideoFrame) else one
-            found.append(frame)
+        for entry in frames_left(reader, reading.source, reading.mark):
+            frame = _written(entry, reading.source, at.work) if isinstance(entry, VideoFrame) else entry
+            entries.append(frame)
     except Exception as error:
         return {COLUMN: pickle.dumps(Read(reading.number, (), portable(error)))}
-    return {COLUMN: pickle.dumps(Read(reading.number, tuple(found)))}
+    return {COLUMN: pickle.dumps(Read(reading.number, tuple(entries)))}
 
 
 def _written(frame: VideoFrame, source: Source, work: Path) -> VideoFrame:
@@ -117,9 +117,9 @@ def _written(frame: VideoFrame, source: Source, work: Path) -> VideoFrame:
 @cache
 def _reader(job: bytes) -> tuple[RayJob, FrameReader]:
     """One for all videos that this process reads."""
-    found: RayJob = pickle.loads(job)
-    choice = found.plan.frames
-    return found, choice.make(choice.settings, found.plan.context(found.work))
+    ray_job: RayJob = pickle.loads(job)
+    choice = ray_job.plan.frames
+    return ray_job, choice.make(choice.settings, ray_job.plan.context(ray_job.work))
 
 
 class Stretch:
@@ -150,14 +150,14 @@ class Stretch:
         passages = list(passages)
         try:
             for number, choice, stage in self._stages:
-                coming = [place for place, one in enumerate(passages) if one.going and one.at == number]
-                for some in parts(coming, stage.batch_size):
-                    outcome = process(stage, choice, [passages[place].item for place in some])
-                    said = _by_item(outcome)
-                    for place in some:
-                        passages[place] = passages[place].after(choice.stage, said[passages[place].item.id])
+                coming = [place for place, passage in enumerate(passages) if passage.going and passage.at == number]
+                for places in parts(coming, stage.batch_size):
+                    outcome = process(stage, choice, [passages[place].item for place in places])
+                    by_item = _by_item(outcome)
+                    for place in places:
+                        passages[place] = passages[place].after(choice.stage, by_item[passages[place].item.id])
         except Exception as error:
-            return [replace(one, error=one.error or portable(error)) for one in passages]
+            return [replace(passage, error=passage.error or portable(error)) for passage in passages]
         return passages
 
 
@@ -176,7 +176,9 @@ def packed_table(passages: Sequence[Passage]) -> Any:
     """A table of passages."""
     import pyarrow
 
-    return pyarrow.table({COLUMN: pyarrow.array([pickle.dumps(one) for one in passages], pyarrow.large_binary())})
+    return pyarrow.table(
+        {COLUMN: pyarrow.array([pickle.dumps(passage) for passage in passages], pyarrow.large_binary())}
+    )
 
 
 def portable(error: Exception) -> Exception:

@@ -25,8 +25,8 @@ def settle(
     items = {name: ledger.item(name) for name in held}
     rejects = stage.settle(held, {name: item.sport for name, item in items.items()})
     ledger.settle(choice.stage, rejects, after)
-    gone = {reject.item for reject in rejects}
+    rejected = {reject.item for reject in rejects}
     if not keep_pictures:
-        drop_pictures(items[name] for name in gone)
+        drop_pictures(items[name] for name in rejected)
     tally.count(choice.stage, 0, -len(rejects), 0)
-    return [name for name in held if name not in gone]
+    return [name for name in held if name not in rejected]

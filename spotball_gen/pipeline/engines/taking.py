@@ -43,33 +43,33 @@ class Taker:
 
     def take(self, source: Source, frames: Iterable[VideoFrame]) -> tuple[Item, ...]:
         """Note some frames, their pictures being on the disk by then; those that are items, to go on."""
-        taken: list[TakenFrame] = []
+        taken_frames: list[TakenFrame] = []
         failures: list[Failure] = []
         for frame in frames:
             if frame.error:
                 failures.append(Failure(item_id(source, frame.ms), FRAMES, frame.error))
             else:
-                taken.append(self._judged(source, frame))
+                taken_frames.append(self._judged(source, frame))
         # Of a near duplicate no picture is kept.
-        save_all([one.item.frame for one in taken if not one.reject])
-        drop_pictures(one.item for one in taken if one.reject)
-        self._ledger.take(source.video, taken, failures)
-        return tuple(one.item for one in taken if not one.reject)
+        save_all([frame.item.frame for frame in taken_frames if not frame.reject])
+        drop_pictures(frame.item for frame in taken_frames if frame.reject)
+        self._ledger.take(source.video, taken_frames, failures)
+        return tuple(frame.item for frame in taken_frames if not frame.reject)
 
     def _judged(self, source: Source, frame: VideoFrame) -> TakenFrame:
-        name, found = item_id(source, frame.ms), frame.digest
-        if found is None:
+        name, frame_hash = item_id(source, frame.ms), frame.digest
+        if frame_hash is None:
             assert frame.image is not None
-            found = digest(frame.image)
-        near = self._seen.near(found) if self._seen else None
+            frame_hash = digest(frame.image)
+        near = self._seen.near(frame_hash) if self._seen else None
         if self._seen and near is None:
-            self._seen.add(name, found)
+            self._seen.add(name, frame_hash)
         picture = Picture(frame_path(self._ledger.work, source, frame.ms), frame.image)
         item = Item(name, source, frame.ms / 1000, frame.shot, picture)
         place = {"number": frame.number, "size": list(frame.size), "window": list(frame.window)}
         item = item.noted(FRAMES, **self._notes, **place)
         reject = near and Reject(name, FRAMES, DUPLICATE, f"{near[1]} bits from {near[0]}", {"bits": float(near[1])})
-        return TakenFrame(item, frame.number, found, reject or None)
+        return TakenFrame(item, frame.number, frame_hash, reject or None)
 
 
 def drop_pictures(items: Iterable[Item]) -> None:

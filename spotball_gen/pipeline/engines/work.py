@@ -51,8 +51,8 @@ def process(stage: Stage, choice: Choice, items: Sequence[Item]) -> Outcome:
             f"{choice.stage} {choice.kind!r} was given {len(items)} items and spoke of {len(ids)}, not the same"
         )
     notes = {"kind": choice.kind, "version": choice.make.version, "settings": settings_digest(choice)}
-    kept = tuple(item.noted(choice.stage, **notes) for item in outcome.items)
-    return replace(outcome, items=kept)
+    noted = tuple(item.noted(choice.stage, **notes) for item in outcome.items)
+    return replace(outcome, items=noted)
 
 
 def settings_digest(choice: Choice) -> str:
@@ -91,18 +91,18 @@ def wants_gpu(stage: Stage, plan: GenerationPlan, number: int) -> bool:
         number: which of the plan's stages it is.
     """
     # What lets the detector look again works where that does.
-    again = getattr(plan.stages[number].settings, "detect_again", False)
-    with_it = [choice for choice in plan.stages if again and choice.stage == "detect"]
+    detects_again = getattr(plan.stages[number].settings, "detect_again", False)
+    with_it = [choice for choice in plan.stages if detects_again and choice.stage == "detect"]
     devices = [getattr(choice.settings, "device", "cpu") for choice in (plan.stages[number], *with_it)]
     return stage.device == "gpu" or any(device != "cpu" for device in devices)
 
 
-def parts(them: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+def parts(sequence: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """So many at a time, in order.
 
     Examples:
         >>> list(parts("abcde", 2))
         ['ab', 'cd', 'e']
     """
-    for start in range(0, len(them), size):
-        yield them[start : start + size]
+    for start in range(0, len(sequence), size):
+        yield sequence[start : start + size]

@@ -41,14 +41,14 @@ def replicate(
     from spotball_core.replication import text
 
     with progress("checked groups of figures", quiet=quiet) as on_progress:
-        found = replication.replicate(folder, on_progress=on_progress)
+        result = replication.replicate(folder, on_progress=on_progress)
     if format is Format.json:
-        show(found.model_dump_json(indent=1))
+        show(result.model_dump_json(indent=1))
     elif format is Format.markdown:
-        show(text.to_markdown(found), end="")
+        show(text.to_markdown(result), end="")
     else:
         from rich.console import Console
 
-        show(text.to_text(found, width=min(_WIDEST, Console().width)), end="")
-    if found.unexplained:
+        show(text.to_text(result, width=min(_WIDEST, Console().width)), end="")
+    if result.unexplained:
         raise typer.Exit(1)

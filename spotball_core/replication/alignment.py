@@ -91,5 +91,5 @@ def _uniform(material: Material, way: Way, sport: str) -> Distances:
 
 
 def _mean_known(values: FloatArray) -> float | None:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else None
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else None

@@ -44,14 +44,16 @@ def _over_prompts(material: Material, figure: Published, key: str) -> Item:
 
 def _over_sports(material: Material, figure: Published) -> Item:
     """A figure of people, or the extreme of all models, for guesses pooled over sports and prompts."""
-    asked = (PEOPLE,) if figure.respondent == PEOPLE else material.models
-    if not all(material.asked_everything(respondent) for respondent in asked):
-        return judge(figure, None, note="needs all sports" if asked == (PEOPLE,) else "needs all models and sports")
+    respondents = (PEOPLE,) if figure.respondent == PEOPLE else material.models
+    if not all(material.asked_everything(respondent) for respondent in respondents):
+        return judge(
+            figure, None, note="needs all sports" if respondents == (PEOPLE,) else "needs all models and sports"
+        )
     is_ratio = "center ratio" in figure.quantity
     extreme = max if figure.quantity.startswith("highest") else min
-    reproduced, shown = extreme((_published_way(material, name, is_ratio=is_ratio), name) for name in asked)
-    standard = extreme(_consistent(material, name, is_ratio=is_ratio) for name in asked)
-    cause = causes.any_run(material, material.of(shown))
+    reproduced, respondent = extreme((_published_way(material, name, is_ratio=is_ratio), name) for name in respondents)
+    standard = extreme(_consistent(material, name, is_ratio=is_ratio) for name in respondents)
+    cause = causes.any_run(material, material.of(respondent))
     return judge(figure, reproduced, standard, cause=cause, note=causes.SOCCER_TRUTH if is_ratio else None)
 
 

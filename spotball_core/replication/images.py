@@ -124,12 +124,12 @@ _OF_BALLS: dict[str, tuple[Callable[[list[Ball]], float | None], _Statistic, str
 def _players_per_scene(material: Material, figure: Published) -> Item:
     """The row whose columns of soccer and basketball are swapped."""
     sport = figure.sport or ""
-    meant = SWAPPED.get(sport, sport)
-    reproduced = _density(material.scenes(meant))
+    printed_sport = SWAPPED.get(sport, sport)
+    reproduced = _density(material.scenes(printed_sport))
     standard = _players(material.scenes(sport))
-    if sport == meant:
+    if sport == printed_sport:
         return judge(figure, reproduced, standard)
-    swapped = f"columns swapped: this is {meant}'s, and {sport}'s stands under {meant}"
+    swapped = f"columns swapped: this is {printed_sport}'s, and {sport}'s stands under {printed_sport}"
     # 4.2549, given as 4.255 and that as 4.26.
     twice = reproduced is not None and figure.agrees(_half_up(_half_up(reproduced, 3), 2))
     return judge(figure, reproduced, standard, cause="rounded twice" if twice else None, note=swapped)
@@ -138,11 +138,11 @@ def _players_per_scene(material: Material, figure: Published) -> Item:
 def _rank(material: Material, figure: Published, measure: _Statistic) -> Item:
     """A sport's place among the three, from the fewest or smallest."""
     values = {sport: measure(material.scenes(sport)) for sport in PAPER_SPORTS}
-    mine = values.get(figure.sport or "")
-    known = [value for value in values.values() if value is not None]
-    if mine is None or len(known) < len(values):
+    own_value = values.get(figure.sport or "")
+    defined = [value for value in values.values() if value is not None]
+    if own_value is None or len(defined) < len(values):
         return judge(figure, None, note="needs the players of all three sports")
-    rank = float(1 + sum(value < mine for value in known))
+    rank = float(1 + sum(value < own_value for value in defined))
     return judge(figure, rank, rank)
 
 

@@ -95,11 +95,11 @@ def judge(
     )
     status: Status
     if reproduced is None or figure.value is None:
-        status, said = "no data", [note]
+        status, notes = "no data", [note]
     elif figure.agrees(reproduced):
-        status, said = "match", [note]
+        status, notes = "match", [note]
     else:
-        status, said = "mismatch", [cause or UNEXPLAINED, note]
+        status, notes = "mismatch", [cause or UNEXPLAINED, note]
     return Item(
         where=figure.where,
         sport=figure.sport,
@@ -110,5 +110,5 @@ def judge(
         reproduced=reproduced,
         standard=standard,
         status=status,
-        note="; ".join(text for text in said if text) or None,
+        note="; ".join(text for text in notes if text) or None,
     )

@@ -92,14 +92,14 @@ def to_markdown(replication: Replication) -> str:
 
 
 def _summary(replication: Replication) -> str:
-    found = [item.status for item in replication.items]
+    statuses = [item.status for item in replication.items]
     unexplained = len(replication.unexplained)
-    said = f"{unexplained} unexplained" if unexplained else "each with a known cause"
-    mismatches = found.count("mismatch")
+    explanation = f"{unexplained} unexplained" if unexplained else "each with a known cause"
+    mismatches = statuses.count("mismatch")
     return (
-        f"{len(found)} figures: {_number(found.count('match'), 'match', 'matches')}, "
-        f"{_number(mismatches, 'mismatch', 'mismatches')}{f' ({said})' if mismatches else ''}, "
-        f"{found.count('no data')} without data to check them"
+        f"{len(statuses)} figures: {_number(statuses.count('match'), 'match', 'matches')}, "
+        f"{_number(mismatches, 'mismatch', 'mismatches')}{f' ({explanation})' if mismatches else ''}, "
+        f"{statuses.count('no data')} without data to check them"
     )
 
 
@@ -126,8 +126,8 @@ def _sections(replication: Replication) -> Iterator[_Section]:
 
 def _lacking(section: _Section) -> list[str]:
     return [
-        f"no data for {_number(count, 'figure')}{f' ({need})' if need else ''}: {what}"
-        for count, what, need in section.without
+        f"no data for {_number(count, 'figure')}{f' ({need})' if need else ''}: {names}"
+        for count, names, need in section.without
     ]
 
 
@@ -175,8 +175,8 @@ def _foot(replication: Replication) -> str:
     return "\n".join([*unexplained, *lines])
 
 
-def _number(n: int, one: str, more: str | None = None) -> str:
-    return f"{n} {one if n == 1 else more or one + 's'}"
+def _number(n: int, singular: str, plural: str | None = None) -> str:
+    return f"{n} {singular if n == 1 else plural or singular + 's'}"
 
 
 def _letter(number: int) -> str:

@@ -199,7 +199,7 @@ def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
     if config.choice is None:
         return {}
     sports = {study_list.sport for study_list in config.lists}
-    file = data_file(folder / config.dataset, config.choice.stimuli, field="stimuli", wanted="a file of stimuli")
+    file = data_file(folder / config.dataset, config.choice.stimuli, field="stimuli", description="a file of stimuli")
     all_stimuli = read_stimuli(file)
     return {(sport, stimulus.stimulus_id): stimulus for stimulus in all_stimuli for sport in sports}
 

@@ -24,7 +24,7 @@ from spotball_gen.demo.config import write_demo_config
 from spotball_gen.items.stage import Failure, said
 from spotball_gen.pipeline.config import GenerationPlan, read_config
 from spotball_gen.pipeline.engines.local import LocalEngine
-from spotball_gen.pipeline.engines.ray_data import RayEngine
+from spotball_gen.pipeline.engines.ray_data import GenerationRayEngine
 from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.pipeline.progress import show_progress
 from spotball_gen.review.apply import apply_review
@@ -110,7 +110,7 @@ def generate(
         review = _review(out)
         try:
             if ledger.unfinished:
-                on_ray = partial(RayEngine, address=ray_address, debug=debug)
+                on_ray = partial(GenerationRayEngine, address=ray_address, debug=debug)
                 runner = (on_ray if engine == "ray" else LocalEngine)(plan, ledger)
                 stages = [choice.stage for choice in plan.stages]
                 with show_progress(runner.tally, stages, quiet=quiet) as on_count:

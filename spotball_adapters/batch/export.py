@@ -9,8 +9,8 @@ from spotball_adapters.batch.folder import (
     ASKED,
     MANIFEST,
     PICTURES,
-    Asked,
     AskedPrompt,
+    BatchRequest,
     FormName,
     Manifest,
     batches,
@@ -131,7 +131,7 @@ def export(
                     name, digest = custom_id(number, i, ask), pictures[ask.item.key]
                     path = f"{PICTURES}/{digest}.png"
                     parts.write(line(form, name, job.model, _request(out / path, ask, messages, job.settings), path))
-                    about = Asked(
+                    about = BatchRequest(
                         custom_id=name,
                         sport=ask.item.sport,
                         image=ask.item.image,

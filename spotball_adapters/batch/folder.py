@@ -83,7 +83,7 @@ class Manifest(Record):
     files: tuple[str, ...]
 
 
-class Asked(Record):
+class BatchRequest(Record):
     """What a request is about: a step of a prompt, about an image, for some samples; and the picture it shows."""
 
     custom_id: str
@@ -126,7 +126,7 @@ def read_manifest(batch: Path) -> Manifest:
         raise InputError([Problem(str(path), None, field, actual, "the manifest as it was exported")]) from None
 
 
-def read_asked(batch: Path) -> Iterator[Asked]:
+def read_asked(batch: Path) -> Iterator[BatchRequest]:
     """What the requests of a batch are about.
 
     Raises:
@@ -137,7 +137,7 @@ def read_asked(batch: Path) -> Iterator[Asked]:
         for number, line in enumerate(lines, start=1):
             try:
                 parse_json(line)
-                yield Asked.model_validate_json(line)
+                yield BatchRequest.model_validate_json(line)
             except ValueError as error:
                 reason = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
                 raise InputError([Problem(str(path), number, "line", reason, "the line as it was exported")]) from None

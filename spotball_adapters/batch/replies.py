@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError, model_validator
 
-from spotball_adapters.providers.chat_completions import HostFailedError, MalformedError, chat_answer
+from spotball_adapters.providers.chat_completions import HostFailedError, MalformedReplyError, chat_answer
 from spotball_adapters.providers.protocol import Answer, Finish, Reply
 from spotball_adapters.providers.server_messages import error_of, shortened, writable
 from spotball_core.errors import InputError, Problem
@@ -119,7 +119,7 @@ def _of_openai(file: str, number: int, record: Mapping[str, Any]) -> Received | 
         return Received(file, number, name, None, shortened(f"HTTP {status}: {message}" if status else message))
     try:
         return Received(file, number, name, chat_answer(body if isinstance(body, dict) else {}), None)
-    except MalformedError as error:
+    except MalformedReplyError as error:
         return Problem(file, number, "response.body", str(error), "a chat completion")
     except HostFailedError as error:
         return Received(file, number, name, None, str(error))

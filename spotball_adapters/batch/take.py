@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from spotball_adapters.batch.folder import Asked, Manifest, batches, read_asked, read_manifest
+from spotball_adapters.batch.folder import BatchRequest, Manifest, batches, read_asked, read_manifest
 from spotball_adapters.batch.replies import Received, read_received
 from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.replies import ParsePolicy
 from spotball_adapters.runs.plan import Ask
-from spotball_adapters.runs.responses import Reading, read_replies, write_reading
+from spotball_adapters.runs.responses import ParsedReplies, read_replies, write_reading
 from spotball_adapters.runs.store import SCENES, ReplyStore
 from spotball_adapters.runs.writer import AnswerRecord, ReplyWriter, storable
 from spotball_core.errors import InputError, OptionError, Problem
@@ -45,7 +45,7 @@ class ImportedReplies:
     failed: Mapping[str, int]
     unanswered: Mapping[str, int]
     waiting: int
-    reading: Reading
+    reading: ParsedReplies
     path: Path | None
 
 
@@ -102,7 +102,9 @@ def take(
     )
 
 
-def _received(files: Sequence[Path], requests: Mapping[str, Asked]) -> tuple[dict[str, Received], dict[str, str]]:
+def _received(
+    files: Sequence[Path], requests: Mapping[str, BatchRequest]
+) -> tuple[dict[str, Received], dict[str, str]]:
     """The answers by request, and what was said where there is none; InputError with all that is wrong."""
     answers: dict[str, Received] = {}
     failed: dict[str, str] = {}
@@ -132,7 +134,7 @@ def _received(files: Sequence[Path], requests: Mapping[str, Asked]) -> tuple[dic
 
 
 def _asks(
-    requests: Mapping[str, Asked], manifests: Sequence[Manifest], scenes: Sequence[Scene]
+    requests: Mapping[str, BatchRequest], manifests: Sequence[Manifest], scenes: Sequence[Scene]
 ) -> Iterator[Ask[Scene]]:
     """What each request asks, in the order of `requests`."""
     by_key = {scene.key: scene for scene in scenes}
@@ -153,7 +155,7 @@ def _respondent(store: ReplyStore, respondent: str | None, manifests: Sequence[M
 
 
 def _records(
-    answers: Mapping[str, Received], requests: Mapping[str, Asked], store: ReplyStore, asks: Iterator[Ask[Scene]]
+    answers: Mapping[str, Received], requests: Mapping[str, BatchRequest], store: ReplyStore, asks: Iterator[Ask[Scene]]
 ) -> tuple[list[AnswerRecord], int]:
     """What is to be stored, and how many replies are there already; InputError where one is there and differs."""
     records: list[AnswerRecord] = []
@@ -202,7 +204,7 @@ def _store(store: ReplyStore, files: Sequence[Path], records: Sequence[AnswerRec
     store.end_session("imported")
 
 
-def _lacks(about: Asked, done: Mapping[tuple[str, str, str, int], int]) -> bool:
+def _lacks(about: BatchRequest, done: Mapping[tuple[str, str, str, int], int]) -> bool:
     stored = done.get((about.sport, about.image, about.prompt, about.step), 0)
     return any(not stored >> sample & 1 for sample in about.samples)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from spotball_adapters.embedders.cache import Cache, peek
 from spotball_adapters.embedders.protocol import Batch, Embedder, Vectors
-from spotball_adapters.embedders.texts import LONGEST, Sent, as_sent
+from spotball_adapters.embedders.texts import LONGEST, PreparedText, as_sent
 from spotball_adapters.providers.protocol import TransientError
 from spotball_adapters.runs.limits import RateLimiter, Waits
 from spotball_adapters.runs.retry_policy import RetryPolicy
@@ -131,7 +131,7 @@ async def embed_texts(
     return Embedded(vectors, cut, len(keys), len(new))
 
 
-def _different(sent: Sequence[Sent]) -> dict[bytes, Sent]:
+def _different(sent: Sequence[PreparedText]) -> dict[bytes, PreparedText]:
     """Each different text once, by its key, without the empty ones."""
     return {text.key: text for text in sent if text.text}
 

@@ -14,7 +14,7 @@ from spotball_adapters.replies.plain_text import plain
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class OptionMention:
     """A place where a reply speaks of an option.
 
     Attributes:
@@ -33,7 +33,7 @@ class Mention:
     denied: bool
 
 
-def mentions(text: str, options: tuple[str, ...], *, unfinished: bool = False) -> list[Mention]:
+def mentions(text: str, options: tuple[str, ...], *, unfinished: bool = False) -> list[OptionMention]:
     """Where a text speaks of options, in the order of places, in time proportional to its length.
 
     Args:
@@ -95,15 +95,15 @@ _BEFORE = 120
 """Characters before a mention in which what leads up to it is looked for, and after it in which its sentence ends."""
 
 
-def _letters(text: str, options: tuple[str, ...]) -> list[Mention]:
+def _letters(text: str, options: tuple[str, ...]) -> list[OptionMention]:
     option_letters, start = letters(options), _start(text)
-    inline: list[Mention] = []
-    lines: list[Mention] = []
+    inline: list[OptionMention] = []
+    lines: list[OptionMention] = []
     for line in _LINE.finditer(text):
         alone = _ALONE.fullmatch(line[0])
         if alone and (option := option_letters.find(alone[1].upper())) >= 0:
             place = line.start() + alone.start(1)
-            line_mention = Mention(place, place + 1, option, "letter", answers=True, denied=False)
+            line_mention = OptionMention(place, place + 1, option, "letter", answers=True, denied=False)
             (inline if _leads(line[0][: alone.start(1)]) else lines).append(line_mention)
             continue
         for letter in _LETTER.finditer(text, line.start(), line.end()):
@@ -113,7 +113,7 @@ def _letters(text: str, options: tuple[str, ...]) -> list[Mention]:
                 continue
             denied = _denied(text, letter.start(), letter.end())
             answers = not denied and (letter.start() == start or _leads(before))
-            mention = Mention(letter.start(), letter.end(), option, "letter", answers, denied)
+            mention = OptionMention(letter.start(), letter.end(), option, "letter", answers, denied)
             if _start(line[0]) == letter.start() - line.start() and _names_all(rest, options):
                 lines.append(replace(mention, answers=not denied))
             else:
@@ -133,7 +133,7 @@ def _is_meant(letter: str, before: str, rest: str, *, starts: bool) -> bool:
     return starts and rest.startswith((" ", "\t"))
 
 
-def _names(text: str, options: tuple[str, ...]) -> Iterator[Mention]:
+def _names(text: str, options: tuple[str, ...]) -> Iterator[OptionMention]:
     numbers, pattern = _known_names(options)
     start = _start(text)
     for name in pattern.finditer(text) if pattern else ():
@@ -144,10 +144,10 @@ def _names(text: str, options: tuple[str, ...]) -> Iterator[Mention]:
         alone = not _ARTICLES.sub("", text[start : name.start()]).strip() and _AFTER_ALONE.match(text, name.end())
         denied = _denied(text, name.start(), name.end())
         answers = not denied and bool(alone or _leads(before))
-        yield Mention(name.start(), name.end(), option, "name", answers, denied)
+        yield OptionMention(name.start(), name.end(), option, "name", answers, denied)
 
 
-def _together(text: str, mentioned: list[Mention]) -> list[Mention]:
+def _together(text: str, mentioned: list[OptionMention]) -> list[OptionMention]:
     """Mentions in an enumeration are answers, all or none: "at the keys or the bottle" chooses neither."""
     for number, (mention, next_) in enumerate(pairwise(mentioned)):
         joined = mention.option != next_.option and _JOINED.fullmatch(text, mention.end, next_.start)

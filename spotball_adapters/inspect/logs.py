@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from spotball_adapters.inspect.samples import FINISH, About
 from spotball_adapters.providers.server_messages import shortened, writable
 from spotball_adapters.replies import DEFAULT_POLICY, ParsePolicy, parse_reply
-from spotball_adapters.runs.responses import Reading
+from spotball_adapters.runs.responses import ParsedReplies
 from spotball_core.errors import InputError, MissingExtraError, Problem
 from spotball_core.io.frames import COLUMNS
 from spotball_core.service.unpacked_size import check_zip_size
@@ -39,7 +39,7 @@ class Imported:
         unfinished: logs of evaluations that did not end well, and how they ended.
     """
 
-    reading: Reading
+    reading: ParsedReplies
     scenes: tuple[Scene, ...]
     failed: Mapping[str, int]
     unfinished: Mapping[str, str]
@@ -122,7 +122,7 @@ class _Gathered:
             raise InputError(self._problems)
         schema = {column: pl.Int64 if column == "sample" else pl.String for column in COLUMNS}
         rows = pl.DataFrame(self._columns, schema=schema)
-        reading = Reading(rows, dict(self._unparsed.most_common()), (), len(rows), self._policy)
+        reading = ParsedReplies(rows, dict(self._unparsed.most_common()), (), len(rows), self._policy)
         return Imported(reading, tuple(self._scenes.values()), dict(self._failed.most_common()), self._unfinished)
 
 

@@ -45,7 +45,7 @@ def encoded(scene: Scene, folder: str | Path) -> Picture:
     return _picture(_drawn(path, content_of(path), scene), scene)
 
 
-class Pictures:
+class ScenePictures:
     """The pictures of a dataset, each drawn once.
 
     Args:

@@ -12,7 +12,7 @@ from spotball_adapters.providers.server_messages import count, word, writable
 _FINISH: Mapping[str, Finish] = {"stop": "stop", "length": "length", "content_filter": "filtered"}
 
 
-class MalformedError(ValueError):
+class MalformedReplyError(ValueError):
     """A body that is not as the protocol says."""
 
 
@@ -50,7 +50,7 @@ def chat_answer(body: Mapping[str, Any]) -> Answer:
     """
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
-        raise MalformedError("no choices")
+        raise MalformedReplyError("no choices")
     if all(isinstance(choice.get("index"), int) for choice in choices):
         choices = sorted(choices, key=lambda choice: choice["index"])
     usage = body.get("usage")
@@ -67,10 +67,10 @@ def chat_answer(body: Mapping[str, Any]) -> Answer:
 def _reply(choice: dict[str, Any]) -> Reply:
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise MalformedError("a choice without a message")
+        raise MalformedReplyError("a choice without a message")
     text, refusal = message.get("content"), message.get("refusal")
     if not isinstance(text, str | None) or not isinstance(refusal, str | None):
-        raise MalformedError("a message whose content is no text")
+        raise MalformedReplyError("a message whose content is no text")
     finish_reason = word(choice.get("finish_reason"))
     if finish_reason == "error":
         raise HostFailedError("the model's host failed while it answered")

@@ -12,7 +12,7 @@ from spotball_core.grid import Grid
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class CellMention:
     """A cell in a text.
 
     Attributes:
@@ -116,7 +116,7 @@ _PAIR = re.compile(
 _AXIS_WORD = re.compile(rf"{_ROWS}|{_COLUMNS}", re.I)
 
 
-def mentions(text: str, grid: Grid) -> list[Mention]:
+def mentions(text: str, grid: Grid) -> list[CellMention]:
     """Return the cells that a text mentions, in their order.
 
     Args:
@@ -128,14 +128,14 @@ def mentions(text: str, grid: Grid) -> list[Mention]:
     """
     candidates = [*_in_words(text, grid), *_labels(text, grid)]
     candidates.sort(key=lambda mention: (mention.start, -mention.end))
-    disjoint: list[Mention] = []
+    disjoint: list[CellMention] = []
     for mention in candidates:
         if not disjoint or mention.start >= disjoint[-1].end:
             disjoint.append(mention)
     return disjoint
 
 
-def _labels(text: str, grid: Grid) -> Iterator[Mention]:
+def _labels(text: str, grid: Grid) -> Iterator[CellMention]:
     place = 0
     while match := _LABEL.search(text, place):
         letters, gap, digits = (match[1], match[2], match[3]) if match[1] else (match[6], match[5], match[4])
@@ -150,10 +150,10 @@ def _labels(text: str, grid: Grid) -> Iterator[Mention]:
         loose = not (touching or (upper and not sign and letters != "A")) or match[1] is None or not (upper or touching)
         cell = _label(grid, letters + digits)
         if cell or not loose:
-            yield Mention(match.start(), match.end(), cell, loose)
+            yield CellMention(match.start(), match.end(), cell, loose)
 
 
-def _in_words(text: str, grid: Grid) -> Iterator[Mention]:
+def _in_words(text: str, grid: Grid) -> Iterator[CellMention]:
     if not _AXIS_WORD.search(text):
         return
     for pattern in (*_IN_WORDS, _PAIR):
@@ -161,7 +161,7 @@ def _in_words(text: str, grid: Grid) -> Iterator[Mention]:
             parts = match.groupdict("")
             row, col = _number(parts, "row", grid.rows), _number(parts, "col", grid.cols)
             inside = 1 <= row <= grid.rows and 1 <= col <= grid.cols
-            yield Mention(match.start(), match.end(), grid.label((row, col)) if inside else None)
+            yield CellMention(match.start(), match.end(), grid.label((row, col)) if inside else None)
 
 
 def _number(parts: Mapping[str, str], axis: str, count: int) -> int:

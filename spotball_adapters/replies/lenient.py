@@ -19,7 +19,7 @@ from spotball_adapters.replies.objects import object_answers
 from spotball_adapters.replies.plain_text import reasoning_around
 from spotball_adapters.replies.readable_text import readable, without_reasoning
 from spotball_adapters.replies.result import Parsed, parsed
-from spotball_adapters.replies.statements import LONGEST_SENTENCE, Reply, Statement, statements
+from spotball_adapters.replies.statements import LONGEST_SENTENCE, Statement, TokenizedReply, statements
 from spotball_core.grid import Grid
 
 _LONGEST_READ = 100_000
@@ -39,7 +39,7 @@ def parse_leniently(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed
     # One blank at the end stays: it tells that the last word is complete.
     visible = visible[: len(visible.rstrip()) + 1][-_LONGEST_READ:]
     objects, rest = object_answers(visible, lambda value: _read_field(value, grid))
-    reply = Reply.of(readable(rest), grid, unfinished=finish in ("length", "filtered"))
+    reply = TokenizedReply.of(readable(rest), grid, unfinished=finish in ("length", "filtered"))
     candidates = list(statements(reply))
     for json_answer in objects:
         token = bisect_left(reply.tokens.starts, json_answer.start)
@@ -63,7 +63,7 @@ def parse_leniently(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed
 
 def _read_field(value: str, grid: Grid) -> ReadCell | None:
     """Read the value of a JSON field that holds the answer; None if it says nothing about a cell."""
-    reply = Reply.of(readable(f"cell: {value}"), grid, unfinished=False)
+    reply = TokenizedReply.of(readable(f"cell: {value}"), grid, unfinished=False)
     answer = _decide(statements(reply), reply.tokens.roles)
     return None if answer is None else ReadCell(answer.cell, None if answer.cell else answer.problem)
 
@@ -112,7 +112,7 @@ _OR_ELSE = re.compile(r"[)*]?[.,?\n-]{0,3}o[zkqb_!]{0,6}C")
 _OPEN_LABEL = re.compile(r"(?:^|\n)[-*>|#.)(]{0,9}[zfgm]{0,4}[ka][zfkb]{0,4}:[-*(:]{0,3}_?[.\n]{0,9}$")
 
 
-def _holds(answer: Statement, reply: Reply) -> bool:
+def _holds(answer: Statement, reply: TokenizedReply) -> bool:
     """Return whether an answer stands up to what else the reply says."""
     rest = reply.tokens.roles[answer.token + 1 :] + "\n"
     if answer.weight < Weight.LABEL and reply.unfinished and re.search("[\n?]", reply.tokens.roles[: answer.token]):
@@ -132,7 +132,7 @@ def _holds(answer: Statement, reply: Reply) -> bool:
     return not _CORRECTED.search(rest) and not _DISOWNED.search(rest)
 
 
-def _reasoning(visible: str, reply: Reply, answer: Statement) -> str | None:
+def _reasoning(visible: str, reply: TokenizedReply, answer: Statement) -> str | None:
     """Return the reasoning: what is outside the answer line, or the whole text if the answer is part of it."""
     if answer.weight >= Weight.LABEL or not re.search(r"[^\W\d_]{2}", visible[answer.start : answer.end]):
         before = reasoning_around(visible, reply.text, answer.start, answer.end)

@@ -37,7 +37,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class TokenizedReply:
     """A reply that is prepared for reading.
 
     Attributes:
@@ -53,7 +53,7 @@ class Reply:
     unfinished: bool
 
     @classmethod
-    def of(cls, text: str, grid: Grid, *, unfinished: bool) -> Reply:
+    def of(cls, text: str, grid: Grid, *, unfinished: bool) -> TokenizedReply:
         """Return the reply with a text in plain characters."""
         return cls(text, tokenize(text, mentions(text, grid)), grid, unfinished)
 
@@ -66,7 +66,7 @@ LONGEST_SENTENCE = 120
 """Tokens. A longer sentence is split, which keeps the time proportional to the length."""
 
 
-def statements(reply: Reply) -> Iterator[Statement]:
+def statements(reply: TokenizedReply) -> Iterator[Statement]:
     """Yield what a reply says about the answer, in no particular order."""
     lines = lines_of(reply.text, reply.tokens)
     lists = rankings(reply.text, reply.tokens, lines)
@@ -92,7 +92,7 @@ def statements(reply: Reply) -> Iterator[Statement]:
 _WITHDRAWAL = re.compile(r"\([^()\nd]{0,20}C[^()\nd]{0,9}d[^()\n]{0,9}\)|d")
 
 
-def _of_lists(reply: Reply, lists: Sequence[Ranking]) -> Iterator[Statement]:
+def _of_lists(reply: TokenizedReply, lists: Sequence[Ranking]) -> Iterator[Statement]:
     for ranking in lists:
         # A list at the end of an unfinished reply may not be complete.
         if reply.unfinished and not reply.tokens.roles[ranking.last :].strip("\n"):
@@ -103,7 +103,7 @@ def _of_lists(reply: Reply, lists: Sequence[Ranking]) -> Iterator[Statement]:
             yield Statement(ranking.first, Weight.RANKED, reply.cell(ranking.cell))
 
 
-def _examples(reply: Reply, lines: Sequence[RankedLine]) -> set[RankedLine]:
+def _examples(reply: TokenizedReply, lines: Sequence[RankedLine]) -> set[RankedLine]:
     """Return the lines that follow a heading such as "Example:", up to a blank line."""
     examples: set[RankedLine] = set()
     for before, line in pairwise(lines):
@@ -129,7 +129,7 @@ _JOINT = re.compile(r"[):*%(#]{0,6}[zwkq_]?[o&,/>|-][o&,/zwkql)(*%#-]{0,9}(?:_\(
 _REFUSES = re.compile(r"[z(*]{0,4}[un]")
 
 
-def _in_sentence(reply: Reply, sentence: Sentence) -> Iterator[Statement]:
+def _in_sentence(reply: TokenizedReply, sentence: Sentence) -> Iterator[Statement]:
     roles, label = reply.tokens.roles, sentence.label
     numbers = [n for n in range(sentence.first, sentence.first + len(sentence.roles)) if n in reply.tokens.cells]
     if not numbers and label and _REFUSES.match(sentence.roles, label.end):
@@ -160,7 +160,7 @@ _STRETCH_AFTER = re.compile(rf"\s{{0,3}}(?:{_STRETCH}){_CELL_OR_PART}")
 _OR_AFTER = re.compile(rf"\s{{0,3}}(?:{_OR}){_CELL_OR_PART}")
 
 
-def _of_group(reply: Reply, sentence: Sentence, group: Sequence[int]) -> Iterator[Statement]:
+def _of_group(reply: TokenizedReply, sentence: Sentence, group: Sequence[int]) -> Iterator[Statement]:
     """Yield what cells say that are listed together, such as "D4 or D5"."""
     roles, stop = reply.tokens.roles, sentence.first + len(sentence.roles)
     before, after = roles[sentence.first : group[0]], roles[group[-1] + 1 : stop]
@@ -211,7 +211,7 @@ def _is_second(gap: str, before: str) -> bool:
     return re.search("[l>]", gap) is not None or ("w" in gap and "w" not in before)
 
 
-def _checked(reply: Reply, token: int) -> tuple[str | None, Unread | None]:
+def _checked(reply: TokenizedReply, token: int) -> tuple[str | None, Unread | None]:
     """Return the cell at a token, or why it is none: `D1` at the end of an unfinished reply may stand for `D10`."""
     cell = reply.cell(token)
     if cell is None:
@@ -221,7 +221,7 @@ def _checked(reply: Reply, token: int) -> tuple[str | None, Unread | None]:
     return (None, "cut off") if cut else (cell, None)
 
 
-def _best(reply: Reply, group: Sequence[int], before: str, after: str) -> int | None:
+def _best(reply: TokenizedReply, group: Sequence[int], before: str, after: str) -> int | None:
     """Return the cell that a list within a sentence prefers."""
     if "U" in before:
         return group[-1]
@@ -236,7 +236,7 @@ _SHARE = re.compile(
 )
 
 
-def _shares(reply: Reply, group: Sequence[int]) -> list[float]:
+def _shares(reply: TokenizedReply, group: Sequence[int]) -> list[float]:
     """Return the score that follows each cell, if all have one."""
     matches = [_SHARE.match(reply.text, reply.tokens.cells[number].end) for number in group]
     if None in matches:

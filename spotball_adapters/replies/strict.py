@@ -56,7 +56,7 @@ _AFTER = re.compile(r"\b(?:reasoning|explanation|rationale|justification)[ \t*_]
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _StrictAnswer:
     """One of the places where a reply answers."""
 
     start: int
@@ -89,7 +89,7 @@ def parse_strictly(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed:
         )
     if alone := read_alone(plain_text.replace("```", "   "), grid, unfinished=unfinished):
         return parsed(alone, None, original, finish)
-    nowhere = _Answer(len(text), len(text), ReadCell(None, "no answer"))
+    nowhere = _StrictAnswer(len(text), len(text), ReadCell(None, "no answer"))
     return parsed(nowhere.result, reasoning_around(text, plain_text, nowhere.start, nowhere.end), original, finish)
 
 
@@ -97,14 +97,14 @@ def _is_label(name: str) -> bool:
     return bool(_LABEL_ONLY.fullmatch(name))
 
 
-def _objects(text: str, grid: Grid) -> list[_Answer]:
+def _objects(text: str, grid: Grid) -> list[_StrictAnswer]:
     """What JSON objects in the reply answer; they contradict each other where they differ."""
     answers = json_answers(text, _is_label, lambda value: read_value(plain(value), grid))
     result = answers[0].result if len({answer.result for answer in answers}) == 1 else ReadCell(None, "several answers")
-    return [_Answer(answer.start, answer.end, result, answer.reasoning) for answer in answers]
+    return [_StrictAnswer(answer.start, answer.end, result, answer.reasoning) for answer in answers]
 
 
-def _lines(plain_text: str, grid: Grid, objects: list[_Answer], *, unfinished: bool) -> Iterator[_Answer]:
+def _lines(plain_text: str, grid: Grid, objects: list[_StrictAnswer], *, unfinished: bool) -> Iterator[_StrictAnswer]:
     """What the lines outside of objects answer that say `Cell:`, or that follow one that says no more than that."""
     awaited: int | None = None
     for line in _LINE.finditer(plain_text):
@@ -117,7 +117,7 @@ def _lines(plain_text: str, grid: Grid, objects: list[_Answer], *, unfinished: b
             label = _AT_START.match(plain_text, start, end) or _WITHIN.search(plain_text, start, end)
         if label is None:
             if awaited is not None and (result := read_alone(line[0], grid, unfinished=open_end)):
-                yield _Answer(awaited, end, result)
+                yield _StrictAnswer(awaited, end, result)
             awaited = start if _HEADING.fullmatch(plain_text, start, end) else None
             continue
         awaited = None
@@ -129,11 +129,11 @@ def _lines(plain_text: str, grid: Grid, objects: list[_Answer], *, unfinished: b
         stop = after.start() if (after := _AFTER.search(plain_text, where, end)) else end
         value = plain_text[where:stop]
         if result := read_value(value, grid, unfinished=open_end and stop == end):
-            yield _Answer(label.start(), stop, result)
+            yield _StrictAnswer(label.start(), stop, result)
         elif not re.search(r"[^\W_]", value):
             awaited = label.start()
 
 
-def _inside(objects: list[_Answer], place: int) -> bool:
+def _inside(objects: list[_StrictAnswer], place: int) -> bool:
     before = bisect_right(objects, place, key=lambda answer: answer.start)
     return before > 0 and place < objects[before - 1].end

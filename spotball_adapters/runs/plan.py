@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Generic, Protocol, TypeVar
 
-from spotball_adapters.providers.protocol import Item, Message
+from spotball_adapters.providers.protocol import Message, RunItem
 from spotball_core.errors import OptionError
 
-ItemT = TypeVar("ItemT", bound=Item)
-ItemT_contra = TypeVar("ItemT_contra", bound=Item, contravariant=True)
+ItemT = TypeVar("ItemT", bound=RunItem)
+ItemT_contra = TypeVar("ItemT_contra", bound=RunItem, contravariant=True)
 
 
 class PromptOf(Protocol[ItemT_contra]):

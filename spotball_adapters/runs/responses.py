@@ -35,7 +35,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedReplies:
     """What the replies of a run say.
 
     Attributes:
@@ -53,7 +53,7 @@ class Reading:
     policy: ParsePolicy
 
 
-def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy | None = None) -> Reading:
+def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy | None = None) -> ParsedReplies:
     """Read every sample's last reply, and keep what was read in the store.
 
     Args:
@@ -85,18 +85,20 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
     store.keep_parsed({key: now for key, now in readings.items() if before.get(key) != now})
     rows = pl.DataFrame(columns, schema={c: pl.Int64 if c == "sample" else pl.String for c in COLUMNS})
     problems = Counter(problem for _, problem in readings.values() if problem)
-    return Reading(rows, dict(problems.most_common()), tuple(changes), len(readings.keys() - before.keys()), policy)
+    return ParsedReplies(
+        rows, dict(problems.most_common()), tuple(changes), len(readings.keys() - before.keys()), policy
+    )
 
 
 def export(
     store: ReplyStore, scenes: Sequence[Scene], out: Path, format: str, policy: ParsePolicy | None = None
-) -> tuple[Reading, Path | None]:
+) -> tuple[ParsedReplies, Path | None]:
     """Read all stored replies, and write the responses if there are any. See `read_replies` for the policy."""
     reading = read_replies(store, scenes, policy)
     return reading, write_reading(reading, out, format) if len(reading.rows) else None
 
 
-def write_reading(reading: Reading, folder: Path, format: str) -> Path:
+def write_reading(reading: ParsedReplies, folder: Path, format: str) -> Path:
     """Write `responses.FORMAT` and the record of its parse policy into the run's folder.
 
     It replaces the responses in another format.

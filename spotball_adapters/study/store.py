@@ -154,7 +154,7 @@ _PARTICIPANT = "SELECT id, participant, list, seed, trials, started_at, seen_at,
 _EVENT = "SELECT seq, event, kind, trial, value, elapsed_ms, viewport, received_at FROM events"
 
 
-class Reader:
+class StudyReader:
     """A study's two files, to read from."""
 
     def __init__(self, folder: Path, study: SqliteStore, identities: SqliteStore) -> None:
@@ -210,7 +210,7 @@ class Reader:
         return [key.removeprefix(_PART) for key in {**old, **new} if old.get(key) != new.get(key)]
 
 
-class StudyStore(Reader):
+class StudyStore(StudyReader):
     """A study held by this process; a context manager that lets go of it.
 
     Raises:
@@ -262,7 +262,7 @@ class StudyStore(Reader):
 
 
 @contextmanager
-def reading(folder: Path) -> Iterator[Reader]:
+def reading(folder: Path) -> Iterator[StudyReader]:
     """A study to look at, also while a server has it.
 
     Raises:
@@ -275,7 +275,7 @@ def reading(folder: Path) -> Iterator[Reader]:
             if not (folder / name).is_file():
                 raise OptionError(f"{folder}: nothing is stored there; a study begins with `spotball study serve`")
             files.append(stack.enter_context(SqliteStore(folder / name, schema, read=True)))
-        yield Reader(folder, *files)
+        yield StudyReader(folder, *files)
 
 
 def insert_identity(connection: sqlite3.Connection, identity: Identity) -> None:

@@ -15,7 +15,7 @@ from spotball_core.service.safe_text import show
 _WIDEST = 120
 
 
-class Format(StrEnum):
+class ReplicationFormat(StrEnum):
     """Forms a replication is written in."""
 
     table = "table"
@@ -25,7 +25,7 @@ class Format(StrEnum):
 
 def replicate(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release's folder, or its data folder.")],
-    format: Annotated[Format, typer.Option(help="Form of the result.")] = Format.table,
+    format: Annotated[ReplicationFormat, typer.Option(help="Form of the result.")] = ReplicationFormat.table,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -42,9 +42,9 @@ def replicate(
 
     with progress("checked groups of figures", quiet=quiet) as on_progress:
         result = replication.replicate(folder, on_progress=on_progress)
-    if format is Format.json:
+    if format is ReplicationFormat.json:
         show(result.model_dump_json(indent=1))
-    elif format is Format.markdown:
+    elif format is ReplicationFormat.markdown:
         show(text.to_markdown(result), end="")
     else:
         from rich.console import Console

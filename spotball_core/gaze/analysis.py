@@ -199,7 +199,7 @@ class GazeOptions:
 
 
 @dataclass(frozen=True)
-class _Task:
+class _RespondentTask:
     rows: pl.DataFrame
     people: pl.DataFrame | None
     options: GazeOptions
@@ -230,7 +230,9 @@ def analyze(
     people = options.people or (HUMAN if HUMAN in names else None)
     rows = with_measures(trials.frame)
     reference = rows.filter(respondent=people) if people else None
-    tasks = [_Task(rows.filter(respondent=name), None if name == people else reference, options) for name in names]
+    tasks = [
+        _RespondentTask(rows.filter(respondent=name), None if name == people else reference, options) for name in names
+    ]
     results = []
     for result in in_processes(_respondent, tasks, options.jobs):
         on_progress(result.respondent)
@@ -255,7 +257,7 @@ def analyze(
     )
 
 
-def _respondent(task: _Task) -> RespondentResult:
+def _respondent(task: _RespondentTask) -> RespondentResult:
     import polars as pl
 
     rows, options = task.rows, task.options

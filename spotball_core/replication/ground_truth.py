@@ -13,7 +13,7 @@ from spotball_core.release.tables import GRID, listed
 from spotball_core.replication.images import mean_cells, window_share
 from spotball_core.replication.material import WAYS, Ball, Material, Way, mean
 from spotball_core.replication.published import PAPER_PROMPTS, PAPER_SPORTS, PEOPLE, Condition, Published
-from spotball_core.replication.record import Item, judge
+from spotball_core.replication.record import ReplicatedFigure, judge
 
 WHERE = "ground truth"
 
@@ -43,7 +43,7 @@ class _Truth:
         return [key for key, published_cells in self.published.items() if cells.get(key) != published_cells]
 
 
-def check(material: Material) -> Iterator[Item]:
+def check(material: Material) -> Iterator[ReplicatedFigure]:
     """The rule, the images that a box in pixels would change, and every figure that changes with them."""
     truths = {sport: truth for sport in PAPER_SPORTS if (truth := _truth(material, sport)).published}
     for sport, truth in truths.items():
@@ -92,7 +92,7 @@ def _box_of_the_rule(sport: str, ball: Ball) -> Box | None:
     return x - across, y - down, x + across, y + down
 
 
-def _rule(truths: list[_Truth], sport: str | None) -> Item:
+def _rule(truths: list[_Truth], sport: str | None) -> ReplicatedFigure:
     n = sum(len(truth.published) for truth in truths)
     exceptions = [image for truth in truths for _, image in truth.differing(truth.by_rule)]
     n_same = n - sum(len(truth.differing(truth.in_pixels)) for truth in truths)
@@ -101,7 +101,7 @@ def _rule(truths: list[_Truth], sport: str | None) -> Item:
     return judge(figure, float(n - len(exceptions)), float(n_same), note=note)
 
 
-def _changed(truth: _Truth, sport: str) -> Item:
+def _changed(truth: _Truth, sport: str) -> ReplicatedFigure:
     changed = truth.differing(truth.in_pixels)
     changes = [f"{key[1]}: {_joined(truth.published[key])} to {_joined(truth.in_pixels[key])}" for key in changed]
     n = float(len(changed))
@@ -113,7 +113,7 @@ def _joined(cells: Cells) -> str:
     return ";".join(cells) or "none"
 
 
-def _effects(material: Material, sport: str, cells: Mapping[Key, Cells]) -> Iterator[Item]:
+def _effects(material: Material, sport: str, cells: Mapping[Key, Cells]) -> Iterator[ReplicatedFigure]:
     """Every figure of a sport that depends on the ball's cells, with the published cells and with these."""
     corrected = material.with_ball_cells(cells)
     for quantity, statistic in (("cells the ball spans", mean_cells), ("truth in the center window (%)", window_share)):

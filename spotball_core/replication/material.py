@@ -59,7 +59,7 @@ class Ball(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Answered:
+class ConditionAnswers:
     """How often one condition answered which images, controls and all.
 
     Attributes:
@@ -215,13 +215,13 @@ class Material:
         answers, used = estimator.answers, estimator.answers.compared & ~estimator.arrays.control[estimator.scenes]
         return (answers.mass[used], estimator.answers.reference[used]) if used.any() else None
 
-    def answered(self, condition: Condition | None) -> Answered | None:
+    def answered(self, condition: Condition | None) -> ConditionAnswers | None:
         """How often a condition named each cell of each image that it answered; None where it answered none."""
         estimator = self._estimator("paper", condition)
         if estimator is None:
             return None
         images = tuple(self.paper.arrays.keys[place][1] for place in estimator.scenes)
-        return Answered(images, estimator.answers.mass, estimator.answers.unparsed)
+        return ConditionAnswers(images, estimator.answers.mass, estimator.answers.unparsed)
 
     def published_answers(self, condition: Condition) -> int | None:
         """How many parsed answers, joined by file name, a condition's published figures rest on, if it is known."""

@@ -11,7 +11,7 @@ from spotball_core.replication import causes
 from spotball_core.replication.images import ball_centers
 from spotball_core.replication.material import Material, absent
 from spotball_core.replication.published import PAPER_SPORTS, PEOPLE, Published
-from spotball_core.replication.record import Item, judge
+from spotball_core.replication.record import ReplicatedFigure, judge
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.scene import Scene
 from spotball_core.typing import FloatArray
@@ -32,7 +32,7 @@ Found = dict[str, list[bool]]
 """Whether each ball is near, by sport."""
 
 
-def check(material: Material) -> Iterator[Item]:
+def check(material: Material) -> Iterator[ReplicatedFigure]:
     """Figure 5's rates, as the release's file has them, its caption's, and what the text says of people's."""
     for figure in material.filed("figure 5", *_KEYS):
         yield _rate(material, figure)
@@ -46,7 +46,7 @@ def check(material: Material) -> Iterator[Item]:
 # Guesses -----------------------------------------------------------------------------------------------------
 
 
-def _rate(material: Material, figure: Published) -> Item:
+def _rate(material: Material, figure: Published) -> ReplicatedFigure:
     joined = material.joined(figure.condition)
     reproduced = None
     if joined:
@@ -61,7 +61,7 @@ def _rate(material: Material, figure: Published) -> Item:
     return judge(figure, reproduced, standard, cause=cause, note="; ".join(filter(None, notes)) or None)
 
 
-def _extreme_of_people(material: Material, figure: Published) -> Item:
+def _extreme_of_people(material: Material, figure: Published) -> ReplicatedFigure:
     """The lowest or highest near-player rate of people over sports, in percent."""
     if not material.asked_everything(PEOPLE):
         return judge(figure, None, note="needs all sports")
@@ -77,7 +77,7 @@ def _extreme_of_people(material: Material, figure: Published) -> Item:
 # Balls -------------------------------------------------------------------------------------------------------
 
 
-def _truth_near(material: Material, figure: Published) -> Item:
+def _truth_near(material: Material, figure: Published) -> ReplicatedFigure:
     """Balls within tau of a player, in percent: the mean of the sports' rates as published, else of all balls."""
     points = {key: ball.point for key, ball in material.balls.items()}
     merged = _merged_players(material)
@@ -91,7 +91,7 @@ def _truth_near(material: Material, figure: Published) -> Item:
     return judge(figure, reproduced, _pooled(standard), note=_said(published, standard, NEAR_BY_SEARCH))
 
 
-def _truth_overlapping(material: Material, figure: Published) -> Item:
+def _truth_overlapping(material: Material, figure: Published) -> ReplicatedFigure:
     """Balls of whose own box one player covers at least theta, in percent of all."""
     merged = _merged_players(material)
     scenes = [scene for scene in material.scenes() if scene.ball_box and scene.key in merged]

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from spotball_core.replication import causes
 from spotball_core.replication.material import WAYS, Material, absent
 from spotball_core.replication.published import PEOPLE, Published
-from spotball_core.replication.record import Item, judge
+from spotball_core.replication.record import ReplicatedFigure, judge
 
 _IN_TEXT = ("abstract", "section 5.1")
 
 
-def check_errors(material: Material) -> Iterator[Item]:
+def check_errors(material: Material) -> Iterator[ReplicatedFigure]:
     """Table 2: mean and standard deviation over images of the Euclidean error."""
     for figure in material.printed("table 2"):
         metrics = [material.metric(way, "euclidean_error", figure.condition) for way in WAYS]
@@ -21,7 +21,7 @@ def check_errors(material: Material) -> Iterator[Item]:
         yield judge(figure, reproduced, standard, cause=causes.run(material, figure.condition))
 
 
-def check_accuracy(material: Material) -> Iterator[Item]:
+def check_accuracy(material: Material) -> Iterator[ReplicatedFigure]:
     """Figure 4, as the release's file has it, and what the text says of it."""
     for figure in material.filed("figure 4", "accuracy"):
         reproduced = material.value("paper", "accuracy", figure.condition)
@@ -35,7 +35,7 @@ def check_accuracy(material: Material) -> Iterator[Item]:
             yield _extreme(material, figure)
 
 
-def _extreme(material: Material, figure: Published) -> Item:
+def _extreme(material: Material, figure: Published) -> ReplicatedFigure:
     """The lowest or highest accuracy of people, or of all models, in percent."""
     respondents = (PEOPLE,) if figure.respondent == PEOPLE else material.models
     if not all(material.asked_everything(respondent) for respondent in respondents):

@@ -12,7 +12,7 @@ from spotball_core.release.tables import GRID
 from spotball_core.replication import causes
 from spotball_core.replication.material import Material
 from spotball_core.replication.published import PEOPLE, Published
-from spotball_core.replication.record import Item, judge
+from spotball_core.replication.record import ReplicatedFigure, judge
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.scoring.groups import Scoring
 from spotball_core.typing import FloatArray
@@ -20,7 +20,7 @@ from spotball_core.typing import FloatArray
 _POLICY = ScorePolicy.paper()
 
 
-def check(material: Material) -> Iterator[Item]:
+def check(material: Material) -> Iterator[ReplicatedFigure]:
     """The maximum of the balanced objective, the published thresholds' place below it, and the medians."""
     reproduced, standard = (_fit(scoring) for scoring in (material.paper, material.standard))
     for figure in material.printed("figure 10"):
@@ -48,7 +48,7 @@ def _fit(scoring: Scoring) -> dict[str, float] | None:
     }
 
 
-def _median(material: Material, figure: Published) -> Item:
+def _median(material: Material, figure: Published) -> ReplicatedFigure:
     if not _is_whole(material):
         return judge(figure, None, note="needs all sports, respondents and prompts")
     joined = [join for condition in material.conditions if (join := material.joined(condition))]

@@ -56,10 +56,10 @@ def read_coco(path: Path) -> Mapping[str, tuple[FileBox, ...]]:
     Raises:
         InputError: naming all that is wrong with the file.
     """
-    return _Reading(path).boxes()
+    return _CocoReader(path).boxes()
 
 
-class _Reading:
+class _CocoReader:
     """One file being read; collects what is wrong with it."""
 
     def __init__(self, path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spotball_gen.demo.look import CROWD, HAIR, LINE, SEATS, SKIN, Color, SportLook
-from spotball_gen.demo.match import GROUND, Ball, Moment, Player, Point
+from spotball_gen.demo.match import GROUND, DemoBall, Moment, Player, Point
 from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
@@ -168,7 +168,7 @@ class Painter:
             max(p[1] + r for p, r in discs),
         )
 
-    def _ball(self, canvas: Image, ball: Ball) -> None:
+    def _ball(self, canvas: Image, ball: DemoBall) -> None:
         self._disc(canvas, ball.center, ball.radius, self._look.ball)
         cv2, (x, y), r = self._cv2, ball.center, ball.radius
         seam = tuple(int(0.62 * part) for part in self._look.ball)

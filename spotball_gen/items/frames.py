@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spotball_core.errors import SpotballError
-from spotball_gen.items.item import Image, Source
+from spotball_gen.items.item import Image, VideoSource
 from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import StageSettings
 
@@ -65,7 +65,7 @@ class FrameReader(Protocol):
     version: str
     settings: Any
 
-    def read(self, source: Source, after: Mark | None = None) -> Iterator[VideoFrame]:
+    def read(self, source: VideoSource, after: Mark | None = None) -> Iterator[VideoFrame]:
         """The frames to take, in order; those after a mark are the same as without one.
 
         Raises:

@@ -84,7 +84,7 @@ class SourceSettings(StageSettings):
 
 
 @dataclass(frozen=True)
-class Choice:
+class StageChoice:
     """A stage as the configuration has it: its kind's class, and the settings that it is made with."""
 
     stage: str
@@ -111,8 +111,8 @@ class GenerationPlan:
     run: RunSettings
     sources: tuple[SourceSettings, ...]
     sports: Mapping[str, Sport]
-    frames: Choice
-    stages: tuple[Choice, ...]
+    frames: StageChoice
+    stages: tuple[StageChoice, ...]
     targets: Targets
 
     def context(self, work: Path) -> Context:
@@ -143,10 +143,10 @@ def read_config(path: Path) -> GenerationPlan:
     Raises:
         InputError: naming all that is wrong with it.
     """
-    return _Reading(path, read_toml(path, "a configuration")).plan()
+    return _ConfigReader(path, read_toml(path, "a configuration")).plan()
 
 
-class _Reading:
+class _ConfigReader:
     """One configuration being read; collects what is wrong with it."""
 
     def __init__(self, path: Path, tables: dict[str, Any]) -> None:
@@ -206,7 +206,7 @@ class _Reading:
                 expected = f"path or query, or queries in [sports.{source.sport}]"
                 self._wrong("sources", f"{source.sport} with nothing to take videos from", expected)
 
-    def _choice(self, stage: str) -> Choice | None:
+    def _choice(self, stage: str) -> StageChoice | None:
         table = dict(self._table(stage))
         kind = table.pop("kind", DEFAULT_KINDS.get(stage))
         if kind not in kinds(stage):
@@ -218,9 +218,9 @@ class _Reading:
             self._wrong(f"{stage}.kind", repr(kind), f"one that can be used: {error}")
             return None
         settings = self._model(make.Settings, stage, table)
-        return settings and Choice(stage, kind, make, settings)
+        return settings and StageChoice(stage, kind, make, settings)
 
-    def _check_bounds(self, sports: Mapping[str, Sport], choice: Choice | None) -> None:
+    def _check_bounds(self, sports: Mapping[str, Sport], choice: StageChoice | None) -> None:
         """See that each sport's bounds are settings of the stage that they are for."""
         for name, sport in sports.items() if choice else ():
             assert choice

@@ -17,7 +17,7 @@ from typing import Literal
 
 from spotball_core.service.sqlite_file import StoreError, now
 from spotball_core.service.sqlite_store import RunKind, RunStore
-from spotball_gen.items.item import Item, Source
+from spotball_gen.items.item import Item, VideoSource
 from spotball_gen.items.stage import Failure, Outcome, Reject
 from spotball_gen.pipeline.folder import LEDGER, WORK, check_folder, read_only
 from spotball_gen.pipeline.ledger_schema import SCHEMA
@@ -33,7 +33,7 @@ State = Literal["going", "held", "passed", "rejected", "failed"]
 class Video:
     """A video as the ledger has it; see the table `videos`."""
 
-    source: Source
+    source: VideoSource
     size: int
     modified: int
     state: str = "waiting"
@@ -59,7 +59,7 @@ class TakenFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FunnelStep:
     """What a stage did: a line of the funnel."""
 
     stage: str
@@ -102,7 +102,7 @@ class Ledger(RunStore):
         check_folder(dataset)
         self.work.mkdir(parents=True, exist_ok=True)
         super().__init__(dataset, self.work / LEDGER, SCHEMA, _KIND)
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, VideoSource] = {}
 
     # Videos -------------------------------------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ class Ledger(RunStore):
         columns = "video, path, sport, license, origin, sha256, size, modified, state, detail, frames"
         videos = []
         for video, path, *row in self.rows(f"SELECT {columns} FROM videos ORDER BY position"):
-            videos.append(Video(Source(video, str(self.work / path), *row[:4]), *row[4:]))
+            videos.append(Video(VideoSource(video, str(self.work / path), *row[:4]), *row[4:]))
         return tuple(videos)
 
     def moved(self, video: str, path: str, size: int, modified: int) -> None:
@@ -300,7 +300,7 @@ class Ledger(RunStore):
 
     # What there is to tell ------------------------------------------------------------------------------------------
 
-    def funnel(self, stages: Sequence[str]) -> tuple[Step, ...]:
+    def funnel(self, stages: Sequence[str]) -> tuple[FunnelStep, ...]:
         """What each stage kept and did not keep, and why."""
         counts: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
         reasons: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
@@ -311,7 +311,7 @@ class Ledger(RunStore):
             if outcome == "rejected":
                 reasons[stage][reason] += count
         return tuple(
-            Step(stage, of["kept"], of["rejected"], of["failed"], dict(sorted(reasons[stage].items())))
+            FunnelStep(stage, of["kept"], of["rejected"], of["failed"], dict(sorted(reasons[stage].items())))
             for stage, of in counts.items()
         )
 
@@ -330,7 +330,7 @@ class Ledger(RunStore):
 
     # -----------------------------------------------------------------------------------------------------------------
 
-    def _source(self, video: str) -> Source:
+    def _source(self, video: str) -> VideoSource:
         if video not in self._sources:
             self._sources.update((video.source.video, video.source) for video in self.videos())
         return self._sources[video]

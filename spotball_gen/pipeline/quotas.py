@@ -109,7 +109,7 @@ class Targets(StageSettings):
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """The items that are taken.
 
     Attributes:
@@ -130,7 +130,7 @@ class Choice:
         return {"starving": list(self.starving), "bins": bins}
 
 
-def choose(items: Iterable[Item], targets: Targets, grid: Grid, *, seed: int) -> Choice:
+def choose(items: Iterable[Item], targets: Targets, grid: Grid, *, seed: int) -> Selection:
     """The items to take.
 
     With a count, no bin gets more than its share of it, and as many items as possible are taken: what is missing
@@ -163,7 +163,7 @@ def choose(items: Iterable[Item], targets: Targets, grid: Grid, *, seed: int) ->
         chosen += in_order[: per_kind[kind]]
         left_out.update((ident, SURPLUS) for ident in in_order[per_kind[kind] :])
     bins, starving = program.summary(per_kind)
-    return Choice(tuple(sorted(chosen)), left_out, starving, bins)
+    return Selection(tuple(sorted(chosen)), left_out, starving, bins)
 
 
 def _wanted(played: Collection[str], targets: Targets) -> dict[str, dict[str, float]]:

@@ -77,13 +77,13 @@ class FromFile:
     Examples:
         >>> import tempfile
         >>> from spotball_core.grid import Grid
-        >>> from spotball_gen.items.item import Source
-        >>> from spotball_gen.items.pictures import Picture
+        >>> from spotball_gen.items.item import VideoSource
+        >>> from spotball_gen.items.pictures import PictureFile
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "match_26.txt").write_text("32 0.5 0.5 0.05 0.1 0.9")
-        >>> source = Source("match-1a2b3c4d", "videos/match.mp4", "soccer", "CC0", "match.mp4", "")
+        >>> source = VideoSource("match-1a2b3c4d", "videos/match.mp4", "soccer", "CC0", "match.mp4", "")
         >>> notes = {"frames": {"number": 25, "size": [1920, 1080], "window": [0, 0, 1920, 1080]}}
-        >>> item = Item("match-1a2b3c4d-000001000", source, 1.0, 0, Picture(Path("frame.png")), notes=notes)
+        >>> item = Item("match-1a2b3c4d-000001000", source, 1.0, 0, PictureFile(Path("frame.png")), notes=notes)
         >>> settings = FileSettings(path=".", format="yolo", classes={"32": "ball", "0": "player"})
         >>> stage = FromFile(settings, Context(folder, Grid.standard(), folder=folder))
         >>> stage.process([item]).items[0].boxes

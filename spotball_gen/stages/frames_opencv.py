@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from spotball_gen.items.frames import Mark, VideoError, VideoFrame
-from spotball_gen.items.item import Image, Source
+from spotball_gen.items.item import Image, VideoSource
 from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import Context, StageSettings
 
@@ -58,7 +58,7 @@ class OpenCV:
         os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
         self._cv2 = opencv()
 
-    def read(self, source: Source, after: Mark | None = None) -> Iterator[VideoFrame]:
+    def read(self, source: VideoSource, after: Mark | None = None) -> Iterator[VideoFrame]:
         """The first frame at or after each 0, 1, 2, ... of `1 / fps` seconds, in order.
 
         Args:

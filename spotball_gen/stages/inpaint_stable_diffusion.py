@@ -101,11 +101,11 @@ class StableDiffusion:
                 by_id[item.id] = finished.noted(self.name, **asdict(request), weights=self._model.weights)
         return Outcome(tuple(by_id[item.id] for item in items))
 
-    def _asked(self, item: Item) -> Asked:
+    def _asked(self, item: Item) -> InpaintRequest:
         prompt, negative = (
             text.replace("{sport}", item.sport) for text in (self.settings.prompt, self.settings.negative_prompt)
         )
-        return Asked(prompt, negative, item.seed(self.context.seed, self.name))
+        return InpaintRequest(prompt, negative, item.seed(self.context.seed, self.name))
 
     def _view(self, item: Item) -> ModelView:
         return ModelView.of(
@@ -170,7 +170,7 @@ class InpaintingModel:
     def paint(
         self,
         views: Sequence[tuple[Image, NDArray[np.uint8]]],
-        requests: Sequence[Asked],
+        requests: Sequence[InpaintRequest],
         settings: StableDiffusionSettings,
     ) -> NDArray[np.uint8]:
         """What the model makes of some images of one size.
@@ -222,7 +222,7 @@ class InpaintingModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class InpaintRequest:
     """What is asked of the model for one image."""
 
     prompt: str

@@ -38,10 +38,10 @@ class Cells:
     Examples:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from spotball_gen.items.item import Source
-        >>> from spotball_gen.items.pictures import Picture
-        >>> source = Source("match", "match.avi", "soccer", "CC0", "match.avi", "")
-        >>> frame = Picture(Path("frame.png"))
+        >>> from spotball_gen.items.item import VideoSource
+        >>> from spotball_gen.items.pictures import PictureFile
+        >>> source = VideoSource("match", "match.avi", "soccer", "CC0", "match.avi", "")
+        >>> frame = PictureFile(Path("frame.png"))
         >>> item = Item("match-000001000", source, 1.0, 0, frame, ball=Box(118, 50, 138, 70))
         >>> stage = Cells(CellsSettings(), Context(Path(tempfile.gettempdir()), Grid.standard()))
         >>> stage.process([item]).items[0].cells

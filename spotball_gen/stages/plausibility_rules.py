@@ -66,12 +66,12 @@ class Rules:
         >>> import tempfile
         >>> from pathlib import Path
         >>> from spotball_core.grid import Grid
-        >>> from spotball_gen.items.item import Source
-        >>> from spotball_gen.items.pictures import Picture
-        >>> source = Source("match", "match.avi", "soccer", "CC0", "match.avi", "")
+        >>> from spotball_gen.items.item import VideoSource
+        >>> from spotball_gen.items.pictures import PictureFile
+        >>> source = VideoSource("match", "match.avi", "soccer", "CC0", "match.avi", "")
         >>> players = Box(100, 100, 150, 250, 0.9, "player"), Box(300, 100, 350, 250, 0.9, "player")
         >>> balls = Box(200, 150, 224, 174, 0.8), Box(400, 40, 424, 64, 0.5)
-        >>> item = Item("match-000001000", source, 1.0, 0, Picture(Path("frame.png")), boxes=(*players, *balls))
+        >>> item = Item("match-000001000", source, 1.0, 0, PictureFile(Path("frame.png")), boxes=(*players, *balls))
         >>> stage = Rules(RulesSettings(), Context(Path(tempfile.gettempdir()), Grid.standard()))
         >>> (reject,) = stage.process([item]).rejects
         >>> reject.reason, reject.detail

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.service.progress import OnProgress, counted
-from spotball_gen.items.item import Source
+from spotball_gen.items.item import VideoSource
 from spotball_gen.pipeline.config import GenerationPlan, SourceSettings
 from spotball_gen.pipeline.ledger import Ledger, Video
 from spotball_gen.video.downloads import fetch
@@ -100,7 +100,7 @@ def _read(found_video: FoundVideo) -> Video:
     status = found_video.path.stat()
     sha256 = _sha256(found_video.path)
     name = re.sub(r"[^A-Za-z0-9]+", "-", found_video.path.stem).strip("-").lower()[:40] or "video"
-    source = Source(
+    source = VideoSource(
         f"{name}-{sha256[:8]}",
         str(found_video.path.absolute()),
         found_video.sport,

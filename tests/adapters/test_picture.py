@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spotball_adapters.prompts.picture import Pictures, encoded
+from spotball_adapters.prompts.picture import ScenePictures, encoded
 from spotball_core.errors import GridError, InputError
 from spotball_core.grid import Grid
 from spotball_core.overlay import LARGEST, gridded, layout
@@ -299,44 +299,44 @@ class TestPictures:
 
     @pytest.mark.parametrize("cached", [True, False])
     def test_the_same_as_encoded(self, folder: Path, cached: bool) -> None:
-        pictures = Pictures(folder, folder / "cache" if cached else None)
+        pictures = ScenePictures(folder, folder / "cache" if cached else None)
         for _ in range(2):
             for name in ("a.png", "b.png"):
                 assert pictures.of(scene(name)) == encoded(scene(name), folder)
 
     @pytest.mark.parametrize("cached", [True, False])
     def test_each_is_read_once_a_run(self, folder: Path, cached: bool) -> None:
-        pictures = Pictures(folder, folder / "cache" if cached else None)
+        pictures = ScenePictures(folder, folder / "cache" if cached else None)
         first = pictures.of(scene())
         (folder / "a.png").unlink()
         assert pictures.of(scene()) == first
 
     def test_each_is_drawn_once_at_all(self, folder: Path) -> None:
-        first = Pictures(folder, folder / "cache").of(scene())
+        first = ScenePictures(folder, folder / "cache").of(scene())
         (kept,) = (folder / "cache").iterdir()
         assert kept.suffix == ".png"
         # What is kept is what is sent: another drawing in its place would be too.
         other = encoded(scene("b.png"), folder)
         kept.write_bytes(other.data)
-        assert Pictures(folder, folder / "cache").of(scene()).data == other.data != first.data
+        assert ScenePictures(folder, folder / "cache").of(scene()).data == other.data != first.data
 
     def test_another_image_or_grid_is_another_drawing(self, folder: Path) -> None:
         drawn = set()
         for each in (scene(), scene("b.png"), scene(rows=12, cols=20)):
-            drawn.add(hashlib.sha256(Pictures(folder, folder / "cache").of(each).data).hexdigest())
+            drawn.add(hashlib.sha256(ScenePictures(folder, folder / "cache").of(each).data).hexdigest())
         noise(seed=2).save(folder / "a.png")
-        drawn.add(hashlib.sha256(Pictures(folder, folder / "cache").of(scene()).data).hexdigest())
+        drawn.add(hashlib.sha256(ScenePictures(folder, folder / "cache").of(scene()).data).hexdigest())
         assert len(drawn) == len(list((folder / "cache").iterdir())) == 4
 
     def test_one_image_in_two_scenes_is_kept_once(self, folder: Path) -> None:
         (folder / "c.png").write_bytes((folder / "a.png").read_bytes())
-        pictures = Pictures(folder, folder / "cache")
+        pictures = ScenePictures(folder, folder / "cache")
         assert pictures.of(scene()) == pictures.of(scene("c.png"))
         assert len(list((folder / "cache").iterdir())) == 1
 
     def test_nothing_is_kept_of_what_is_refused(self, folder: Path) -> None:
         (folder / "a.png").write_bytes(b"no image")
-        pictures = Pictures(folder, folder / "cache")
+        pictures = ScenePictures(folder, folder / "cache")
         for _ in range(2):
             with pytest.raises(InputError):
                 pictures.of(scene())
@@ -345,7 +345,7 @@ class TestPictures:
         assert pictures.of(scene()).width == 640
 
     def test_threads_side_by_side(self, folder: Path) -> None:
-        pictures, seen = Pictures(folder, folder / "cache"), []
+        pictures, seen = ScenePictures(folder, folder / "cache"), []
         threads = [threading.Thread(target=lambda: seen.append(pictures.of(scene()))) for _ in range(8)]
         for thread in threads:
             thread.start()

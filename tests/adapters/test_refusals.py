@@ -23,7 +23,7 @@ from spotball_core.schema.scene import Scene
 from tests.adapters.runs import KEY, dataset, expected, query, replies, rows, run, said
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_openai import OpenAIProtocol
-from tests.adapters.speech import Asked, BadRequest
+from tests.adapters.speech import BadRequest, ReceivedRequest
 from tests.adapters.tiny import BASE, CHAIN, QUICK, Tiny
 from tests.builders import scene
 from tests.cli.process import spotball
@@ -229,7 +229,7 @@ class Filtering(OpenAIProtocol):
         super().__init__(keys={KEY})
         self.pictures = pictures
 
-    def read(self, *request: object) -> Asked:  # type: ignore[override]
+    def read(self, *request: object) -> ReceivedRequest:  # type: ignore[override]
         asked = super().read(*request)  # type: ignore[arg-type]
         if any(data in self.pictures for _, data in asked.pictures):
             raise BadRequest("The image is too large", code="invalid_image", field="messages")

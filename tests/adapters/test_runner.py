@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spotball_adapters.prompts.picture import Pictures, encoded
+from spotball_adapters.prompts.picture import ScenePictures, encoded
 from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Answer, PermanentError, Request, Settings, TransientError
 from spotball_adapters.runs import runner as runner_module
@@ -160,7 +160,7 @@ def test_each_request_has_its_scenes_picture_whatever_is_held(
 ) -> None:
     data = dataset(tmp_path / "data", images=5)
     scenes = read_scenes(data / "scenes.jsonl")
-    pictures, provider = Pictures(data, None), Tiny()
+    pictures, provider = ScenePictures(data, None), Tiny()
     monkeypatch.setattr(runner_module, "HELD", held)
 
     async def main() -> None:

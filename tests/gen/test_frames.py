@@ -18,7 +18,7 @@ from spotball_core.grid import Grid
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.items.frames import Mark, Seen, VideoError, VideoFrame, digest
-from spotball_gen.items.pictures import Picture, decoded, save_all
+from spotball_gen.items.pictures import PictureFile, decoded, save_all
 from spotball_gen.items.png import quick_png
 from spotball_gen.items.stage import Context
 from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
@@ -222,9 +222,9 @@ def test_png_keeps_every_pixel(array: NDArray[np.uint8]) -> None:
 
 def test_pictures_are_saved_together(tmp_path: Path) -> None:
     pixels = [textured(seed) for seed in range(9)]
-    pictures = [Picture(tmp_path / f"{number}.png", array) for number, array in enumerate(pixels)]
-    save_all([*pictures, Picture(tmp_path / "elsewhere.png")])
+    pictures = [PictureFile(tmp_path / f"{number}.png", array) for number, array in enumerate(pixels)]
+    save_all([*pictures, PictureFile(tmp_path / "elsewhere.png")])
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{number}.png" for number in range(9)]
     assert all(np.array_equal(decoded(p.path), array) for p, array in zip(pictures, pixels, strict=True))
     with pytest.raises(OSError, match=r"0\.png"):
-        save_all([Picture(tmp_path / "0.png" / "a.png", pixels[0]), *pictures])
+        save_all([PictureFile(tmp_path / "0.png" / "a.png", pixels[0]), *pictures])

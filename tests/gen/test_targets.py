@@ -13,9 +13,9 @@ from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
 from spotball_core.grid import Grid
-from spotball_gen.items.item import Box, Item, Source
-from spotball_gen.items.pictures import Picture
-from spotball_gen.pipeline.quotas import OUTSIDE, SURPLUS, Choice, Targets, choose
+from spotball_gen.items.item import Box, Item, VideoSource
+from spotball_gen.items.pictures import PictureFile
+from spotball_gen.pipeline.quotas import OUTSIDE, SURPLUS, Selection, Targets, choose
 
 GRID = Grid.standard()
 
@@ -25,16 +25,16 @@ def item(number: int, *, players: int = 1, sport: str = "soccer", center: bool =
     name = f"m-{number:09d}"
     return Item(
         name,
-        Source("m", "m.avi", sport, "", "m.avi", ""),
+        VideoSource("m", "m.avi", sport, "", "m.avi", ""),
         time=number,
         shot=0,
-        frame=Picture(Path(f"{name}.png")),
+        frame=PictureFile(Path(f"{name}.png")),
         ball=Box(x - size / 2, y - size / 2, x + size / 2, y + size / 2),
         players=tuple(Box(100 + 20 * n, 100, 110 + 20 * n, 130, label="player") for n in range(players)),
     )
 
 
-def chosen(items: list[Item], seed: int = 0, **targets: Any) -> tuple[list[Item], Choice]:
+def chosen(items: list[Item], seed: int = 0, **targets: Any) -> tuple[list[Item], Selection]:
     choice = choose(items, Targets.model_validate(targets), GRID, seed=seed)
     assert set(choice.chosen) | set(choice.left_out) == {one.id for one in items}
     assert not set(choice.chosen) & set(choice.left_out)

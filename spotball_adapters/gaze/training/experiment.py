@@ -31,7 +31,7 @@ from spotball_adapters.gaze.training.pictures import (
     training_plans,
     validation_plans,
 )
-from spotball_adapters.gaze.training.settings import Run, Settings
+from spotball_adapters.gaze.training.settings import Run, TrainingSettings
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trials, make_trials, read_trials, together, write_trials
@@ -55,7 +55,7 @@ _PACKAGES: Final = ("spotball-core", "torch", "numpy", "pillow")
 
 
 @dataclass(frozen=True)
-class Source:
+class TrainingSource:
     """What an experiment is made of, and its settings do not hold.
 
     Attributes:
@@ -90,13 +90,13 @@ class Task:
     set: str | None
     seed: int
     out: Path
-    settings: Settings
+    settings: TrainingSettings
     checkpoint: Path | None
     images: Path | None
     device: str
 
 
-def prepare(settings: Settings, source: Source, out: Path, *, jobs: int = 1) -> None:
+def prepare(settings: TrainingSettings, source: TrainingSource, out: Path, *, jobs: int = 1) -> None:
     """Make an experiment's folder with its pictures; where it is there already, check that it is the same experiment.
 
     Raises:
@@ -122,7 +122,7 @@ def prepare(settings: Settings, source: Source, out: Path, *, jobs: int = 1) -> 
             draw_set(set_plans, beside / name, size=settings.size, seed=settings.seed, jobs=jobs)
 
 
-def tasks(settings: Settings, source: Source, out: Path, device: str) -> list[Task]:
+def tasks(settings: TrainingSettings, source: TrainingSource, out: Path, device: str) -> list[Task]:
     """Every run of an experiment: each set with each seed, and a pretrained model before its training."""
     sets = (AGREE, DISAGREE) if source.photos is None else (PHOTOS,)
     runs: list[tuple[str, str | None, int]] = [(BEFORE, None, settings.seed)] if settings.model == "gazelle" else []
@@ -166,14 +166,14 @@ def do(task: Task) -> Run:
     """Do a run: train, test, and write its folder, which is whole or not there."""
     import torch
 
-    from spotball_adapters.gaze.training.loop import GazeModel, Pictures, in_memory, predicted, train
+    from spotball_adapters.gaze.training.loop import GazeModel, PictureTensors, in_memory, predicted, train
 
     with _one_thread() if task.checkpoint is None else nullcontext():
         torch.manual_seed(task.seed)
         model: Any = _model(task)
         gaze_model: GazeModel = model
 
-        def pictures(name: str) -> Pictures:
+        def pictures(name: str) -> PictureTensors:
             return in_memory(_set(task, name), gaze_model.size)
 
         start = time.perf_counter()
@@ -217,12 +217,12 @@ def read_run(path: Path) -> Run:
         raise InputError([Problem(str(path), None, "run", reason, expected)]) from error
 
 
-def _check_same(settings: Settings, out: Path) -> None:
+def _check_same(settings: TrainingSettings, out: Path) -> None:
     path = out / SETTINGS
     try:
         text = path.read_text(encoding="utf-8")
         parse_json(text)
-        before = Settings.model_validate_json(text)
+        before = TrainingSettings.model_validate_json(text)
     except (OSError, ValidationError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
         raise InputError([Problem(str(path), None, "file", reason, "settings of an experiment")]) from error

@@ -54,7 +54,7 @@ class GazeModel(Protocol):
 
 
 @dataclass(frozen=True)
-class Pictures:
+class PictureTensors:
     """Pictures in memory, as a model takes them.
 
     Attributes:
@@ -70,7 +70,7 @@ class Pictures:
     targets: Tensor
 
 
-def in_memory(pictures: PictureSet, size: tuple[int, int]) -> Pictures:
+def in_memory(pictures: PictureSet, size: tuple[int, int]) -> PictureTensors:
     """Read a set's pictures.
 
     Args:
@@ -85,7 +85,7 @@ def in_memory(pictures: PictureSet, size: tuple[int, int]) -> Pictures:
     images = torch.stack([loaded(files.path(Photo(stimulus)), size).half() for stimulus in pictures.stimuli])
     targets = torch.tensor([points_of(stimulus)[stimulus.gaze] for stimulus in pictures.stimuli])
     faces = tuple(pictures.faces.get(stimulus.stimulus_id) for stimulus in pictures.stimuli)
-    return Pictures(pictures.stimuli, images, faces, targets)
+    return PictureTensors(pictures.stimuli, images, faces, targets)
 
 
 def missed(heatmaps: Tensor, targets: Tensor) -> Tensor:
@@ -111,8 +111,8 @@ def missed(heatmaps: Tensor, targets: Tensor) -> Tensor:
 
 def train(
     model: GazeModel,
-    training: Pictures,
-    validation: Pictures,
+    training: PictureTensors,
+    validation: PictureTensors,
     schedule: Schedule,
     *,
     seed: int,
@@ -163,7 +163,7 @@ def train(
     return epochs
 
 
-def predicted(model: GazeModel, pictures: Pictures, device: str) -> list[Predicted]:
+def predicted(model: GazeModel, pictures: PictureTensors, device: str) -> list[Predicted]:
     """The peak of a model's heatmap for each picture."""
     model.to(device)
     model.train(False)
@@ -194,13 +194,13 @@ def accuracy_by_condition(trials: Sequence[Trial], stimuli: Sequence[Stimulus]) 
     return accuracies
 
 
-def _heatmaps(model: GazeModel, pictures: Pictures, places: Tensor, device: str) -> Tensor:
+def _heatmaps(model: GazeModel, pictures: PictureTensors, places: Tensor, device: str) -> Tensor:
     images = pictures.images[places].to(device).float()
     return model(images, [pictures.faces[place] for place in places.tolist()])
 
 
 def _watched(
-    model: GazeModel, validation: Pictures, device: str, *, epoch: int, rate: float | None, loss: float | None
+    model: GazeModel, validation: PictureTensors, device: str, *, epoch: int, rate: float | None, loss: float | None
 ) -> Epoch:
     points = predicted(model, validation, device)
     peaks = torch.tensor([prediction.point for prediction in points])

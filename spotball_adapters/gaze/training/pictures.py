@@ -108,7 +108,7 @@ def draw_set(plans: Sequence[PhotoPlan], folder: Path, *, size: int, seed: int, 
         jobs: processes that draw.
     """
     (folder / "pictures").mkdir(parents=True, exist_ok=True)
-    tasks = [_Task(tuple(plans[i : i + _CHUNK]), folder, size, seed) for i in range(0, len(plans), _CHUNK)]
+    tasks = [_DrawingTask(tuple(plans[i : i + _CHUNK]), folder, size, seed) for i in range(0, len(plans), _CHUNK)]
     drawn = [pair for chunk in in_processes(_draw_some, tasks, jobs) for pair in chunk]
     write_faces({stimulus.stimulus_id: face for stimulus, face in drawn}, folder / FACES)
     write_stimuli([stimulus for stimulus, _ in drawn], folder / STIMULI)
@@ -171,14 +171,14 @@ def conditions_of(stimuli: Iterable[Stimulus]) -> list[Condition]:
 
 
 @dataclass(frozen=True)
-class _Task:
+class _DrawingTask:
     plans: tuple[PhotoPlan, ...]
     folder: Path
     size: int
     seed: int
 
 
-def _draw_some(task: _Task) -> list[tuple[Stimulus, Box]]:
+def _draw_some(task: _DrawingTask) -> list[tuple[Stimulus, Box]]:
     """Draw some pictures; their stimuli with path and points, and the heads' boxes."""
     results = []
     for plan in task.plans:

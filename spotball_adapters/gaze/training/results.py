@@ -10,7 +10,7 @@ import numpy as np
 
 from spotball_adapters.gaze.training.experiment import BEFORE
 from spotball_adapters.gaze.training.pictures import AGREE, DISAGREE
-from spotball_adapters.gaze.training.settings import Run, Settings
+from spotball_adapters.gaze.training.settings import Run, TrainingSettings
 from spotball_core.gaze.data.stimuli import Condition
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint
@@ -107,7 +107,7 @@ class TrainingReport(Record):
     """
 
     schema_version: Literal[1] = 1
-    settings: Settings
+    settings: TrainingSettings
     sets: tuple[SetResult, ...]
     difference: dict[str, Over] | None
     chance: dict[str, float]
@@ -116,7 +116,7 @@ class TrainingReport(Record):
     signature: str
 
 
-def report_of(settings: Settings, runs: Sequence[Run], trials: Trials) -> TrainingReport:
+def report_of(settings: TrainingSettings, runs: Sequence[Run], trials: Trials) -> TrainingReport:
     """Everything over seeds.
 
     Args:
@@ -264,7 +264,7 @@ def _kind(report: TrainingReport) -> str:
     return "synthetic pictures" if report.settings.data == "synthetic" else "photos"
 
 
-def _signature(settings: Settings, trials: Trials, versions: Mapping[str, str]) -> str:
+def _signature(settings: TrainingSettings, trials: Trials, versions: Mapping[str, str]) -> str:
     fields = {
         "v": versions["spotball-core"],
         "torch": versions["torch"],

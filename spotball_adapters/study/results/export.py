@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from spotball_adapters.study.results import columns
 from spotball_adapters.study.results.columns import frame
 from spotball_adapters.study.results.exclusion import Exclusion
-from spotball_adapters.study.results.participations import Given, Participation
+from spotball_adapters.study.results.participations import GivenAnswer, Participation
 from spotball_adapters.study.setup.design import StudyDesign
 from spotball_core.errors import OptionError
 from spotball_core.gaze.data.stimuli import SEPARATOR
@@ -177,7 +177,7 @@ def left_out_checks(people: Iterable[Participation], design: StudyDesign) -> int
     return sum(not _scored_as_shown(answer, design) for person in people for answer in person.answers)
 
 
-def _scored_as_shown(answer: Given, design: StudyDesign) -> bool:
+def _scored_as_shown(answer: GivenAnswer, design: StudyDesign) -> bool:
     return not answer.check or design.scenes[answer.key].control
 
 

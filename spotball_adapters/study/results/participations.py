@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from spotball_adapters.study.items import Click, NotAllowedError
-from spotball_adapters.study.progress import Answered, Stage, replay
+from spotball_adapters.study.progress import AnsweredTrial, Stage, replay
 from spotball_adapters.study.setup.design import StudyDesign
-from spotball_adapters.study.store import Participant, Reader
+from spotball_adapters.study.store import Participant, StudyReader
 from spotball_core.service.sqlite_file import StoreError
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenAnswer:
     """One answer that was given.
 
     Attributes:
@@ -58,7 +58,7 @@ class Participation:
     participant: str
     list: str
     stage: Stage
-    answers: tuple[Given, ...]
+    answers: tuple[GivenAnswer, ...]
     minutes: float | None = None
 
     @property
@@ -72,7 +72,7 @@ class Participation:
         return [hit for answer in self.answers if not answer.check for hit in answer.hits]
 
 
-def participations(reader: Reader, design: StudyDesign) -> list[Participation]:
+def participations(reader: StudyReader, design: StudyDesign) -> list[Participation]:
     """What everybody did who took part, in the order they began.
 
     Raises:
@@ -81,7 +81,7 @@ def participations(reader: Reader, design: StudyDesign) -> list[Participation]:
     return [_participation(row, reader, design) for row in reader.participants()]
 
 
-def _participation(row: Participant, reader: Reader, design: StudyDesign) -> Participation:
+def _participation(row: Participant, reader: StudyReader, design: StudyDesign) -> Participation:
     try:
         progress = replay(row.trials, reader.events(row.id), design.item_type)
     except (NotAllowedError, KeyError) as error:
@@ -95,7 +95,7 @@ def _participation(row: Participant, reader: Reader, design: StudyDesign) -> Par
     return Participation(row.participant, row.list, progress.stage, answers, minutes)
 
 
-def _given(answered: Answered, design: StudyDesign) -> Given:
+def _given(answered: AnsweredTrial, design: StudyDesign) -> GivenAnswer:
     trial, answer = answered.trial, answered.answer
     choices: Sequence[str]
     hits: tuple[bool, ...]
@@ -105,7 +105,7 @@ def _given(answered: Answered, design: StudyDesign) -> Given:
         scene = design.scenes[trial.key]
         choices = [scene.layout.label(click.cell) for click in answer.clicks]
         hits = tuple(cell in scene.ball_cells for cell in choices) if scene.ball_cells else ()
-    return Given(
+    return GivenAnswer(
         order=trial.trial + 1,
         sport=trial.sport,
         image=trial.image,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spotball_adapters.study.setup.design import StudyDesign
-from spotball_adapters.study.store import Reader
+from spotball_adapters.study.store import StudyReader
 
 
-def disagreements(reader: Reader, design: StudyDesign) -> Iterator[str]:
+def disagreements(reader: StudyReader, design: StudyDesign) -> Iterator[str]:
     """What does not agree, in words; nothing where all does.
 
     The study's unchangeable parts are those that were when the first participant began, every participant saw a list of

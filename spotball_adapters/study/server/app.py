@@ -26,13 +26,13 @@ from spotball_adapters.study.server.admin import admin_page
 from spotball_adapters.study.server.images import Images
 from spotball_adapters.study.server.security import Limit, address, is_admin
 from spotball_adapters.study.server.sessions import ConflictError, Session, Sessions, TakenPartError
-from spotball_adapters.study.server.wire import MAX_BODY, MalformedError, parsed, read_events, read_start
+from spotball_adapters.study.server.wire import MAX_BODY, MalformedRequestError, parsed, read_events, read_start
 from spotball_adapters.study.setup.design import StudyDesign, StudyImage
 from spotball_adapters.study.setup.texts import to_html
-from spotball_adapters.study.store import Reader, StudyStore
+from spotball_adapters.study.store import StudyReader, StudyStore
 from spotball_core.service.safe_text import show
 from spotball_core.service.sqlite_file import StoreError
-from spotball_core.service.web import RefusedError, SafeHeaders, check_origin, read_body
+from spotball_core.service.web import HttpError, SafeHeaders, check_origin, read_body
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -74,7 +74,9 @@ class StudyServer:
         self.sessions.close()
 
 
-def study_server(design: StudyDesign, store: StudyStore, reader: Reader, *, password: str | None = None) -> StudyServer:
+def study_server(
+    design: StudyDesign, store: StudyStore, reader: StudyReader, *, password: str | None = None
+) -> StudyServer:
     """The app of a study.
 
     Args:
@@ -83,7 +85,7 @@ def study_server(design: StudyDesign, store: StudyStore, reader: Reader, *, pass
         password: of the admin page; None or empty for no admin page.
     """
     sessions = Sessions(design, store, reader)
-    handlers = _Handlers(design, sessions, reader, store.secret(), password)
+    handlers = _StudyHandlers(design, sessions, reader, store.secret(), password)
     routes = [
         Route("/", handlers.index),
         Route("/static/{name}", handlers.static),
@@ -96,8 +98,8 @@ def study_server(design: StudyDesign, store: StudyStore, reader: Reader, *, pass
         Route("/admin.css", handlers.admin_style),
     ]
     faults: dict[Any, Any] = {
-        RefusedError: handlers.refused,
-        MalformedError: handlers.malformed,
+        HttpError: handlers.refused,
+        MalformedRequestError: handlers.malformed,
         HTTPException: handlers.http_fault,
         StoreError: handlers.not_stored,
         sqlite3.Error: handlers.not_stored,
@@ -108,11 +110,11 @@ def study_server(design: StudyDesign, store: StudyStore, reader: Reader, *, pass
     return StudyServer(app, design, sessions)
 
 
-class _Handlers:
+class _StudyHandlers:
     """What is answered to each request."""
 
     def __init__(
-        self, design: StudyDesign, sessions: Sessions, reader: Reader, secret: bytes, password: str | None
+        self, design: StudyDesign, sessions: Sessions, reader: StudyReader, secret: bytes, password: str | None
     ) -> None:
         self._design, self._sessions, self._reader, self._password = design, sessions, reader, password
         self._images = Images(design.pictures, design.example or (), secret)
@@ -178,11 +180,11 @@ class _Handlers:
         self._starts.check(address(request))
         start = read_start(parsed(await read_body(request, MAX_BODY)))
         if start.prolific is None and self._design.config.serve.only_prolific:
-            raise RefusedError(403, "this study is for those who come by Prolific's link")
+            raise HttpError(403, "this study is for those who come by Prolific's link")
         try:
             token = await self._sessions.start(self._token(request), start.prolific, start.viewport)
         except TakenPartError:
-            raise RefusedError(409, "taken part") from None
+            raise HttpError(409, "taken part") from None
         response = await self._state(token)
         response.set_cookie(
             self._cookie,
@@ -209,7 +211,7 @@ class _Handlers:
         self._by_address.check(address(request))
         token = self._token(request)
         if not self._sessions.knows(token):
-            raise RefusedError(401, NOBODY)
+            raise HttpError(401, NOBODY)
         contents = read_events(parsed(await read_body(request, MAX_BODY)))
         async with self._sessions.held(token) as session:
             appended = await self._sessions.append(self._limited(session), contents)
@@ -225,7 +227,7 @@ class _Handlers:
 
     def _limited(self, session: Session | None) -> Session:
         if session is None:
-            raise RefusedError(401, NOBODY)
+            raise HttpError(401, NOBODY)
         self._by_participant.check(session.participant.id)
         return session
 
@@ -325,12 +327,12 @@ class _Handlers:
         self.failures[f"{status} {why}" if status >= 500 else str(status)] += 1
         return JSONResponse({"error": why, **more}, status, headers)
 
-    async def refused(self, request: Request, error: RefusedError) -> Response:
+    async def refused(self, request: Request, error: HttpError) -> Response:
         """A request that is not answered as it was meant."""
         headers = None if error.retry_after is None else {"retry-after": str(error.retry_after)}
         return self._failed(error.status, str(error), headers=headers)
 
-    async def malformed(self, request: Request, error: MalformedError) -> Response:
+    async def malformed(self, request: Request, error: MalformedRequestError) -> Response:
         """A request of the wrong shape."""
         return self._failed(422, str(error))
 

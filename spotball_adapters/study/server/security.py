@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from spotball_core.service.web import RefusedError
+from spotball_core.service.web import HttpError
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
@@ -48,7 +48,7 @@ class Limit:
     def check(self, client: object) -> None:
         """Count a request; RefusedError if it is over the limit."""
         if seconds := self.wait(client):
-            raise RefusedError(429, "too many requests; wait a little", retry_after=seconds)
+            raise HttpError(429, "too many requests; wait a little", retry_after=seconds)
 
 
 def address(request: Request) -> str:

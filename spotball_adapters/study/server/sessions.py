@@ -18,14 +18,14 @@ from weakref import WeakValueDictionary
 from spotball_adapters.study.events import Event, Viewport
 from spotball_adapters.study.items import NotAllowedError
 from spotball_adapters.study.progress import ParticipantProgress, replay
-from spotball_adapters.study.server.wire import MalformedError, Prolific, read_event
+from spotball_adapters.study.server.wire import MalformedRequestError, Prolific, read_event
 from spotball_adapters.study.server.writer import EventWriter
 from spotball_adapters.study.setup.assignment import choose_list, seed_of
 from spotball_adapters.study.setup.design import StudyDesign
 from spotball_adapters.study.store import (
     Identity,
     Participant,
-    Reader,
+    StudyReader,
     StudyStore,
     insert_events,
     insert_identity,
@@ -88,7 +88,7 @@ class Sessions:
         reader: another view of it, to read from.
     """
 
-    def __init__(self, design: StudyDesign, store: StudyStore, reader: Reader) -> None:
+    def __init__(self, design: StudyDesign, store: StudyStore, reader: StudyReader) -> None:
         self._design, self._store, self._reader = design, store, reader
         self._writer = EventWriter(store.study)
         self._sessions: WeakValueDictionary[int, Session] = WeakValueDictionary()
@@ -172,7 +172,7 @@ class Sessions:
                     fresh.append(event)
                 if event.kind in ("answer", "choice"):
                     feedback = self.feedback(progress, event.trial) or feedback
-            except (MalformedError, ConflictError, NotAllowedError) as error:
+            except (MalformedRequestError, ConflictError, NotAllowedError) as error:
                 refused = error
                 break
         if fresh:

@@ -28,7 +28,7 @@ Length = Annotated[float, Field(strict=True, ge=0, le=10**6)]
 Id = Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
-class MalformedError(ValueError):
+class MalformedRequestError(ValueError):
     """A request that is not of the shape it must have."""
 
 
@@ -136,7 +136,7 @@ def parsed(body: bytes) -> Any:
     try:
         return parse_json(body)
     except ValueError as error:
-        raise MalformedError(f"no JSON: {error}") from error
+        raise MalformedRequestError(f"no JSON: {error}") from error
 
 
 def read_start(content: Any) -> Start:
@@ -151,7 +151,7 @@ def read_events(content: Any) -> list[Any]:
     """What a request has for events, each to be read by `read_event`; MalformedError if it has none, or too many."""
     events = content.get("events") if isinstance(content, dict) and set(content) == {"events"} else None
     if not isinstance(events, list) or not events or len(events) > MAX_EVENTS:
-        raise MalformedError(f'expected {{"events": [...]}} with 1 to {MAX_EVENTS} events')
+        raise MalformedRequestError(f'expected {{"events": [...]}} with 1 to {MAX_EVENTS} events')
     return events
 
 
@@ -165,6 +165,6 @@ def read_event(content: Any, received_at: str) -> Event:
     return Event(event.seq, event.event, event.kind, event.trial, value, event.elapsed_ms, event.viewport, received_at)
 
 
-def _malformed(error: ValidationError) -> MalformedError:
+def _malformed(error: ValidationError) -> MalformedRequestError:
     detail = error.errors(include_url=False, include_input=False)[0]
-    return MalformedError(f"{'.'.join(map(str, detail['loc'])) or 'the body'}: {detail['msg']}")
+    return MalformedRequestError(f"{'.'.join(map(str, detail['loc'])) or 'the body'}: {detail['msg']}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spotball_adapters.study.events import StudyTrial
-from spotball_adapters.study.items import Choice, Clicks, ItemType, Key
+from spotball_adapters.study.items import Clicks, ItemType, Key, ObjectChoice
 from spotball_adapters.study.setup.assignment import draw_trials
 from spotball_adapters.study.setup.config import CONFIG, ListConfig, StudyConfig, read_config
 from spotball_core.errors import InputError, MissingExtraError, Problem
@@ -70,7 +70,7 @@ class StudyDesign:
         """What is shown and asked."""
         choice = self.config.choice
         if choice is not None and self.config.task == "choice":
-            return Choice(self.stimuli, choice.question, feedback=choice.feedback)
+            return ObjectChoice(self.stimuli, choice.question, feedback=choice.feedback)
         return Clicks(self.scenes, self.config.clicks.per_image)
 
     def list_named(self, name: str) -> ListConfig:

@@ -20,7 +20,7 @@ from spotball_core.gaze.battery.findings import (
     no_answer,
     tested,
 )
-from spotball_core.gaze.mixed import Chosen, Fit, bimodal, choose, design, fit, likelihood_ratio
+from spotball_core.gaze.mixed import Fit, SelectedFit, bimodal, choose, design, fit, likelihood_ratio
 from spotball_core.gaze.plain_tests import Mean
 from spotball_core.typing import FloatArray
 
@@ -205,7 +205,7 @@ def _formula(response: str, terms: Sequence[str], groups: Iterable[str], offset:
     return f"{response} ~ {' + '.join(right) or '1'}"
 
 
-def _problem(selected: Chosen) -> str:
+def _problem(selected: SelectedFit) -> str:
     """Why a fit is not relied on."""
     if not selected.fit.converged:
         return f"the model did not converge: {selected.fit.message}"

@@ -36,7 +36,7 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SelectedFit:
     """A fit with the most complex random structure that can be had, and what was tried before.
 
     Attributes:
@@ -59,7 +59,7 @@ def choose(
     *,
     weights: ArrayLike | None = None,
     offset: ArrayLike | None = None,
-) -> Chosen:
+) -> SelectedFit:
     """Fit with as many random intercepts as converge and are not singular.
 
     All groups first, then all sets of one fewer, and so on; of sets of one size the likeliest is taken. Without any
@@ -91,7 +91,7 @@ def choose(
             if best and full.converged and best.log_likelihood > full.log_likelihood - AS_GOOD:
                 break
         if best:
-            return Chosen(best, full, tuple(best.sds), tuple(dropped))
+            return SelectedFit(best, full, tuple(best.sds), tuple(dropped))
     raise AssertionError("an ordinary logistic regression is always kept")
 
 

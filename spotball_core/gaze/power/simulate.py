@@ -144,7 +144,7 @@ class Power(Record):
 
 
 @dataclass(frozen=True)
-class _Task:
+class _PowerTask:
     observer: Observer
     stimuli: tuple[Stimulus, ...]
     prompts: int
@@ -193,7 +193,7 @@ def power(
     for number in range(simulations):
         generator = np.random.default_rng((seed, number))
         observer = make.draw(generator) if isinstance(make, Population) else make
-        tasks.append(_Task(observer, photos, prompts, policy, tests, int(generator.integers(2**63))))
+        tasks.append(_PowerTask(observer, photos, prompts, policy, tests, int(generator.integers(2**63))))
     outcomes = list(counted(in_processes(_verdicts, tasks, jobs), simulations, on_progress))
     types = Counter(kind for kind, _, _ in outcomes if kind)
     supports = Counter(supports for _, _, supports in outcomes if supports)
@@ -209,7 +209,7 @@ def power(
     )
 
 
-def _verdicts(task: _Task) -> _Verdicts:
+def _verdicts(task: _PowerTask) -> _Verdicts:
     rows = with_measures(simulate(task.observer, task.stimuli, prompts=task.prompts, seed=task.seed).frame)
     kind: Type | None = None
     if task.tests == "all":

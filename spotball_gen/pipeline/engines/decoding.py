@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spotball_gen.items.frames import FrameReader, Mark, VideoError, VideoFrame
-from spotball_gen.items.item import Source
+from spotball_gen.items.item import VideoSource
 from spotball_gen.items.stage import said, spares_no_other
 
 
@@ -23,7 +23,7 @@ class End:
     failed: bool = False
 
 
-def frames_left(reader: FrameReader, source: Source, mark: Mark | None) -> Iterator[VideoFrame | End]:
+def frames_left(reader: FrameReader, source: VideoSource, mark: Mark | None) -> Iterator[VideoFrame | End]:
     """The frames after a mark, in order, and in the end how it ended. What is wrong with a video is its own matter.
 
     Raises:

@@ -14,7 +14,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from spotball_gen.items.frames import FrameReader, VideoFrame
-from spotball_gen.items.item import Item, Source
+from spotball_gen.items.item import Item, VideoSource
 from spotball_gen.items.stage import Reject, Stage
 from spotball_gen.pipeline.config import GenerationPlan
 from spotball_gen.pipeline.engines.channel import Channel, Stopped
@@ -59,7 +59,7 @@ class LocalEngine:
         context = self._plan.context(self._ledger.work)
         reader: FrameReader = self._plan.frames.make(self._plan.frames.settings, context)
         stages = [choice.make(choice.settings, context) for choice in self._plan.stages]
-        frames: Channel[tuple[Source, VideoFrame | End]] = Channel(_FRAMES_AHEAD, self._stop)
+        frames: Channel[tuple[VideoSource, VideoFrame | End]] = Channel(_FRAMES_AHEAD, self._stop)
         ways: list[Channel[Item]] = [Channel(2 * stage.batch_size, self._stop) for stage in stages]
         self._channels = [frames, *ways]
         taker = Taker(self._ledger, self._plan.frames)
@@ -110,7 +110,7 @@ class LocalEngine:
 
     # Threads --------------------------------------------------------------------------------------------------------
 
-    def _decode(self, reader: FrameReader, taker: Taker, frames: Channel[tuple[Source, VideoFrame | End]]) -> None:
+    def _decode(self, reader: FrameReader, taker: Taker, frames: Channel[tuple[VideoSource, VideoFrame | End]]) -> None:
         for video in self._ledger.videos():
             if video.state == "waiting":
                 for part in frames_left(reader, video.source, taker.mark(video.source)):
@@ -118,7 +118,7 @@ class LocalEngine:
         frames.close()
 
     def _take(
-        self, taker: Taker, frames: Channel[tuple[Source, VideoFrame | End]], ways: Sequence[Channel[Item]]
+        self, taker: Taker, frames: Channel[tuple[VideoSource, VideoFrame | End]], ways: Sequence[Channel[Item]]
     ) -> None:
         for batch in frames.batches(_TOGETHER):
             for source, group in groupby(batch, key=lambda pair: pair[0]):

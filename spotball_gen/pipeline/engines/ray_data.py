@@ -21,11 +21,11 @@ from spotball_gen.pipeline.config import GenerationPlan
 from spotball_gen.pipeline.engines.decoding import End
 from spotball_gen.pipeline.engines.ray_work import (
     COLUMN,
+    DecodedVideo,
     Passage,
     RayJob,
-    Read,
-    Reading,
     Stretch,
+    VideoToDecode,
     packed_table,
     read_video,
     through,
@@ -46,7 +46,7 @@ NOTED_TOGETHER = 500
 """Frames that one transaction has."""
 
 
-class RayEngine:
+class GenerationRayEngine:
     """Takes what is left of a run through its stages, on Ray Data.
 
     Args:
@@ -115,13 +115,13 @@ class RayEngine:
         if not videos:
             return
         taker = Taker(self._ledger, self._plan.frames)
-        readings = [Reading(at, video.source, taker.mark(video.source)) for at, video in enumerate(videos)]
+        readings = [VideoToDecode(at, video.source, taker.mark(video.source)) for at, video in enumerate(videos)]
         rows = [{COLUMN: pickle.dumps(reading)} for reading in readings]
         dataset = ray.data.from_items(rows, override_num_blocks=len(rows))
-        early: dict[int, Read] = {}
+        early: dict[int, DecodedVideo] = {}
         due = 0
         for row in dataset.map(partial(read_video, job=self._packed)).iter_rows():
-            read: Read = pickle.loads(row[COLUMN])
+            read: DecodedVideo = pickle.loads(row[COLUMN])
             if read.error:
                 raise read.error
             early[read.number] = read

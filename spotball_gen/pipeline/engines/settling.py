@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from spotball_gen.pipeline.config import Choice
+from spotball_gen.pipeline.config import StageChoice
 from spotball_gen.pipeline.engines.taking import drop_pictures
 from spotball_gen.pipeline.engines.tally import GenerationTally
 from spotball_gen.pipeline.ledger import Ledger, State
 
 
 def settle(
-    ledger: Ledger, stage: Any, choice: Choice, after: State, tally: GenerationTally, *, keep_pictures: bool
+    ledger: Ledger, stage: Any, choice: StageChoice, after: State, tally: GenerationTally, *, keep_pictures: bool
 ) -> list[str]:
     """Let a stage decide on all items that it held; the ids of those that go on.
 

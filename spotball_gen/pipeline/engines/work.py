@@ -11,7 +11,7 @@ from typing import TypeVar
 from spotball_core.errors import SpotballError
 from spotball_gen.items.item import Item
 from spotball_gen.items.stage import Failure, Outcome, Stage, said, spares_no_other
-from spotball_gen.pipeline.config import Choice, GenerationPlan
+from spotball_gen.pipeline.config import GenerationPlan, StageChoice
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class StageError(SpotballError):
     """A stage that is broken, rather than an item."""
 
 
-def process(stage: Stage, choice: Choice, items: Sequence[Item]) -> Outcome:
+def process(stage: Stage, choice: StageChoice, items: Sequence[Item]) -> Outcome:
     """What a stage says of a batch; one that breaks is tried item by item, so that an item costs no other.
 
     Raises:
@@ -55,7 +55,7 @@ def process(stage: Stage, choice: Choice, items: Sequence[Item]) -> Outcome:
     return replace(outcome, items=noted)
 
 
-def settings_digest(choice: Choice) -> str:
+def settings_digest(choice: StageChoice) -> str:
     """A short digest of a stage's settings, by which items of different ones are told apart."""
     settings = json.dumps(choice.settings.model_dump(mode="json"), sort_keys=True)
     return hashlib.sha256(settings.encode()).hexdigest()[:12]
@@ -64,7 +64,7 @@ def settings_digest(choice: Choice) -> str:
 class CircuitBreaker:
     """Counts a stage's failures in a row, and ends the run when there are too many."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: StageChoice) -> None:
         self._choice, self._row = choice, 0
 
     def see(self, outcome: Outcome) -> None:

@@ -16,19 +16,19 @@ from tests.adapters.runs import KEY, dataset, query, run, said
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_anthropic import AnthropicProtocol
 from tests.adapters.speaks_openai import OpenAIProtocol
-from tests.adapters.speech import Asked
+from tests.adapters.speech import ReceivedRequest
 
 VAGUE = {"kettle": "the thing that one boils water in", "keys": "what opens a door", "bunny": "the one with long ears"}
 
 
-def vague(options: dict[str, str], asked: Asked) -> str:
+def vague(options: dict[str, str], asked: ReceivedRequest) -> str:
     """Some answers that a template matches, some that only who knows the world does, and some that nobody can."""
     if "keys" in options.values():
         return "She looks at what opens a door. {options} \\1"
     return "At the camera." if "tulips" in options.values() else "A"
 
 
-def judging(asked: Asked, number: int) -> str:
+def judging(asked: ReceivedRequest, number: int) -> str:
     """A judge that knows what keys are for."""
     options = offered(asked)
     by_name = {name: letter for letter, name in options.items()}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given as over, strategies as st
 
 from spotball_adapters.study.results.exclusion import RULES, Exclusion, exclusion_of
-from spotball_adapters.study.results.participations import Given
+from spotball_adapters.study.results.participations import GivenAnswer
 from spotball_adapters.study.setup.config import ExclusionConfig
 from spotball_core.errors import OptionError
 from tests.adapters.study.people import given, person
@@ -49,12 +49,12 @@ class TestChecks:
         assert Exclusion(("checks", "checks-all")).reasons(person(given("F1", "F2", "F3"))) == ()
 
     @over(st.lists(answers))
-    def test_who_misses_with_every_click_misses_with_one(self, some: list[Given]) -> None:
+    def test_who_misses_with_every_click_misses_with_one(self, some: list[GivenAnswer]) -> None:
         reasons = EVERY.reasons(person(*some))
         assert "checks" in reasons or "checks-all" not in reasons
 
     @over(st.lists(answers))
-    def test_every_click_counts_alike(self, some: list[Given]) -> None:
+    def test_every_click_counts_alike(self, some: list[GivenAnswer]) -> None:
         turned = [given(*one.choices[::-1], check=one.check, seconds=one.seconds) for one in some]
         assert EVERY.reasons(person(*some)) == EVERY.reasons(person(*turned[::-1]))
 
@@ -76,7 +76,7 @@ class TestOthers:
         assert Exclusion(()).reasons(person(given("F1", check=True))) == ()
 
     @over(st.lists(answers), st.sets(st.sampled_from(sorted(RULES))))
-    def test_rules_do_not_depend_on_each_other(self, some: list[Given], names: set[str]) -> None:
+    def test_rules_do_not_depend_on_each_other(self, some: list[GivenAnswer], names: set[str]) -> None:
         alone = {name for name in names if Exclusion((name,), min_seconds=4.0).reasons(person(*some))}
         assert set(Exclusion(tuple(names), min_seconds=4.0).reasons(person(*some))) == alone
 

@@ -13,7 +13,7 @@ from typing import Any
 from PIL import Image
 
 from spotball_core.gaze.data.stimuli import Stimulus, write_stimuli
-from tests.adapters.runs import Done, here
+from tests.adapters.run_process import Done, here
 from tests.adapters.speech import ReceivedRequest
 
 SETS = (("kettle", "bunny"), ("keys", "remote control", "bottle"), ("kettle", "bunny", "tulips", "bottle"))

@@ -24,8 +24,8 @@ from spotball_adapters.runs.store import STORE, ReplyStore
 from spotball_adapters.runs.writer import ReplyWriter
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
-from tests.adapters.runs import dataset
-from tests.adapters.test_limits import Clockwork
+from tests.adapters.run_process import dataset
+from tests.adapters.runs.test_limits import Clockwork
 from tests.adapters.tiny import BASE, CHAIN, QUICK, Tiny, runner_of
 from tests.builders import scene
 from tests.conftest import examples

@@ -21,7 +21,7 @@ from spotball_adapters.prompts.picture import encoded
 from spotball_adapters.prompts.prompt import load_prompt
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.metrics.registry import METRICS
-from tests.adapters.runs import Done, here, said
+from tests.adapters.run_process import Done, here, said
 from tests.builders import scene, write_jsonl
 from tests.conftest import ROOT
 from tests.plain_scoring import Plain, index

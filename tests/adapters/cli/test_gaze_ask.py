@@ -21,7 +21,7 @@ from spotball_core.gaze.data.stimuli import read_stimuli
 from spotball_core.gaze.data.trials import read_trials
 from tests.adapters.faults import BROKEN_JSON, DROP, reply, status
 from tests.adapters.gaze.made import ask, choosing, command, first_letter, made, replies, rows
-from tests.adapters.runs import ENV, KEY, here, query, said
+from tests.adapters.run_process import ENV, KEY, here, query, said
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_anthropic import AnthropicProtocol
 from tests.adapters.speaks_openai import OpenAIProtocol
@@ -211,7 +211,7 @@ class TestObserver:
         assert message in done.stderr
 
     def test_it_is_nobody_to_ask_about_a_ball(self, tmp_path: Path) -> None:
-        from tests.adapters.runs import dataset
+        from tests.adapters.run_process import dataset
 
         done = here("run", str(dataset(tmp_path / "data")), "--provider", "observer", "--model", "eye")
         assert done.returncode == 2
@@ -266,7 +266,7 @@ class TestBeforeItCosts:
         assert "all photos are attention checks" in done.stderr
 
     def test_a_run_about_balls_is_not_gone_on_with(self, server: LoopbackServer, tmp_path: Path) -> None:
-        from tests.adapters.runs import dataset, run
+        from tests.adapters.run_process import dataset, run
 
         run(dataset(tmp_path / "data"), tmp_path / "run", server.url, "--prompt", "base", "--samples", "1")
         done = ask(made(tmp_path / "gaze", 2), tmp_path / "run", server.url)

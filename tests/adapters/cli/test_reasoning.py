@@ -25,7 +25,7 @@ from spotball_core.reasoning.analysis import analyze
 from spotball_core.reasoning.rationales import read_rationales
 from spotball_core.reasoning.templates import load_templates
 from tests.adapters import faults
-from tests.adapters.runs import ENV, KEY, Done, dataset, here, said
+from tests.adapters.run_process import ENV, KEY, Done, dataset, here, said
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_embeddings import OpenAIEmbeddings, vector_of
 from tests.cli.process import on_terminal

@@ -15,7 +15,7 @@ import pytest
 from spotball_adapters.gaze.training.pictures import draw_set, validation_plans
 from spotball_core.gaze.data.stimuli import read_stimuli, write_stimuli
 from tests.adapters.gaze.made import rows
-from tests.adapters.runs import Done, here, said
+from tests.adapters.run_process import Done, here, said
 
 SMALL = ("--size", "32", "--epochs", "2", "--batch", "16")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spotball_adapters.study.setup.config import CONFIG, read_config
-from tests.adapters.runs import here
+from tests.adapters.run_process import here
 from tests.adapters.study.made import choices, dataset
 
 

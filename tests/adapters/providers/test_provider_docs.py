@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from tests.adapters.own_provider import install, listing
-from tests.adapters.runs import dataset, here, rows, said
+from tests.adapters.run_process import dataset, here, rows, said
 from tests.adapters.server import serve
 from tests.adapters.speaks_anthropic import AnthropicProtocol
 from tests.adapters.speaks_gemini import GeminiProtocol

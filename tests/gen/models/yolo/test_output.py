@@ -11,7 +11,7 @@ from spotball_gen.items.sports import Sport
 from spotball_gen.models.yolo.letterbox import Letterbox
 from spotball_gen.models.yolo.output import places_left, read_boxes
 from spotball_gen.models.yolo.settings import wanted_classes
-from tests.gen.yolo import plain
+from tests.gen.models.yolo import plain
 
 WANTED: dict[int, Label] = {2: "ball", 0: "player"}
 IMAGE, CANVAS = (360, 640), (640, 640)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.faults import BROKEN_JSON, DROP, OVERLOADED, RESET, TRUNCATED, Fault, status
-from tests.adapters.runs import ENV, STEPS, command, dataset, expected, query, replies, rows, run_process, said
+from tests.adapters.run_process import ENV, STEPS, command, dataset, expected, query, replies, rows, run_process, said
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_openai import OpenAIProtocol
 

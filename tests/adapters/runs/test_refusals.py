@@ -20,7 +20,7 @@ from spotball_adapters.runs.runner import STORM, Options, Runner, StormError
 from spotball_adapters.runs.store import STORE, ReplyStore
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
-from tests.adapters.runs import KEY, dataset, expected, query, replies, rows, run, said
+from tests.adapters.run_process import KEY, dataset, expected, query, replies, rows, run, said
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.adapters.speech import BadRequest, ReceivedRequest

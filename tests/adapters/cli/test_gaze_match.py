@@ -12,7 +12,7 @@ import pytest
 from spotball_adapters.gaze.judge import NONE, judge_prompt
 from tests.adapters.faults import reply, status
 from tests.adapters.gaze.made import ask, choosing, made, match, offered, replies, rows, write_rows
-from tests.adapters.runs import KEY, dataset, query, run, said
+from tests.adapters.run_process import KEY, dataset, query, run, said
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_anthropic import AnthropicProtocol
 from tests.adapters.speaks_openai import OpenAIProtocol

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from spotball_gen.models.yolo.letterbox import GRAY, Letterbox, smallest_canvas
-from tests.gen.yolo import plain
+from tests.gen.models.yolo import plain
 
 sides = st.integers(1, 2000)
 sizes = st.tuples(sides, sides)

@@ -21,7 +21,7 @@ from spotball_adapters.prompts.picture import encoded
 from spotball_adapters.prompts.prompt import load_prompt
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.scoring.score import score
-from tests.adapters.runs import Done, dataset, here, query, replies, rows, said
+from tests.adapters.run_process import Done, dataset, here, query, replies, rows, said
 from tests.builders import scene, write_jsonl
 
 Line = dict[str, Any]

@@ -473,7 +473,7 @@ def test_versions_name_the_libraries_and_the_device(provider: Provider) -> None:
 
 
 def test_a_run_asks_the_model(shape: Shape, tmp_path: Path) -> None:
-    from tests.adapters.runs import dataset, expected, here, replies, rows, said
+    from tests.adapters.run_process import dataset, expected, here, replies, rows, said
 
     data = dataset(tmp_path / "data", images=2)
     line = ["run", str(data), "--provider", "transformers", "--model", str(shape.folder), "--prompt", "base"]

@@ -20,7 +20,7 @@ from spotball_adapters.prompts.prompt import load_prompt
 from spotball_adapters.runs import limits
 from spotball_adapters.runs.store import STORE
 from tests.adapters.faults import BROKEN_JSON, DROP, ENDLESS, OVERLOADED, RESET, TRUNCATED, body, reply, status
-from tests.adapters.runs import (
+from tests.adapters.run_process import (
     ENV,
     KEY,
     MODEL,

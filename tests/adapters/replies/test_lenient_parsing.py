@@ -15,7 +15,7 @@ import spotball_adapters
 from spotball_adapters.replies import DEFAULT_POLICY, POLICIES, PROBLEMS, parse_reply
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
-from tests.adapters.test_parsing import ANY_TEXT, FINISHES, GRIDS, LONG, SPELLINGS
+from tests.adapters.replies.test_parsing import ANY_TEXT, FINISHES, GRIDS, LONG, SPELLINGS
 from tests.conftest import ROOT
 
 REPLIES = ROOT / "tests/adapters/replies"

@@ -38,7 +38,7 @@ class Battery:
     """The tests of one respondent, each made when it is first asked for.
 
     Attributes:
-        found: those made so far, with their verdicts at alpha.
+        findings: those made so far, with their verdicts at alpha.
     """
 
     def __init__(self, rows: pl.DataFrame, alpha: float, people: pl.DataFrame | None = None) -> None:

@@ -13,4 +13,4 @@ if not find_spec("torch"):
     collect_ignore += [f"spotball_adapters/gaze/{name}.py" for name in ("gazelle", "predict")]
     collect_ignore += [f"spotball_adapters/gaze/training/{name}.py" for name in ("loop", "network")]
 if not find_spec("onnx"):
-    collect_ignore += ["tests/gen/yolo/onnx_models.py"]
+    collect_ignore += ["tests/gen/models/yolo/onnx_models.py"]

@@ -23,9 +23,9 @@ from measure import figure, in_turn
 from spotball_gen.demo.draw import Painter
 from spotball_gen.demo.look import LOOKS
 from spotball_gen.demo.match import Play, Shot
-from spotball_gen.items.item import Item, Source
+from spotball_gen.items.item import Item, VideoSource
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
-from spotball_gen.pipeline.config import Choice, GenerationPlan, RunSettings
+from spotball_gen.pipeline.config import GenerationPlan, RunSettings, StageChoice
 from spotball_gen.pipeline.engines.local import LocalEngine
 from spotball_gen.pipeline.ledger import Ledger, Video
 from spotball_gen.pipeline.quotas import Targets
@@ -94,10 +94,10 @@ def every_picture(path: Path) -> int:
 def by_engine(path: Path, folder: Path) -> None:
     """The frames by the engine, into a dataset's work folder."""
     with tempfile.TemporaryDirectory(dir=folder) as name, Ledger(Path(name) / "dataset") as ledger:
-        choices = [Choice(make.name, make.kind, make, settings) for make, settings in _made()]
+        choices = [StageChoice(make.name, make.kind, make, settings) for make, settings in _made()]
         plan = GenerationPlan(folder, RunSettings(), (), {}, choices[0], tuple(choices[1:]), Targets())
         ledger.claim(plan.identity())
-        ledger.add_videos([Video(Source("match-00000000", str(path), "soccer", "", path.name, ""), 0, 0)])
+        ledger.add_videos([Video(VideoSource("match-00000000", str(path), "soccer", "", path.name, ""), 0, 0)])
         ledger.start_session("local", {})
         LocalEngine(plan, ledger).run(lambda: None)
         assert len(ledger.ids("passed")) >= SECONDS - 2, ledger.progress()

@@ -29,8 +29,8 @@ from spotball_gen.demo.draw import Painter
 from spotball_gen.demo.look import LOOKS
 from spotball_gen.demo.match import Play, Shot
 from spotball_gen.items.frames import Seen, digest
-from spotball_gen.items.item import Item, Source
-from spotball_gen.items.pictures import Picture
+from spotball_gen.items.item import Item, VideoSource
+from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.stage import ORDER, Context, Outcome
 from spotball_gen.pipeline.config import DEFAULT_KINDS
 from spotball_gen.pipeline.ledger import FRAMES, Ledger, TakenFrame, Video
@@ -59,7 +59,7 @@ def items_of(work: Path) -> list[Item]:
     """Images in which the ball is seen, as the frames' stage leaves them."""
     look = LOOKS[SPORT]
     painter, play = Painter(look, 640, 360, 0), Play(Shot("play", 10 * ITEMS, 1), look, 640, 360)
-    source = Source("match-00000000", "match.mp4", SPORT, "synthetic", "match.mp4", "")
+    source = VideoSource("match-00000000", "match.mp4", SPORT, "synthetic", "match.mp4", "")
     found: list[Item] = []
     number = 0
     while len(found) < ITEMS:
@@ -67,7 +67,7 @@ def items_of(work: Path) -> list[Item]:
         if len(truth.balls) == 1:
             name = f"match-00000000-{number * 1000:09d}"
             note = {FRAMES: {"number": number}}
-            found.append(Item(name, source, number, 0, Picture(work / f"{name}.png", image), notes=note))
+            found.append(Item(name, source, number, 0, PictureFile(work / f"{name}.png", image), notes=note))
         number += 1
     return found
 
@@ -89,7 +89,7 @@ def written(items: Sequence[Item], folder: Path) -> None:
         ledger.add_videos([Video(items[0].source, 0, 0)])
         taken = []
         for item in items:
-            picture = Picture.write(ledger.work / FRAMES / f"{item.id}.png", item.image)
+            picture = PictureFile.write(ledger.work / FRAMES / f"{item.id}.png", item.image)
             taken.append(TakenFrame(replace(item, frame=picture), 0, digest(item.image)))
         ledger.take(items[0].source.video, taken, ())
 
@@ -99,7 +99,7 @@ def noted(items: Sequence[Item], folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as name, Ledger(Path(name) / "dataset") as ledger:
         ledger.claim({"stages": list(ORDER)})
         ledger.add_videos([Video(items[0].source, 0, 0)])
-        bare = [replace(item, frame=Picture(ledger.work / "a.png"), mask=None, painted=None) for item in items]
+        bare = [replace(item, frame=PictureFile(ledger.work / "a.png"), mask=None, painted=None) for item in items]
         ledger.take(items[0].source.video, [TakenFrame(item, 0, b"") for item in bare], ())
         ledger.keep(ORDER[0], Outcome(tuple(bare)))
 
@@ -136,7 +136,7 @@ def main() -> None:
             items = outcome.items
         ledger = seconds(lambda: noted(items, folder)) / len(items)
         pictures = [picture.path for item in items for picture in (item.painted, item.mask) if picture]
-        sizes = [Picture.write(folder / "frame.png", item.image).path.stat().st_size for item in items]
+        sizes = [PictureFile.write(folder / "frame.png", item.image).path.stat().st_size for item in items]
         size = (sum(sizes) + sum(path.stat().st_size for path in pictures)) / len(items)
     for stage, took in each.items():
         figure(f"stage {stage}", took * 1000, "ms", note="of one core, an item")

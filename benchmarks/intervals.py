@@ -24,7 +24,7 @@ from study import study
 from spotball_core import ScorePolicy, read_counts
 from spotball_core.counting.counts_file import write_counts
 from spotball_core.io.scenes import write_scenes
-from spotball_core.io.sources import ENDING
+from spotball_core.io.sources import COUNTS_ENDING
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
 from spotball_core.scoring.groups import Group, Scoring
@@ -118,7 +118,7 @@ def main() -> None:
     peaks = {}
     with tempfile.TemporaryDirectory() as folder:
         write_scenes(scenes, Path(folder) / "scenes.jsonl")
-        write_counts(counts, Path(folder) / f"responses{ENDING}")
+        write_counts(counts, Path(folder) / f"responses{COUNTS_ENDING}")
         command = [
             sys.executable,
             "-m",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from spotball_adapters.batch.folder import Asked, Manifest
+from spotball_adapters.batch.folder import BatchRequest, Manifest
 from spotball_adapters.batch.replies import ReplyLine
 from spotball_adapters.study.setup.config import StudyConfig
 from spotball_core.schema.published import FileFormat
 
 STUDY = FileFormat("A human study's study.toml.", StudyConfig)
 BATCH_MANIFEST = FileFormat("manifest.json of a batch.", Manifest)
-BATCH_ASKED = FileFormat("A line of a batch's asked.jsonl.", Asked)
+BATCH_ASKED = FileFormat("A line of a batch's asked.jsonl.", BatchRequest)
 BATCH_REPLY = FileFormat("A line of replies that `spotball batch import` reads, in this package's form.", ReplyLine)

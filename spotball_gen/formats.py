@@ -17,16 +17,16 @@ from spotball_gen.pipeline.registry import GROUP
 
 def _stage(stage: str) -> Any:
     """One of the kinds of a stage that this package brings: a union of their settings, each with its `kind`."""
-    made: Any = None
+    union: Any = None
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         of, kind = entry.name.split(".", 1)
         if of == stage and entry.dist is not None and entry.dist.name == "spotball-core":
             settings = entry.load().Settings
             default = kind if DEFAULT_KINDS.get(stage) == kind else ...
             field: Any = (Literal[kind], default)
-            one = create_model(settings.__name__, __base__=settings, kind=field)
-            made = one if made is None else made | one
-    return made
+            variant = create_model(settings.__name__, __base__=settings, kind=field)
+            union = variant if union is None else union | variant
+    return union
 
 
 def _configuration() -> type[BaseModel]:

@@ -24,7 +24,7 @@ from spotball_gen.demo.config import write_demo_config
 from spotball_gen.items.stage import Failure, said
 from spotball_gen.pipeline.config import GenerationPlan, read_config
 from spotball_gen.pipeline.engines.local import LocalEngine
-from spotball_gen.pipeline.engines.ray_data import RayEngine
+from spotball_gen.pipeline.engines.ray_data import GenerationRayEngine
 from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.pipeline.progress import show_progress
 from spotball_gen.review.apply import apply_review
@@ -103,21 +103,21 @@ def generate(
         ledger.start_session(engine, packages)
         if retry_failed:
             tell(f"{ledger.forget_failures():,} items try again what failed")
-        wanted: tuple[Key, ...] = ()
+        to_repaint: tuple[Key, ...] = ()
         if repaint:
-            wanted, sent = send_back(ledger)
+            to_repaint, sent = send_back(ledger)
             tell(f"{sent:,} images are painted again")
         review = _review(out)
         try:
             if ledger.unfinished:
-                on_ray = partial(RayEngine, address=ray_address, debug=debug)
-                made = (on_ray if engine == "ray" else LocalEngine)(plan, ledger)
+                on_ray = partial(GenerationRayEngine, address=ray_address, debug=debug)
+                runner = (on_ray if engine == "ray" else LocalEngine)(plan, ledger)
                 stages = [choice.stage for choice in plan.stages]
-                with show_progress(made.tally, stages, quiet=quiet) as on_count:
-                    made.run(on_count)
+                with show_progress(runner.tally, stages, quiet=quiet) as on_count:
+                    runner.run(on_count)
             written = write_dataset(ledger, plan, packages)
-            if wanted:
-                put_back(ledger, wanted)
+            if to_repaint:
+                put_back(ledger, to_repaint)
         except KeyboardInterrupt:
             ledger.end_session(INTERRUPTED)
             raise
@@ -141,14 +141,14 @@ def _review(dataset: Path) -> dict[str, Any] | None:
 
 def _packages(plan: GenerationPlan) -> dict[str, str]:
     """Versions of what results depend on, as far as it is installed."""
-    found = {"python": platform.python_version()}
-    named = {name for choice in (plan.frames, *plan.stages) for name in choice.make.packages}
-    for name in sorted({"spotball-core", *named}):
+    versions = {"python": platform.python_version()}
+    packages = {name for choice in (plan.frames, *plan.stages) for name in choice.make.packages}
+    for name in sorted({"spotball-core", *packages}):
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue  # One of several that a stage may use.
-    return found
+    return versions
 
 
 @contextmanager

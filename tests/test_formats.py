@@ -28,7 +28,7 @@ from spotball_core.schema.published import formats, json_schema
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts, score
 from spotball_core.synthetic.scenes import synthetic_scenes
-from tests.adapters.runs import dataset as pictured, here
+from tests.adapters.run_process import dataset as pictured, here
 from tests.adapters.study import made
 from tests.builders import IDENTIFIERS, PATHS
 from tests.cli.process import spotball

@@ -15,7 +15,7 @@ from PIL import Image
 
 from spotball_adapters.study.setup.init import init_study
 from tests.adapters.gaze import made as gaze
-from tests.adapters.runs import here, said
+from tests.adapters.run_process import here, said
 from tests.builders import write_jsonl
 from tests.release_layout import write_release
 

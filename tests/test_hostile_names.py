@@ -18,7 +18,7 @@ from spotball_core.io.scenes import write_scenes
 from spotball_core.reasoning.rationales import read_rationales
 from spotball_core.release.tables import read_table
 from tests.adapters.gaze.made import stimulus
-from tests.adapters.runs import here, said
+from tests.adapters.run_process import here, said
 from tests.builders import scene
 from tests.cli.process import on_terminal
 

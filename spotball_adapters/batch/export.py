@@ -9,8 +9,8 @@ from spotball_adapters.batch.folder import (
     ASKED,
     MANIFEST,
     PICTURES,
-    Asked,
     AskedPrompt,
+    BatchRequest,
     FormName,
     Manifest,
     batches,
@@ -43,12 +43,12 @@ class Exported:
     Attributes:
         folder: of the batch; None where there was nothing to ask.
         manifest: of the batch.
-        again: requests of earlier batches that have no replies yet; what they ask is asked again.
+        unanswered: requests of earlier batches that have no replies yet; what they ask is asked again.
     """
 
     folder: Path | None
     manifest: Manifest
-    again: int
+    unanswered: int
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class Job:
     Attributes:
         dataset: the folder.
         scenes: all of the dataset's.
-        asked: those that are asked about, in order.
+        selected: those that are asked about, in order.
         prompts: each with the number of its samples.
         model: as the service calls it; it may be left to whoever sends the requests.
     """
 
     dataset: Path
     scenes: tuple[Scene, ...]
-    asked: tuple[Scene, ...]
+    selected: tuple[Scene, ...]
     prompts: tuple[tuple[Prompt, int], ...]
     settings: Settings
     model: str | None
@@ -97,19 +97,19 @@ def export(
     if form == "openai" and not job.model:
         raise OptionError("--format openai needs the --model, which its requests name")
     at_once = at_once or AT_ONCE[form]
-    plan: SamplePlan[Scene] = SamplePlan(job.asked, job.prompts, {})
+    plan: SamplePlan[Scene] = SamplePlan(job.selected, job.prompts, {})
     with ReplyStore(out) as store:
-        mine = identity(job.scenes, plan, job.settings, job.model)
-        check_same(out, mine)
-        store.claim(mine)
+        run_identity = identity(job.scenes, plan, job.settings, job.model)
+        check_same(out, run_identity)
+        store.claim(run_identity)
         if not (out / SCENES).exists():
             write_scenes(job.scenes, out / SCENES)
-        plan = SamplePlan(job.asked, job.prompts, store.done())
+        plan = SamplePlan(job.selected, job.prompts, store.done())
         due, waiting = _due(plan, store, at_once)
-        again = _unanswered(out, plan)
+        unanswered = _unanswered(out, plan)
         manifest = Manifest(
             spotball_core=version(),
-            identity=mine,
+            identity=run_identity,
             format=form,
             model=job.model,
             settings=job.settings.given(),
@@ -120,18 +120,18 @@ def export(
             files=(),
         )
         if not due:
-            return Exported(None, manifest, again)
+            return Exported(None, manifest, unanswered)
         pictures = _drawn(job, out, {ask.item.key for ask, _ in due}, on_progress)
         check_pictures(out, store.pictures(), pictures)
         number, folder = next_batch(out)
         with replacing_folder(folder) as beside:
             parts = Parts(beside)
-            with (beside / ASKED).open("w", encoding="utf-8") as asked:
+            with (beside / ASKED).open("w", encoding="utf-8") as asked_file:
                 for i, (ask, messages) in enumerate(due, start=1):
                     name, digest = custom_id(number, i, ask), pictures[ask.item.key]
                     path = f"{PICTURES}/{digest}.png"
                     parts.write(line(form, name, job.model, _request(out / path, ask, messages, job.settings), path))
-                    about = Asked(
+                    about = BatchRequest(
                         custom_id=name,
                         sport=ask.item.sport,
                         image=ask.item.image,
@@ -140,10 +140,10 @@ def export(
                         samples=ask.samples,
                         picture=digest,
                     )
-                    asked.write(about.model_dump_json() + "\n")
+                    asked_file.write(about.model_dump_json() + "\n")
             manifest = manifest.model_copy(update={"files": parts.close()})
             (beside / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        return Exported(folder, manifest, again)
+        return Exported(folder, manifest, unanswered)
 
 
 def _due(plan: SamplePlan[Scene], store: ReplyStore, at_once: int) -> tuple[list[Turn], int]:
@@ -175,10 +175,10 @@ def _request(path: Path, ask: Ask[Scene], messages: tuple[Message, ...], setting
     return Request(ask.item, picture, messages, settings, ask.samples)
 
 
-def _drawn(job: Job, out: Path, wanted: set[tuple[str, str]], on_progress: OnProgress) -> dict[tuple[str, str], str]:
+def _drawn(job: Job, out: Path, keys: set[tuple[str, str]], on_progress: OnProgress) -> dict[tuple[str, str], str]:
     """The digest of each picture, which is then in the run's folder."""
-    shown = [scene for scene in job.asked if scene.key in wanted]
-    drawing = counted(shown, len(shown), on_progress)
+    scenes = [scene for scene in job.selected if scene.key in keys]
+    drawing = counted(scenes, len(scenes), on_progress)
     return {scene.key: kept(scene, job.dataset, out / PICTURES).stem for scene in drawing}
 
 
@@ -186,7 +186,7 @@ def _unanswered(out: Path, plan: SamplePlan[Scene]) -> int:
     """Requests of earlier batches that lack a reply."""
     lacking = 0
     for batch in batches(out):
-        for asked in read_asked(batch):
-            stored = plan.done.get((asked.sport, asked.image, asked.prompt, asked.step), 0)
-            lacking += any(not stored >> sample & 1 for sample in asked.samples)
+        for request in read_asked(batch):
+            stored = plan.done.get((request.sport, request.image, request.prompt, request.step), 0)
+            lacking += any(not stored >> sample & 1 for sample in request.samples)
     return lacking

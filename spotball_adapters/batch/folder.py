@@ -83,7 +83,7 @@ class Manifest(Record):
     files: tuple[str, ...]
 
 
-class Asked(Record):
+class BatchRequest(Record):
     """What a request is about: a step of a prompt, about an image, for some samples; and the picture it shows."""
 
     custom_id: str
@@ -119,14 +119,14 @@ def read_manifest(batch: Path) -> Manifest:
         parse_json(text)
         return Manifest.model_validate_json(text)
     except ValueError as error:
-        field, found = "file", str(error)
+        field, actual = "file", str(error)
         if isinstance(error, ValidationError):
             detail = error.errors(include_url=False)[0]
-            field, found = ".".join(map(str, detail["loc"])) or "file", detail["msg"]
-        raise InputError([Problem(str(path), None, field, found, "the manifest as it was exported")]) from None
+            field, actual = ".".join(map(str, detail["loc"])) or "file", detail["msg"]
+        raise InputError([Problem(str(path), None, field, actual, "the manifest as it was exported")]) from None
 
 
-def read_asked(batch: Path) -> Iterator[Asked]:
+def read_asked(batch: Path) -> Iterator[BatchRequest]:
     """What the requests of a batch are about.
 
     Raises:
@@ -137,10 +137,10 @@ def read_asked(batch: Path) -> Iterator[Asked]:
         for number, line in enumerate(lines, start=1):
             try:
                 parse_json(line)
-                yield Asked.model_validate_json(line)
+                yield BatchRequest.model_validate_json(line)
             except ValueError as error:
-                said = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
-                raise InputError([Problem(str(path), number, "line", said, "the line as it was exported")]) from None
+                reason = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
+                raise InputError([Problem(str(path), number, "line", reason, "the line as it was exported")]) from None
 
 
 def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
@@ -174,17 +174,21 @@ def identity(
     return {"provider": "batch", "model": model, **asdict(settings), "scenes": digest, **prompts}
 
 
-def check_same(run: Path, mine: dict[str, Any]) -> None:
+def check_same(run: Path, run_identity: dict[str, Any]) -> None:
     """See that the batches of a run were written under the same as another is to be.
 
     Raises:
         OptionError: naming what differs.
     """
     for batch in batches(run):
-        known = read_manifest(batch).identity
-        if differing := [name for name, value in mine.items() if known.get(name, value) != value]:
-            found = ", ".join(f"{name} {_shown(known[name])} -> {_shown(mine[name])}" for name in differing)
-            raise OptionError(f"{batch} was written under other settings ({found}). Take another folder with --out.")
+        earlier = read_manifest(batch).identity
+        if differing := [name for name, value in run_identity.items() if earlier.get(name, value) != value]:
+            differences = ", ".join(
+                f"{name} {_shown(earlier[name])} -> {_shown(run_identity[name])}" for name in differing
+            )
+            raise OptionError(
+                f"{batch} was written under other settings ({differences}). Take another folder with --out."
+            )
 
 
 def _shown(value: object) -> str:

@@ -28,20 +28,20 @@ def line(form: FormName, custom_id: str, model: str | None, request: Request, pi
     if form == "openai":
         assert model is not None
         body = chat_body(model, request, length="max_completion_tokens")
-        said: dict[str, Any] = {"custom_id": custom_id, "method": "POST", "url": "/v1/chat/completions", "body": body}
+        entry: dict[str, Any] = {"custom_id": custom_id, "method": "POST", "url": "/v1/chat/completions", "body": body}
     else:
         settings = request.settings.given()
         if "seed" in settings:
             # Requests for other samples of one question must not draw the same replies again.
             settings["seed"] += request.samples[0] - 1
-        said = {"custom_id": custom_id, **({"model": model} if model else {})}
-        said["messages"] = [
+        entry = {"custom_id": custom_id, **({"model": model} if model else {})}
+        entry["messages"] = [
             {"role": message.role, **({"image": picture} if message.picture else {}), "text": message.text}
             for message in request.messages
         ]
-        said |= {"settings": settings, "n": len(request.samples)}
+        entry |= {"settings": settings, "n": len(request.samples)}
     # In ASCII: text may hold separators of lines that readers of lines would split at.
-    return json.dumps(said) + "\n"
+    return json.dumps(entry) + "\n"
 
 
 class Parts:

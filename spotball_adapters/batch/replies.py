@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError, model_validator
 
-from spotball_adapters.providers.chat_completions import HostFailedError, MalformedError, chat_answer
+from spotball_adapters.providers.chat_completions import HostFailedError, MalformedReplyError, chat_answer
 from spotball_adapters.providers.protocol import Answer, Finish, Reply
-from spotball_adapters.providers.said import error_of, shortened, writable
+from spotball_adapters.providers.server_messages import error_of, shortened, writable
 from spotball_core.errors import InputError, Problem
 from spotball_core.schema.record import Name, Record
 from spotball_core.service.json_file import RepeatedKeyError, parse_json
@@ -46,10 +46,10 @@ class ReplyLine(Record):
 
     @model_validator(mode="after")
     def _one_of_three(self) -> ReplyLine:
-        given = [name for name in ("text", "replies", "error") if getattr(self, name) is not None]
-        if len(given) != 1 or self.replies == ():
-            found = " and ".join(given) or "none of them"
-            raise ValueError(f"expected text, or replies, or error, found {found}")
+        filled = [name for name in ("text", "replies", "error") if getattr(self, name) is not None]
+        if len(filled) != 1 or self.replies == ():
+            actual = " and ".join(filled) or "none of them"
+            raise ValueError(f"expected text, or replies, or error, found {actual}")
         if self.finish is not None and self.text is None:
             raise ValueError("finish goes with text; each of replies has its own")
         return self
@@ -84,42 +84,42 @@ def read_received(path: Path) -> Iterator[Received | Problem]:
 
 def _read(file: str, number: int, line: str) -> Received | Problem:
     try:
-        found = parse_json(line)
+        record = parse_json(line)
     except RepeatedKeyError as error:
         return Problem(file, number, "line", str(error), "each key once")
     except ValueError:
         return Problem(file, number, "line", shortened(line, 40), "a JSON object")
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         return Problem(file, number, "line", shortened(line, 40), "a JSON object")
-    if "response" in found:
-        return _of_openai(file, number, found)
+    if "response" in record:
+        return _of_openai(file, number, record)
     try:
-        ours = ReplyLine.model_validate(found)
+        reply_line = ReplyLine.model_validate(record)
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
         field = ".".join(map(str, detail["loc"])) or "line"
-        said = detail["msg"].removeprefix("Value error, ")
-        return Problem(file, number, field, shortened(json.dumps(detail["input"], default=str), 40), said)
-    if ours.error is not None:
-        return Received(file, number, ours.custom_id, None, shortened(ours.error))
-    said_all = ours.replies or (Said(text=ours.text or "", finish=ours.finish or "stop"),)
-    replies = tuple(Reply(writable(said.text), said.finish, said.finish) for said in said_all)
-    return Received(file, number, ours.custom_id, Answer(replies, ours.model, None, None), None)
+        expected = detail["msg"].removeprefix("Value error, ")
+        return Problem(file, number, field, shortened(json.dumps(detail["input"], default=str), 40), expected)
+    if reply_line.error is not None:
+        return Received(file, number, reply_line.custom_id, None, shortened(reply_line.error))
+    line_replies = reply_line.replies or (Said(text=reply_line.text or "", finish=reply_line.finish or "stop"),)
+    replies = tuple(Reply(writable(reply.text), reply.finish, reply.finish) for reply in line_replies)
+    return Received(file, number, reply_line.custom_id, Answer(replies, reply_line.model, None, None), None)
 
 
-def _of_openai(file: str, number: int, found: Mapping[str, Any]) -> Received | Problem:
-    name, response = found.get("custom_id"), found["response"]
+def _of_openai(file: str, number: int, record: Mapping[str, Any]) -> Received | Problem:
+    name, response = record.get("custom_id"), record["response"]
     if not isinstance(name, str) or not name:
         return Problem(file, number, "custom_id", json.dumps(name), "the request's")
     body = response.get("body") if isinstance(response, dict) else None
-    failure = found.get("error") or (body.get("error") if isinstance(body, dict) else None)
+    failure = record.get("error") or (body.get("error") if isinstance(body, dict) else None)
     if failure or response is None or (isinstance(response, dict) and response.get("status_code") != 200):
         status = response.get("status_code") if isinstance(response, dict) else None
         message = error_of({"error": failure})[0] or "nothing said"
         return Received(file, number, name, None, shortened(f"HTTP {status}: {message}" if status else message))
     try:
         return Received(file, number, name, chat_answer(body if isinstance(body, dict) else {}), None)
-    except MalformedError as error:
+    except MalformedReplyError as error:
         return Problem(file, number, "response.body", str(error), "a chat completion")
     except HostFailedError as error:
         return Received(file, number, name, None, str(error))

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from spotball_adapters.batch.folder import Asked, Manifest, batches, read_asked, read_manifest
+from spotball_adapters.batch.folder import BatchRequest, Manifest, batches, read_asked, read_manifest
 from spotball_adapters.batch.replies import Received, read_received
 from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.replies import ParsePolicy
 from spotball_adapters.runs.plan import Ask
-from spotball_adapters.runs.responses import Reading, read_replies, write_reading
+from spotball_adapters.runs.responses import ParsedReplies, read_replies, write_reading
 from spotball_adapters.runs.store import SCENES, ReplyStore
 from spotball_adapters.runs.writer import AnswerRecord, ReplyWriter, storable
 from spotball_core.errors import InputError, OptionError, Problem
@@ -30,7 +30,7 @@ class ImportedReplies:
 
     Attributes:
         stored: replies that are new.
-        known: replies that were there already, word for word.
+        already_stored: replies that were there already, word for word.
         short: replies that requests asked for and that did not come with the others.
         failed: requests that came back without a reply, by what was said.
         unanswered: requests of all batches, by batch, that still lack a reply.
@@ -40,12 +40,12 @@ class ImportedReplies:
     """
 
     stored: int
-    known: int
+    already_stored: int
     short: int
     failed: Mapping[str, int]
     unanswered: Mapping[str, int]
     waiting: int
-    reading: Reading
+    reading: ParsedReplies
     path: Path | None
 
 
@@ -74,13 +74,13 @@ def take(
     if not folders:
         raise OptionError(f"{run} holds no batch: `spotball batch export` makes one")
     manifests = [read_manifest(folder) for folder in folders]
-    asked = {about.custom_id: about for folder in folders for about in read_asked(folder)}
-    answers, failed = _received(files, asked)
+    requests = {about.custom_id: about for folder in folders for about in read_asked(folder)}
+    answers, failed = _received(files, requests)
     scenes = read_scenes(run / SCENES)
     with ReplyStore(run) as store:
         belongs = {name: value for manifest in manifests for name, value in manifest.identity.items()}
         store.claim({**belongs, "respondent": _respondent(store, respondent, manifests), "kind": "model"})
-        records, known = _records(answers, asked, store, _asks(asked, manifests, scenes))
+        records, already_stored = _records(answers, requests, store, _asks(requests, manifests, scenes))
         _store(store, files, records)
         reading = read_replies(store, scenes, policy)
         path = write_reading(reading, run, format) if len(reading.rows) else None
@@ -88,8 +88,12 @@ def take(
     unanswered = {folder.name: sum(_lacks(about, done) for about in read_asked(folder)) for folder in folders}
     return ImportedReplies(
         stored=sum(len(record.answer.replies) for record in records),
-        known=known,
-        short=sum(len(asked[name].samples) - len(one.answer.replies) for name, one in answers.items() if one.answer),
+        already_stored=already_stored,
+        short=sum(
+            len(requests[name].samples) - len(received.answer.replies)
+            for name, received in answers.items()
+            if received.answer
+        ),
         failed=dict(Counter(failed.values()).most_common()),
         unanswered=unanswered,
         waiting=manifests[-1].waiting,
@@ -98,83 +102,87 @@ def take(
     )
 
 
-def _received(files: Sequence[Path], asked: Mapping[str, Asked]) -> tuple[dict[str, Received], dict[str, str]]:
+def _received(
+    files: Sequence[Path], requests: Mapping[str, BatchRequest]
+) -> tuple[dict[str, Received], dict[str, str]]:
     """The answers by request, and what was said where there is none; InputError with all that is wrong."""
     answers: dict[str, Received] = {}
     failed: dict[str, str] = {}
     problems: list[Problem] = []
-    for one in (one for path in files for one in read_received(path)):
+    for entry in (entry for path in files for entry in read_received(path)):
         if len(problems) > _MOST_PROBLEMS:
             break
-        if isinstance(one, Problem):
-            problems.append(one)
+        if isinstance(entry, Problem):
+            problems.append(entry)
             continue
-        about, before = asked.get(one.custom_id), answers.get(one.custom_id)
+        about, before = requests.get(entry.custom_id), answers.get(entry.custom_id)
         if about is None:
-            problems.append(_problem(one, f"{one.custom_id!r}", "a request of this run's batches"))
-        elif one.answer is None:
-            failed[one.custom_id] = one.error or ""
+            problems.append(_problem(entry, f"{entry.custom_id!r}", "a request of this run's batches"))
+        elif entry.answer is None:
+            failed[entry.custom_id] = entry.error or ""
         elif before is not None:
-            found = f"{one.custom_id} a second time, first in {before.file}:{before.line}"
-            problems.append(_problem(one, found, "each request once"))
-        elif len(one.answer.replies) > len(about.samples):
-            found = f"{len(one.answer.replies)} replies to {one.custom_id}"
-            problems.append(_problem(one, found, f"at most {len(about.samples)}, as it asked for"))
+            actual = f"{entry.custom_id} a second time, first in {before.file}:{before.line}"
+            problems.append(_problem(entry, actual, "each request once"))
+        elif len(entry.answer.replies) > len(about.samples):
+            actual = f"{len(entry.answer.replies)} replies to {entry.custom_id}"
+            problems.append(_problem(entry, actual, f"at most {len(about.samples)}, as it asked for"))
         else:
-            answers[one.custom_id] = one
+            answers[entry.custom_id] = entry
     if problems:
         raise InputError(problems)
-    return answers, {name: said for name, said in failed.items() if name not in answers}
+    return answers, {name: message for name, message in failed.items() if name not in answers}
 
 
-def _asks(asked: Mapping[str, Asked], manifests: Sequence[Manifest], scenes: Sequence[Scene]) -> Iterator[Ask[Scene]]:
-    """What each request asks, in the order of `asked`."""
+def _asks(
+    requests: Mapping[str, BatchRequest], manifests: Sequence[Manifest], scenes: Sequence[Scene]
+) -> Iterator[Ask[Scene]]:
+    """What each request asks, in the order of `requests`."""
     by_key = {scene.key: scene for scene in scenes}
     prompts = {
         name: Prompt(name, prompt.version, prompt.text, prompt.questions)
         for manifest in manifests
         for name, prompt in manifest.prompts.items()
     }
-    for about in asked.values():
+    for about in requests.values():
         yield Ask(by_key[about.sport, about.image], prompts[about.prompt], about.step, about.samples)
 
 
-def _respondent(store: ReplyStore, named: str | None, manifests: Sequence[Manifest]) -> str:
-    found = named or store.identity().get("respondent") or manifests[-1].model
-    if not found:
+def _respondent(store: ReplyStore, respondent: str | None, manifests: Sequence[Manifest]) -> str:
+    name = respondent or store.identity().get("respondent") or manifests[-1].model
+    if not name:
         raise OptionError("say who answered with --respondent: the batch names no model")
-    return str(found)
+    return str(name)
 
 
 def _records(
-    answers: Mapping[str, Received], asked: Mapping[str, Asked], store: ReplyStore, asks: Iterator[Ask[Scene]]
+    answers: Mapping[str, Received], requests: Mapping[str, BatchRequest], store: ReplyStore, asks: Iterator[Ask[Scene]]
 ) -> tuple[list[AnswerRecord], int]:
     """What is to be stored, and how many replies are there already; InputError where one is there and differs."""
     records: list[AnswerRecord] = []
     problems: list[Problem] = []
-    known, at = 0, now()
-    for name, ask in zip(asked, asks, strict=True):
-        one = answers.get(name)
-        if one is None or one.answer is None:
+    already_stored, at = 0, now()
+    for name, ask in zip(requests, asks, strict=True):
+        received = answers.get(name)
+        if received is None or received.answer is None:
             continue
         texts = store.texts(*ask.item.key, ask.prompt.name, ask.samples)
         new = []
-        for sample, reply in zip(ask.samples, one.answer.replies, strict=False):
+        for sample, reply in zip(ask.samples, received.answer.replies, strict=False):
             before = texts.get((ask.step, sample))
             if before is None:
                 new.append((sample, reply))
             elif before == storable(reply.text):
-                known += 1
+                already_stored += 1
             else:
-                found = f"another reply than the stored one to sample {sample} of {name}"
-                problems.append(_problem(one, found, "one reply to each sample"))
+                actual = f"another reply than the stored one to sample {sample} of {name}"
+                problems.append(_problem(received, actual, "one reply to each sample"))
         if new:
             samples, replies = zip(*new, strict=True)
-            answer = replace(one.answer, replies=replies)
-            records.append(AnswerRecord(replace(ask, samples=samples), answer, at, 0.0, 1, asked[name].picture))
+            answer = replace(received.answer, replies=replies)
+            records.append(AnswerRecord(replace(ask, samples=samples), answer, at, 0.0, 1, requests[name].picture))
     if problems:
         raise InputError(problems)
-    return records, known
+    return records, already_stored
 
 
 def _store(store: ReplyStore, files: Sequence[Path], records: Sequence[AnswerRecord]) -> None:
@@ -196,10 +204,10 @@ def _store(store: ReplyStore, files: Sequence[Path], records: Sequence[AnswerRec
     store.end_session("imported")
 
 
-def _lacks(about: Asked, done: Mapping[tuple[str, str, str, int], int]) -> bool:
+def _lacks(about: BatchRequest, done: Mapping[tuple[str, str, str, int], int]) -> bool:
     stored = done.get((about.sport, about.image, about.prompt, about.step), 0)
     return any(not stored >> sample & 1 for sample in about.samples)
 
 
-def _problem(one: Received, found: str, expected: str) -> Problem:
-    return Problem(one.file, one.line, "custom_id", found, expected)
+def _problem(received: Received, actual: str, expected: str) -> Problem:
+    return Problem(received.file, received.line, "custom_id", actual, expected)

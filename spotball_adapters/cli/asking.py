@@ -55,14 +55,14 @@ SkipRefused = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be sent and its cost; send nothing.")]
 
 
-def run_folder(named: Path | None, respondent: str) -> Path:
-    """The folder of a run: as it was named, or by the respondent.
+def run_folder(out: Path | None, respondent: str) -> Path:
+    """The folder of a run: as `--out` names it, or named by the respondent.
 
     Examples:
         >>> run_folder(None, "org/model:1").name
         'run-org-model-1'
     """
-    return named or Path(f"run-{slug(respondent)}")
+    return out or Path(f"run-{slug(respondent)}")
 
 
 def slug(name: str) -> str:
@@ -83,7 +83,7 @@ def ask_all(
     options: Options,
     make: Callable[[ReplyStore], T],
     *,
-    counted: str,
+    unit: str,
     dry_run: bool,
     quiet: bool,
 ) -> RunResult[T]:
@@ -91,7 +91,7 @@ def ask_all(
 
     Args:
         make: what is made of all replies.
-        counted: what the progress of the pictures counts.
+        unit: what the progress of the pictures counts.
     """
     from spotball_adapters.runs.dry_run import describe
     from spotball_adapters.runs.launch import launch, plan_of
@@ -101,15 +101,15 @@ def ask_all(
         raise typer.Exit
 
     silence_retries()
-    with progress(counted, quiet=quiet) as on_progress:
+    with progress(unit, quiet=quiet) as on_progress:
         return launch(job, out, options, make, on_progress=on_progress, quiet=quiet)
 
 
-def finish(ended: RunResult[Any], said: str | None, *, quiet: bool) -> None:
+def finish(ended: RunResult[Any], summary: str | None, *, quiet: bool) -> None:
     """Say how it ended, and end the command accordingly.
 
     Args:
-        said: what was made of the replies.
+        summary: what was made of the replies.
     """
     from spotball_adapters.runs.launch import INTERRUPTED
     from spotball_adapters.runs.runner import StormError
@@ -117,8 +117,8 @@ def finish(ended: RunResult[Any], said: str | None, *, quiet: bool) -> None:
     tell, tally = teller(quiet), ended.tally
     tokens = f"{tally.input_tokens:,} tokens in, {tally.output_tokens:,} out"
     tell(f"asked: {tally.requests:,} requests, {tally.faults:,} of which failed; {tokens}")
-    if said:
-        tell(said)
+    if summary:
+        tell(summary)
     left = ended.left
     if ended.excluded:
         # Not for --quiet to hide, and neither is what is left: it is what is wrong.
@@ -148,8 +148,8 @@ def _unanswered(ended: RunResult[Any]) -> str:
         parts.append(f"the provider refuses {listed}. Add --skip-refused to exclude what it refuses")
     if given_up := ended.tally.given_up:
         image, fault = next(reversed(given_up.items()))
-        others = f" and {len(given_up) - 1:,} more images" if len(given_up) > 1 else ""
-        parts.append(f"{image}{others} failed on every attempt; the last fault: {fault}")
+        more = f" and {len(given_up) - 1:,} more images" if len(given_up) > 1 else ""
+        parts.append(f"{image}{more} failed on every attempt; the last fault: {fault}")
     return "; ".join(parts)
 
 

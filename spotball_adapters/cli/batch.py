@@ -75,12 +75,12 @@ def export_command(
     from spotball_core.io.scenes import read_scenes
 
     scenes = read_scenes(dataset / SCENES)
-    asked = limited([scene for scene in scenes if controls or not scene.control], limit)
-    if not asked:
+    selected = limited([scene for scene in scenes if controls or not scene.control], limit)
+    if not selected:
         raise OptionError(f"{dataset}: all images are controls, which are asked about with --controls")
     settings = Settings(temperature=temperature, top_p=top_p, max_output_tokens=max_output_tokens, seed=seed)
     check_ranges(settings, "a batch", max_temperature=2.0)
-    job = Job(dataset, scenes, asked, prompts_of(prompt, samples), settings, model)
+    job = Job(dataset, scenes, selected, prompts_of(prompt, samples), settings, model)
 
     with progress("pictures drawn", quiet=quiet) as on_progress:
         exported = export(job, out, form=format, at_once=at_once, on_progress=on_progress)
@@ -110,23 +110,23 @@ def import_command(
     """
     from spotball_adapters.batch.take import take
 
-    taken = take(run, replies, respondent=respondent, format=format, policy=parse_policy)
+    imported = take(run, replies, respondent=respondent, format=format, policy=parse_policy)
     tell = teller(quiet)
-    known = f", {taken.known:,} were there already" if taken.known else ""
-    tell(f"{taken.stored:,} replies stored{known}")
-    if taken.short:
-        tell(f"{taken.short:,} replies did not come with the others of their requests")
-    if taken.failed:
-        tell(f"{sum(taken.failed.values()):,} requests came back without a reply:")
-        for said, n in list(taken.failed.items())[:SHOWN]:
-            tell(f"  {n:,} times: {said}")
-    lacking = {name: n for name, n in taken.unanswered.items() if n}
+    already = f", {imported.already_stored:,} were there already" if imported.already_stored else ""
+    tell(f"{imported.stored:,} replies stored{already}")
+    if imported.short:
+        tell(f"{imported.short:,} replies did not come with the others of their requests")
+    if imported.failed:
+        tell(f"{sum(imported.failed.values()):,} requests came back without a reply:")
+        for message, n in list(imported.failed.items())[:SHOWN]:
+            tell(f"  {n:,} times: {message}")
+    lacking = {name: n for name, n in imported.unanswered.items() if n}
     for name, n in lacking.items():
         tell(f"{name}: {n:,} requests have no reply, or not all")
-    if taken.waiting or lacking:
+    if imported.waiting or lacking:
         tell("What is left is written by the same `spotball batch export` as before.")
-    if taken.path:
-        tell(f"{taken.path}: {summary(taken.reading)}")
+    if imported.path:
+        tell(f"{imported.path}: {summary(imported.reading)}")
 
 
 def _exported(exported: Exported) -> Iterable[str]:
@@ -134,8 +134,9 @@ def _exported(exported: Exported) -> Iterable[str]:
     if exported.folder is None:
         yield "nothing is left to ask"
         return
-    if exported.again:
-        yield f"{exported.again:,} requests of earlier batches have no reply, or not all: what they lack is asked again"
+    if exported.unanswered:
+        n = exported.unanswered
+        yield f"{n:,} requests of earlier batches have no reply, or not all: what they lack is asked again"
     for file in manifest.files:
         yield f"wrote {exported.folder / file}"
     yield f"{manifest.requests:,} requests for {manifest.replies:,} replies"

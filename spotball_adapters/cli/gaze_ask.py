@@ -104,26 +104,26 @@ def ask(
 
     if provider is None or model is None:
         raise OptionError("name a --provider and a --model")
-    known = read_stimuli(stimuli)
-    photos = [Photo(stimulus) for stimulus in known if checks or not stimulus.attention_check]
-    asked = limited(photos, limit, lambda photo: photo.stimulus.condition)
-    if not asked:
+    all_stimuli = read_stimuli(stimuli)
+    photos = [Photo(stimulus) for stimulus in all_stimuli if checks or not stimulus.attention_check]
+    selected = limited(photos, limit, lambda photo: photo.stimulus.condition)
+    if not selected:
         raise OptionError(f"{stimuli}: all photos are attention checks, which are asked about with --checks")
     settings = Settings(temperature=temperature, top_p=top_p, max_output_tokens=max_output_tokens, seed=seed)
-    prompts = tuple((each, samples) for each in load_prompts(prompt, seed=order_seed))
+    prompts = tuple((gaze_prompt, samples) for gaze_prompt in load_prompts(prompt, seed=order_seed))
     access = Access(
         model,
         base_url=base_url,
-        stimuli=known,
+        stimuli=all_stimuli,
         concurrency=concurrency,
         timeout=timeout,
         max_response=int(max_response_mb * 1e6),
     )
-    found = find(provider, access)
-    found.check(settings)
+    model_provider = find(provider, access)
+    model_provider.check(settings)
     job = GazeJob(
-        *(asked, prompts, found, base_url, settings, respondent or model),
-        stimuli=known,
+        *(selected, prompts, model_provider, base_url, settings, respondent or model),
+        stimuli=all_stimuli,
         images=images,
         side=size,
         order_seed=order_seed,
@@ -138,5 +138,5 @@ def ask(
         attempts=attempts,
         skip_refused=skip_refused,
     )
-    ended = ask_all(job, out, options, write_matches, counted="photos read", dry_run=dry_run, quiet=quiet)
-    finish(ended, summary(ended.made), quiet=quiet)
+    ended = ask_all(job, out, options, write_matches, unit="photos read", dry_run=dry_run, quiet=quiet)
+    finish(ended, summary(ended.output), quiet=quiet)

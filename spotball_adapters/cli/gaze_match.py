@@ -58,15 +58,15 @@ def match(
             judged = _judge(
                 store, (judge_provider, judge_model, judge_base_url, judge_temperature), (concurrency, attempts), quiet
             )
-        found = write_matches(store, filled_in=manual)
+        matched = write_matches(store, filled_in=manual)
     if judged:
-        finish(judged, summary(found), quiet=quiet)
+        finish(judged, summary(matched), quiet=quiet)
     else:
-        teller(quiet)(summary(found) or f"{run} holds no replies")
+        teller(quiet)(summary(matched) or f"{run} holds no replies")
 
 
 def _judge(
-    store: ReplyStore, who: tuple[str, str, str | None, float | None], how: tuple[int, int], quiet: bool
+    store: ReplyStore, judge: tuple[str, str, str | None, float | None], limits: tuple[int, int], quiet: bool
 ) -> RunResult[None]:
     from spotball_adapters.gaze.judge import JUDGE, judge_job
     from spotball_adapters.gaze.matching import unresolved
@@ -76,13 +76,13 @@ def _judge(
     from spotball_adapters.runs.launch import launch
     from spotball_adapters.runs.runner import Options
 
-    provider, model, base_url, temperature = who
-    concurrency, attempts = how
+    provider, model, base_url, temperature = judge
+    concurrency, attempts = limits
     settings = Settings(temperature=temperature)
-    found = find(provider, Access(model, base_url=base_url, concurrency=concurrency))
-    found.check(settings)
+    model_provider = find(provider, Access(model, base_url=base_url, concurrency=concurrency))
+    model_provider.check(settings)
     _, replies = read_replies(store)
-    job = judge_job(store.folder, unresolved(replies), found, base_url, settings)
+    job = judge_job(store.folder, unresolved(replies), model_provider, base_url, settings)
     silence_retries()
     # What the judge's provider refuses is left for people to decide.
     options = Options(concurrency=concurrency, attempts=attempts, skip_refused=True)
@@ -102,11 +102,11 @@ def summary(matched: MatchedReplies) -> str | None:
         return None
     ways = f"{sum(matched.how.values()):,} matched{_counts(matched.how)}"
     lost = sum(matched.problems.values())
-    rest = f", {lost:,} unmatched{_counts(matched.problems)}, which count as wrong" if lost else ""
-    said = f"{matched.trials}: {matched.replies:,} replies, {ways}{rest}"
+    unmatched = f", {lost:,} unmatched{_counts(matched.problems)}, which count as wrong" if lost else ""
+    text = f"{matched.trials}: {matched.replies:,} replies, {ways}{unmatched}"
     if matched.queued:
-        said += f"\n{matched.trials.with_name('manual.csv')}: {matched.queued:,} replies to decide by hand"
-    return said
+        text += f"\n{matched.trials.with_name('manual.csv')}: {matched.queued:,} replies to decide by hand"
+    return text
 
 
 def _counts(numbers: Mapping[str, int]) -> str:

@@ -41,9 +41,9 @@ def points(
     from spotball_core.gaze.data.stimuli import read_stimuli
     from spotball_core.gaze.data.trials import make_trials, write_trials
 
-    known = read_stimuli(stimuli)
-    trials = point_trials(read_points(predicted), known, respondent or predicted.stem)
-    write_trials(make_trials(trials, known), out)
+    all_stimuli = read_stimuli(stimuli)
+    trials = point_trials(read_points(predicted), all_stimuli, respondent or predicted.stem)
+    write_trials(make_trials(trials, all_stimuli), out)
     without = sum(trial.choice is None for trial in trials)
     none = f", {without:,} of them without a choice, which count as wrong" if without else ""
     teller(quiet)(f"{out}: {len(trials):,} trials{none}")
@@ -78,10 +78,10 @@ def predict(
     from spotball_adapters.providers.local_model import picked_device
     from spotball_core.gaze.data.stimuli import read_stimuli
 
-    known = read_stimuli(stimuli)
+    all_stimuli = read_stimuli(stimuli)
     boxes = read_faces(faces) if faces else {}
     model = load_gazelle(checkpoint, backbone)
-    found = predicted(model, known, images, boxes, picked_device())
+    predictions = predicted(model, all_stimuli, images, boxes, picked_device())
     with progress("photos", quiet=quiet) as on_progress:
-        write_points(counted(found, len(known), on_progress), out)
+        write_points(counted(predictions, len(all_stimuli), on_progress), out)
     teller(quiet)(f"wrote {out}")

@@ -16,8 +16,8 @@ from spotball_core.errors import InputError, MissingExtraError, OptionError, Pro
 from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
-    from spotball_adapters.gaze.training.experiment import Source
-    from spotball_adapters.gaze.training.settings import Run, Settings
+    from spotball_adapters.gaze.training.experiment import TrainingSource
+    from spotball_adapters.gaze.training.settings import Run, TrainingSettings
 
 
 def train(
@@ -72,16 +72,16 @@ def train(
     from spotball_core.gaze.data.trials import write_trials
     from spotball_core.service.files import replacing
 
-    wanted = _settings(seeds, epochs, pictures, size, batch, rate, last_rate, seed)
-    settings, source = _asked(checkpoint, backbone, stimuli, images, faces, wanted)
+    requested = _settings(seeds, epochs, pictures, size, batch, rate, last_rate, seed)
+    settings, source = _asked(checkpoint, backbone, stimuli, images, faces, requested)
     cores = os.cpu_count() or 1
     tell = teller(quiet)
     if source.photos is None and not (out / experiment.PICTURES).exists():
         tell(f"drawing pictures into {out / experiment.PICTURES}")
     experiment.prepare(settings, source, out, jobs=jobs or cores)
-    asked = experiment.tasks(settings, source, out, picked_device() if checkpoint else "cpu")
-    done = sum(experiment.is_done(task) for task in asked)
-    tell(f"{out}: {len(asked)} runs" + (f", {done} of them done before" if done else ""))
+    tasks = experiment.tasks(settings, source, out, picked_device() if checkpoint else "cpu")
+    n_done = sum(experiment.is_done(task) for task in tasks)
+    tell(f"{out}: {len(tasks)} runs" + (f", {n_done} of them done before" if n_done else ""))
 
     def on_progress(run: Run) -> None:
         right = (
@@ -89,8 +89,8 @@ def train(
         )
         tell(f"{run.name}: {run.seconds:.0f} s{'; ' if right else ''}{right}")
 
-    runs = experiment.run_all(asked, jobs=jobs or (1 if checkpoint else cores), on_progress=on_progress)
-    trials = experiment.all_trials(asked)
+    runs = experiment.run_all(tasks, jobs=jobs or (1 if checkpoint else cores), on_progress=on_progress)
+    trials = experiment.all_trials(tasks)
     report = results.report_of(settings, runs, trials)
     write_trials(trials, out / experiment.TRIALS)
     with replacing(out / "result.json") as beside:
@@ -105,13 +105,13 @@ def train(
 
 def _settings(
     seeds: int, epochs: int, pictures: int, size: int, batch: int, rate: float, last_rate: float, seed: int
-) -> Settings:
-    from spotball_adapters.gaze.training.settings import Schedule, Settings
+) -> TrainingSettings:
+    from spotball_adapters.gaze.training.settings import Schedule, TrainingSettings
 
     if not 0 <= last_rate <= rate or not rate > 0:
         raise OptionError(f"--rate is above 0 and --last-rate from 0 to it, found {rate:g} and {last_rate:g}")
     schedule = Schedule(epochs=epochs, batch=batch, rate=rate, last_rate=last_rate)
-    return Settings(model="two-paths", pictures=pictures, size=size, schedule=schedule, seeds=seeds, seed=seed)
+    return TrainingSettings(model="two-paths", pictures=pictures, size=size, schedule=schedule, seeds=seeds, seed=seed)
 
 
 def _asked(
@@ -120,11 +120,11 @@ def _asked(
     stimuli: Path | None,
     images: Path | None,
     faces: Path | None,
-    settings: Settings,
-) -> tuple[Settings, Source]:
+    settings: TrainingSettings,
+) -> tuple[TrainingSettings, TrainingSource]:
     """The settings with what is to be trained and on what, and where that is."""
     from spotball_adapters.gaze.points import read_faces
-    from spotball_adapters.gaze.training.experiment import Source
+    from spotball_adapters.gaze.training.experiment import TrainingSource
     from spotball_core.gaze.data.stimuli import read_stimuli
 
     if (checkpoint is None) != (backbone is None):
@@ -137,7 +137,7 @@ def _asked(
     if stimuli is not None:
         changes |= {"data": _digest(stimuli)}
     photos = read_stimuli(stimuli) if stimuli else None
-    source = Source(checkpoint, photos, images, read_faces(faces) if faces else None)
+    source = TrainingSource(checkpoint, photos, images, read_faces(faces) if faces else None)
     return settings.model_copy(update=changes), source
 
 

@@ -45,8 +45,8 @@ def import_inspect(
         tell(f"warning: {path}: the evaluation did not end well ({status}); what it has is taken")
     if imported.failed:
         tell(f"{sum(imported.failed.values()):,} samples failed, hold no reply, and are left out:")
-        for said, n in list(imported.failed.items())[:SHOWN]:
-            tell(f"  {n:,} times: {said}")
+        for message, n in list(imported.failed.items())[:SHOWN]:
+            tell(f"  {n:,} times: {message}")
     if imported.reading.rows.is_empty():
         raise OptionError("the logs hold no reply")
     write_responses(imported.reading.rows, out)

@@ -87,7 +87,7 @@ def reasoning(
         # Before anything is embedded and paid for.
         raise OptionError(f"--figure: {figure} ends in none of {', '.join(FORMATS)}")
     access = EmbedderAccess(model, base_url, task_type, concurrency, timeout)
-    sets, found = load_templates(templates), find(embedder, access)
+    sets, model_embedder = load_templates(templates), find(embedder, access)
     data = read_dataset([str(path) for path in paths], scenes)
     if cache is None:
         # A dataset may come with a link of that name, to anywhere.
@@ -96,7 +96,7 @@ def reasoning(
         read_rationales([str(file) for file in data.response_files], data.scenes),
         data.scenes,
         sets,
-        found,
+        model_embedder,
         cache,
         EmbedOptions(
             longest=longest, concurrency=concurrency, requests_per_minute=requests_per_minute, attempts=attempts
@@ -118,16 +118,16 @@ def reasoning(
 
 
 def _outlook(job: ReasoningJob) -> Iterator[str]:
-    seen = job.outlook()
-    left = seen.n_different - seen.n_cached
-    responses, said = len(job.rationales.rows), job.rationales.rows["text"].count()
+    outlook = job.outlook()
+    left = outlook.n_different - outlook.n_cached
+    responses, with_text = len(job.rationales.rows), job.rationales.rows["text"].count()
     yield f"embedder    {job.embedder.name}, model {job.embedder.model}"
     yield f"templates   {job.templates.name} {job.templates.version}, {len(job.templates.texts)} sentences"
-    yield f"responses   {responses:,}, {said:,} of which come with words"
-    yield f"texts       {seen.n_different:,} different ones with the templates; {seen.n_cut:,} would be cut off"
-    yield f"kept        {seen.n_cached:,} in {job.cache}"
+    yield f"responses   {responses:,}, {with_text:,} of which come with words"
+    yield f"texts       {outlook.n_different:,} different ones with the templates; {outlook.n_cut:,} would be cut off"
+    yield f"kept        {outlook.n_cached:,} in {job.cache}"
     paid = "to pay for" if job.embedder.paid else "on this machine"
-    yield f"to embed    {left:,}, {seen.n_bytes:,} bytes, {paid}"
+    yield f"to embed    {left:,}, {outlook.n_bytes:,} bytes, {paid}"
 
 
 def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet: bool) -> ReasoningReport:

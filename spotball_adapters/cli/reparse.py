@@ -13,7 +13,7 @@ from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
-    from spotball_adapters.runs.responses import Reading
+    from spotball_adapters.runs.responses import ParsedReplies
 
 SHOWN = 20
 """Changes that are shown one by one."""
@@ -59,13 +59,14 @@ def reparse(
         tell(f"wrote {path}")
 
 
-def summary(reading: Reading) -> str:
+def summary(reading: ParsedReplies) -> str:
     """How many replies have a cell, and why the others have none.
 
     Examples:
         >>> import polars as pl
-        >>> from spotball_adapters.runs.responses import Reading
-        >>> summary(Reading(pl.DataFrame({"cell": ["D5", None, None]}), {"empty": 1, "refused": 1}, (), 3, "strict"))
+        >>> from spotball_adapters.runs.responses import ParsedReplies
+        >>> rows = pl.DataFrame({"cell": ["D5", None, None]})
+        >>> summary(ParsedReplies(rows, {"empty": 1, "refused": 1}, (), 3, "strict"))
         '3 samples: 1 with a cell, 2 unparsed (empty 1, refused 1)'
     """
     unparsed = sum(reading.problems.values())
@@ -74,7 +75,7 @@ def summary(reading: Reading) -> str:
     return f"{n:,} samples: {n - unparsed:,} with a cell, {unparsed:,} unparsed{f' ({reasons})' if reasons else ''}"
 
 
-def changed(reading: Reading) -> list[str]:
+def changed(reading: ParsedReplies) -> list[str]:
     """What is read otherwise than last time, line by line."""
     lines = [
         f"{change.sport}/{change.image} {change.prompt} {change.sample}: {change.before} -> {change.after}"

@@ -110,8 +110,8 @@ def run(
     from spotball_core.io.scenes import read_scenes
 
     scenes = read_scenes(dataset / SCENES)
-    asked = limited([scene for scene in scenes if controls or not scene.control], limit)
-    if not asked:
+    selected = limited([scene for scene in scenes if controls or not scene.control], limit)
+    if not selected:
         raise OptionError(f"{dataset}: all images are controls, which are asked about with --controls")
     settings = Settings(temperature=temperature, top_p=top_p, max_output_tokens=max_output_tokens, seed=seed)
     named = _named(preset, provider, model, prompt, samples, respondent, settings)
@@ -123,10 +123,17 @@ def run(
         timeout=timeout,
         max_response=int(max_response_mb * 1e6),
     )
-    found = find(named.provider, access)
-    found.check(named.settings)
+    model_provider = find(named.provider, access)
+    model_provider.check(named.settings)
     job = SceneJob(
-        asked, named.prompts, found, base_url, named.settings, named.respondent, dataset=dataset, scenes=scenes
+        selected,
+        named.prompts,
+        model_provider,
+        base_url,
+        named.settings,
+        named.respondent,
+        dataset=dataset,
+        scenes=scenes,
     )
     out = run_folder(out, job.respondent)
     options = Options(
@@ -140,11 +147,11 @@ def run(
     )
     ended = ask_all(
         *(job, out, options, lambda store: export(store, scenes, out, format, parse_policy)),
-        counted="pictures drawn",
+        unit="pictures drawn",
         dry_run=dry_run,
         quiet=quiet,
     )
-    reading, path = ended.made
+    reading, path = ended.output
     finish(ended, f"{path}: {summary(reading)}" if path else None, quiet=quiet)
 
 
@@ -174,20 +181,24 @@ def _named(
     if preset is not None:
         if preset not in PRESETS:
             raise OptionError(f"--preset: there is no {preset!r}; there are {', '.join(PRESETS)}")
-        known = PRESETS[preset]
+        preset_run = PRESETS[preset]
         if provider is None and model is None:
-            respondent = respondent or known.respondent
+            respondent = respondent or preset_run.respondent
         if prompt is None:
-            samples = samples or ",".join(map(str, known.samples))
-        provider, model, prompt = provider or known.provider, model or known.model, prompt or ",".join(known.prompts)
-        together: dict[str, Any] = known.settings.given() | settings.given()
+            samples = samples or ",".join(map(str, preset_run.samples))
+        provider, model, prompt = (
+            provider or preset_run.provider,
+            model or preset_run.model,
+            prompt or ",".join(preset_run.prompts),
+        )
+        together: dict[str, Any] = preset_run.settings.given() | settings.given()
         settings = Settings(**together)
     if provider is None or model is None:
         raise OptionError("name a --provider and a --model, or a --preset")
     return _Named(provider, model, prompts_of(prompt or DEFAULT_PROMPTS, samples), respondent or model, settings)
 
 
-def prompts_of(named: str, samples: str | None) -> tuple[tuple[Prompt, int], ...]:
+def prompts_of(names: str, samples: str | None) -> tuple[tuple[Prompt, int], ...]:
     """Each prompt with the number of its samples, as `--prompt` and `--samples` say.
 
     Raises:
@@ -196,7 +207,7 @@ def prompts_of(named: str, samples: str | None) -> tuple[tuple[Prompt, int], ...
     """
     from spotball_adapters.prompts.prompt import load_prompt
 
-    prompts = [load_prompt(part.strip()) for part in named.split(",") if part.strip()]
+    prompts = [load_prompt(part.strip()) for part in names.split(",") if part.strip()]
     if samples is None:
         return tuple((prompt, CHAIN_SAMPLES if prompt.questions else SAMPLES) for prompt in prompts)
     try:

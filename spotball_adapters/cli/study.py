@@ -67,8 +67,11 @@ def init_command(
 
     config = init_study(dataset, out, sports=sport or (), images=images, seed=seed, task=task)
     tell = teller(quiet)
-    for one in config.lists:
-        tell(f"{one.name}: {len(one.images)} images, {len(one.checks)} checks, {len(one.practice)} for practice")
+    for study_list in config.lists:
+        tell(
+            f"{study_list.name}: {len(study_list.images)} images, {len(study_list.checks)} checks, "
+            f"{len(study_list.practice)} for practice"
+        )
     tell(f"{out / CONFIG}: read it, and change what you need. Then: spotball study serve {out}")
 
 

@@ -87,28 +87,28 @@ def export(
         raise OptionError("--respondent: the published release's layout has no names of respondents; leave it out")
     design, everybody = _read(study)
     exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
-    chosen = [
+    exported = [
         person
         for person in everybody
         if (person.finished or unfinished) and (keep_all or not exclusion.reasons(person))
     ]
     tell = teller(quiet)
-    for line in _who(everybody, chosen, exclusion, keep_all=keep_all, unfinished=unfinished):
+    for line in _export_counts(everybody, exported, exclusion, keep_all=keep_all, unfinished=unfinished):
         tell(line)
-    if not chosen:
+    if not exported:
         raise OptionError(f"{study}: nobody is left to export")
     if format == "release":
-        for line in write_release(chosen, design, out):
+        for line in write_release(exported, design, out):
             tell(line)
     elif out.suffix:
         if format is not None and out.suffix != f".{format}":
             raise OptionError(f"--out {out}: the ending is not that of --format {format}")
-        exports.write_file(chosen, design, out, respondent)
+        exports.write_file(exported, design, out, respondent)
     else:
         # Trials are read as CSV by `spotball gaze analyze`.
         form = format or ("csv" if design.config.task == "choice" else "jsonl")
-        exports.write_folder(everybody, chosen, design, exclusion, out, form, respondent)
-    if n := exports.left_out_checks(chosen, design):
+        exports.write_folder(everybody, exported, design, exclusion, out, form, respondent)
+    if n := exports.left_out_checks(exported, design):
         tell(f"left out: {n:,} answers to checks that are no controls of the dataset, as scoring would count them")
     tell(f"wrote {out}")
 
@@ -140,13 +140,13 @@ def status(
     with reading(study) as reader:
         faults = list(disagreements(reader, design))
         people = participations(reader, design)
-    found = attrition(people, [one.name for one in design.config.lists], exclusion)
+    table = attrition(people, [study_list.name for study_list in design.config.lists], exclusion)
     forms = {
         "table": attrition_text.to_text,
         "markdown": attrition_text.to_markdown,
         "json": attrition_text.to_json,
     }
-    show(forms[format](found, exclusion, faults), end="")
+    show(forms[format](table, exclusion, faults), end="")
     if faults:
         raise typer.Exit(1)
 
@@ -173,7 +173,9 @@ def bonus(
     design, everybody = _read(study)
     exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
     with reading(study) as reader:
-        persons = {one.participant: one.person for one in reader.identities() if one.platform == "prolific"}
+        persons = {
+            identity.participant: identity.person for identity in reader.identities() if identity.platform == "prolific"
+        }
     paid = [person for person in everybody if person.finished and not (kept and exclusion.reasons(person))]
     amounts = bonuses(paid, persons, design.config.pay.bonus)
     write_bonuses(amounts, out)
@@ -181,8 +183,8 @@ def bonus(
     unknown = sum(person.participant not in persons for person in paid)
     total = sum(amounts.values(), Decimal("0.00"))
     tell(f"{len(amounts)} bonuses, {total:.2f} {design.config.pay.currency} in all")
-    if nothing := len(paid) - unknown - len(amounts):
-        tell(f"{nothing} earned less than 0.01, and are not in the list")
+    if unpaid := len(paid) - unknown - len(amounts):
+        tell(f"{unpaid} earned less than 0.01, and are not in the list")
     if unknown:
         tell(f"{unknown} did not come from Prolific, and are not in the list")
     tell(f"wrote {out}")
@@ -205,11 +207,11 @@ def delete(
 
     if (participant is None) == (prolific is None):
         raise OptionError("say who, by --participant or by --prolific")
-    gone = deletion.delete(study, participant=participant, prolific=prolific)
+    deleted = deletion.delete(study, participant=participant, prolific=prolific)
     tell = teller(quiet)
-    known = "and their platform ID" if gone.identities else "who had no platform ID"
-    tell(f"deleted {gone.participant}: {gone.events:,} events, {known}")
-    tell(f"exports that were made earlier may still have {gone.participant}: make them again")
+    platform_id = "and their platform ID" if deleted.identities else "who had no platform ID"
+    tell(f"deleted {deleted.participant}: {deleted.events:,} events, {platform_id}")
+    tell(f"exports that were made earlier may still have {deleted.participant}: make them again")
 
 
 def _read(study: Path) -> tuple[StudyDesign, list[Participation]]:
@@ -222,19 +224,19 @@ def _read(study: Path) -> tuple[StudyDesign, list[Participation]]:
         return design, participations(reader, design)
 
 
-def _who(
+def _export_counts(
     everybody: list[Participation],
-    chosen: list[Participation],
+    exported: list[Participation],
     exclusion: Exclusion,
     *,
     keep_all: bool,
     unfinished: bool,
 ) -> Iterator[str]:
     """How many are exported, and why the others are not."""
-    done = [person for person in everybody if person.finished]
-    yield f"{len(everybody):,} took part, {len(done):,} finished, {len(chosen):,} exported"
-    if len(done) < len(everybody):
-        yield f"{len(everybody) - len(done):,} unfinished: {'kept' if unfinished else 'left out'}"
+    finished = [person for person in everybody if person.finished]
+    yield f"{len(everybody):,} took part, {len(finished):,} finished, {len(exported):,} exported"
+    if len(finished) < len(everybody):
+        yield f"{len(everybody) - len(finished):,} unfinished: {'kept' if unfinished else 'left out'}"
     for rule in exclusion.rules:
-        if n := sum(rule in exclusion.reasons(person) for person in done):
+        if n := sum(rule in exclusion.reasons(person) for person in finished):
             yield f"{n:,} {'would be excluded' if keep_all else 'excluded'} by the rule {rule}"

@@ -66,7 +66,7 @@ class Cache(SqliteStore):
     def __init__(self, path: Path, embedder: Embedder) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         super().__init__(path, SCHEMA)
-        self._who = _who(embedder)
+        self._model_key = _model_key(embedder)
 
     def get(self, keys: Sequence[bytes]) -> tuple[BoolArray, Batch]:
         """Which texts are there, and their vectors.
@@ -80,7 +80,7 @@ class Cache(SqliteStore):
         Raises:
             StoreError: for a vector that is damaged.
         """
-        return _get(self, self._who, keys)
+        return _get(self, self._model_key, keys)
 
     def put(self, keys: Sequence[bytes], batch: Batch) -> None:
         """Keep vectors, all or none; those that another process has kept meanwhile stay.
@@ -92,13 +92,13 @@ class Cache(SqliteStore):
         with self.transaction() as connection:
             connection.execute(
                 "INSERT OR IGNORE INTO models (embedder, name, identity, dimension) VALUES (?, ?, ?, ?)",
-                (*self._who, dimension),
+                (*self._model_key, dimension),
             )
-            model, known = _model(self, self._who) or (0, 0)
-            if known != dimension:
+            model, stored_dimension = _model(self, self._model_key) or (0, 0)
+            if stored_dimension != dimension:
                 raise StoreError(
-                    f"{self.path}: {self._who[1]} gave vectors of {known} numbers before, and now gives {dimension}: "
-                    "it is another model by the same name. Take another file with --cache"
+                    f"{self.path}: {self._model_key[1]} gave vectors of {stored_dimension} numbers before, and now "
+                    f"gives {dimension}: it is another model by the same name. Take another file with --cache"
                 )
             vectors = batch.vectors.astype(_NUMBERS)
             rows = zip(keys, vectors, batch.cut, strict=True)
@@ -118,22 +118,24 @@ def peek(path: Path, embedder: Embedder, keys: Sequence[bytes]) -> BoolArray:
     if not path.exists():
         return np.zeros(len(keys), dtype=bool)
     with SqliteStore(path, SCHEMA, read=True) as store:
-        return _get(store, _who(embedder), keys)[0]
+        return _get(store, _model_key(embedder), keys)[0]
 
 
-def _who(embedder: Embedder) -> tuple[str, str, str]:
+def _model_key(embedder: Embedder) -> tuple[str, str, str]:
     return embedder.name, embedder.model, json.dumps(dict(embedder.identity), sort_keys=True)
 
 
-def _model(store: SqliteStore, who: tuple[str, str, str]) -> tuple[int, int] | None:
+def _model(store: SqliteStore, model_key: tuple[str, str, str]) -> tuple[int, int] | None:
     """The number of a model, and the length of its vectors."""
-    rows = store.rows("SELECT model, dimension FROM models WHERE embedder = ? AND name = ? AND identity = ?", *who)
+    rows = store.rows(
+        "SELECT model, dimension FROM models WHERE embedder = ? AND name = ? AND identity = ?", *model_key
+    )
     return rows[0] if rows else None
 
 
-def _get(store: SqliteStore, who: tuple[str, str, str], keys: Sequence[bytes]) -> tuple[BoolArray, Batch]:
-    model, dimension = _model(store, who) or (0, 0)
-    there, cut = np.zeros(len(keys), dtype=bool), np.zeros(len(keys), dtype=bool)
+def _get(store: SqliteStore, model_key: tuple[str, str, str], keys: Sequence[bytes]) -> tuple[BoolArray, Batch]:
+    model, dimension = _model(store, model_key) or (0, 0)
+    cached, cut = np.zeros(len(keys), dtype=bool), np.zeros(len(keys), dtype=bool)
     vectors: Vectors = np.full((len(keys), dimension), np.nan, dtype=np.float32)
     with sqlite_errors(store.path), store.connection as connection:
         connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (place INTEGER PRIMARY KEY, text BLOB NOT NULL)")
@@ -143,10 +145,10 @@ def _get(store: SqliteStore, who: tuple[str, str, str], keys: Sequence[bytes]) -
     for place, vector, was_cut in store.stream(query, model):
         if len(vector) != dimension * _NUMBERS.itemsize:
             raise _damaged(store.path)
-        there[place], cut[place], vectors[place] = True, bool(was_cut), np.frombuffer(vector, dtype=_NUMBERS)
-    if not np.isfinite(vectors[there]).all():
+        cached[place], cut[place], vectors[place] = True, bool(was_cut), np.frombuffer(vector, dtype=_NUMBERS)
+    if not np.isfinite(vectors[cached]).all():
         raise _damaged(store.path)
-    return there, Batch(vectors, cut)
+    return cached, Batch(vectors, cut)
 
 
 def _damaged(path: Path) -> StoreError:

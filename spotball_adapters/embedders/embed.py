@@ -12,7 +12,7 @@ import numpy as np
 
 from spotball_adapters.embedders.cache import Cache, peek
 from spotball_adapters.embedders.protocol import Batch, Embedder, Vectors
-from spotball_adapters.embedders.texts import LONGEST, Sent, as_sent
+from spotball_adapters.embedders.texts import LONGEST, PreparedText, as_sent
 from spotball_adapters.providers.protocol import TransientError
 from spotball_adapters.runs.limits import RateLimiter, Waits
 from spotball_adapters.runs.retry_policy import RetryPolicy
@@ -80,13 +80,13 @@ def outlook(texts: Sequence[str], embedder: Embedder, cache: Path, *, longest: i
     """
     sent = [as_sent(text, longest) for text in texts]
     different = _different(sent)
-    there = peek(cache, embedder, list(different))
-    new = [one for one, known in zip(different.values(), there, strict=True) if not known]
+    cached = peek(cache, embedder, list(different))
+    new = [text for text, is_cached in zip(different.values(), cached, strict=True) if not is_cached]
     return Outlook(
         n_different=len(different),
         n_cached=len(different) - len(new),
-        n_cut=sum(one.cut for one in sent),
-        n_bytes=sum(len(one.text.encode()) for one in new),
+        n_cut=sum(text.cut for text in sent),
+        n_bytes=sum(len(text.text.encode()) for text in new),
     )
 
 
@@ -113,27 +113,27 @@ async def embed_texts(
     sent = [as_sent(text, options.longest) for text in texts]
     different = _different(sent)
     keys = list(different)
-    there, found = cache.get(keys)
-    new = [key for key, known in zip(keys, there, strict=True) if not known]
+    cached, batch = cache.get(keys)
+    new = [key for key, is_cached in zip(keys, cached, strict=True) if not is_cached]
     if new:
         await _Embedding(embedder, cache, options, on_progress, Waits(tell)).run(
             [(key, different[key].text) for key in new]
         )
-        there, found = cache.get(keys)
-    cut = np.array([one.cut for one in sent], dtype=bool)
+        cached, batch = cache.get(keys)
+    cut = np.array([text.cut for text in sent], dtype=bool)
     if len(keys) == len(sent):
-        return Embedded(found.vectors, cut | found.cut, len(keys), len(new))
+        return Embedded(batch.vectors, cut | batch.cut, len(keys), len(new))
     place = {key: number for number, key in enumerate(keys)}
-    rows = np.array([place[one.key] if one.text else -1 for one in sent], dtype=np.int64)
-    vectors = np.zeros((len(sent), found.vectors.shape[1]), dtype=np.float32)
-    vectors[rows >= 0] = found.vectors[rows[rows >= 0]]
-    cut[rows >= 0] |= found.cut[rows[rows >= 0]]
+    rows = np.array([place[text.key] if text.text else -1 for text in sent], dtype=np.int64)
+    vectors = np.zeros((len(sent), batch.vectors.shape[1]), dtype=np.float32)
+    vectors[rows >= 0] = batch.vectors[rows[rows >= 0]]
+    cut[rows >= 0] |= batch.cut[rows[rows >= 0]]
     return Embedded(vectors, cut, len(keys), len(new))
 
 
-def _different(sent: Sequence[Sent]) -> dict[bytes, Sent]:
+def _different(sent: Sequence[PreparedText]) -> dict[bytes, PreparedText]:
     """Each different text once, by its key, without the empty ones."""
-    return {one.key: one for one in sent if one.text}
+    return {text.key: text for text in sent if text.text}
 
 
 class _Embedding:
@@ -147,7 +147,7 @@ class _Embedding:
 
     async def run(self, texts: Sequence[tuple[bytes, str]]) -> None:
         # Texts of one length go together: a model on this machine fills up the shorter ones of a batch.
-        self._left = deque(sorted(texts, key=lambda one: len(one[1])))
+        self._left = deque(sorted(texts, key=lambda keyed_text: len(keyed_text[1])))
         self._total = len(texts)
         self._on_progress(0, self._total, 0)
         try:

@@ -23,5 +23,5 @@ def find(name: str, access: EmbedderAccess) -> Embedder:
         OptionError: for a name that nobody has, that two packages have, or whose embedder cannot be loaded or made.
         MissingExtraError: where packages are missing that an extra brings.
     """
-    found: Embedder = make_registered(ENTRY_POINTS, "embedder", name, access)
-    return found
+    embedder: Embedder = make_registered(ENTRY_POINTS, "embedder", name, access)
+    return embedder

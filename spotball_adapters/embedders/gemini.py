@@ -52,8 +52,8 @@ class GeminiEmbedder:
     def __init__(self, access: EmbedderAccess) -> None:
         if access.task_type is not None and access.task_type.lower() not in TASK_TYPES:
             raise OptionError(f"--task-type: {access.task_type!r} is none of {', '.join(TASK_TYPES)}")
-        named = access.model or MODEL
-        self.model = named if "/" in named else f"models/{named}"
+        name = access.model or MODEL
+        self.model = name if "/" in name else f"models/{name}"
         self._sdk = GeminiSdk(access.server(self.model))
         self._task_type = access.task_type.lower() if access.task_type else None
         self.identity: Mapping[str, str] = {"base_url": self._sdk.endpoint or "", "task_type": self._task_type or ""}
@@ -77,9 +77,9 @@ class GeminiEmbedder:
                 request_options=self._sdk.request_options,
             )
 
-        found = await self._sdk.call(call)
+        body = await self._sdk.call(call)
         try:
-            vectors = vectors_of(found["embedding"], len(texts))
+            vectors = vectors_of(body["embedding"], len(texts))
         except NoVectorsError as error:
             raise TransientError(f"gemini: the answer is malformed: {error}") from None
         return Batch(vectors, np.zeros(len(texts), dtype=bool))

@@ -87,19 +87,21 @@ def embedder(access: EmbedderAccess) -> Embedder:
 def _rows(body: Mapping[str, Any]) -> list[Any]:
     """The embeddings in the order of the texts."""
     data = body.get("data")
-    if not isinstance(data, list) or not all(isinstance(one, dict) for one in data):
+    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
         raise NoVectorsError("no list of embeddings")
     # Some servers leave the index out, and keep the order.
-    numbers = [one.get("index", place) for place, one in enumerate(data)]
+    numbers = [row.get("index", place) for place, row in enumerate(data)]
     if not all(type(number) is int for number in numbers) or sorted(numbers) != list(range(len(data))):
         raise NoVectorsError("embeddings whose indices are not those of the texts")
     rows: list[Any] = [None] * len(data)
-    for number, one in zip(numbers, data, strict=True):
-        rows[number] = one.get("embedding")
+    for number, row in zip(numbers, data, strict=True):
+        rows[number] = row.get("embedding")
     return rows
 
 
 def _too_many(error: RejectedError) -> bool:
     """Whether a request was refused for the number of its texts, or for their length together."""
-    said = str(error).lower()
-    return error.status == 413 or (error.status in _TOO_MANY and ("batch" in said or "tokens per request" in said))
+    message = str(error).lower()
+    return error.status == 413 or (
+        error.status in _TOO_MANY and ("batch" in message or "tokens per request" in message)
+    )

@@ -42,8 +42,8 @@ class ReasoningJob:
     def used(self) -> IntArray:
         """The places of the texts that are said of images that are no controls, in ascending order."""
         controls = {scene.key for scene in self.scenes if scene.control}
-        said = self.rationales.rows.select("sport", "image", "text").drop_nulls("text").unique()
-        places = {text for sport, image, text in said.iter_rows() if (sport, image) not in controls}
+        rows = self.rationales.rows.select("sport", "image", "text").drop_nulls("text").unique()
+        places = {text for sport, image, text in rows.iter_rows() if (sport, image) not in controls}
         return np.array(sorted(places), dtype=np.int64)
 
     @property
@@ -73,9 +73,9 @@ class ReasoningJob:
             StoreError: if the cache cannot be read or written.
             OptionError: if there is nothing to analyze.
         """
-        found = asyncio.run(self._embed(on_progress, tell))
+        embedded = asyncio.run(self._embed(on_progress, tell))
         n = len(self.used)
-        vectors, truncated = found.vectors[:n], found.cut[:n]
+        vectors, truncated = embedded.vectors[:n], embedded.cut[:n]
         if n < len(self.rationales.texts):
             every = np.zeros((len(self.rationales.texts), vectors.shape[1]), dtype=np.float32)
             every[self.used] = vectors
@@ -87,7 +87,7 @@ class ReasoningJob:
             self.scenes,
             self.templates,
             vectors,
-            found.vectors[n:],
+            embedded.vectors[n:],
             embedder=self.embedder.name,
             model=self.embedder.model,
             truncated=truncated,

@@ -52,13 +52,13 @@ class SentenceTransformersEmbedder:
             raise OptionError(f"--task-type: {self.name} has none")
         if importlib.util.find_spec("sentence_transformers") is None:
             raise MissingExtraError(f"the embedder {self.name}", "local")
-        named = access.model or MODEL
-        folder = Path(named).expanduser()
-        self._source = str(folder) if folder.is_dir() else named
-        if not folder.is_dir() and (folder.is_absolute() or named.startswith((".", "~")) or named.count("/") > 1):
-            raise OptionError(f"--model: {named}: there is no such folder")
+        name = access.model or MODEL
+        folder = Path(name).expanduser()
+        self._source = str(folder) if folder.is_dir() else name
+        if not folder.is_dir() and (folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1):
+            raise OptionError(f"--model: {name}: there is no such folder")
         files = _digest(folder) if folder.is_dir() else None
-        self.model = f"local@{files[:12]}" if files else named
+        self.model = f"local@{files[:12]}" if files else name
         self.identity: Mapping[str, str] = {"files": files} if files else {}
         self.max_batch = MAX_BATCH
         self._loaded: Any = None
@@ -88,12 +88,12 @@ class SentenceTransformersEmbedder:
         if self._loaded is None:
             self._loaded = _load(self._source)
         try:
-            found = self._loaded.encode(texts, batch_size=_AT_ONCE, convert_to_numpy=True, show_progress_bar=False)
+            vectors = self._loaded.encode(texts, batch_size=_AT_ONCE, convert_to_numpy=True, show_progress_bar=False)
         except RuntimeError as error:
             if not is_no_memory(error):
                 raise
             raise PermanentError(f"{self._source}: there is not enough memory for {_AT_ONCE} texts at a time") from None
-        return Batch(np.asarray(found, dtype=np.float32), self._cut(texts))
+        return Batch(np.asarray(vectors, dtype=np.float32), self._cut(texts))
 
     def _cut(self, texts: list[str]) -> Any:
         """Which texts have more tokens than the model reads."""
@@ -101,7 +101,7 @@ class SentenceTransformersEmbedder:
         if most is None:
             return np.zeros(len(texts), dtype=bool)
         tokens = tokenizer(texts, truncation=False, padding=False, verbose=False)["input_ids"]
-        return np.array([len(one) > most for one in tokens])
+        return np.array([len(ids) > most for ids in tokens])
 
 
 def embedder(access: EmbedderAccess) -> Embedder:

@@ -15,7 +15,7 @@ No tokenizer of bytes makes more tokens of it than the 8,192 that OpenAI's model
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class PreparedText:
     """A text as it is sent.
 
     Attributes:
@@ -32,7 +32,7 @@ class Sent:
         return hashlib.sha256(self.text.encode()).digest()
 
 
-def as_sent(text: str, longest: int = LONGEST) -> Sent:
+def as_sent(text: str, longest: int = LONGEST) -> PreparedText:
     """A text as it is sent: what no server takes is replaced, and what is too long ends after a whole word.
 
     Halves of characters become U+FFFD and NUL a blank. A single word that is too long ends after a whole character.
@@ -42,18 +42,18 @@ def as_sent(text: str, longest: int = LONGEST) -> Sent:
 
     Examples:
         >>> as_sent(" He looks up.\\x00")
-        Sent(text='He looks up.', cut=False)
+        PreparedText(text='He looks up.', cut=False)
         >>> as_sent("He looks up.", longest=9)
-        Sent(text='He looks', cut=True)
+        PreparedText(text='He looks', cut=True)
         >>> as_sent("⚽⚽⚽", longest=7)
-        Sent(text='⚽⚽', cut=True)
+        PreparedText(text='⚽⚽', cut=True)
     """
-    whole = storable(text).replace("\x00", " ").strip()
-    encoded = whole.encode()
+    cleaned = storable(text).replace("\x00", " ").strip()
+    encoded = cleaned.encode()
     if len(encoded) <= longest:
-        return Sent(whole, False)
-    kept = encoded[:longest].decode(errors="ignore")
-    if not (kept[-1].isspace() or whole[len(kept)].isspace()):
-        words = kept.rsplit(maxsplit=1)
-        kept = words[0] if len(words) > 1 else kept
-    return Sent(kept.rstrip(), True)
+        return PreparedText(cleaned, False)
+    start = encoded[:longest].decode(errors="ignore")
+    if not (start[-1].isspace() or cleaned[len(start)].isspace()):
+        words = start.rsplit(maxsplit=1)
+        start = words[0] if len(words) > 1 else start
+    return PreparedText(start.rstrip(), True)

@@ -150,12 +150,12 @@ class GazeLLE(nn.Module):
 
     def _head_map(self, face: Box | None) -> Tensor:
         """Ones where the head is, shape (rows, columns)."""
-        found = torch.zeros(self.grid)
+        head_map = torch.zeros(self.grid)
         if face is not None:
             rows, columns = self.grid
             x1, y1, x2, y2 = face
-            found[round(y1 * rows) : round(y2 * rows), round(x1 * columns) : round(x2 * columns)] = 1
-        return found
+            head_map[round(y1 * rows) : round(y2 * rows), round(x1 * columns) : round(x2 * columns)] = 1
+        return head_map
 
 
 def positions(dim: int, rows: int, columns: int) -> Tensor:
@@ -205,13 +205,13 @@ def load_gazelle(checkpoint: Path, backbone: str) -> GazeLLE:
         weights = torch.load(checkpoint, map_location="cpu", weights_only=True)
     except Exception as error:
         # Whatever a file may hold in the place of weights: PyTorch raises many kinds of errors.
-        said = str(error).split("\n", 1)[0]
-        raise InputError([Problem(str(checkpoint), None, "file", said, "weights saved by PyTorch")]) from error
+        reason = str(error).split("\n", 1)[0]
+        raise InputError([Problem(str(checkpoint), None, "file", reason, "weights saved by PyTorch")]) from error
     try:
         encoder = AutoModel.from_pretrained(backbone)
     except (OSError, ValueError) as error:
-        said = str(error).split("\n", 1)[0]
-        raise InputError([Problem(backbone, None, "backbone", said, "a DINOv2 model of transformers")]) from error
+        reason = str(error).split("\n", 1)[0]
+        raise InputError([Problem(backbone, None, "backbone", reason, "a DINOv2 model of transformers")]) from error
     return assembled(weights, encoder, str(checkpoint))
 
 
@@ -227,8 +227,10 @@ def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE
     dim, width = weights["linear.weight"].shape[:2]
     hidden = getattr(encoder.config, "hidden_size", None)
     if encoder.config.model_type not in ("dinov2", "dinov2_with_registers") or hidden != width:
-        found = f"{encoder.config.model_type} of width {hidden}"
-        raise InputError([Problem(name, None, "backbone", found, f"DINOv2 of width {width}, as the checkpoint has it")])
+        actual = f"{encoder.config.model_type} of width {hidden}"
+        raise InputError(
+            [Problem(name, None, "backbone", actual, f"DINOv2 of width {width}, as the checkpoint has it")]
+        )
     layers = 1 + max((int(key.split(".")[1]) for key in weights if key.startswith("transformer.")), default=-1)
     rows, columns = weights["pos_embed"].shape[-2:]
     model = GazeLLE(encoder, grid=(rows, columns), dim=dim, layers=layers, inout="inout_token.weight" in weights)
@@ -237,8 +239,8 @@ def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE
         key for key in expected.keys() | weights.keys() if expected.get(key) != getattr(weights.get(key), "shape", None)
     ]
     if differing:
-        found = f"{len(differing)} weights that are missing, unknown or of another shape, such as {min(differing)}"
-        raise InputError([Problem(name, None, "weights", found, "those of a decoder of GazeLLE, and no others")])
+        actual = f"{len(differing)} weights that are missing, unknown or of another shape, such as {min(differing)}"
+        raise InputError([Problem(name, None, "weights", actual, "those of a decoder of GazeLLE, and no others")])
     model.load_state_dict(dict(weights), strict=False)
     model.eval()
     return model

@@ -40,7 +40,7 @@ class GazeJob(RunJob[Photo]):
     side: int = field(default=SIZE, kw_only=True)
     order_seed: int = field(default=0, kw_only=True)
 
-    kept: ClassVar[str] = STIMULI
+    kept_file: ClassVar[str] = STIMULI
     without_pictures: ClassVar[tuple[str, ...]] = ("observer",)
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from spotball_adapters.gaze.options import letters, lines
 from spotball_adapters.gaze.prompts import Wording
-from spotball_adapters.gaze.replies import Asked, GazeReply
+from spotball_adapters.gaze.replies import GazeReply, TrialKey
 from spotball_adapters.gaze.templates import match
 from spotball_adapters.providers.protocol import Message, Provider, Settings
 from spotball_adapters.runs.job import RunJob
@@ -42,7 +42,7 @@ class Unresolved:
     @property
     def key(self) -> tuple[str, str]:
         """The task, and the trial."""
-        return JUDGE, json.dumps(self.reply.asked)
+        return JUDGE, json.dumps(self.reply.trial_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class JudgePrompt(Wording):
 class JudgeJob(RunJob[Unresolved]):
     """Who is asked about which replies."""
 
-    kept: ClassVar[str] = STORE
+    kept_file: ClassVar[str] = STORE
     without_pictures: ClassVar[tuple[str, ...]] = ()
 
     def pictures(self, cache: Path | None) -> None:
@@ -89,32 +89,32 @@ def judge_job(
     Raises:
         OptionError: if somebody else is the run's judge.
     """
-    asked = tuple(Unresolved(reply) for reply in unresolved)
-    job = JudgeJob(asked, ((judge_prompt(), 1),), provider, base_url, settings, provider.model)
+    items = tuple(Unresolved(reply) for reply in unresolved)
+    job = JudgeJob(items, ((judge_prompt(), 1),), provider, base_url, settings, provider.model)
     if (run / JUDGE / STORE).exists():
         with ReplyStore(run / JUDGE) as store:
             before = store.identity()
         now = job.identity()
-        if other := [name for name, value in before.items() if now.get(name) != value]:
+        if differing := [name for name, value in before.items() if now.get(name) != value]:
             raise OptionError(
-                f"{run}: its judge is {before['provider']} {before['model']}, with another {', '.join(other)}. A run "
-                f"has one judge: remove {run / JUDGE} to take another"
+                f"{run}: its judge is {before['provider']} {before['model']}, with another {', '.join(differing)}. A "
+                f"run has one judge: remove {run / JUDGE} to take another"
             )
     return job
 
 
-def read_judged(run: Path, replies: Sequence[GazeReply]) -> dict[Asked, str | None]:
+def read_judged(run: Path, replies: Sequence[GazeReply]) -> dict[TrialKey, str | None]:
     """The option that the run's judge named for each reply that it was asked about; None where that is none of them."""
     if not (run / JUDGE / STORE).exists():
         return {}
     with ReplyStore(run / JUDGE) as store:
-        said = {key: (text, finish) for _, key, _, text, finish in store.finals(JUDGE, 0)}
-    found: dict[Asked, str | None] = {}
+        answers = {key: (text, finish) for _, key, _, text, finish in store.finals(JUDGE, 0)}
+    choices: dict[TrialKey, str | None] = {}
     for reply in replies:
-        if answer := said.get(json.dumps(reply.asked)):
+        if answer := answers.get(json.dumps(reply.trial_key)):
             choice = match(answer[0], _offered(reply), finish=answer[1]).choice
-            found[reply.asked] = choice if choice in reply.options else None
-    return found
+            choices[reply.trial_key] = choice if choice in reply.options else None
+    return choices
 
 
 @cache

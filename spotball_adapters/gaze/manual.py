@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from spotball_adapters.gaze.options import letters
-from spotball_adapters.gaze.replies import Asked, GazeReply
+from spotball_adapters.gaze.replies import GazeReply, TrialKey
 from spotball_adapters.gaze.templates import Match
 from spotball_core.errors import InputError, Problem
 from spotball_core.gaze.data.rows import Rows
@@ -26,11 +26,11 @@ NOBODY_CAN_TELL = "none"
 
 COLUMNS = ("stimulus_id", "prompt_id", "sample", "options", "reply", "problem", "choice")
 
-Decisions = Mapping[Asked, str | None]
+Decisions = Mapping[TrialKey, str | None]
 """What people decided for trials: an option, or None for none."""
 
 
-def read_decisions(path: Path, replies: Mapping[Asked, GazeReply]) -> dict[Asked, str | None]:
+def read_decisions(path: Path, replies: Mapping[TrialKey, GazeReply]) -> dict[TrialKey, str | None]:
     """What was filled in: an option's name or letter, or `none`.
 
     Args:
@@ -43,31 +43,31 @@ def read_decisions(path: Path, replies: Mapping[Asked, GazeReply]) -> dict[Asked
     rows = Rows(path)
     rows.need(("stimulus_id", "prompt_id", "sample", "choice"))
     faults: list[tuple[int, str, str, str]] = []
-    decided: dict[Asked, str | None] = {}
-    seen: set[Asked] = set()
+    decided: dict[TrialKey, str | None] = {}
+    seen: set[TrialKey] = set()
     columns = ("_record", "stimulus_id", "prompt_id", "sample", "choice")
     for record, stimulus_id, prompt, sample, choice in rows.frame.select(columns).iter_rows():
-        asked = (stimulus_id or "", prompt or "", int(sample) if (sample or "").isdecimal() else 0)
-        reply = replies.get(asked)
-        if reply is None or asked in seen:
-            again = "a second row for" if reply else "no reply to"
-            found = f"{again} {stimulus_id}, {prompt}, sample {sample}"
-            faults.append((record, "stimulus_id", found, "each trial of the run once"))
+        trial_key = (stimulus_id or "", prompt or "", int(sample) if (sample or "").isdecimal() else 0)
+        reply = replies.get(trial_key)
+        if reply is None or trial_key in seen:
+            reason = "a second row for" if reply else "no reply to"
+            actual = f"{reason} {stimulus_id}, {prompt}, sample {sample}"
+            faults.append((record, "stimulus_id", actual, "each trial of the run once"))
             continue
-        seen.add(asked)
+        seen.add(trial_key)
         if choice is None:
             continue
         option = _option(choice, reply.options)
         if option is None and choice.casefold() != NOBODY_CAN_TELL:
-            named = ", ".join(
+            offered = ", ".join(
                 f"{letter} or {name}" for letter, name in zip(letters(reply.options), reply.options, strict=True)
             )
-            faults.append((record, "choice", repr(choice), f"{named}, or {NOBODY_CAN_TELL}"))
-        decided[asked] = option
+            faults.append((record, "choice", repr(choice), f"{offered}, or {NOBODY_CAN_TELL}"))
+        decided[trial_key] = option
     if faults:
         lines = record_lines(path, [record for record, *_ in faults])
         raise InputError(
-            Problem(str(path), lines[record], field, found, expected) for record, field, found, expected in faults
+            Problem(str(path), lines[record], field, actual, expected) for record, field, actual, expected in faults
         )
     return decided
 
@@ -90,8 +90,8 @@ def write_queue(resolved: Sequence[tuple[GazeReply, Match]], decided: Decisions,
 
 
 def _rows(resolved: Sequence[tuple[GazeReply, Match]], decided: Decisions) -> Iterable[dict[str, str]]:
-    for reply, found in resolved:
-        if reply.asked not in decided and found.choice is not None:
+    for reply, matched in resolved:
+        if reply.trial_key not in decided and matched.choice is not None:
             continue
         options = zip(letters(reply.options), reply.options, strict=True)
         yield {
@@ -100,8 +100,8 @@ def _rows(resolved: Sequence[tuple[GazeReply, Match]], decided: Decisions) -> It
             "sample": str(reply.sample),
             "options": " | ".join(f"{letter}. {option}" for letter, option in options),
             "reply": reply.text,
-            "problem": found.problem or "",
-            "choice": (decided[reply.asked] or NOBODY_CAN_TELL) if reply.asked in decided else "",
+            "problem": matched.problem or "",
+            "choice": (decided[reply.trial_key] or NOBODY_CAN_TELL) if reply.trial_key in decided else "",
         }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from spotball_adapters.gaze.judge import read_judged
 from spotball_adapters.gaze.manual import MANUAL, Decisions, read_decisions, write_queue
-from spotball_adapters.gaze.replies import REPLIES, Asked, GazeReply, read_replies, write_replies
+from spotball_adapters.gaze.replies import REPLIES, GazeReply, TrialKey, read_replies, write_replies
 from spotball_adapters.gaze.templates import Match, match
 from spotball_adapters.runs.store import ReplyStore
 from spotball_core.gaze.data.stimuli import Stimulus
@@ -62,8 +62,8 @@ def write_matches(store: ReplyStore, *, filled_in: Path | None = None) -> Matche
     stimuli, replies = read_replies(store)
     if not replies:
         return MatchedReplies(0, {}, {}, 0, None)
-    by_trial = {reply.asked: reply for reply in replies}
-    decided: dict[Asked, str | None] = {}
+    by_trial = {reply.trial_key: reply for reply in replies}
+    decided: dict[TrialKey, str | None] = {}
     for path in (run / MANUAL, filled_in):
         if path is not None and (path == filled_in or path.exists()):
             decided |= read_decisions(path, by_trial)
@@ -72,35 +72,35 @@ def write_matches(store: ReplyStore, *, filled_in: Path | None = None) -> Matche
     write_replies(resolved, run / REPLIES)
     queued = write_queue(resolved, decided, run / MANUAL)
     _write_trials(resolved, stimuli, identity["respondent"], run / TRIALS)
-    how = Counter(found.how for _, found in resolved if found.how)
-    problems = Counter(found.problem for _, found in resolved if found.problem)
+    how = Counter(matched.how for _, matched in resolved if matched.how)
+    problems = Counter(matched.problem for _, matched in resolved if matched.problem)
     return MatchedReplies(len(replies), dict(how.most_common()), dict(problems.most_common()), queued, run / TRIALS)
 
 
-def _resolved(reply: GazeReply, judged: Mapping[Asked, str | None], decided: Decisions) -> Match:
-    found = match(reply.text, reply.options, finish=reply.finish)
-    if found.choice is not None:
-        return found
-    if (option := judged.get(reply.asked)) is not None:
+def _resolved(reply: GazeReply, judged: Mapping[TrialKey, str | None], decided: Decisions) -> Match:
+    matched = match(reply.text, reply.options, finish=reply.finish)
+    if matched.choice is not None:
+        return matched
+    if (option := judged.get(reply.trial_key)) is not None:
         return Match(option, "judge", None)
-    if reply.asked in decided:
-        option = decided[reply.asked]
+    if reply.trial_key in decided:
+        option = decided[reply.trial_key]
         return Match(option, "manual", None) if option is not None else Match(None, None, "not recognizable")
-    return found
+    return matched
 
 
 def _write_trials(
     resolved: Sequence[tuple[GazeReply, Match]], stimuli: Sequence[Stimulus], respondent: str, path: Path
 ) -> None:
-    again = any(reply.sample > 1 for reply, _ in resolved)
+    repeated = any(reply.sample > 1 for reply, _ in resolved)
     trials = [
         Trial(
             respondent=respondent,
             stimulus_id=reply.stimulus_id,
             prompt_id=reply.prompt,
-            choice=found.choice,
-            sample=reply.sample if again else None,
+            choice=matched.choice,
+            sample=reply.sample if repeated else None,
         )
-        for reply, found in resolved
+        for reply, matched in resolved
     ]
     write_trials(make_trials(trials, stimuli), path)

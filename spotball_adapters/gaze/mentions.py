@@ -14,7 +14,7 @@ from spotball_adapters.replies.plain_text import plain
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class OptionMention:
     """A place where a reply speaks of an option.
 
     Attributes:
@@ -33,7 +33,7 @@ class Mention:
     denied: bool
 
 
-def mentions(text: str, options: tuple[str, ...], *, unfinished: bool = False) -> list[Mention]:
+def mentions(text: str, options: tuple[str, ...], *, unfinished: bool = False) -> list[OptionMention]:
     """Where a text speaks of options, in the order of places, in time proportional to its length.
 
     Args:
@@ -41,10 +41,10 @@ def mentions(text: str, options: tuple[str, ...], *, unfinished: bool = False) -
         options: from A.
         unfinished: the text was cut off, and what it ends with may be the beginning of something else.
     """
-    found = [*_letters(text, options), *_names(text, options)]
+    mentioned = [*_letters(text, options), *_names(text, options)]
     if unfinished:
-        found = [one for one in found if text[one.end :].strip(_AROUND)]
-    return _together(text, sorted(found, key=lambda one: (one.start, one.end)))
+        mentioned = [mention for mention in mentioned if text[mention.end :].strip(_AROUND)]
+    return _together(text, sorted(mentioned, key=lambda mention: (mention.start, mention.end)))
 
 
 _AROUND = " \t*_`\"'”’)]}"
@@ -95,33 +95,33 @@ _BEFORE = 120
 """Characters before a mention in which what leads up to it is looked for, and after it in which its sentence ends."""
 
 
-def _letters(text: str, options: tuple[str, ...]) -> list[Mention]:
-    known, start = letters(options), _start(text)
-    found: list[Mention] = []
-    lines: list[Mention] = []
+def _letters(text: str, options: tuple[str, ...]) -> list[OptionMention]:
+    option_letters, start = letters(options), _start(text)
+    inline: list[OptionMention] = []
+    lines: list[OptionMention] = []
     for line in _LINE.finditer(text):
         alone = _ALONE.fullmatch(line[0])
-        if alone and (option := known.find(alone[1].upper())) >= 0:
+        if alone and (option := option_letters.find(alone[1].upper())) >= 0:
             place = line.start() + alone.start(1)
-            said = Mention(place, place + 1, option, "letter", answers=True, denied=False)
-            (found if _leads(line[0][: alone.start(1)]) else lines).append(said)
+            line_mention = OptionMention(place, place + 1, option, "letter", answers=True, denied=False)
+            (inline if _leads(line[0][: alone.start(1)]) else lines).append(line_mention)
             continue
         for letter in _LETTER.finditer(text, line.start(), line.end()):
-            option, rest = known.find(letter[1]), text[letter.end() : line.end()]
+            option, rest = option_letters.find(letter[1]), text[letter.end() : line.end()]
             before = text[max(0, letter.start() - _BEFORE) : letter.start()]
             if option < 0 or not _is_meant(letter[1], before, rest, starts=letter.start() == start):
                 continue
             denied = _denied(text, letter.start(), letter.end())
             answers = not denied and (letter.start() == start or _leads(before))
-            mention = Mention(letter.start(), letter.end(), option, "letter", answers, denied)
+            mention = OptionMention(letter.start(), letter.end(), option, "letter", answers, denied)
             if _start(line[0]) == letter.start() - line.start() and _names_all(rest, options):
                 lines.append(replace(mention, answers=not denied))
             else:
-                found.append(mention)
-    if len({one.option for one in lines}) > 1:
+                inline.append(mention)
+    if len({mention.option for mention in lines}) > 1:
         # The options, said over.
-        lines = [replace(one, answers=False) for one in lines]
-    return [*found, *lines]
+        lines = [replace(mention, answers=False) for mention in lines]
+    return [*inline, *lines]
 
 
 def _is_meant(letter: str, before: str, rest: str, *, starts: bool) -> bool:
@@ -133,7 +133,7 @@ def _is_meant(letter: str, before: str, rest: str, *, starts: bool) -> bool:
     return starts and rest.startswith((" ", "\t"))
 
 
-def _names(text: str, options: tuple[str, ...]) -> Iterator[Mention]:
+def _names(text: str, options: tuple[str, ...]) -> Iterator[OptionMention]:
     numbers, pattern = _known_names(options)
     start = _start(text)
     for name in pattern.finditer(text) if pattern else ():
@@ -144,16 +144,16 @@ def _names(text: str, options: tuple[str, ...]) -> Iterator[Mention]:
         alone = not _ARTICLES.sub("", text[start : name.start()]).strip() and _AFTER_ALONE.match(text, name.end())
         denied = _denied(text, name.start(), name.end())
         answers = not denied and bool(alone or _leads(before))
-        yield Mention(name.start(), name.end(), option, "name", answers, denied)
+        yield OptionMention(name.start(), name.end(), option, "name", answers, denied)
 
 
-def _together(text: str, found: list[Mention]) -> list[Mention]:
+def _together(text: str, mentioned: list[OptionMention]) -> list[OptionMention]:
     """Mentions in an enumeration are answers, all or none: "at the keys or the bottle" chooses neither."""
-    for number, (one, next_) in enumerate(pairwise(found)):
-        joined = one.option != next_.option and _JOINED.fullmatch(text, one.end, next_.start)
-        if joined and found[number].answers and not next_.denied:
-            found[number + 1] = replace(next_, answers=True)
-    return found
+    for number, (mention, next_) in enumerate(pairwise(mentioned)):
+        joined = mention.option != next_.option and _JOINED.fullmatch(text, mention.end, next_.start)
+        if joined and mentioned[number].answers and not next_.denied:
+            mentioned[number + 1] = replace(next_, answers=True)
+    return mentioned
 
 
 def _leads(before: str) -> bool:
@@ -168,8 +168,8 @@ def _denied(text: str, start: int, end: int) -> bool:
     for boundary in _CLAUSE.finditer(before):
         clause = before[boundary.end() :]
     sentence = _SENTENCE_END.search(text, end, end + _BEFORE)
-    asked = sentence is not None and sentence[0] == "?"
-    return asked or bool(_NEGATION.search(clause) or _NEARBY.search(before))
+    is_question = sentence is not None and sentence[0] == "?"
+    return is_question or bool(_NEGATION.search(clause) or _NEARBY.search(before))
 
 
 def _start(text: str) -> int:
@@ -195,8 +195,10 @@ def _known_names(options: tuple[str, ...]) -> tuple[dict[str, int], re.Pattern[s
     numbers = {name: number for number, name in enumerate(folded) if folded.count(name) == 1 and name.strip()}
     if not numbers:
         return {}, None
-    each = (r"[\s_-]{1,3}".join(map(re.escape, name.split())) for name in sorted(numbers, key=len, reverse=True))
-    return numbers, re.compile(rf"(?<![\w-])(?:{'|'.join(each)})(?![\w]|-\w)", re.I)
+    name_patterns = (
+        r"[\s_-]{1,3}".join(map(re.escape, name.split())) for name in sorted(numbers, key=len, reverse=True)
+    )
+    return numbers, re.compile(rf"(?<![\w-])(?:{'|'.join(name_patterns)})(?![\w]|-\w)", re.I)
 
 
 def _folded(name: str) -> str:

@@ -37,20 +37,20 @@ class ObserverProvider(DrawingProvider):
         self._observer = Observer(next(cue for cue in CUES if cue == access.model))
         self.max_samples = 1
         # Attention checks are photos like others to whoever is asked.
-        self._stimuli = [one.model_copy(update={"attention_check": False}) for one in access.stimuli]
+        self._stimuli = [stimulus.model_copy(update={"attention_check": False}) for stimulus in access.stimuli]
         self._drawn: dict[int, dict[str, list[str]]] = {}
 
     async def ask(self, request: Request) -> Answer:
         """The letter of the object chosen for each sample."""
         stimulus_id = request.scene.key[1]
         choices = self._choices(request.settings.seed or 0).get(stimulus_id)
-        asked = request.messages[-1].text
-        letters = {name: letter for letter, name in _OPTION.findall(asked)}
+        question = request.messages[-1].text
+        letters = {name: letter for letter, name in _OPTION.findall(question)}
         if choices is None:
             raise PermanentError(f"observer: {stimulus_id} is not among the stimuli of the run")
         replies = []
         for sample in request.samples:
-            draw = int.from_bytes(hashlib.sha256(f"{sample} {asked}".encode()).digest()[:8], "big")
+            draw = int.from_bytes(hashlib.sha256(f"{sample} {question}".encode()).digest()[:8], "big")
             choice = choices[draw % DRAWS]
             if choice not in letters:
                 raise PermanentError(f"observer: the question has no option {choice!r}, expected a line 'A. {choice}'")
@@ -63,8 +63,8 @@ class ObserverProvider(DrawingProvider):
             frame = simulate(self._observer, self._stimuli, prompts=DRAWS, seed=seed).frame
             places = frame["choice"].to_numpy().reshape(-1, DRAWS)
             self._drawn[seed] = {
-                one.stimulus_id: [one.objects[place] for place in row]
-                for one, row in zip(self._stimuli, places.tolist(), strict=True)
+                stimulus.stimulus_id: [stimulus.objects[place] for place in row]
+                for stimulus, row in zip(self._stimuli, places.tolist(), strict=True)
             }
         return self._drawn[seed]
 

@@ -70,7 +70,7 @@ class Photos:
     def __init__(self, folder: Path, side: int, cache: Path | None) -> None:
         self._folder, self._side = folder, side
         self._drawings = Drawings(cache)
-        self._kept: dict[str, _Kept] = {}
+        self._prepared: dict[str, _Kept] = {}
         self._lock = threading.Lock()
 
     def of(self, photo: Photo) -> Picture:
@@ -81,11 +81,11 @@ class Photos:
         """
         with self._lock:
             name = photo.stimulus.stimulus_id
-            kept = self._kept.get(name)
-            if kept is None:
-                kept = self._kept[name] = self._keep(self.path(photo))
-            data = kept.data if isinstance(kept.data, bytes) else kept.data.read_bytes()
-            return Picture(data, kept.media_type, kept.side, kept.side)
+            stored = self._prepared.get(name)
+            if stored is None:
+                stored = self._prepared[name] = self._keep(self.path(photo))
+            data = stored.data if isinstance(stored.data, bytes) else stored.data.read_bytes()
+            return Picture(data, stored.media_type, stored.side, stored.side)
 
     def path(self, photo: Photo) -> Path:
         """The file of a photo; InputError if there is none."""

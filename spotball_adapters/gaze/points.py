@@ -51,7 +51,7 @@ def nearest(point: Point, points: Sequence[Point]) -> int | None:
         >>> nearest((0.5, 0.5), [(0.25, 0.5), (0.75, 0.5)]) is None
         True
     """
-    distances = [math.dist(point, one) for one in points]
+    distances = [math.dist(point, other) for other in points]
     closest = min(distances)
     return distances.index(closest) if distances.count(closest) == 1 else None
 
@@ -62,21 +62,21 @@ def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], re
     Raises:
         OptionError: for an unknown stimulus, or one whose objects' points are not all known.
     """
-    known = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
+    by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
     trials = []
-    for one in predicted:
-        if one.stimulus_id not in known:
-            raise OptionError(f"there is no stimulus {one.stimulus_id}")
-        stimulus = known[one.stimulus_id]
-        place = nearest(one.point, points_of(stimulus)) if one.point is not None else None
+    for prediction in predicted:
+        if prediction.stimulus_id not in by_id:
+            raise OptionError(f"there is no stimulus {prediction.stimulus_id}")
+        stimulus = by_id[prediction.stimulus_id]
+        place = nearest(prediction.point, points_of(stimulus)) if prediction.point is not None else None
         choice = stimulus.objects[place] if place is not None else None
         trials.append(
             Trial(
                 respondent=respondent,
-                stimulus_id=one.stimulus_id,
+                stimulus_id=prediction.stimulus_id,
                 prompt_id=PROMPT,
                 choice=choice,
-                sample=one.sample,
+                sample=prediction.sample,
             )
         )
     return trials
@@ -85,14 +85,14 @@ def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], re
 def points_of(stimulus: Stimulus) -> list[Point]:
     """Where each object is; OptionError where that is not known of all."""
     points = stimulus.points or (None,) * len(stimulus.objects)
-    found = [point for point in points if point is not None]
-    if len(found) < len(stimulus.objects):
+    known_points = [point for point in points if point is not None]
+    if len(known_points) < len(stimulus.objects):
         lacking = ", ".join(name for name, point in zip(stimulus.objects, points, strict=True) if point is None)
         raise OptionError(
             f"stimulus {stimulus.stimulus_id} has no point for {lacking}: the stimuli's columns option1_x, option1_y "
             "and so on, or points, say where objects are"
         )
-    return found
+    return known_points
 
 
 def read_points(path: Path) -> list[Predicted]:
@@ -105,7 +105,7 @@ def read_points(path: Path) -> list[Predicted]:
         InputError: with all that is wrong: file, line, field, what was found and expected.
     """
     problems: list[Problem] = []
-    found: list[Predicted] = []
+    predictions: list[Predicted] = []
     seen: set[tuple[str, object]] = set()
     for line, stimulus_id, x, y, sample in _json_rows(path) if path.suffix == ".jsonl" else _csv_rows(path):
         shares = [_number(value) for value in (x, y)]
@@ -122,10 +122,10 @@ def read_points(path: Path) -> list[Predicted]:
         else:
             seen.add((stimulus_id, numbered))
             point = (shares[0], shares[1]) if shares[0] is not None and shares[1] is not None else None
-            found.append(Predicted(stimulus_id, point, None if numbered is None else int(numbered)))
+            predictions.append(Predicted(stimulus_id, point, None if numbered is None else int(numbered)))
     if problems:
         raise InputError(problems)
-    return found
+    return predictions
 
 
 def write_points(predicted: Iterable[Predicted], path: Path) -> None:
@@ -133,9 +133,9 @@ def write_points(predicted: Iterable[Predicted], path: Path) -> None:
     with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS[:3])
-        for one in predicted:
-            shares = ("", "") if one.point is None else tuple(f"{share:.6g}" for share in one.point)
-            writer.writerow((*csv_cells([one.stimulus_id]), *shares))
+        for prediction in predicted:
+            shares = ("", "") if prediction.point is None else tuple(f"{share:.6g}" for share in prediction.point)
+            writer.writerow((*csv_cells([prediction.stimulus_id]), *shares))
 
 
 def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
@@ -147,19 +147,19 @@ def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
     rows = Rows(path)
     names = ("x1", "y1", "x2", "y2")
     rows.need(("stimulus_id", *names))
-    found: dict[str, tuple[float, float, float, float]] = {}
+    boxes: dict[str, tuple[float, float, float, float]] = {}
     wrong: list[tuple[int, str]] = []
     for record, stimulus_id, *sides in rows.frame.select("_record", "stimulus_id", *names).iter_rows():
         x1, y1, x2, y2 = (math.nan if (side := _number(text)) is None else side for text in sides)
-        if stimulus_id and stimulus_id not in found and 0 <= x1 < x2 <= 1 and 0 <= y1 < y2 <= 1:
-            found[stimulus_id] = (x1, y1, x2, y2)
+        if stimulus_id and stimulus_id not in boxes and 0 <= x1 < x2 <= 1 and 0 <= y1 < y2 <= 1:
+            boxes[stimulus_id] = (x1, y1, x2, y2)
         else:
             wrong.append((record, f"{stimulus_id}: {', '.join(map(str, sides))}"))
     if wrong:
         lines = record_lines(path, [record for record, _ in wrong])
         expected = "each stimulus once, and a box within the image, from 0 to 1"
-        raise InputError(Problem(str(path), lines[record], "face", said, expected) for record, said in wrong)
-    return found
+        raise InputError(Problem(str(path), lines[record], "face", actual, expected) for record, actual in wrong)
+    return boxes
 
 
 def write_faces(faces: Mapping[str, tuple[float, float, float, float]], path: Path) -> None:

@@ -38,11 +38,11 @@ def predict(
     model.to(device)
     photos = Photos(images, SIZE, None)
     for batch in _batches(stimuli):
-        shown = torch.stack([loaded(photos.path(Photo(one)), model.size) for one in batch])
+        inputs = torch.stack([loaded(photos.path(Photo(stimulus)), model.size) for stimulus in batch])
         with torch.inference_mode():
-            heatmaps = model(shown.to(device), [faces.get(one.stimulus_id) for one in batch]).cpu()
-        for one, heatmap in zip(batch, heatmaps, strict=True):
-            yield Predicted(one.stimulus_id, peak(heatmap))
+            heatmaps = model(inputs.to(device), [faces.get(stimulus.stimulus_id) for stimulus in batch]).cpu()
+        for stimulus, heatmap in zip(batch, heatmaps, strict=True):
+            yield Predicted(stimulus.stimulus_id, peak(heatmap))
 
 
 def loaded(path: Path, size: tuple[int, int]) -> Tensor:

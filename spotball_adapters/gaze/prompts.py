@@ -77,8 +77,8 @@ class GazePrompt(Wording):
 
     def __post_init__(self) -> None:
         if faults := list(_faults(self.name, self.version, self.text)):
-            said = (f"{field}: found {found}, expected {wanted}" for field, found, wanted in faults)
-            raise OptionError(f"prompt {self.name!r}: {'; '.join(said)}")
+            messages = (f"{field}: found {actual}, expected {expected}" for field, actual, expected in faults)
+            raise OptionError(f"prompt {self.name!r}: {'; '.join(messages)}")
 
     def options(self, photo: Photo, sample: int) -> tuple[str, ...]:
         """The objects in the order in which they are offered."""
@@ -127,13 +127,13 @@ def load_prompts(named: str, *, seed: int = 0) -> tuple[GazePrompt, ...]:
         >>> len(load_prompts("main")), load_prompts("pilot-3")[0].name
         (16, 'pilot-3')
     """
-    found = [prompt for part in named.split(",") if part.strip() for prompt in _named(part.strip())]
-    names = [prompt.name for prompt in found]
+    prompts = [prompt for part in named.split(",") if part.strip() for prompt in _named(part.strip())]
+    names = [prompt.name for prompt in prompts]
     if not names:
         raise OptionError("no prompt was named")
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise OptionError(f"the prompt {', '.join(twice)} is there twice")
-    return tuple(replace(prompt, seed=seed) for prompt in found)
+    return tuple(replace(prompt, seed=seed) for prompt in prompts)
 
 
 @cache
@@ -142,8 +142,8 @@ def built_in(name: str) -> tuple[GazePrompt, ...]:
     text = files("spotball_adapters").joinpath("gaze", "prompt_texts", f"{name}.toml").read_text(encoding="utf-8")
     fields = tomllib.loads(text)
     return tuple(
-        GazePrompt(each["name"], fields["version"], each["text"], tuple(each.get("hints", ())))
-        for each in fields["prompt"]
+        GazePrompt(entry["name"], fields["version"], entry["text"], tuple(entry.get("hints", ())))
+        for entry in fields["prompt"]
     )
 
 
@@ -166,7 +166,7 @@ def _all() -> list[GazePrompt]:
 def _from_file(path: Path) -> GazePrompt:
     fields = read_toml(path, "a prompt")
     if problems := list(_problems(fields)):
-        raise InputError([Problem(str(path), None, field, found, wanted) for field, found, wanted in problems])
+        raise InputError([Problem(str(path), None, field, actual, expected) for field, actual, expected in problems])
     return GazePrompt(fields["name"], fields["version"], fields["text"], tuple(fields.get("hints", ())))
 
 
@@ -204,8 +204,8 @@ def _faults(name: str, version: str, text: str) -> list[Fault]:
     if "{options}" not in text:
         faults.append(("text", "no {options}", "the place for the options"))
     faults += [
-        ("text", found, "no word in braces but {options}, {letters} and {in_order}")
-        for found in dict.fromkeys(_WORD_IN_BRACES.findall(text))
-        if not _PLACEHOLDER.fullmatch(found)
+        ("text", word, "no word in braces but {options}, {letters} and {in_order}")
+        for word in dict.fromkeys(_WORD_IN_BRACES.findall(text))
+        if not _PLACEHOLDER.fullmatch(word)
     ]
     return faults

@@ -21,7 +21,7 @@ from spotball_core.service.files import replacing
 REPLIES = "replies.jsonl"
 """The file of a run with its replies as they were matched."""
 
-Asked = tuple[str, str, int]
+TrialKey = tuple[str, str, int]
 """A trial: stimulus, prompt and sample."""
 
 
@@ -43,7 +43,7 @@ class GazeReply:
     finish: Finish
 
     @property
-    def asked(self) -> Asked:
+    def trial_key(self) -> TrialKey:
         """The trial."""
         return self.stimulus_id, self.prompt, self.sample
 
@@ -63,14 +63,14 @@ def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeRepl
             "match it with the version of spotball-core that asked"
         )
     stimuli = read_stimuli(store.folder / STIMULI)
-    known = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
+    by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
     return stimuli, [
         GazeReply(
             stimulus_id,
             prompt,
             sample,
             shuffled(
-                known[stimulus_id].objects,
+                by_id[stimulus_id].objects,
                 seed=identity[ORDER_SEED],
                 stimulus_id=stimulus_id,
                 prompt=prompt,
@@ -88,7 +88,7 @@ def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeRepl
 def write_replies(replies: Iterable[tuple[GazeReply, Match]], path: Path) -> None:
     """Write replies with what was matched, as JSON Lines. The file is whole or not there."""
     with replacing(path) as beside, beside.open("w", encoding="utf-8") as file:
-        for reply, found in replies:
+        for reply, matched in replies:
             row = {
                 "stimulus_id": reply.stimulus_id,
                 "prompt_id": reply.prompt,
@@ -96,9 +96,9 @@ def write_replies(replies: Iterable[tuple[GazeReply, Match]], path: Path) -> Non
                 "options": reply.options,
                 "reply": reply.text,
                 "finish": reply.finish,
-                "choice": found.choice,
-                "how": found.how,
-                "problem": found.problem,
+                "choice": matched.choice,
+                "how": matched.how,
+                "problem": matched.problem,
             }
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 

@@ -77,23 +77,23 @@ def match(text: str, options: Sequence[str], *, finish: Finish = "stop") -> Matc
         >>> match("It is not the keys.", ["keys", "bottle"]).problem
         'denied'
     """
-    said = plain(without_thinking(text))
-    found = mentions(said, tuple(options), unfinished=finish in ("length", "filtered"))
-    answers = [one for one in found if one.answers and not one.denied] or found
-    chosen = {one.option for one in answers}
+    answer_text = plain(without_thinking(text))
+    mentioned = mentions(answer_text, tuple(options), unfinished=finish in ("length", "filtered"))
+    answers = [mention for mention in mentioned if mention.answers and not mention.denied] or mentioned
+    chosen = {mention.option for mention in answers}
     if len(chosen) > 1:
-        by_kind = [{one.option for one in answers if one.kind == kind} for kind in ("letter", "name")]
+        by_kind = [{mention.option for mention in answers if mention.kind == kind} for kind in ("letter", "name")]
         each_one = all(len(kind) == 1 for kind in by_kind)
         return Match(None, None, "letter and name differ" if each_one else "several options")
-    if any(one.denied for one in answers):
+    if any(mention.denied for mention in answers):
         return Match(None, None, "denied")
     if not answers:
         early = _FINISHED_EARLY.get(finish)
         return Match(None, None, early or ("no option" if text.strip() else "empty"))
     (option,) = chosen
     for kind in ("letter", "name"):
-        others = {one.option for one in found if one.kind == kind and not one.denied}
-        if others and option not in others:
+        same_kind = {mention.option for mention in mentioned if mention.kind == kind and not mention.denied}
+        if same_kind and option not in same_kind:
             return Match(None, None, "letter and name differ")
-    by_letter = any(one.kind == "letter" for one in answers)
+    by_letter = any(mention.kind == "letter" for mention in answers)
     return Match(options[option], "letter" if by_letter else "name", None)

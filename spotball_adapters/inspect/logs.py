@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from spotball_adapters.inspect.samples import FINISH, About
-from spotball_adapters.providers.said import shortened, writable
+from spotball_adapters.providers.server_messages import shortened, writable
 from spotball_adapters.replies import DEFAULT_POLICY, ParsePolicy, parse_reply
-from spotball_adapters.runs.responses import Reading
+from spotball_adapters.runs.responses import ParsedReplies
 from spotball_core.errors import InputError, MissingExtraError, Problem
 from spotball_core.io.frames import COLUMNS
 from spotball_core.service.unpacked_size import check_zip_size
@@ -39,7 +39,7 @@ class Imported:
         unfinished: logs of evaluations that did not end well, and how they ended.
     """
 
-    reading: Reading
+    reading: ParsedReplies
     scenes: tuple[Scene, ...]
     failed: Mapping[str, int]
     unfinished: Mapping[str, str]
@@ -79,8 +79,8 @@ class _Gathered:
     def add(self, path: Path) -> None:
         header = _header(path)
         if header.eval.task.rpartition("/")[2] != TASK:
-            found = f"a log of the task {header.eval.task!r}"
-            raise InputError([Problem(str(path), None, "task", found, f"one of {TASK!r}")])
+            actual = f"a log of the task {header.eval.task!r}"
+            raise InputError([Problem(str(path), None, "task", actual, f"one of {TASK!r}")])
         if header.status != "success":
             self._unfinished[str(path)] = header.status
         respondent = self._respondent or header.eval.model
@@ -96,15 +96,15 @@ class _Gathered:
         about = About.model_validate(sample.metadata)
         scene, key = about.scene, (respondent, about.prompt, *about.scene.key, sample.epoch)
         if self._scenes.setdefault(scene.key, scene) != scene:
-            found = f"another scene {'/'.join(scene.key)} than in the logs before"
-            self._problems.append(Problem(path, None, "scene", found, "logs of one dataset"))
+            actual = f"another scene {'/'.join(scene.key)} than in the logs before"
+            self._problems.append(Problem(path, None, "scene", actual, "logs of one dataset"))
         if sample.error is not None:
             self._failed[shortened(sample.error.message)] += 1
             return
         if (before := self._seen.setdefault(key, path)) != path:
-            found = f"sample {sample.epoch} of {respondent}, {about.prompt}, {'/'.join(scene.key)}, as in {before}"
+            actual = f"sample {sample.epoch} of {respondent}, {about.prompt}, {'/'.join(scene.key)}, as in {before}"
             expected = "each sample once: give one of the logs, or import each under a --respondent of its own"
-            self._problems.append(Problem(path, None, "epoch", found, expected))
+            self._problems.append(Problem(path, None, "epoch", actual, expected))
             return
         finish = FINISH.get(sample.output.stop_reason, "other")
         parsed = parse_reply(sample.output.completion, scene.layout, policy=self._policy, finish=finish)
@@ -122,7 +122,7 @@ class _Gathered:
             raise InputError(self._problems)
         schema = {column: pl.Int64 if column == "sample" else pl.String for column in COLUMNS}
         rows = pl.DataFrame(self._columns, schema=schema)
-        reading = Reading(rows, dict(self._unparsed.most_common()), (), len(rows), self._policy)
+        reading = ParsedReplies(rows, dict(self._unparsed.most_common()), (), len(rows), self._policy)
         return Imported(reading, tuple(self._scenes.values()), dict(self._failed.most_common()), self._unfinished)
 
 
@@ -155,5 +155,5 @@ def _samples(path: Path) -> Iterator[EvalSample]:
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
-    found = shortened(f"{type(error).__name__}: {error}", 120)
-    return InputError([Problem(str(path), None, "file", found, LOG)])
+    actual = shortened(f"{type(error).__name__}: {error}", 120)
+    return InputError([Problem(str(path), None, "file", actual, LOG)])

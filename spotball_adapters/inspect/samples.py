@@ -54,12 +54,14 @@ def references(counts: Counts, respondent: str) -> dict[tuple[str, str], Referen
     """A respondent's counts, by image, over all prompts."""
     import polars as pl
 
-    mine = counts.table.filter(pl.col("respondent") == respondent)
-    summed = mine.group_by("sport", "image", "kind", "cell", maintain_order=True).agg(pl.col("n", "parts").sum())
-    found: dict[tuple[str, str], Any] = {}
+    own_rows = counts.table.filter(pl.col("respondent") == respondent)
+    summed = own_rows.group_by("sport", "image", "kind", "cell", maintain_order=True).agg(pl.col("n", "parts").sum())
+    by_image: dict[tuple[str, str], Any] = {}
     for sport, image, kind, *count in summed.iter_rows():
-        found.setdefault((sport, image), (kind, []))[1].append(tuple(count))
-    return {key: Reference(respondent=respondent, kind=kind, counts=tuple(rows)) for key, (kind, rows) in found.items()}
+        by_image.setdefault((sport, image), (kind, []))[1].append(tuple(count))
+    return {
+        key: Reference(respondent=respondent, kind=kind, counts=tuple(rows)) for key, (kind, rows) in by_image.items()
+    }
 
 
 def counted(answers: Iterable[tuple[About, str | None]], respondent: str) -> Counts:
@@ -74,17 +76,17 @@ def counted(answers: Iterable[tuple[About, str | None]], respondent: str) -> Cou
     from spotball_core.counting.counts import Counts
 
     rows: list[tuple[Any, ...]] = []
-    known: dict[tuple[str, str], About] = {}
+    by_key: dict[tuple[str, str], About] = {}
     for about, cell in answers:
         scene = about.scene
-        known.setdefault(scene.key, about)
+        by_key.setdefault(scene.key, about)
         place = None if cell is None else scene.layout.index(cell)
         rows.append((*scene.key, respondent, "model", about.prompt, place, 1, 0))
-    for about in known.values():
+    for about in by_key.values():
         if about.reference:
-            who = (about.reference.respondent, about.reference.kind, "reference")
-            rows += [(*about.scene.key, *who, *count) for count in about.reference.counts]
+            identity = (about.reference.respondent, about.reference.kind, "reference")
+            rows += [(*about.scene.key, *identity, *count) for count in about.reference.counts]
     columns = ("sport", "image", "respondent", "kind", "prompt", "cell", "n", "parts")
-    grid = next(iter(known.values())).scene.grid
+    grid = next(iter(by_key.values())).scene.grid
     table = pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
     return Counts.of(table, rows=grid.rows, cols=grid.cols)

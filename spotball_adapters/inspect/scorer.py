@@ -41,14 +41,14 @@ def spot_the_ball_metrics() -> Metric:
     def compute(scores: list[SampleScore]) -> Value:
         if not scores:
             return {}
-        known: dict[str, About] = {}
+        by_name: dict[str, About] = {}
         answers = []
-        for one in scores:
-            name = str(one.sample_id)
-            if name not in known:
-                known[name] = About.model_validate(one.sample_metadata)
-            answers.append((known[name], one.score.answer))
-        abouts = list(known.values())
+        for sample_score in scores:
+            name = str(sample_score.sample_id)
+            if name not in by_name:
+                by_name[name] = About.model_validate(sample_score.sample_metadata)
+            answers.append((by_name[name], sample_score.score.answer))
+        abouts = list(by_name.values())
         reference = next((about.reference.respondent for about in abouts if about.reference), None)
         report = score(
             counted(answers, RESPONDENT),
@@ -60,7 +60,7 @@ def spot_the_ball_metrics() -> Metric:
         values: dict[str, str | int | float | bool | None] = {}
         for group in report.groups:
             if group.respondent == RESPONDENT:
-                values |= {f"{group.sport}/{key}": one.value for key, one in group.metrics.items()}
+                values |= {f"{group.sport}/{key}": value.value for key, value in group.metrics.items()}
                 values |= {
                     f"{group.sport}/n_images": group.n_images,
                     f"{group.sport}/n_responses": group.n_responses,

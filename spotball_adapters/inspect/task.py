@@ -62,23 +62,26 @@ def spot_the_ball(
         InputError: for a dataset, a prompt or an image that cannot be used.
     """
     folder = Path(dataset)
-    known = read_scenes(folder / SCENES)
-    common_grid(known)
+    all_scenes = read_scenes(folder / SCENES)
+    common_grid(all_scenes)
     # Sports in turn, so that the first images are of all of them.
-    scenes = limited([scene for scene in known if controls or not scene.control], None)
+    scenes = limited([scene for scene in all_scenes if controls or not scene.control], None)
     if not scenes:
         raise OptionError(f"{dataset}: all images are controls, which are asked about with controls=true")
-    asked = load_prompt(prompt)
-    compared = _references(folder, known, reference)
-    shown = Path(pictures) if pictures else Path(user_cache_dir("spotball-core"), "pictures")
+    loaded_prompt = load_prompt(prompt)
+    compared = _references(folder, all_scenes, reference)
+    picture_folder = Path(pictures) if pictures else Path(user_cache_dir("spotball-core"), "pictures")
     return Task(
         dataset=MemoryDataset(
-            [_sample(scene, asked, compared.get(scene.key), kept(scene, folder, shown)) for scene in scenes],
+            [
+                _sample(scene, loaded_prompt, compared.get(scene.key), kept(scene, folder, picture_folder))
+                for scene in scenes
+            ],
             name=folder.resolve().name,
         ),
-        solver=questions_first(prompt) if asked.questions else generate(),
+        solver=questions_first(prompt) if loaded_prompt.questions else generate(),
         scorer=spot_the_ball_scorer(parse_policy),
-        epochs=Epochs(samples or (CHAIN_SAMPLES if asked.questions else SAMPLES)),
+        epochs=Epochs(samples or (CHAIN_SAMPLES if loaded_prompt.questions else SAMPLES)),
         config=GenerateConfig(temperature=SETTINGS.temperature),
     )
 
@@ -90,19 +93,19 @@ def questions_first(prompt: str) -> Solver:
     Args:
         prompt: as the task's.
     """
-    asked = load_prompt(prompt)
+    loaded_prompt = load_prompt(prompt)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         # The picture as Inspect prepared it: it reads no files while a sample runs.
         picture = next(part for part in state.user_prompt.content if isinstance(part, ContentImage))
         answers = []
-        for index in range(len(asked.questions)):
-            (question,) = asked.question(index)
+        for index in range(len(loaded_prompt.questions)):
+            (question,) = loaded_prompt.question(index)
             output = await get_model().generate([_message(picture, question.text)])
             answers.append(output.completion)
         about = state.metadata_as(About)
         state.store.set("answers", answers)
-        state.messages = _messages(picture, asked, about.scene, answers)
+        state.messages = _messages(picture, loaded_prompt, about.scene, answers)
         return await generate(state)
 
     return solve
@@ -131,11 +134,11 @@ def _message(picture: ContentImage, text: str) -> ChatMessageUser:
     return ChatMessageUser(content=[picture, ContentText(text=text)])
 
 
-def _references(folder: Path, scenes: Sequence[Scene], named: str | None) -> dict[tuple[str, str], Reference]:
+def _references(folder: Path, scenes: Sequence[Scene], respondent: str | None) -> dict[tuple[str, str], Reference]:
     """What the reference answered about each image; nothing where none is named and there are no people."""
-    if named is None and not any(folder.glob("responses*")):
+    if respondent is None and not any(folder.glob("responses*")):
         return {}
-    found = references(read_counts(response_files(folder), scenes), named or HUMAN)
-    if named and not found:
-        raise OptionError(f"reference: nobody is called {named!r} among the responses of {folder}")
-    return found
+    by_image = references(read_counts(response_files(folder), scenes), respondent or HUMAN)
+    if respondent and not by_image:
+        raise OptionError(f"reference: nobody is called {respondent!r} among the responses of {folder}")
+    return by_image

@@ -45,7 +45,7 @@ def encoded(scene: Scene, folder: str | Path) -> Picture:
     return _picture(_drawn(path, content_of(path), scene), scene)
 
 
-class Pictures:
+class ScenePictures:
     """The pictures of a dataset, each drawn once.
 
     Args:
@@ -57,16 +57,16 @@ class Pictures:
     def __init__(self, folder: str | Path, cache: str | Path | None) -> None:
         self._folder = Path(folder)
         self._drawings = Drawings(cache)
-        self._kept: dict[tuple[str, str], Path | bytes] = {}
+        self._prepared: dict[tuple[str, str], Path | bytes] = {}
         self._lock = threading.Lock()
 
     def of(self, scene: Scene) -> Picture:
         """A scene's picture; see `encoded` for what it is and what it raises. Threads may call it side by side."""
         with self._lock:
-            kept = self._kept.get(scene.key)
-            if kept is None:
-                kept = self._kept[scene.key] = self._keep(scene)
-            return _picture(kept if isinstance(kept, bytes) else kept.read_bytes(), scene)
+            stored = self._prepared.get(scene.key)
+            if stored is None:
+                stored = self._prepared[scene.key] = self._keep(scene)
+            return _picture(stored if isinstance(stored, bytes) else stored.read_bytes(), scene)
 
     def _keep(self, scene: Scene) -> Path | bytes:
         path = _path(scene, self._folder)
@@ -97,11 +97,11 @@ class Drawings:
             return draw()
         source = hashlib.sha256(content)
         source.update(style.encode())
-        kept = self._cache / f"{source.hexdigest()}.png"
-        if not kept.is_file():
-            with replacing(kept) as beside:
+        cached = self._cache / f"{source.hexdigest()}.png"
+        if not cached.is_file():
+            with replacing(cached) as beside:
                 beside.write_bytes(draw())
-        return kept
+        return cached
 
 
 def _picture(data: bytes, scene: Scene) -> Picture:
@@ -126,13 +126,13 @@ def content_of(path: Path) -> bytes:
 
 def _drawn(path: Path, content: bytes, scene: Scene) -> bytes:
     """The PNG of an image with its grid."""
-    whose = f"the scene {scene.sport}/{scene.image}"
-    image = read_image(path, content, size=(scene.width, scene.height), whose=whose)
+    owner = f"the scene {scene.sport}/{scene.image}"
+    image = read_image(path, content, size=(scene.width, scene.height), owner=owner)
     try:
-        drawn = gridded(image, scene.layout)
+        with_grid = gridded(image, scene.layout)
     except GridError as error:
         raise unusable(path, str(error), "a grid that can be drawn") from error
-    return as_png(drawn)
+    return as_png(with_grid)
 
 
 def as_png(image: Image) -> bytes:
@@ -142,14 +142,14 @@ def as_png(image: Image) -> bytes:
     return out.getvalue()
 
 
-def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = None, whose: str = "") -> Image:
+def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = None, owner: str = "") -> Image:
     """An image in RGB, turned as its EXIF says.
 
     Args:
         path: as errors name it.
         content: of the file.
         size: that it has to have, in pixels.
-        whose: who says so.
+        owner: what states the size, for the error.
 
     Raises:
         InputError: if it is no image in 8 bits of gray or RGB without transparent parts, or has another size.
@@ -170,7 +170,7 @@ def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = Non
             sideways = image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
             width, height = image.size[::-1] if sideways else image.size
             if size is not None and (width, height) != size:
-                raise unusable(path, f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as {whose} says")
+                raise unusable(path, f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as {owner} says")
             turned = ImageOps.exif_transpose(image)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise unusable(path, str(error), f"an image ({', '.join(FORMATS)})") from error

@@ -55,8 +55,8 @@ class Prompt:
 
     def __post_init__(self) -> None:
         if faults := list(_faults(self.name, self.version, self.text, self.questions)):
-            said = (f"{field}: found {found}, expected {wanted}" for field, found, wanted in faults)
-            raise OptionError(f"prompt {self.name!r}: {'; '.join(said)}")
+            messages = (f"{field}: found {actual}, expected {expected}" for field, actual, expected in faults)
+            raise OptionError(f"prompt {self.name!r}: {'; '.join(messages)}")
 
     @property
     def digest(self) -> str:
@@ -120,7 +120,7 @@ def load_prompt(name_or_path: str) -> Prompt:
         )
     fields = read_toml(path, "a prompt")
     if problems := list(_problems(fields)):
-        raise InputError([Problem(str(path), None, field, found, wanted) for field, found, wanted in problems])
+        raise InputError([Problem(str(path), None, field, actual, expected) for field, actual, expected in problems])
     return _prompt(fields)
 
 
@@ -134,8 +134,12 @@ Fault = tuple[str, str, str]
 
 def _problems(fields: dict[str, Any]) -> list[Fault]:
     """What is wrong with a file's fields."""
-    known = ("name", "version", "text", "questions")
-    faults = [(field, "a field of this name", f"none but {', '.join(known)}") for field in fields if field not in known]
+    known_fields = ("name", "version", "text", "questions")
+    faults = [
+        (field, "a field of this name", f"none but {', '.join(known_fields)}")
+        for field in fields
+        if field not in known_fields
+    ]
     for field in ("name", "version", "text"):
         if field not in fields:
             faults.append((field, "nothing", "a text in quotes"))
@@ -161,9 +165,9 @@ def _faults(name: str, version: str, text: str, questions: Sequence[str]) -> lis
     if not text.strip():
         faults.append(("text", "nothing", "what to ask"))
     faults += [
-        ("text", found, "no word in braces but {sport} and {context}")
-        for found in dict.fromkeys(_WORD_IN_BRACES.findall(text))
-        if not _PLACEHOLDER.fullmatch(found)
+        ("text", word, "no word in braces but {sport} and {context}")
+        for word in dict.fromkeys(_WORD_IN_BRACES.findall(text))
+        if not _PLACEHOLDER.fullmatch(word)
     ]
     for i, question in enumerate(questions, start=1):
         if not question.strip():

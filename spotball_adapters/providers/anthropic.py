@@ -21,7 +21,7 @@ from spotball_adapters.providers.protocol import (
     Settings,
 )
 from spotball_adapters.providers.ranges import check_ranges, refuse
-from spotball_adapters.providers.said import count, word, writable
+from spotball_adapters.providers.server_messages import count, word, writable
 
 HOME = "https://api.anthropic.com"
 KEY = "ANTHROPIC_API_KEY"
@@ -82,13 +82,13 @@ class Anthropic:
         self.ready()
         body = await self._server.post("/v1/messages", self._body(request))
         text = self._text(body.get("content"))
-        said = word(body.get("stop_reason"))
+        stop_reason = word(body.get("stop_reason"))
         usage = body.get("usage")
         usage = usage if isinstance(usage, dict) else {}
         inputs = [tokens for name in _INPUT if (tokens := count(usage.get(name))) is not None]
         model = body.get("model")
         return Answer(
-            (Reply(writable(text), _FINISH.get(said, "other"), said),),
+            (Reply(writable(text), _FINISH.get(stop_reason, "other"), stop_reason),),
             model=model if isinstance(model, str) and model else None,
             input_tokens=sum(inputs) if inputs else None,
             output_tokens=count(usage.get("output_tokens")),
@@ -110,15 +110,15 @@ class Anthropic:
         return "".join(texts)
 
     def _body(self, request: Request) -> dict[str, Any]:
-        given = request.settings.given()
+        settings = request.settings.given()
         body: dict[str, Any] = {
             "model": self.model,
-            "max_tokens": given.pop("max_output_tokens", MAX_OUTPUT_TOKENS),
+            "max_tokens": settings.pop("max_output_tokens", MAX_OUTPUT_TOKENS),
             "messages": [_message(turn, request.picture) for turn in request.messages if turn.role != "system"],
         }
         if system := "\n\n".join(turn.text for turn in request.messages if turn.role == "system"):
             body["system"] = system
-        return body | given
+        return body | settings
 
 
 def provider(access: Access) -> Provider:

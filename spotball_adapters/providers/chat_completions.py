@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from spotball_adapters.providers.protocol import Answer, Finish, Message, Picture, Reply, Request
-from spotball_adapters.providers.said import count, word, writable
+from spotball_adapters.providers.server_messages import count, word, writable
 
 _FINISH: Mapping[str, Finish] = {"stop": "stop", "length": "length", "content_filter": "filtered"}
 
 
-class MalformedError(ValueError):
+class MalformedReplyError(ValueError):
     """A body that is not as the protocol says."""
 
 
@@ -26,19 +26,19 @@ def chat_body(model: str, request: Request, *, length: str) -> dict[str, Any]:
     Args:
         length: what the server calls the longest reply.
     """
-    given = request.settings.given()
+    settings = request.settings.given()
     body: dict[str, Any] = {
         "model": model,
         "messages": [_message(message, request.picture) for message in request.messages],
     }
     if len(request.samples) > 1:
         body["n"] = len(request.samples)
-    if "seed" in given:
+    if "seed" in settings:
         # Requests for other samples of one question must not draw the same replies again.
-        given["seed"] += request.samples[0] - 1
-    if "max_output_tokens" in given:
-        body[length] = given.pop("max_output_tokens")
-    return body | given
+        settings["seed"] += request.samples[0] - 1
+    if "max_output_tokens" in settings:
+        body[length] = settings.pop("max_output_tokens")
+    return body | settings
 
 
 def chat_answer(body: Mapping[str, Any]) -> Answer:
@@ -50,7 +50,7 @@ def chat_answer(body: Mapping[str, Any]) -> Answer:
     """
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
-        raise MalformedError("no choices")
+        raise MalformedReplyError("no choices")
     if all(isinstance(choice.get("index"), int) for choice in choices):
         choices = sorted(choices, key=lambda choice: choice["index"])
     usage = body.get("usage")
@@ -67,15 +67,15 @@ def chat_answer(body: Mapping[str, Any]) -> Answer:
 def _reply(choice: dict[str, Any]) -> Reply:
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise MalformedError("a choice without a message")
+        raise MalformedReplyError("a choice without a message")
     text, refusal = message.get("content"), message.get("refusal")
     if not isinstance(text, str | None) or not isinstance(refusal, str | None):
-        raise MalformedError("a message whose content is no text")
-    said = word(choice.get("finish_reason"))
-    if said == "error":
+        raise MalformedReplyError("a message whose content is no text")
+    finish_reason = word(choice.get("finish_reason"))
+    if finish_reason == "error":
         raise HostFailedError("the model's host failed while it answered")
-    finish = "refused" if refusal else _FINISH.get(said, "other")
-    return Reply(writable(text or refusal or ""), finish, said)
+    finish = "refused" if refusal else _FINISH.get(finish_reason, "other")
+    return Reply(writable(text or refusal or ""), finish, finish_reason)
 
 
 def _message(message: Message, picture: Picture) -> dict[str, Any]:

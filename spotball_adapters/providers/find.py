@@ -23,5 +23,5 @@ def find(name: str, access: Access) -> Provider:
         OptionError: for a name that nobody has, that two packages have, or whose provider cannot be loaded or made.
         MissingExtraError: where packages are missing that an extra brings.
     """
-    found: Provider = make_registered(ENTRY_POINTS, "provider", name, access)
-    return found
+    provider: Provider = make_registered(ENTRY_POINTS, "provider", name, access)
+    return provider

@@ -25,7 +25,7 @@ from spotball_adapters.providers.protocol import (
 )
 from spotball_adapters.providers.ranges import check_ranges, refuse
 from spotball_adapters.providers.responses import RejectedError
-from spotball_adapters.providers.said import writable
+from spotball_adapters.providers.server_messages import writable
 
 if TYPE_CHECKING:
     from google.ai.generativelanguage import Candidate, GenerateContentResponse
@@ -92,10 +92,12 @@ class Gemini:
                 raise
             self.max_samples = n = 1
             response = await self._generate(request, n)
-        if said := _name(response.prompt_feedback, "block_reason"):
-            replies: tuple[Reply, ...] = (Reply("", "filtered", said),) * n
+        if block_reason := _name(response.prompt_feedback, "block_reason"):
+            replies: tuple[Reply, ...] = (Reply("", "filtered", block_reason),) * n
         else:
-            replies = tuple(_reply(candidate) for candidate in sorted(response.candidates, key=lambda one: one.index))
+            replies = tuple(
+                _reply(candidate) for candidate in sorted(response.candidates, key=lambda candidate: candidate.index)
+            )
         if not 1 <= len(replies) <= n:
             raise TransientError(f"gemini: {len(replies)} candidates where {n} were asked for")
         if len(replies) < n:
@@ -103,12 +105,12 @@ class Gemini:
         usage = response.usage_metadata
         # What a model thinks is in the total alone: the SDK is older than models that do.
         output = max(usage.total_token_count - usage.prompt_token_count, usage.candidates_token_count)
-        counted = usage.total_token_count > 0
+        has_usage = usage.total_token_count > 0
         return Answer(
             replies,
             model=response.model_version or None,
-            input_tokens=usage.prompt_token_count if counted else None,
-            output_tokens=output if counted else None,
+            input_tokens=usage.prompt_token_count if has_usage else None,
+            output_tokens=output if has_usage else None,
         )
 
     async def close(self) -> None:
@@ -123,11 +125,11 @@ class Gemini:
         model = GenerativeModel(self.model, system_instruction=system or None)
         # The SDK has one client for the whole process; this model is to use ours.
         model._client = client
-        given = {**request.settings.given(), **({"candidate_count": n} if n > 1 else {})}
+        generation_config = {**request.settings.given(), **({"candidate_count": n} if n > 1 else {})}
         contents = [_content(turn, request.picture) for turn in request.messages if turn.role != "system"]
         options = self._sdk.request_options
         response = await self._sdk.call(
-            lambda: model.generate_content(contents, generation_config=given, request_options=options)
+            lambda: model.generate_content(contents, generation_config=generation_config, request_options=options)
         )
         return response._result
 
@@ -143,9 +145,9 @@ def _content(message: Message, picture: Picture) -> dict[str, Any]:
 
 
 def _reply(candidate: Candidate) -> Reply:
-    said = _name(candidate, "finish_reason")
+    finish_reason = _name(candidate, "finish_reason")
     text = "".join(part.text for part in candidate.content.parts)
-    return Reply(writable(text), _FINISH.get(said, "other"), said)
+    return Reply(writable(text), _FINISH.get(finish_reason, "other"), finish_reason)
 
 
 def _name(message: Any, field: str) -> str:
@@ -153,5 +155,5 @@ def _name(message: Any, field: str) -> str:
     # Below the SDK's own objects, which warn of a number that they do not know.
     raw = type(message).pb(message)
     number = getattr(raw, field)
-    known = raw.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number
-    return (known[number].name if number in known else str(number)) if number else ""
+    values_by_number = raw.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number
+    return (values_by_number[number].name if number in values_by_number else str(number)) if number else ""

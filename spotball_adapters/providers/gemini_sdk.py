@@ -17,7 +17,7 @@ from spotball_adapters.providers.http import checked_url, tls_advice
 from spotball_adapters.providers.keys import key_from, missing
 from spotball_adapters.providers.protocol import Access, PermanentError, TransientError
 from spotball_adapters.providers.responses import ENCODINGS, Responses
-from spotball_adapters.providers.said import count, said_by, writable
+from spotball_adapters.providers.server_messages import count, describe_error, writable
 from spotball_core.errors import MissingExtraError
 
 Found = TypeVar("Found")
@@ -45,15 +45,15 @@ class GeminiSdk:
         # Beyond the connections that are kept, the SDK would open and drop one for each request.
         self._turns = asyncio.Semaphore(access.concurrency)
         self.endpoint = str(checked_url(access.base_url)).rstrip("/") if access.base_url else None
-        self._made: Any = None
+        self._sdk_client: Any = None
 
     @property
     def client(self) -> Any:
         """The SDK's client, made when it is first needed: to load it takes seconds."""
         key = self.key()
-        if self._made is None:
-            self._made = _client(key, self.endpoint, self._access, self._responses)
-        return self._made
+        if self._sdk_client is None:
+            self._sdk_client = _client(key, self.endpoint, self._access, self._responses)
+        return self._sdk_client
 
     def key(self) -> str:
         """The key.
@@ -97,12 +97,12 @@ class GeminiSdk:
             # Without its cause: that holds the request, and the request the key.
             if advice := tls_advice(error, "REQUESTS_CA_BUNDLE"):
                 raise PermanentError(self._responses.clean(f"gemini: {advice}")) from None
-            raise TransientError(self._responses.clean(f"gemini: {said_by(error)}")) from None
+            raise TransientError(self._responses.clean(f"gemini: {describe_error(error)}")) from None
 
     def close(self) -> None:
         """Close the connections."""
-        if self._made is not None:
-            self._made.transport.close()
+        if self._sdk_client is not None:
+            self._sdk_client.transport.close()
 
 
 def _installed() -> bool:
@@ -117,11 +117,11 @@ def _client(key: str, endpoint: str | None, access: Access, responses: Responses
     """A client of our own, over REST."""
     with warnings.catch_warnings():
         # That the SDK's support has ended is said in the documentation, once.
-        for said in (
+        for message in (
             r"\s*All support for the `google.generativeai` package has ended",
             "You are using a Python version",
         ):
-            warnings.filterwarnings("ignore", message=said, category=FutureWarning)
+            warnings.filterwarnings("ignore", message=message, category=FutureWarning)
         import google.generativeai  # noqa: F401
         from google.ai.generativelanguage import GenerativeServiceClient
         from google.api_core.client_options import ClientOptions
@@ -181,15 +181,15 @@ def _readable(body: dict[str, Any]) -> bytes:
 async def _in_thread(call: Callable[[], Found]) -> Found:
     """What a call returns that would block, made in a thread that nobody waits for when the program ends."""
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[Found] = loop.create_future()
+    future: asyncio.Future[Found] = loop.create_future()
 
     def settle(result: Found | None, error: BaseException | None) -> None:
-        if done.done():
+        if future.done():
             return
         if error is not None:
-            done.set_exception(error)
+            future.set_exception(error)
         else:
-            done.set_result(result)  # type: ignore[arg-type]
+            future.set_result(result)  # type: ignore[arg-type]
 
     def run() -> None:
         result, failure = None, None
@@ -202,4 +202,4 @@ async def _in_thread(call: Callable[[], Found]) -> Found:
             loop.call_soon_threadsafe(settle, result, failure)
 
     threading.Thread(target=run, daemon=True).start()
-    return await done
+    return await future

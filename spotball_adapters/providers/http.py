@@ -12,7 +12,7 @@ from typing import Any
 
 from spotball_adapters.providers.protocol import Access, PermanentError, TransientError
 from spotball_adapters.providers.responses import ENCODINGS, HttpResponse, Responses
-from spotball_adapters.providers.said import said_by
+from spotball_adapters.providers.server_messages import describe_error
 from spotball_core.errors import MissingExtraError, OptionError
 
 try:
@@ -65,7 +65,7 @@ class Server:
             # Without its cause: that holds the request, and the request the key.
             if advice := tls_advice(error, "SSL_CERT_FILE"):
                 raise PermanentError(self._responses.clean(f"{self.host}: {advice}")) from None
-            raise TransientError(self._responses.clean(f"{self.host}: {said_by(error)}")) from None
+            raise TransientError(self._responses.clean(f"{self.host}: {describe_error(error)}")) from None
         return received.read()
 
     def versions(self) -> dict[str, str]:
@@ -76,9 +76,9 @@ class Server:
         """Close all connections."""
         await self._client.aclose()
 
-    def malformed(self, what: str) -> TransientError:
+    def malformed(self, detail: str) -> TransientError:
         """The error for a body that is not as the protocol says."""
-        return self._responses.malformed(what)
+        return self._responses.malformed(detail)
 
     async def _received(self, response: httpx.Response) -> HttpResponse:
         received = self._responses.start(response.status_code, response.headers)

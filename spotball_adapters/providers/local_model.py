@@ -67,14 +67,14 @@ class LocalModel:
                 image = opened.convert("RGB")
         conversation = [{"role": message.role, "content": _content(message, image)} for message in messages]
         try:
-            shown = self.processor.apply_chat_template(conversation, add_generation_prompt=True, tokenize=False)
+            prompt_text = self.processor.apply_chat_template(conversation, add_generation_prompt=True, tokenize=False)
             inputs = self.processor.apply_chat_template(
                 conversation, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
             )
         except TemplateError as error:
             raise PermanentError(f"{self.name}: its chat template does not take the messages: {error}") from error
         for message in messages:
-            if message.text.strip() not in shown:
+            if message.text.strip() not in prompt_text:
                 raise PermanentError(f"{self.name}: its chat template leaves the {message.role}'s text out")
         return inputs.to(device=self.device, dtype=self.model.dtype)
 
@@ -152,11 +152,15 @@ def _processor(source: str, config: Any) -> Any:
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
     from transformers.utils import is_torchvision_available
 
-    known = PROCESSOR_MAPPING.get(type(config), None)
-    if known is None or is_torchvision_available() or "video_processor" not in known.get_attributes():
+    processor_class = PROCESSOR_MAPPING.get(type(config), None)
+    if (
+        processor_class is None
+        or is_torchvision_available()
+        or "video_processor" not in processor_class.get_attributes()
+    ):
         return AutoProcessor.from_pretrained(source)
     # Processors that also take videos cannot be loaded without torchvision, although images do not need it.
-    return _without_videos(known).from_pretrained(source)
+    return _without_videos(processor_class).from_pretrained(source)
 
 
 def _without_videos(processor: Any) -> Any:
@@ -165,8 +169,8 @@ def _without_videos(processor: Any) -> Any:
 
 
 def _content(message: Message, image: Any) -> list[dict[str, Any]]:
-    shown = [{"type": "image", "image": image}] if message.picture else []
-    return [*shown, {"type": "text", "text": message.text}]
+    image_part = [{"type": "image", "image": image}] if message.picture else []
+    return [*image_part, {"type": "text", "text": message.text}]
 
 
 def one_line(error: Exception) -> str:

@@ -40,18 +40,18 @@ def is_no_memory(error: RuntimeError) -> bool:
     return any(words in str(error).lower() for words in _NO_MEMORY)
 
 
-def how_to_sample(own: Any, settings: Settings, most: int) -> Any:
+def how_to_sample(model_config: Any, settings: Settings, most: int) -> Any:
     """The settings as a generation config; what they leave out is the model's own.
 
     Args:
-        own: the model's generation config.
+        model_config: the model's generation config.
         settings: what was asked for.
         most: the greatest number of tokens of a reply, where the settings do not say.
 
     Raises:
         PermanentError: if the model's own config makes a temperature meaningless.
     """
-    config = copy.deepcopy(own)
+    config = copy.deepcopy(model_config)
     config.num_beams = config.num_return_sequences = 1
     config.use_cache = True
     config.max_length = None
@@ -96,14 +96,14 @@ def drawn(
         NoMemoryError: if it was not enough for one.
     """
     try:
-        made: tuple[list[SampledReply], int] = model.generate(
+        sampled: tuple[list[SampledReply], int] = model.generate(
             **inputs, generation_config=config, custom_generate=_Rows(seeds, width, stopped).all_of
         )
     except RuntimeError as error:
         if not is_no_memory(error):
             raise
         raise NoMemoryError from error
-    return made
+    return sampled
 
 
 class _Rows:
@@ -173,13 +173,13 @@ def _sampled(
 
     cache = copy.deepcopy(read.past_key_values)
     cache.reorder_cache(torch.zeros(rows, dtype=torch.long, device=input_ids.device))
-    again = type(read)(**{**read, "logits": read.logits.expand(rows, -1, -1), "past_key_values": cache})
+    prefilled = type(read)(**{**read, "logits": read.logits.expand(rows, -1, -1), "past_key_values": cache})
     wide_ids, wide = model._expand_inputs_for_generation(
         expand_size=rows, is_encoder_decoder=False, input_ids=input_ids, **state
     )
-    model._prefill = lambda *_, **__: again
+    model._prefill = lambda *_, **__: prefilled
     try:
-        made = type(model)._sample(
+        sequences = type(model)._sample(
             model,
             wide_ids,
             logits_processor=processors,
@@ -189,7 +189,7 @@ def _sampled(
         )
     finally:
         del model._prefill
-    tokens: list[list[int]] = made[:, input_ids.shape[1] :].tolist()
+    tokens: list[list[int]] = sequences[:, input_ids.shape[1] :].tolist()
     return tokens
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from spotball_adapters.providers.chat_completions import HostFailedError, MalformedError, chat_answer, chat_body
+from spotball_adapters.providers.chat_completions import HostFailedError, MalformedReplyError, chat_answer, chat_body
 from spotball_adapters.providers.http import Server
 from spotball_adapters.providers.image_tokens import openai_tokens
 from spotball_adapters.providers.keys import key_from, missing
@@ -116,7 +116,7 @@ class OpenAI:
     def _answer(self, body: dict[str, Any]) -> Answer:
         try:
             return chat_answer(body)
-        except MalformedError as error:
+        except MalformedReplyError as error:
             raise self._server.malformed(str(error)) from None
         except HostFailedError as error:
             raise TransientError(f"{self._server.host}: {error}") from None

@@ -51,7 +51,7 @@ class Preset:
             >>> print(*PRESETS["gpt"].options[:4])
             --provider openai --model gpt-4.1-mini
         """
-        given = {
+        values = {
             "--provider": self.provider,
             "--model": self.model,
             "--prompt": ",".join(self.prompts),
@@ -59,7 +59,7 @@ class Preset:
             "--respondent": self.respondent,
             **{f"--{name.replace('_', '-')}": f"{value:g}" for name, value in self.settings.given().items()},
         }
-        return tuple(part for pair in given.items() for part in pair)
+        return tuple(part for pair in values.items() for part in pair)
 
 
 _ALL = (

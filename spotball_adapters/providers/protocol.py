@@ -26,7 +26,7 @@ Finish = Literal["stop", "length", "filtered", "refused", "other"]
 """Why a reply ended: it was complete, cut off, withheld by a filter, declined by the model, or something else."""
 
 
-class Item(Protocol):
+class RunItem(Protocol):
     """What is asked about: a scene, a photo."""
 
     @property
@@ -70,8 +70,8 @@ class Settings:
             >>> Settings(temperature=0.6).given()
             {'temperature': 0.6}
         """
-        named = {name: getattr(self, name) for name in ("temperature", "top_p", "max_output_tokens", "seed")}
-        return {name: value for name, value in named.items() if value is not None}
+        values = {name: getattr(self, name) for name in ("temperature", "top_p", "max_output_tokens", "seed")}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Request:
         samples: the numbers of the samples asked for, each with its own reply; at most the provider's `max_samples`.
     """
 
-    scene: Item
+    scene: RunItem
     picture: Picture
     messages: tuple[Message, ...]
     settings: Settings

@@ -8,7 +8,7 @@ from typing import Any
 
 from spotball_adapters.providers.keys import hidden
 from spotball_adapters.providers.protocol import PermanentError, RefusedError, TransientError
-from spotball_adapters.providers.said import about_one_request, error_of, retry_after, retry_delay, shortened
+from spotball_adapters.providers.server_messages import about_one_request, error_of, retry_after, retry_delay, shortened
 from spotball_core.service.json_file import parse_json
 
 ENCODINGS = ("gzip", "deflate")
@@ -72,9 +72,9 @@ class Responses:
             raise self.malformed(f"its content encoding is {encoding}, expected {' or '.join(ENCODINGS)}")
         return HttpResponse(self, status, headers)
 
-    def malformed(self, what: str) -> TransientError:
+    def malformed(self, detail: str) -> TransientError:
         """The error for a body that is not as the protocol says."""
-        return TransientError(self.clean(f"{self.name}: the answer is malformed: {what}"))
+        return TransientError(self.clean(f"{self.name}: the answer is malformed: {detail}"))
 
     def out_of_time(self, seconds: float) -> TransientError:
         """The error for a response that took too long."""
@@ -143,10 +143,10 @@ class HttpResponse:
         if 300 <= status < 400:
             address = self._headers.get("location", "nowhere")
             message = f"it redirects to {address}; give the address itself with --base-url"
-        said = message or text or "nothing said"
-        shown = self._responses.clean(f"{self._responses.name}: HTTP {status}: {said}")
+        detail = message or text or "nothing said"
+        cleaned = self._responses.clean(f"{self._responses.name}: HTTP {status}: {detail}")
         if (status in _PASSING or status >= 500) and code not in _FOR_GOOD:
             wait = retry_after(self._headers)
-            return TransientError(shown, status=status, retry_after=retry_delay(body) if wait is None else wait)
+            return TransientError(cleaned, status=status, retry_after=retry_delay(body) if wait is None else wait)
         kind = RefusedRequestError if about_one_request(status, message, field) else RejectedError
-        return kind(shown, status=status, code=code, field=field)
+        return kind(cleaned, status=status, code=code, field=field)

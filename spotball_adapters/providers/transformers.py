@@ -103,13 +103,13 @@ class Transformers:
         local = self._local
         config = how_to_sample(local.model.generation_config, request.settings, MAX_OUTPUT_TOKENS)
         inputs = local.inputs(request.picture, request.messages)
-        asked = request.samples if config.do_sample else request.samples[:1]
+        samples = request.samples if config.do_sample else request.samples[:1]
         try:
-            made, self._width = drawn(
+            sampled, self._width = drawn(
                 local.model,
                 inputs,
                 config,
-                seeds=[_seed(request, sample) for sample in asked],
+                seeds=[_seed(request, sample) for sample in samples],
                 width=self._width,
                 stopped=lambda: left.is_set() or self._closed.is_set(),
             )
@@ -117,16 +117,20 @@ class Transformers:
             raise PermanentError(f"{self.model}: {device_name(local.device)} has no memory left for a reply") from None
         if self._closed.is_set():
             raise PermanentError(f"{self.model}: closed before the replies were complete")
-        each = len(request.samples) // len(asked)
+        copies = len(request.samples) // len(samples)
         replies = [
-            Reply(local.text(one.tokens), "stop" if one.ended else "length", "eos" if one.ended else "max_new_tokens")
-            for one in made
+            Reply(
+                local.text(generated.tokens),
+                "stop" if generated.ended else "length",
+                "eos" if generated.ended else "max_new_tokens",
+            )
+            for generated in sampled
         ]
         return Answer(
-            tuple(replies * each),
+            tuple(replies * copies),
             model=local.revised_name,
             input_tokens=inputs["input_ids"].shape[1],
-            output_tokens=each * sum(len(one.tokens) for one in made),
+            output_tokens=copies * sum(len(generated.tokens) for generated in sampled),
         )
 
 
@@ -139,7 +143,7 @@ def _seed(request: Request, sample: int) -> int | None:
     """A sample's own seed: the same numbers for every image would tie the images' replies together."""
     if request.settings.seed is None:
         return None
-    said = [(message.role, message.text, message.picture) for message in request.messages]
+    turns = [(message.role, message.text, message.picture) for message in request.messages]
     picture = hashlib.sha256(request.picture.data).hexdigest()
-    key = json.dumps([request.settings.seed, picture, said, sample])
+    key = json.dumps([request.settings.seed, picture, turns, sample])
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")

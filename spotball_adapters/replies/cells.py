@@ -12,7 +12,7 @@ from spotball_core.grid import Grid
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class CellMention:
     """A cell in a text.
 
     Attributes:
@@ -116,7 +116,7 @@ _PAIR = re.compile(
 _AXIS_WORD = re.compile(rf"{_ROWS}|{_COLUMNS}", re.I)
 
 
-def mentions(text: str, grid: Grid) -> list[Mention]:
+def mentions(text: str, grid: Grid) -> list[CellMention]:
     """Return the cells that a text mentions, in their order.
 
     Args:
@@ -126,16 +126,16 @@ def mentions(text: str, grid: Grid) -> list[Mention]:
         >>> [each.cell for each in mentions("D5, not 4e; the third column of row B; Z9", Grid.standard())]
         ['D5', 'E4', 'B3', None]
     """
-    found = [*_in_words(text, grid), *_labels(text, grid)]
-    found.sort(key=lambda each: (each.start, -each.end))
-    kept: list[Mention] = []
-    for each in found:
-        if not kept or each.start >= kept[-1].end:
-            kept.append(each)
-    return kept
+    candidates = [*_in_words(text, grid), *_labels(text, grid)]
+    candidates.sort(key=lambda mention: (mention.start, -mention.end))
+    disjoint: list[CellMention] = []
+    for mention in candidates:
+        if not disjoint or mention.start >= disjoint[-1].end:
+            disjoint.append(mention)
+    return disjoint
 
 
-def _labels(text: str, grid: Grid) -> Iterator[Mention]:
+def _labels(text: str, grid: Grid) -> Iterator[CellMention]:
     place = 0
     while match := _LABEL.search(text, place):
         letters, gap, digits = (match[1], match[2], match[3]) if match[1] else (match[6], match[5], match[4])
@@ -150,10 +150,10 @@ def _labels(text: str, grid: Grid) -> Iterator[Mention]:
         loose = not (touching or (upper and not sign and letters != "A")) or match[1] is None or not (upper or touching)
         cell = _label(grid, letters + digits)
         if cell or not loose:
-            yield Mention(match.start(), match.end(), cell, loose)
+            yield CellMention(match.start(), match.end(), cell, loose)
 
 
-def _in_words(text: str, grid: Grid) -> Iterator[Mention]:
+def _in_words(text: str, grid: Grid) -> Iterator[CellMention]:
     if not _AXIS_WORD.search(text):
         return
     for pattern in (*_IN_WORDS, _PAIR):
@@ -161,20 +161,20 @@ def _in_words(text: str, grid: Grid) -> Iterator[Mention]:
             parts = match.groupdict("")
             row, col = _number(parts, "row", grid.rows), _number(parts, "col", grid.cols)
             inside = 1 <= row <= grid.rows and 1 <= col <= grid.cols
-            yield Mention(match.start(), match.end(), grid.label((row, col)) if inside else None)
+            yield CellMention(match.start(), match.end(), grid.label((row, col)) if inside else None)
 
 
 def _number(parts: Mapping[str, str], axis: str, count: int) -> int:
     """Return which row or column the parts of a match name, counted from the top or the left."""
-    said = (parts[f"{axis}_after"] or parts[f"{axis}_before"]).lower()
-    if said in _FIRST:
+    word = (parts[f"{axis}_after"] or parts[f"{axis}_before"]).lower()
+    if word in _FIRST:
         return 1
-    if said in _LAST:
+    if word in _LAST:
         return count
-    if digits := re.match("[0-9]+", said):
+    if digits := re.match("[0-9]+", word):
         number = int(digits[0])
     else:
-        number = _NUMBER_OF.get(said) or ord(said) - ord("a") + 1
+        number = _NUMBER_OF.get(word) or ord(word) - ord("a") + 1
     side, origin = parts.get(f"{axis}_side", ""), parts.get(f"{axis}_origin", "")
     return count + 1 - number if re.fullmatch(_FAR_SIDE, side, re.I) or _FAR_ORIGIN.match(origin) else number
 

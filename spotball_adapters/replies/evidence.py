@@ -43,14 +43,14 @@ class Sentence:
     Attributes:
         first: number of its first token.
         roles: of its tokens, without the sign at its end.
-        asks: it ends with a question mark.
+        is_question: it ends with a question mark.
         headed: the line before it is a heading such as "Final answer".
         label: the last label in it.
     """
 
     first: int
     roles: str
-    asks: bool
+    is_question: bool
     headed: bool
     label: Label | None
 
@@ -150,7 +150,7 @@ def weigh(sentence: Sentence, number: int, after: str, *, loose: bool) -> Weight
     if loose and not _ENDS.match(after):
         return Weight.ASIDE
     if label and not re.search("[Cudi]", value) and (_VALUE.fullmatch(value) or _states(value) or value.endswith(",")):
-        return Weight.POSSIBLE if sentence.asks else _of_label(label)
+        return Weight.POSSIBLE if sentence.is_question else _of_label(label)
     if sentence.headed and not before.strip("*(->#zk"):
         return Weight.LABEL
     before = _ASIDE_IN_BRACKETS.sub("", before)
@@ -171,7 +171,7 @@ def _of_label(label: Label) -> Weight:
 
 
 def _of_statement(before: str, after: str, sentence: Sentence, *, loose: bool) -> Weight:
-    if sentence.asks or _CONDITION.search(before) or (loose and before.strip("*(-z")):
+    if sentence.is_question or _CONDITION.search(before) or (loose and before.strip("*(-z")):
         return Weight.ASIDE
     if _CONCLUDED.search(before) and _OF_A_PERSON.match(after):
         return Weight.ASIDE

@@ -22,7 +22,7 @@ class JsonAnswer:
 
     start: int
     end: int
-    said: ReadCell
+    result: ReadCell
     reasoning: str | None
 
 
@@ -53,25 +53,25 @@ def json_answers(text: str, is_label: Callable[[str], bool], read: Read) -> list
     answers, place = [], 0
     while start := _START.search(text, place):
         try:
-            found, place = DECODER.raw_decode(text, start.start())
+            value, place = DECODER.raw_decode(text, start.start())
         except (ValueError, RecursionError):
             return []
-        if isinstance(found, list) and len(found) == 1:
-            found = found[0]
-        if isinstance(found, JsonObject) and (said := _answer(found, is_label, read)):
-            reasoning = [value for key, value in found.fields if key.lower() == "reasoning" and isinstance(value, str)]
-            answers.append(JsonAnswer(start.start(), place, said, "\n".join(reasoning).strip() or None))
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, JsonObject) and (result := _answer(value, is_label, read)):
+            reasoning = [value for key, value in value.fields if key.lower() == "reasoning" and isinstance(value, str)]
+            answers.append(JsonAnswer(start.start(), place, result, "\n".join(reasoning).strip() or None))
     return answers
 
 
-def _answer(found: JsonObject, is_label: Callable[[str], bool], read: Read) -> ReadCell | None:
-    level = [found]
+def _answer(json_object: JsonObject, is_label: Callable[[str], bool], read: Read) -> ReadCell | None:
+    level = [json_object]
     while level:
-        fields = [(key.lower().replace("_", " ").strip(), value) for each in level for key, value in each.fields]
-        said = {_said(value, read) for key, value in fields if is_label(key)} | {_row_and_column(level, read)}
-        said.discard(None)
-        if said:
-            return said.pop() if len(said) == 1 else ReadCell(None, "several answers")
+        fields = [(key.lower().replace("_", " ").strip(), value) for entry in level for key, value in entry.fields]
+        results = {_said(value, read) for key, value in fields if is_label(key)} | {_row_and_column(level, read)}
+        results.discard(None)
+        if results:
+            return results.pop() if len(results) == 1 else ReadCell(None, "several answers")
         level = [value for _, value in fields if isinstance(value, JsonObject)]
     return None
 
@@ -80,13 +80,13 @@ def _said(value: Any, read: Read) -> ReadCell | None:
     if isinstance(value, str):
         return read(value)
     if isinstance(value, list):
-        return read(", ".join(each for each in value if isinstance(each, str)))
+        return read(", ".join(item for item in value if isinstance(item, str)))
     return _row_and_column([value], read) if isinstance(value, JsonObject) else None
 
 
 def _row_and_column(level: list[JsonObject], read: Read) -> ReadCell | None:
     """What an object says that stands alone on its level and has one row and one column."""
-    fields = [(key.lower(), value) for each in level for key, value in each.fields]
+    fields = [(key.lower(), value) for entry in level for key, value in entry.fields]
     rows = [value for key, value in fields if key in _ROWS and isinstance(value, str)]
     columns = [value for key, value in fields if key in _COLUMNS and isinstance(value, str | int)]
     return read(f"row {rows[0]}, column {columns[0]}") if len(rows) == len(columns) == 1 else None

@@ -19,7 +19,7 @@ from spotball_adapters.replies.objects import object_answers
 from spotball_adapters.replies.plain_text import reasoning_around
 from spotball_adapters.replies.readable_text import readable, without_reasoning
 from spotball_adapters.replies.result import Parsed, parsed
-from spotball_adapters.replies.statements import LONGEST_SENTENCE, Reply, Statement, statements
+from spotball_adapters.replies.statements import LONGEST_SENTENCE, Statement, TokenizedReply, statements
 from spotball_core.grid import Grid
 
 _LONGEST_READ = 100_000
@@ -35,56 +35,69 @@ def parse_leniently(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed
         >>> parse_leniently("The ball is either in D4 or in E4.", Grid.standard()).problem
         'several answers'
     """
-    shown = without_reasoning(text)
+    visible = without_reasoning(text)
     # One blank at the end stays: it tells that the last word is complete.
-    shown = shown[: len(shown.rstrip()) + 1][-_LONGEST_READ:]
-    objects, rest = object_answers(shown, lambda value: _read_field(value, grid))
-    reply = Reply.of(readable(rest), grid, unfinished=finish in ("length", "filtered"))
-    found = list(statements(reply))
-    for each in objects:
-        token = bisect_left(reply.tokens.starts, each.start)
-        found.append(Statement(token, Weight.LABEL, each.said.cell, each.said.problem, each.start, each.end))
-    answer = _decide(found, reply.tokens.roles)
+    visible = visible[: len(visible.rstrip()) + 1][-_LONGEST_READ:]
+    objects, rest = object_answers(visible, lambda value: _read_field(value, grid))
+    reply = TokenizedReply.of(readable(rest), grid, unfinished=finish in ("length", "filtered"))
+    candidates = list(statements(reply))
+    for json_answer in objects:
+        token = bisect_left(reply.tokens.starts, json_answer.start)
+        candidates.append(
+            Statement(
+                token,
+                Weight.LABEL,
+                json_answer.result.cell,
+                json_answer.result.problem,
+                json_answer.start,
+                json_answer.end,
+            )
+        )
+    answer = _decide(candidates, reply.tokens.roles)
     if answer is None or (answer.cell and not _holds(answer, reply)):
-        return parsed(ReadCell(None, "no answer"), shown.strip() or None, text, finish)
-    reasoning = next((each.reasoning for each in objects if each.start == answer.start), None)
-    said = ReadCell(answer.cell, None if answer.cell else answer.problem)
-    return parsed(said, reasoning or _reasoning(shown, reply, answer), text, finish)
+        return parsed(ReadCell(None, "no answer"), visible.strip() or None, text, finish)
+    reasoning = next((json_answer.reasoning for json_answer in objects if json_answer.start == answer.start), None)
+    result = ReadCell(answer.cell, None if answer.cell else answer.problem)
+    return parsed(result, reasoning or _reasoning(visible, reply, answer), text, finish)
 
 
 def _read_field(value: str, grid: Grid) -> ReadCell | None:
     """Read the value of a JSON field that holds the answer; None if it says nothing about a cell."""
-    reply = Reply.of(readable(f"cell: {value}"), grid, unfinished=False)
+    reply = TokenizedReply.of(readable(f"cell: {value}"), grid, unfinished=False)
     answer = _decide(statements(reply), reply.tokens.roles)
     return None if answer is None else ReadCell(answer.cell, None if answer.cell else answer.problem)
 
 
-def _decide(found: Iterable[Statement], roles: str) -> Statement | None:
+def _decide(candidates: Iterable[Statement], roles: str) -> Statement | None:
     """Return the statement that holds in the end; None if there is none."""
     corrections = [number for number, role in enumerate(roles) if role in "td"]
-    held = nothing = Statement(0, Weight.ASIDE, None, "no answer")
+    current = no_answer = Statement(0, Weight.ASIDE, None, "no answer")
     contradicted = False
-    for each in sorted(found, key=lambda statement: statement.token):
-        since = max(held.token + 1, each.token - LONGEST_SENTENCE)
-        sentence = re.split(r"[.?\n]", roles[since : each.token])[-1]
-        corrects = bisect_left(corrections, each.token) > bisect_left(corrections, held.token + 1)
-        if each.weight == Weight.REJECTED:
-            withdrawn = each.cell is None or (each.cell == held.cell and (corrects or held.weight <= Weight.CHOICE))
-            if held.weight > Weight.ASIDE and withdrawn:
-                held, contradicted = replace(nothing, token=each.token), False
-        elif each.weight > held.weight:
-            held, contradicted = each, False
-        elif each.cell == held.cell and each.cell is not None:
-            held = replace(held, token=each.token)
-        elif corrects and (each.weight >= Weight.CLAIM or re.search("[td]", sentence)):
-            held, contradicted = replace(each, weight=held.weight), False
-        elif each.weight == held.weight or (each.weight == Weight.LABEL and held.weight == Weight.FINAL):
-            undecided = held.cell is None and each.cell is not None and not contradicted
+    for statement in sorted(candidates, key=lambda statement: statement.token):
+        since = max(current.token + 1, statement.token - LONGEST_SENTENCE)
+        sentence = re.split(r"[.?\n]", roles[since : statement.token])[-1]
+        corrects = bisect_left(corrections, statement.token) > bisect_left(corrections, current.token + 1)
+        if statement.weight == Weight.REJECTED:
+            withdrawn = statement.cell is None or (
+                statement.cell == current.cell and (corrects or current.weight <= Weight.CHOICE)
+            )
+            if current.weight > Weight.ASIDE and withdrawn:
+                current, contradicted = replace(no_answer, token=statement.token), False
+        elif statement.weight > current.weight:
+            current, contradicted = statement, False
+        elif statement.cell == current.cell and statement.cell is not None:
+            current = replace(current, token=statement.token)
+        elif corrects and (statement.weight >= Weight.CLAIM or re.search("[td]", sentence)):
+            current, contradicted = replace(statement, weight=current.weight), False
+        elif statement.weight == current.weight or (
+            statement.weight == Weight.LABEL and current.weight == Weight.FINAL
+        ):
+            undecided = current.cell is None and statement.cell is not None and not contradicted
             contradicted = not (undecided or re.search("[fs]", sentence))
-            held = replace(each, cell=None, problem="several answers") if contradicted else each
-        elif held.problem == "outside the grid" and re.search("[fs!]", sentence):
-            held = each
-    return held if held.weight > Weight.ASIDE or held.token else None
+            current = replace(statement, cell=None, problem="several answers") if contradicted else statement
+        elif current.problem == "outside the grid" and re.search("[fs!]", sentence):
+            current = statement
+    return current if current.weight > Weight.ASIDE or current.token else None
 
 
 _CORRECTED = re.compile(r"[.?\n][-*!s,&(]{0,3}t")
@@ -99,26 +112,29 @@ _OR_ELSE = re.compile(r"[)*]?[.,?\n-]{0,3}o[zkqb_!]{0,6}C")
 _OPEN_LABEL = re.compile(r"(?:^|\n)[-*>|#.)(]{0,9}[zfgm]{0,4}[ka][zfkb]{0,4}:[-*(:]{0,3}_?[.\n]{0,9}$")
 
 
-def _holds(answer: Statement, reply: Reply) -> bool:
+def _holds(answer: Statement, reply: TokenizedReply) -> bool:
     """Return whether an answer stands up to what else the reply says."""
     rest = reply.tokens.roles[answer.token + 1 :] + "\n"
     if answer.weight < Weight.LABEL and reply.unfinished and re.search("[\n?]", reply.tokens.roles[: answer.token]):
         return False
     if answer.weight < Weight.CHOICE and (reply.unfinished or "u" in rest):
         return False
-    if answer.weight == Weight.POSSIBLE and len({each.cell for each in reply.tokens.cells.values()}) > 1:
+    if answer.weight == Weight.POSSIBLE and len({mention.cell for mention in reply.tokens.cells.values()}) > 1:
         return False
     if answer.weight < Weight.LABEL and _OPEN_LABEL.search(reply.tokens.roles):
         return False
-    if (other := _OR_ELSE.match(rest)) and reply.cell(answer.token + other.end()) not in (None, answer.cell):
+    if (alternative := _OR_ELSE.match(rest)) and reply.cell(answer.token + alternative.end()) not in (
+        None,
+        answer.cell,
+    ):
         return False
     # A correction that names no other answer.
     return not _CORRECTED.search(rest) and not _DISOWNED.search(rest)
 
 
-def _reasoning(shown: str, reply: Reply, answer: Statement) -> str | None:
+def _reasoning(visible: str, reply: TokenizedReply, answer: Statement) -> str | None:
     """Return the reasoning: what is outside the answer line, or the whole text if the answer is part of it."""
-    if answer.weight >= Weight.LABEL or not re.search(r"[^\W\d_]{2}", shown[answer.start : answer.end]):
-        before = reasoning_around(shown, reply.text, answer.start, answer.end)
-        return before or shown[answer.end :].strip(" \t\r\n*_#`.") or None
-    return shown.strip() or None
+    if answer.weight >= Weight.LABEL or not re.search(r"[^\W\d_]{2}", visible[answer.start : answer.end]):
+        before = reasoning_around(visible, reply.text, answer.start, answer.end)
+        return before or visible[answer.end :].strip(" \t\r\n*_#`.") or None
+    return visible.strip() or None

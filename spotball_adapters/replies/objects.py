@@ -33,28 +33,28 @@ def object_answers(text: str, read: Read) -> tuple[list[JsonAnswer], str]:
         text: of a reply.
         read: reads the text of a field.
     """
-    whole = _EXTRA_COMMA.sub(" ", text)
+    cleaned = _EXTRA_COMMA.sub(" ", text)
     answers: list[JsonAnswer] = []
-    kept: list[str] = []
-    place = done = failures = 0
-    while failures < _MOST_FAILURES and (start := _START.search(whole, place)):
+    parts: list[str] = []
+    place = copied = failures = 0
+    while failures < _MOST_FAILURES and (start := _START.search(cleaned, place)):
         try:
-            value, place = DECODER.raw_decode(whole, start.start())
+            value, place = DECODER.raw_decode(cleaned, start.start())
         except (ValueError, RecursionError):
             failures, place = failures + 1, start.end()
             if (top := _broken_off(text, start.start())) is not None:
-                return answers, "".join([*kept, text[done : start.start()], top])
+                return answers, "".join([*parts, text[copied : start.start()], top])
             continue
-        kept.extend((text[done : start.start()], " " * (place - start.start())))
-        done = place
-        if said := _answer(value, read):
-            answers.append(JsonAnswer(start.start(), place, said, _reasoning(value)))
-    return answers, "".join([*kept, text[done:]])
+        parts.extend((text[copied : start.start()], " " * (place - start.start())))
+        copied = place
+        if result := _answer(value, read):
+            answers.append(JsonAnswer(start.start(), place, result, _reasoning(value)))
+    return answers, "".join([*parts, text[copied:]])
 
 
 def _broken_off(text: str, start: int) -> str | None:
     """Return the text from `start` without what is nested in the object there; None if the object is closed."""
-    kept: list[str] = []
+    parts: list[str] = []
     depth, place = 0, start
     for token in _TOKEN.finditer(text, start):
         if token[0] == '"':
@@ -63,12 +63,12 @@ def _broken_off(text: str, start: int) -> str | None:
             continue
         opens = token[0] in "{["
         between = text[place : token.start()]
-        kept.append(between if depth < 2 else " " * len(between))
+        parts.append(between if depth < 2 else " " * len(between))
         place, depth = token.start(), depth + (1 if opens else -1)
         if depth == 0:
             return None
     rest = text[place:]
-    return "".join([*kept, rest if depth < 2 else " " * len(rest)])
+    return "".join([*parts, rest if depth < 2 else " " * len(rest)])
 
 
 def _answer(value: Any, read: Read, *, ranked: bool = False) -> ReadCell | None:
@@ -81,36 +81,36 @@ def _answer(value: Any, read: Read, *, ranked: bool = False) -> ReadCell | None:
     return _of_object(value, read) if isinstance(value, JsonObject) else None
 
 
-def _of_object(found: JsonObject, read: Read) -> ReadCell | None:
-    keys = [(_roles(key), key, value) for key, value in found.fields]
-    if _is_of_a_person(found):
+def _of_object(json_object: JsonObject, read: Read) -> ReadCell | None:
+    keys = [(_roles(key), key, value) for key, value in json_object.fields]
+    if _is_of_a_person(json_object):
         return None
-    said = [
+    answers = [
         (roles, _nothing() if value is None else _answer(value, read, ranked=bool(_RANKED_KEY.search(key))))
         for roles, key, value in keys
         if _ANSWER_KEY.fullmatch(roles)
     ]
-    final = [each for roles, each in said if each and "f" in roles]
-    direct = final or [each for _, each in said if each]
-    if pair := _row_and_column(found, read):
+    final = [answer for roles, answer in answers if answer and "f" in roles]
+    direct = final or [answer for _, answer in answers if answer]
+    if pair := _row_and_column(json_object, read):
         direct.append(pair)
-    if scored := _by_score((key, value) for key, value in found.fields if read(key)):
+    if scored := _by_score((key, value) for key, value in json_object.fields if read(key)):
         direct.append(scored if isinstance(scored, ReadCell) else read(scored) or _SEVERAL)
     nested = direct or [
-        each
+        answer
         for roles, key, value in keys
         if isinstance(value, JsonObject | list) and not _OTHER_KEY.search(roles)
-        if (each := _answer(value, read, ranked=bool(_RANKED_KEY.search(key))))
+        if (answer := _answer(value, read, ranked=bool(_RANKED_KEY.search(key))))
     ]
-    cells = {each.cell for each in nested}
+    cells = {answer.cell for answer in nested}
     return nested[0] if len(cells) == 1 else _SEVERAL if cells else None
 
 
 def _of_list(values: list[Any], read: Read, *, ranked: bool) -> ReadCell | None:
-    said = [(value, each) for value in values if (each := _answer(value, read))]
-    if len(said) < 2 or ranked:
-        return said[0][1] if said else None
-    scored = _by_score((each.cell or "", _score(value)) for value, each in said)
+    answers = [(value, answer) for value in values if (answer := _answer(value, read))]
+    if len(answers) < 2 or ranked:
+        return answers[0][1] if answers else None
+    scored = _by_score((answer.cell or "", _score(value)) for value, answer in answers)
     if scored is None or isinstance(scored, ReadCell):
         return _SEVERAL
     return read(scored)
@@ -140,14 +140,14 @@ def _score(value: Any) -> float | None:
     return None
 
 
-def _is_of_a_person(found: JsonObject) -> bool:
+def _is_of_a_person(json_object: JsonObject) -> bool:
     """Return whether an object describes a player or a thing, as `{"class": "person", "cell": "D5"}` does."""
-    names = [value for key, value in found.fields if key.lower() in _NAME_KEYS and isinstance(value, str)]
+    names = [value for key, value in json_object.fields if key.lower() in _NAME_KEYS and isinstance(value, str)]
     return any("p" in _roles(name) and "b" not in _roles(name) for name in names)
 
 
-def _row_and_column(found: JsonObject, read: Read) -> ReadCell | None:
-    fields = {key.lower(): value for key, value in found.fields if isinstance(value, str | int)}
+def _row_and_column(json_object: JsonObject, read: Read) -> ReadCell | None:
+    fields = {key.lower(): value for key, value in json_object.fields if isinstance(value, str | int)}
     row = fields.get("row")
     column = fields.get("column", fields.get("col"))
     return read(f"row {row}, column {column}") if row is not None and column is not None else None
@@ -158,12 +158,12 @@ def _reasoning(value: Any) -> str | None:
         value = value[0]
     if not isinstance(value, JsonObject):
         return None
-    said = [
-        each
-        for key, each in value.fields
-        if re.search("reason|expla|rational|why", key, re.I) and isinstance(each, str)
+    texts = [
+        text
+        for key, text in value.fields
+        if re.search("reason|expla|rational|why", key, re.I) and isinstance(text, str)
     ]
-    return "\n".join(said).strip() or None
+    return "\n".join(texts).strip() or None
 
 
 def _roles(key: str) -> str:

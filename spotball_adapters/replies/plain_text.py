@@ -30,32 +30,32 @@ def plain(text: str) -> str:
 
 def without_thinking(text: str) -> str:
     """What is not between the marks of thinking; without a mark before it, it began before the reply."""
-    kept: list[str] = []
+    parts: list[str] = []
     start, thinking = 0, False
     for mark in _THINKING.finditer(text):
         ends = "/" in mark[0]
         if ends and not thinking:
-            kept = []
+            parts = []
         elif not thinking:
-            kept.append(text[start : mark.start()])
+            parts.append(text[start : mark.start()])
         thinking, start = not ends, mark.end()
     # Apart, so that no cell comes together from two sides of a thought.
-    return "\n".join(kept if thinking else [*kept, text[start:]])
+    return "\n".join(parts if thinking else [*parts, text[start:]])
 
 
-def reasoning_around(text: str, same: str, start: int, end: int) -> str | None:
+def reasoning_around(text: str, plain_text: str, start: int, end: int) -> str | None:
     """Return what stands after `Reasoning:`, before or after an answer; else all before it.
 
     Args:
         text: of a reply.
-        same: the same text in plain characters.
+        plain_text: the same text in plain characters.
         start: offset of the answer.
         end: offset after the answer.
     """
-    if label := _REASONING.search(same, 0, start):
-        found = text[label.end() : start]
-    elif label := _REASONING.search(same, end):
-        found = text[label.end() :]
+    if label := _REASONING.search(plain_text, 0, start):
+        reasoning = text[label.end() : start]
+    elif label := _REASONING.search(plain_text, end):
+        reasoning = text[label.end() :]
     else:
-        found = text[:start]
-    return found.strip().strip("*_#`").strip() or None
+        reasoning = text[:start]
+    return reasoning.strip().strip("*_#`").strip() or None

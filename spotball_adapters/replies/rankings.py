@@ -62,7 +62,7 @@ def lines_of(text: str, tokens: Tokens) -> list[RankedLine]:
 
 def rankings(text: str, tokens: Tokens, lines: Sequence[RankedLine]) -> list[Ranking]:
     """Return the lists and tables of candidates in a text: lines that begin with a cell, of which two differ."""
-    found: list[Ranking] = []
+    result: list[Ranking] = []
     items: list[tuple[RankedLine, int]] = []
     header = previous = None
     for line in [*lines, None]:
@@ -70,16 +70,16 @@ def rankings(text: str, tokens: Tokens, lines: Sequence[RankedLine]) -> list[Ran
             continue
         number = _candidate(text, tokens, line) if line else None
         if number is None or (items and _mark(tokens, line, number) != _mark(tokens, *items[0])):
-            if len({tokens.cells[each].cell for _, each in items}) > 1:
+            if len({tokens.cells[token].cell for _, token in items}) > 1:
                 preferred = _preferred(text, tokens, items, header)
-                found.append(Ranking(items[0][0].first, items[-1][0].last, preferred))
+                result.append(Ranking(items[0][0].first, items[-1][0].last, preferred))
             items = []
         if line and number is not None:
             header = header if items else previous
             items.append((line, number))
         if line and not _RULE.fullmatch(tokens.roles, line.first, line.last):
             previous = line
-    return found
+    return result
 
 
 def rows_of_cues(tokens: Tokens, lines: Sequence[RankedLine]) -> set[RankedLine]:
@@ -111,9 +111,9 @@ def _candidate(text: str, tokens: Tokens, line: RankedLine) -> int | None:
         return None
     if number == line.first and _SENTENCE_AFTER.match(tokens.roles, number + 1, line.last):
         return None
-    named = ":" in tokens.roles[line.first : number] and "k" in tokens.roles[line.first : number]
+    is_labeled = ":" in tokens.roles[line.first : number] and "k" in tokens.roles[line.first : number]
     # "cell: D5" is an answer line; with a score, it is a candidate.
-    return None if named and not _SCORE.search(text, tokens.cells[number].end, line.end) else number
+    return None if is_labeled and not _SCORE.search(text, tokens.cells[number].end, line.end) else number
 
 
 def _mark(tokens: Tokens, line: RankedLine | None, number: int) -> str:
@@ -125,34 +125,34 @@ def _preferred(
     text: str, tokens: Tokens, items: Sequence[tuple[RankedLine, int]], header: RankedLine | None
 ) -> int | None:
     above = text[header.start : header.end] if header else ""
-    said = tokens.roles[header.first : header.last] if header else ""
+    header_roles = tokens.roles[header.first : header.last] if header else ""
     after = [tokens.roles[number + 1 : number + 7] for _, number in items]
     possible = [item for item, roles in zip(items, after, strict=True) if not _REJECTED_AFTER.match(roles)]
     if len(possible) == 1:
         number = possible[0][1]
         return None if _PERSON_AFTER.match(tokens.roles, number + 1) else number
     scores = [_score(text, tokens, line, number, above) for line, number in items]
-    known = [score for score in scores if score is not None]
-    if not known and "p" in said and not re.search("[bamgLDU]", said):
+    known_scores = [score for score in scores if score is not None]
+    if not known_scores and "p" in header_roles and not re.search("[bamgLDU]", header_roles):
         return None
-    if len(known) == len(items):
-        return items[scores.index(max(known))][1] if scores.count(max(known)) == 1 else None
+    if len(known_scores) == len(items):
+        return items[scores.index(max(known_scores))][1] if scores.count(max(known_scores)) == 1 else None
     marked = [number for (_, number), roles in zip(items, after, strict=True) if _PREFERRED_AFTER.match(roles)]
     if len(marked) == 1:
         return marked[0]
-    if "U" in said:
+    if "U" in header_roles:
         return items[-1][1]
     mark = text[items[0][0].start : tokens.cells[items[0][1]].start].strip(" \t|*-(#")
-    return items[0][1] if "D" in said or mark.startswith("🥇") or re.match(r"\D{0,9}1(?![0-9])", mark) else None
+    return items[0][1] if "D" in header_roles or mark.startswith("🥇") or re.match(r"\D{0,9}1(?![0-9])", mark) else None
 
 
 def _score(text: str, tokens: Tokens, line: RankedLine, number: int, header: str) -> float | None:
     """Return the score on a line: in the column that a table's header names, else the first share after the cell."""
     names = header.split("|")
     columns = text[line.start : line.end].split("|")
-    named = [place for place, name in enumerate(names) if SCORE_NAME.search(name) and place < len(columns)]
-    if named and len(names) > 1:
-        match = _SCORE.search(columns[named[-1]])
+    score_columns = [place for place, name in enumerate(names) if SCORE_NAME.search(name) and place < len(columns)]
+    if score_columns and len(names) > 1:
+        match = _SCORE.search(columns[score_columns[-1]])
         return _value(match) if match else None
     ranked = [place for place, name in enumerate(names) if _RANK_NAME.search(name) and place < len(columns)]
     if ranked and len(names) > 1:

@@ -25,8 +25,8 @@ class _Plain(dict[int, str]):
         if character in _SIGNS:
             return _SIGNS[character]
         digit = unicodedata.digit(character, None)
-        same = str(digit) if digit is not None else unicodedata.normalize("NFKC", character)
-        return same if len(same) == 1 else character
+        normalized = str(digit) if digit is not None else unicodedata.normalize("NFKC", character)
+        return normalized if len(normalized) == 1 else character
 
 
 _LOOKALIKE = re.compile(r"(?<!\w)[АВСЕаесΑΒΕ](?=[\s_-]{0,2}[0-9](?:[0-9]|(?!\w)))")
@@ -102,7 +102,7 @@ def without_reasoning(text: str) -> str:
         '                  D5'
     """
     text = _CHANNEL.sub(_blank, text)
-    kept, depth, start = [], 0, 0
+    parts, depth, start = [], 0, 0
     for tag in _TAG.finditer(text):
         ends = "/" in (tag[1], tag[4], tag[6]) or (tag[8] or "").lower() == "end"
         name = tag[2] or tag[5] or tag[9] or "think"
@@ -110,19 +110,19 @@ def without_reasoning(text: str) -> str:
             continue
         if not ends:
             if not depth:
-                kept.append(text[start : tag.start()])
+                parts.append(text[start : tag.start()])
                 start = tag.start()
             depth += 1
         elif depth:
             depth -= 1
             if not depth:
-                kept.append(" " * (tag.end() - start))
+                parts.append(" " * (tag.end() - start))
                 start = tag.end()
         else:
-            kept = [" " * tag.end()]
+            parts = [" " * tag.end()]
             start = tag.end()
     rest = text[start:]
-    return "".join([*kept, " " * len(rest) if depth else rest])
+    return "".join([*parts, " " * len(rest) if depth else rest])
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -48,19 +48,19 @@ class Parsed:
     problem: Problem | None
 
 
-def parsed(said: ReadCell, reasoning: str | None, text: str, finish: Finish) -> Parsed:
+def parsed(result: ReadCell, reasoning: str | None, text: str, finish: Finish) -> Parsed:
     """Return the result for what a reply says; if it says nothing, take the reason from how the reply ended.
 
     Args:
-        said: the answer that was read, or why none was.
+        result: the answer that was read, or why none was.
         reasoning: see `Parsed.reasoning`.
         text: the whole reply.
         finish: why the reply ended.
     """
-    problem: Problem | None = said.problem
+    problem: Problem | None = result.problem
     if problem == "no answer":
         problem = _FINISHED_EARLY.get(finish, "no answer" if text.strip() else "empty")
-    return Parsed(said.cell, reasoning, problem)
+    return Parsed(result.cell, reasoning, problem)
 
 
 _FINISHED_EARLY: dict[Finish, Problem] = {"length": "cut off", "filtered": "filtered", "refused": "refused"}

@@ -37,7 +37,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class TokenizedReply:
     """A reply that is prepared for reading.
 
     Attributes:
@@ -53,7 +53,7 @@ class Reply:
     unfinished: bool
 
     @classmethod
-    def of(cls, text: str, grid: Grid, *, unfinished: bool) -> Reply:
+    def of(cls, text: str, grid: Grid, *, unfinished: bool) -> TokenizedReply:
         """Return the reply with a text in plain characters."""
         return cls(text, tokenize(text, mentions(text, grid)), grid, unfinished)
 
@@ -66,7 +66,7 @@ LONGEST_SENTENCE = 120
 """Tokens. A longer sentence is split, which keeps the time proportional to the length."""
 
 
-def statements(reply: Reply) -> Iterator[Statement]:
+def statements(reply: TokenizedReply) -> Iterator[Statement]:
     """Yield what a reply says about the answer, in no particular order."""
     lines = lines_of(reply.text, reply.tokens)
     lists = rankings(reply.text, reply.tokens, lines)
@@ -92,7 +92,7 @@ def statements(reply: Reply) -> Iterator[Statement]:
 _WITHDRAWAL = re.compile(r"\([^()\nd]{0,20}C[^()\nd]{0,9}d[^()\n]{0,9}\)|d")
 
 
-def _of_lists(reply: Reply, lists: Sequence[Ranking]) -> Iterator[Statement]:
+def _of_lists(reply: TokenizedReply, lists: Sequence[Ranking]) -> Iterator[Statement]:
     for ranking in lists:
         # A list at the end of an unfinished reply may not be complete.
         if reply.unfinished and not reply.tokens.roles[ranking.last :].strip("\n"):
@@ -103,7 +103,7 @@ def _of_lists(reply: Reply, lists: Sequence[Ranking]) -> Iterator[Statement]:
             yield Statement(ranking.first, Weight.RANKED, reply.cell(ranking.cell))
 
 
-def _examples(reply: Reply, lines: Sequence[RankedLine]) -> set[RankedLine]:
+def _examples(reply: TokenizedReply, lines: Sequence[RankedLine]) -> set[RankedLine]:
     """Return the lines that follow a heading such as "Example:", up to a blank line."""
     examples: set[RankedLine] = set()
     for before, line in pairwise(lines):
@@ -129,7 +129,7 @@ _JOINT = re.compile(r"[):*%(#]{0,6}[zwkq_]?[o&,/>|-][o&,/zwkql)(*%#-]{0,9}(?:_\(
 _REFUSES = re.compile(r"[z(*]{0,4}[un]")
 
 
-def _in_sentence(reply: Reply, sentence: Sentence) -> Iterator[Statement]:
+def _in_sentence(reply: TokenizedReply, sentence: Sentence) -> Iterator[Statement]:
     roles, label = reply.tokens.roles, sentence.label
     numbers = [n for n in range(sentence.first, sentence.first + len(sentence.roles)) if n in reply.tokens.cells]
     if not numbers and label and _REFUSES.match(sentence.roles, label.end):
@@ -142,9 +142,9 @@ def _in_sentence(reply: Reply, sentence: Sentence) -> Iterator[Statement]:
         yield from _of_group(reply, sentence, group)
 
 
-def _are_joined(roles: str, one: int, other: int) -> bool:
-    gap = roles[one + 1 : other]
-    return bool(_JOINT.fullmatch(gap)) or (gap == "(" and roles[other + 1 : other + 2] == ")")
+def _are_joined(roles: str, first: int, second: int) -> bool:
+    gap = roles[first + 1 : second]
+    return bool(_JOINT.fullmatch(gap)) or (gap == "(" and roles[second + 1 : second + 2] == ")")
 
 
 _SECOND_AFTER = re.compile("z{1,4}_?l")
@@ -160,7 +160,7 @@ _STRETCH_AFTER = re.compile(rf"\s{{0,3}}(?:{_STRETCH}){_CELL_OR_PART}")
 _OR_AFTER = re.compile(rf"\s{{0,3}}(?:{_OR}){_CELL_OR_PART}")
 
 
-def _of_group(reply: Reply, sentence: Sentence, group: Sequence[int]) -> Iterator[Statement]:
+def _of_group(reply: TokenizedReply, sentence: Sentence, group: Sequence[int]) -> Iterator[Statement]:
     """Yield what cells say that are listed together, such as "D4 or D5"."""
     roles, stop = reply.tokens.roles, sentence.first + len(sentence.roles)
     before, after = roles[sentence.first : group[0]], roles[group[-1] + 1 : stop]
@@ -175,7 +175,7 @@ def _of_group(reply: Reply, sentence: Sentence, group: Sequence[int]) -> Iterato
     }
     if weights[group[0]] == Weight.REJECTED and re.search("[o&]", "".join(gaps.values())):
         weights = dict.fromkeys(group, Weight.REJECTED)
-    kept = [
+    remaining = [
         n
         for n in group
         if weights[n] != Weight.REJECTED
@@ -183,21 +183,21 @@ def _of_group(reply: Reply, sentence: Sentence, group: Sequence[int]) -> Iterato
         and (n == group[0] or not _is_second(gaps[n], before))
     ]
     start = reply.tokens.starts[sentence.first]
-    yield from (Statement(n, Weight.REJECTED, reply.cell(n), None, start) for n in group if n not in kept)
-    if not kept:
+    yield from (Statement(n, Weight.REJECTED, reply.cell(n), None, start) for n in group if n not in remaining)
+    if not remaining:
         return
-    weight = weights[kept[0]]
+    weight = weights[remaining[0]]
     shared = _shares(reply, group) and not _NOT_CANDIDATES.search(before)
     if len(group) > 1 and (shared or _NUMBERED.search(before)):
         weight = max(weight, Weight.RANKED)
     if weight == Weight.ASIDE:
         return
-    cells = {reply.cell(n) for n in kept}
-    chosen = kept[0] if len(cells) == 1 else _best(reply, kept, before, after)
-    end = reply.tokens.cells[chosen or kept[-1]].end
-    open_end = len(cells) == 1 and kept[-1] == group[-1]
-    ends = [reply.tokens.cells[n].end for n in (kept[-1:] if len(cells) == 1 else kept)]
-    if any(_STRETCH_AFTER.match(reply.text, each) for each in ends):
+    cells = {reply.cell(n) for n in remaining}
+    chosen = remaining[0] if len(cells) == 1 else _best(reply, remaining, before, after)
+    end = reply.tokens.cells[chosen or remaining[-1]].end
+    open_end = len(cells) == 1 and remaining[-1] == group[-1]
+    ends = [reply.tokens.cells[n].end for n in (remaining[-1:] if len(cells) == 1 else remaining)]
+    if any(_STRETCH_AFTER.match(reply.text, place) for place in ends):
         yield Statement(group[0], weight, None, "a range", start, end)
     elif chosen is None or (open_end and (_OR_AFTER.match(reply.text, end) or after.startswith("o"))):
         yield Statement(group[0], weight, None, "several answers", start, end)
@@ -211,7 +211,7 @@ def _is_second(gap: str, before: str) -> bool:
     return re.search("[l>]", gap) is not None or ("w" in gap and "w" not in before)
 
 
-def _checked(reply: Reply, token: int) -> tuple[str | None, Unread | None]:
+def _checked(reply: TokenizedReply, token: int) -> tuple[str | None, Unread | None]:
     """Return the cell at a token, or why it is none: `D1` at the end of an unfinished reply may stand for `D10`."""
     cell = reply.cell(token)
     if cell is None:
@@ -221,7 +221,7 @@ def _checked(reply: Reply, token: int) -> tuple[str | None, Unread | None]:
     return (None, "cut off") if cut else (cell, None)
 
 
-def _best(reply: Reply, group: Sequence[int], before: str, after: str) -> int | None:
+def _best(reply: TokenizedReply, group: Sequence[int], before: str, after: str) -> int | None:
     """Return the cell that a list within a sentence prefers."""
     if "U" in before:
         return group[-1]
@@ -236,9 +236,9 @@ _SHARE = re.compile(
 )
 
 
-def _shares(reply: Reply, group: Sequence[int]) -> list[float]:
+def _shares(reply: TokenizedReply, group: Sequence[int]) -> list[float]:
     """Return the score that follows each cell, if all have one."""
     matches = [_SHARE.match(reply.text, reply.tokens.cells[number].end) for number in group]
     if None in matches:
         return []
-    return [float((each[1] or each[2] or each[3]).replace(",", ".")) for each in matches if each]
+    return [float((match[1] or match[2] or match[3]).replace(",", ".")) for match in matches if match]

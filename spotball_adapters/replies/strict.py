@@ -56,12 +56,12 @@ _AFTER = re.compile(r"\b(?:reasoning|explanation|rationale|justification)[ \t*_]
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _StrictAnswer:
     """One of the places where a reply answers."""
 
     start: int
     end: int
-    said: ReadCell
+    result: ReadCell
     reasoning: str | None = None
 
 
@@ -74,63 +74,66 @@ def parse_strictly(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed:
         >>> parse_strictly("The ball is near the player in D4.", Grid.standard()).problem
         'no answer'
     """
-    given, text = text, without_thinking(text)
-    same = plain(text)
+    original, text = text, without_thinking(text)
+    plain_text = plain(text)
     unfinished = finish in ("length", "filtered")
     objects = _objects(text, grid)
-    answers = [*objects, *_lines(same, grid, objects, unfinished=unfinished)]
+    answers = [*objects, *_lines(plain_text, grid, objects, unfinished=unfinished)]
     if answers:
-        answer = max(answers, key=lambda each: each.start)
+        answer = max(answers, key=lambda answer: answer.start)
         return parsed(
-            answer.said, answer.reasoning or reasoning_around(text, same, answer.start, answer.end), given, finish
+            answer.result,
+            answer.reasoning or reasoning_around(text, plain_text, answer.start, answer.end),
+            original,
+            finish,
         )
-    if alone := read_alone(same.replace("```", "   "), grid, unfinished=unfinished):
-        return parsed(alone, None, given, finish)
-    nowhere = _Answer(len(text), len(text), ReadCell(None, "no answer"))
-    return parsed(nowhere.said, reasoning_around(text, same, nowhere.start, nowhere.end), given, finish)
+    if alone := read_alone(plain_text.replace("```", "   "), grid, unfinished=unfinished):
+        return parsed(alone, None, original, finish)
+    nowhere = _StrictAnswer(len(text), len(text), ReadCell(None, "no answer"))
+    return parsed(nowhere.result, reasoning_around(text, plain_text, nowhere.start, nowhere.end), original, finish)
 
 
 def _is_label(name: str) -> bool:
     return bool(_LABEL_ONLY.fullmatch(name))
 
 
-def _objects(text: str, grid: Grid) -> list[_Answer]:
+def _objects(text: str, grid: Grid) -> list[_StrictAnswer]:
     """What JSON objects in the reply answer; they contradict each other where they differ."""
-    found = json_answers(text, _is_label, lambda value: read_value(plain(value), grid))
-    said = found[0].said if len({each.said for each in found}) == 1 else ReadCell(None, "several answers")
-    return [_Answer(each.start, each.end, said, each.reasoning) for each in found]
+    answers = json_answers(text, _is_label, lambda value: read_value(plain(value), grid))
+    result = answers[0].result if len({answer.result for answer in answers}) == 1 else ReadCell(None, "several answers")
+    return [_StrictAnswer(answer.start, answer.end, result, answer.reasoning) for answer in answers]
 
 
-def _lines(same: str, grid: Grid, objects: list[_Answer], *, unfinished: bool) -> Iterator[_Answer]:
+def _lines(plain_text: str, grid: Grid, objects: list[_StrictAnswer], *, unfinished: bool) -> Iterator[_StrictAnswer]:
     """What the lines outside of objects answer that say `Cell:`, or that follow one that says no more than that."""
     awaited: int | None = None
-    for line in _LINE.finditer(same):
+    for line in _LINE.finditer(plain_text):
         start, end = line.span()
         if not line[0].strip():
             continue
-        open_end = unfinished and end == len(same)
+        open_end = unfinished and end == len(plain_text)
         label = None
-        if _WORD.search(same, start, end):
-            label = _AT_START.match(same, start, end) or _WITHIN.search(same, start, end)
+        if _WORD.search(plain_text, start, end):
+            label = _AT_START.match(plain_text, start, end) or _WITHIN.search(plain_text, start, end)
         if label is None:
-            if awaited is not None and (said := read_alone(line[0], grid, unfinished=open_end)):
-                yield _Answer(awaited, end, said)
-            awaited = start if _HEADING.fullmatch(same, start, end) else None
+            if awaited is not None and (result := read_alone(line[0], grid, unfinished=open_end)):
+                yield _StrictAnswer(awaited, end, result)
+            awaited = start if _HEADING.fullmatch(plain_text, start, end) else None
             continue
         awaited = None
         if _inside(objects, label.start()):
             continue
         where = label.end()
-        while again := _AT_START.match(same, where, end):
-            where = again.end()
-        stop = after.start() if (after := _AFTER.search(same, where, end)) else end
-        value = same[where:stop]
-        if said := read_value(value, grid, unfinished=open_end and stop == end):
-            yield _Answer(label.start(), stop, said)
+        while repeated := _AT_START.match(plain_text, where, end):
+            where = repeated.end()
+        stop = after.start() if (after := _AFTER.search(plain_text, where, end)) else end
+        value = plain_text[where:stop]
+        if result := read_value(value, grid, unfinished=open_end and stop == end):
+            yield _StrictAnswer(label.start(), stop, result)
         elif not re.search(r"[^\W_]", value):
             awaited = label.start()
 
 
-def _inside(objects: list[_Answer], place: int) -> bool:
-    before = bisect_right(objects, place, key=lambda each: each.start)
+def _inside(objects: list[_StrictAnswer], place: int) -> bool:
+    before = bisect_right(objects, place, key=lambda answer: answer.start)
     return before > 0 and place < objects[before - 1].end

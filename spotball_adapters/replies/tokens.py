@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from spotball_adapters.replies.cells import Mention
+from spotball_adapters.replies.cells import CellMention
 from spotball_adapters.replies.vocabulary import PHRASES, STEMS, UNSPACED, UNSPACED_SCRIPTS
 
 # Vowel signs and points of Hindi, Arabic and Hebrew belong to their words.
@@ -55,16 +55,16 @@ class Tokens:
 
     roles: str
     starts: Sequence[int]
-    cells: dict[int, Mention]
+    cells: dict[int, CellMention]
 
 
-def tokenize(text: str, found: Sequence[Mention]) -> Tokens:
+def tokenize(text: str, mentions: Sequence[CellMention]) -> Tokens:
     """Return the tokens of a text, of which cells are known."""
     roles: list[str] = []
     starts: list[int] = []
-    cells: dict[int, Mention] = {}
+    cells: dict[int, CellMention] = {}
     place = 0
-    for mention in [*found, None]:
+    for mention in [*mentions, None]:
         for start, role in _roles(text, place, mention.start if mention else len(text)):
             roles.append(role)
             starts.append(start)

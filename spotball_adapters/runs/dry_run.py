@@ -18,18 +18,18 @@ def describe(job: RunJob[ItemT], plan: SamplePlan[ItemT]) -> str:
 
     Requests are counted as if none failed and each was answered in full.
     """
-    return "\n".join([*_who(job), "", *_cost(job, plan), *_conversations(job)]) + "\n"
+    return "\n".join([*_header(job), "", *_cost(job, plan), *_conversations(job)]) + "\n"
 
 
-def _who(job: RunJob[ItemT]) -> Iterator[str]:
-    sports = Counter(item.key[0] for item in job.asked)
+def _header(job: RunJob[ItemT]) -> Iterator[str]:
+    sports = Counter(item.key[0] for item in job.items)
     images = ", ".join(f"{n} of {sport}" for sport, n in sports.items())
     settings = ", ".join(f"{name} {value}" for name, value in job.settings.given().items())
     where = f" at {without_secrets(job.base_url)}" if job.base_url else ""
     yield f"provider    {job.provider.name}{where}, up to {job.provider.max_samples} samples a request"
     yield f"model       {job.provider.model}, written as the {job.kind} {job.respondent}"
     yield f"settings    {settings or 'none are sent: the provider uses its own'}"
-    yield f"images      {len(job.asked)}: {images}"
+    yield f"images      {len(job.items)}: {images}"
 
 
 @dataclass
@@ -55,10 +55,10 @@ def _cost(job: RunJob[ItemT], plan: SamplePlan[ItemT]) -> Iterator[str]:
         messages = ask.prompt.last(ask.item, ask.samples[0], [""] * n) if last else ask.prompt.question(ask.step)
         cost.left += len(ask.samples) if last else 0
         cost.requests += 1
-        if shown := sum(message.picture for message in messages) if job.looks else 0:
+        if n_pictures := sum(message.picture for message in messages) if job.looks else 0:
             tokens = job.image_tokens(ask.item)
-            cost.pictures += shown
-            cost.tokens += math.nan if tokens is None else shown * tokens
+            cost.pictures += n_pictures
+            cost.tokens += math.nan if tokens is None else n_pictures * tokens
     rows: list[tuple[str, ...]] = [("prompt", "samples", "left", "requests", "pictures", "image tokens")]
     rows += [(f"{prompt.name} {prompt.version}", *costs[prompt.name].cells()) for prompt, _ in plan.prompts]
     if len(costs) > 1:
@@ -71,7 +71,7 @@ def _cost(job: RunJob[ItemT], plan: SamplePlan[ItemT]) -> Iterator[str]:
 
 
 def _conversations(job: RunJob[ItemT]) -> Iterator[str]:
-    item = job.asked[0]
+    item = job.items[0]
     pictures = job.pictures(None)
     picture = pictures.of(item) if pictures else None
     for prompt, _ in job.prompts:

@@ -20,11 +20,11 @@ class RunJob(ABC, Generic[ItemT]):
     """Who is asked what.
 
     Attributes:
-        asked: what is asked about, in order.
+        items: what is asked about, in order.
         prompts: each with the number of its samples.
         base_url: where the provider's server is; None for the provider's own.
         respondent: the name that the answers bear.
-        kept: name of the file that `keep` writes.
+        kept_file: name of the file that `keep` writes.
         without_pictures: providers whose respondents are baselines: they answer from what the items are, and are shown
             no picture.
 
@@ -32,14 +32,14 @@ class RunJob(ABC, Generic[ItemT]):
         OptionError: for prompts or samples that make no plan.
     """
 
-    asked: tuple[ItemT, ...]
+    items: tuple[ItemT, ...]
     prompts: tuple[tuple[PromptOf[ItemT], int], ...]
     provider: Provider
     base_url: str | None
     settings: Settings
     respondent: str
 
-    kept: ClassVar[str]
+    kept_file: ClassVar[str]
     without_pictures: ClassVar[tuple[str, ...]]
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class RunJob(ABC, Generic[ItemT]):
         self, done: Mapping[tuple[str, str, str, int], int], skipped: Collection[tuple[str, str, str]] = ()
     ) -> SamplePlan[ItemT]:
         """What is left to ask, given what is stored, without what is skipped."""
-        return SamplePlan(self.asked, self.prompts, done, skipped)
+        return SamplePlan(self.items, self.prompts, done, skipped)
 
     def image_tokens(self, item: ItemT) -> int | None:
         """What showing an item's picture costs; None where no rule is known."""

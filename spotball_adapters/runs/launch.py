@@ -46,7 +46,7 @@ class RunResult(Generic[T]):
         left: replies that are left to ask.
         excluded: replies that are missing because the provider refuses the images, and are not left to ask.
         refused: the provider's message for each image that it refuses to process with a prompt, of all starts.
-        made: of all replies that are stored.
+        output: of all replies that are stored.
     """
 
     tally: RunTally
@@ -55,7 +55,7 @@ class RunResult(Generic[T]):
     left: int
     excluded: int
     refused: Mapping[Question, str]
-    made: T
+    output: T
 
 
 def launch(
@@ -88,19 +88,19 @@ def launch(
     with ReplyStore(out) as store:
         store.claim(job.identity())
         done = store.done()
-        if not done or not (out / job.kept).exists():
+        if not done or not (out / job.kept_file).exists():
             job.keep(out)
         pictures = job.pictures(out / PICTURES)
         digests = {}
         if pictures:
             # All of them before the first request: what cannot be drawn should cost nothing.
-            drawing = counted(job.asked, len(job.asked), on_progress)
+            drawing = counted(job.items, len(job.items), on_progress)
             digests = {item.key: hashlib.sha256(pictures.of(item).data).hexdigest() for item in drawing}
             check_pictures(out, store.pictures(), digests)
         session = store.start_session(_options_of(job, options), _packages(job.provider))
         plan = job.plan(done, store.refused() if options.skip_refused else ())
-        asked = (job.provider, plan, pictures, digests, store, session, job.settings, options)
-        runner = Runner(*asked, tell=lambda line: None if quiet else show(line, err=True))
+        arguments = (job.provider, plan, pictures, digests, store, session, job.settings, options)
+        runner = Runner(*arguments, tell=lambda line: None if quiet else show(line, err=True))
         asyncio.run(_asking(runner, job.provider, quiet=quiet))
         if isinstance(runner.error, StoreError):
             raise runner.error
@@ -114,7 +114,7 @@ def plan_of(job: RunJob[ItemT], out: Path, options: Options) -> SamplePlan[ItemT
     return job.plan(done, refused if options.skip_refused else ())
 
 
-def _ended(job: RunJob[ItemT], store: ReplyStore, runner: Runner[ItemT], options: Options, made: T) -> RunResult[T]:
+def _ended(job: RunJob[ItemT], store: ReplyStore, runner: Runner[ItemT], options: Options, output: T) -> RunResult[T]:
     refused, tally = store.refused(), runner.tally
     missing: Counter[Question] = Counter()
     for ask in job.plan(store.done()).asks(1) if refused else ():
@@ -126,7 +126,7 @@ def _ended(job: RunJob[ItemT], store: ReplyStore, runner: Runner[ItemT], options
         # Those of earlier starts are not among this one's replies.
         left -= sum(missing[question] for question in refused if question in tally.refused)
         excluded = sum(missing[question] for question in refused)
-    return RunResult(tally, runner.why, runner.error, left, excluded, refused, made)
+    return RunResult(tally, runner.why, runner.error, left, excluded, refused, output)
 
 
 async def _asking(runner: Runner[ItemT], provider: Provider, *, quiet: bool) -> None:
@@ -166,20 +166,20 @@ def _interrupts(runner: Runner[ItemT]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def check_pictures(out: Path, shown: Mapping[tuple[str, str], set[str]], now: Mapping[tuple[str, str], str]) -> None:
+def check_pictures(out: Path, before: Mapping[tuple[str, str], set[str]], now: Mapping[tuple[str, str], str]) -> None:
     """See that the pictures are those that a run's answers were given to.
 
     Args:
         out: the run's folder.
-        shown: digests of the pictures that were shown, by image.
+        before: digests of the pictures that were shown, by image.
         now: digest of the picture that is to be shown, by image.
 
     Raises:
         OptionError: naming images with another one.
     """
-    other = ["/".join(key) for key, digest in now.items() if shown.get(key, {digest}) != {digest}]
-    if other:
-        listed = ", ".join(other[:5]) + (f" and {len(other) - 5} more" if len(other) > 5 else "")
+    changed = ["/".join(key) for key, digest in now.items() if before.get(key, {digest}) != {digest}]
+    if changed:
+        listed = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
         raise OptionError(
             f"{out} holds answers to other pictures of {listed}: the images have changed since, or the way they are "
             "drawn. Take another folder with --out."
@@ -188,7 +188,7 @@ def check_pictures(out: Path, shown: Mapping[tuple[str, str], set[str]], now: Ma
 
 def _options_of(job: RunJob[ItemT], options: Options) -> dict[str, Any]:
     samples = {prompt.name: samples for prompt, samples in job.prompts}
-    return {"images": len(job.asked), "samples": samples, **asdict(options)}
+    return {"images": len(job.items), "samples": samples, **asdict(options)}
 
 
 def _packages(provider: Provider) -> dict[str, str]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Generic, Protocol, TypeVar
 
-from spotball_adapters.providers.protocol import Item, Message
+from spotball_adapters.providers.protocol import Message, RunItem
 from spotball_core.errors import OptionError
 
-ItemT = TypeVar("ItemT", bound=Item)
-ItemT_contra = TypeVar("ItemT_contra", bound=Item, contravariant=True)
+ItemT = TypeVar("ItemT", bound=RunItem)
+ItemT_contra = TypeVar("ItemT_contra", bound=RunItem, contravariant=True)
 
 
 class PromptOf(Protocol[ItemT_contra]):
@@ -102,8 +102,8 @@ class SamplePlan(Generic[ItemT]):
             raise OptionError("no prompt was named")
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise OptionError(f"the prompt {', '.join(twice)} is there twice")
-        if few := [f"{samples} of {prompt.name}" for prompt, samples in self.prompts if samples < 1]:
-            raise OptionError(f"samples: {', '.join(few)}, expected at least 1")
+        if too_few := [f"{samples} of {prompt.name}" for prompt, samples in self.prompts if samples < 1]:
+            raise OptionError(f"samples: {', '.join(too_few)}, expected at least 1")
 
     def chains(self, at_once: int) -> Iterator[Chain[ItemT]]:
         """What is left, `at_once` samples of an image at a time: first of every prompt and image, then the next.
@@ -116,9 +116,9 @@ class SamplePlan(Generic[ItemT]):
                 for scene in self.scenes:
                     if (*scene.key, prompt.name) in self.skipped:
                         continue
-                    step, each = len(prompt.questions), range(1, samples + 1)
+                    step, numbers = len(prompt.questions), range(1, samples + 1)
                     untouched = not self.done.get((*scene.key, prompt.name, step))
-                    left = each if untouched else self.missing(scene, prompt, step, each)
+                    left = numbers if untouched else self.missing(scene, prompt, step, numbers)
                     if chunk := left[number * at_once : (number + 1) * at_once]:
                         yield Chain(scene, prompt, tuple(chunk))
 

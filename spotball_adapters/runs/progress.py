@@ -17,7 +17,7 @@ _WINDOW = 60.0
 """Seconds over which the rate is taken."""
 
 
-class Rate:
+class ReplyRate:
     """Replies a second of late."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ def line(tally: RunTally, rate: float) -> str:
 
 async def show_progress(tally: RunTally, *, quiet: bool) -> None:
     """Show how far a run is until cancelled."""
-    on_terminal, rate, last_fault = sys.stderr.isatty(), Rate(), ""
+    on_terminal, rate, last_fault = sys.stderr.isatty(), ReplyRate(), ""
 
     def sentence() -> str:
         nonlocal last_fault

@@ -35,7 +35,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedReplies:
     """What the replies of a run say.
 
     Attributes:
@@ -53,7 +53,7 @@ class Reading:
     policy: ParsePolicy
 
 
-def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy | None = None) -> Reading:
+def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy | None = None) -> ParsedReplies:
     """Read every sample's last reply, and keep what was read in the store.
 
     Args:
@@ -67,7 +67,7 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
     identity = store.identity()
     grids = {scene.key: scene.layout for scene in scenes}
     before = store.parsed()
-    found: dict[tuple[str, str, str, int], tuple[str | None, str | None]] = {}
+    readings: dict[tuple[str, str, str, int], tuple[str | None, str | None]] = {}
     columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
     changes: list[Change] = []
     for name, prompt in identity.items():
@@ -76,27 +76,29 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
         for sport, image, sample, text, finish in store.finals(name.removeprefix(PROMPT), prompt["questions"]):
             read = parse_reply(text, grids[sport, image], policy=policy, finish=finish)
             key = (sport, image, name.removeprefix(PROMPT), sample)
-            found[key] = now = (read.cell, read.problem)
+            readings[key] = now = (read.cell, read.problem)
             if before.get(key, now) != now:
                 changes.append(Change(*key, _said(before[key]), _said(now)))
             values = (*key[:2], identity["respondent"], identity["kind"], *key[2:], None, read.cell, read.reasoning)
             for column, value in zip(COLUMNS, values, strict=True):
                 columns[column].append(value)
-    store.keep_parsed({key: now for key, now in found.items() if before.get(key) != now})
+    store.keep_parsed({key: now for key, now in readings.items() if before.get(key) != now})
     rows = pl.DataFrame(columns, schema={c: pl.Int64 if c == "sample" else pl.String for c in COLUMNS})
-    problems = Counter(problem for _, problem in found.values() if problem)
-    return Reading(rows, dict(problems.most_common()), tuple(changes), len(found.keys() - before.keys()), policy)
+    problems = Counter(problem for _, problem in readings.values() if problem)
+    return ParsedReplies(
+        rows, dict(problems.most_common()), tuple(changes), len(readings.keys() - before.keys()), policy
+    )
 
 
 def export(
     store: ReplyStore, scenes: Sequence[Scene], out: Path, format: str, policy: ParsePolicy | None = None
-) -> tuple[Reading, Path | None]:
+) -> tuple[ParsedReplies, Path | None]:
     """Read all stored replies, and write the responses if there are any. See `read_replies` for the policy."""
     reading = read_replies(store, scenes, policy)
     return reading, write_reading(reading, out, format) if len(reading.rows) else None
 
 
-def write_reading(reading: Reading, folder: Path, format: str) -> Path:
+def write_reading(reading: ParsedReplies, folder: Path, format: str) -> Path:
     """Write `responses.FORMAT` and the record of its parse policy into the run's folder.
 
     It replaces the responses in another format.
@@ -109,16 +111,16 @@ def write_reading(reading: Reading, folder: Path, format: str) -> Path:
     path = folder / f"responses.{format}"
     write_responses(reading.rows, path)
     write_parse_policy(path, reading.policy)
-    for other in FORMATS:
-        if other != format:
+    for other_format in FORMATS:
+        if other_format != format:
             # Read together, they would give every sample twice.
-            (folder / f"responses.{other}").unlink(missing_ok=True)
+            (folder / f"responses.{other_format}").unlink(missing_ok=True)
     return path
 
 
 def _policy_before(folder: Path) -> ParsePolicy:
-    named = read_parse_policies(folder / f"responses.{format}" for format in FORMATS)
-    return next((policy for policy in POLICIES if policy in named), DEFAULT_POLICY)
+    recorded = read_parse_policies(folder / f"responses.{format}" for format in FORMATS)
+    return next((policy for policy in POLICIES if policy in recorded), DEFAULT_POLICY)
 
 
 def _said(read: tuple[str | None, str | None]) -> str:

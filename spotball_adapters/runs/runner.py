@@ -238,8 +238,8 @@ class Runner(Generic[ItemT]):
     async def _do_chain(self, scene: ItemT, prompt: PromptOf[ItemT], samples: tuple[int, ...]) -> None:
         if prompt.questions:
             answers = await self._answers(scene, prompt, samples)
-            for sample, given in answers.items():
-                self._queue.put_first(Final(Ask(scene, prompt, len(prompt.questions), (sample,)), given))
+            for sample, answers_so_far in answers.items():
+                self._queue.put_first(Final(Ask(scene, prompt, len(prompt.questions), (sample,)), answers_so_far))
             return
         replies = await self._ask(Ask(scene, prompt, 0, samples), prompt.last(scene, samples[0]))
         if 0 < len(replies) < len(samples):
@@ -256,16 +256,16 @@ class Runner(Generic[ItemT]):
         for step in steps:
             missing = tuple(sample for sample in samples if (step, sample) not in texts)
             while missing:
-                asked = missing[: self._provider.max_samples]
+                batch = missing[: self._provider.max_samples]
                 try:
-                    replies = await self._ask(Ask(scene, prompt, step, asked), prompt.question(step))
+                    replies = await self._ask(Ask(scene, prompt, step, batch), prompt.question(step))
                 except RefusedError:
                     self._texts.setdefault((*scene.key, prompt.name), {}).update(texts)
                     raise
                 if not replies:
                     # Given up: the next start asks what is missing here.
                     return {}
-                for sample, reply in zip(asked, replies, strict=False):
+                for sample, reply in zip(batch, replies, strict=False):
                     texts[step, sample] = storable(reply.text)
                 missing = missing[len(replies) :]
         return {sample: tuple(texts[step, sample] for step in steps) for sample in samples}
@@ -273,7 +273,7 @@ class Runner(Generic[ItemT]):
     async def _ask(self, ask: Ask[ItemT], messages: tuple[Message, ...]) -> tuple[Reply, ...]:
         """The replies, which are then on their way to the store; none if every attempt failed."""
         request = Request(ask.item, self._picture(ask.item), messages, self._settings, ask.samples)
-        shown = self._digests.get(ask.item.key) if any(message.picture for message in messages) else None
+        digest = self._digests.get(ask.item.key) if any(message.picture for message in messages) else None
         await self._unstored.acquire()
         try:
             async for attempt in self._options.tries(self._may_pass):
@@ -287,7 +287,7 @@ class Runner(Generic[ItemT]):
             raise
         self._failed_in_row = self._refused_in_row = 0
         self._answered = True
-        self._writer.put(AnswerRecord(ask, answer, now(), latency, attempt.num, shown))
+        self._writer.put(AnswerRecord(ask, answer, now(), latency, attempt.num, digest))
         self._count_tokens(answer)
         return answer.replies
 
@@ -343,11 +343,11 @@ class Runner(Generic[ItemT]):
     def _refuse(self, item: Due[ItemT], error: RefusedError) -> None:
         """Postpone what the provider refused; where all else is done with, give it up."""
         question = _question(item)
-        named = RefusedError(f"{'/'.join(question[:2])}: {error}")
+        refusal = RefusedError(f"{'/'.join(question[:2])}: {error}")
         if self._queue.retrying:
             if not self._answered:
                 # As likely as not, the fault is not in the images.
-                self.stop("the provider refused every image", named)
+                self.stop("the provider refused every image", refusal)
             elif self.why is None:
                 self.tally.refused[question] = str(error)
             return
@@ -357,8 +357,8 @@ class Runner(Generic[ItemT]):
         self._postponed[question] = str(error)
         self._refused_in_row += 1
         if self._refused_in_row == STORM and self.why is None:
-            said = f"{STORM} images in a row were refused, the last was {named}"
-            self.stop("too many refusals", StormError(said) if self._answered else named)
+            message = f"{STORM} images in a row were refused, the last was {refusal}"
+            self.stop("too many refusals", StormError(message) if self._answered else refusal)
 
     def _give_up(self, ask: Ask[ItemT], error: TransientError) -> None:
         if self.why is not None:
@@ -366,8 +366,8 @@ class Runner(Generic[ItemT]):
         self.tally.given_up["/".join(ask.item.key)] = str(error)
         self._failed_in_row += 1
         if self._failed_in_row == STORM:
-            said = f"{STORM} requests in a row failed on every attempt, the last with: {error}"
-            self.stop("too many faults", StormError(said))
+            message = f"{STORM} requests in a row failed on every attempt, the last with: {error}"
+            self.stop("too many faults", StormError(message))
 
     def _expected_tokens(self, request: Request) -> float:
         """From what replies took so far; before any came, from the request."""
@@ -390,8 +390,8 @@ class Runner(Generic[ItemT]):
     def _picture(self, scene: ItemT) -> Picture:
         if self._pictures is None:
             return Picture(b"", "", 0, 0)
-        if (held := self._held.get(scene.key)) is not None:
-            return held
+        if (cached := self._held.get(scene.key)) is not None:
+            return cached
         picture = self._pictures.of(scene)
         # Images come round in turn: to let go of the oldest for the newest would be to find none of them again.
         if self._held_bytes + len(picture.data) <= HELD:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from spotball_adapters.prompts.picture import Pictures
+from spotball_adapters.prompts.picture import ScenePictures
 from spotball_adapters.runs.job import RunJob
 from spotball_adapters.runs.store import SCENES
 from spotball_core.io.scenes import write_scenes
@@ -28,12 +28,12 @@ class SceneJob(RunJob[Scene]):
     dataset: Path = field(kw_only=True)
     scenes: tuple[Scene, ...] = field(kw_only=True)
 
-    kept: ClassVar[str] = SCENES
+    kept_file: ClassVar[str] = SCENES
     without_pictures: ClassVar[tuple[str, ...]] = ("baseline",)
 
-    def pictures(self, cache: Path | None) -> Pictures | None:
+    def pictures(self, cache: Path | None) -> ScenePictures | None:
         """The images with their grids; None where nobody looks at them."""
-        return Pictures(self.dataset, cache) if self.looks else None
+        return ScenePictures(self.dataset, cache) if self.looks else None
 
     def size(self, item: Scene) -> tuple[int, int]:
         """Width and height of a scene's picture, in pixels."""

@@ -71,13 +71,13 @@ class ReplyStore(RunStore):
 
     def texts(self, sport: str, image: str, prompt: str, samples: Iterable[int]) -> dict[tuple[int, int], str]:
         """What was replied to a prompt about an image, by (step, sample)."""
-        wanted = list(samples)
-        marks = ", ".join("?" * len(wanted))
+        numbers = list(samples)
+        marks = ", ".join("?" * len(numbers))
         query = (
             "SELECT step, sample, text FROM replies "
             f"WHERE sport = ? AND image = ? AND prompt = ? AND sample IN ({marks})"
         )
-        return {(step, sample): text for step, sample, text in self.rows(query, sport, image, prompt, *wanted)}
+        return {(step, sample): text for step, sample, text in self.rows(query, sport, image, prompt, *numbers)}
 
     def finals(self, prompt: str, step: int) -> Iterator[tuple[str, str, int, str, Finish]]:
         """Replies to a step of a prompt: sport, image, sample, text, finish; in the order of images' names."""
@@ -92,9 +92,9 @@ class ReplyStore(RunStore):
         query = "SELECT sport, image, prompt, sample, cell, problem FROM parsed"
         return {row[:4]: row[4:] for row in self.stream(query)}
 
-    def keep_parsed(self, found: Mapping[Settled, tuple[str | None, str | None]]) -> None:
+    def keep_parsed(self, readings: Mapping[Settled, tuple[str | None, str | None]]) -> None:
         """Keep what was read from replies in place of what was."""
-        rows = [(*key, *read) for key, read in found.items()]
+        rows = [(*key, *read) for key, read in readings.items()]
         with self.transaction() as connection:
             connection.executemany("INSERT OR REPLACE INTO parsed VALUES (?, ?, ?, ?, ?, ?)", rows)
 
@@ -103,10 +103,10 @@ class ReplyStore(RunStore):
         query = (
             "SELECT DISTINCT sport, image, picture FROM requests JOIN replies USING (request) WHERE picture NOT NULL"
         )
-        shown: dict[tuple[str, str], set[str]] = {}
+        digests: dict[tuple[str, str], set[str]] = {}
         for sport, image, digest in self.stream(query):
-            shown.setdefault((sport, image), set()).add(digest)
-        return shown
+            digests.setdefault((sport, image), set()).add(digest)
+        return digests
 
     def tokens(self) -> tuple[int, int, int]:
         """Requests answered, and the input and output tokens they took, of all sessions."""
@@ -147,6 +147,6 @@ def _check_folder(folder: Path) -> None:
     if not folder.is_dir() or (folder / STORE).exists():
         return
     # A kill may leave a store that was not yet given its name.
-    others = {path.name for path in folder.iterdir() if not path.name.startswith(f".{STORE}.")}
-    if others - {LOCK, SCENES}:
+    names = {path.name for path in folder.iterdir() if not path.name.startswith(f".{STORE}.")}
+    if names - {LOCK, SCENES}:
         raise OptionError(f"{folder} is not empty and holds no run; name another folder with --out")

@@ -52,7 +52,7 @@ class Click:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ItemAnswer:
     """What a participant answered to an item: the clicks, or the number of an option as it was shown."""
 
     clicks: tuple[Click, ...] = ()
@@ -60,11 +60,11 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TrialState:
     """What an event comes to: the clicks that are not confirmed, and the answer once it is given."""
 
     pending: tuple[Click, ...] = ()
-    answer: Answer | None = None
+    answer: ItemAnswer | None = None
 
 
 class ItemType(Protocol):
@@ -77,13 +77,13 @@ class ItemType(Protocol):
     def public(self, trial: StudyTrial) -> dict[str, Any]:
         """What the browser may know of an item, beside its number, the address of its image, and its size."""
 
-    def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> Step:
+    def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> TrialState:
         """What an event on the current trial comes to; NotAllowedError if it is not allowed."""
 
-    def passes(self, trial: StudyTrial, answer: Answer) -> bool:
+    def passes(self, trial: StudyTrial, answer: ItemAnswer) -> bool:
         """Whether an answer is right throughout, as an attention check wants it."""
 
-    def feedback(self, trial: StudyTrial, answer: Answer) -> dict[str, Any]:
+    def feedback(self, trial: StudyTrial, answer: ItemAnswer) -> dict[str, Any]:
         """What a practice item tells once it is answered."""
 
 
@@ -105,30 +105,30 @@ class Clicks:
         grid = self._scenes[trial.key].grid
         return {"rows": grid.rows, "cols": grid.cols, "clicks": self._per_image}
 
-    def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> Step:
+    def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> TrialState:
         """See `ItemType`."""
         if event.kind == "click":
             if len(pending) >= self._per_image:
                 raise NotAllowedError(f"{self._per_image} cells are clicked already")
-            return Step((*pending, self._click(trial, event)))
+            return TrialState((*pending, self._click(trial, event)))
         if event.kind == "undo":
             if not pending:
                 raise NotAllowedError("there is no click to undo")
-            return Step(pending[:-1])
+            return TrialState(pending[:-1])
         if event.kind == "answer":
             if len(pending) < self._per_image:
                 raise NotAllowedError(f"{len(pending)} of {self._per_image} cells are clicked")
             if [list(cell) for cell in event.value["cells"]] != [list(click.cell) for click in pending]:
                 raise NotAllowedError("the cells are not those that were clicked")
-            return Step(answer=Answer(pending))
+            return TrialState(answer=ItemAnswer(pending))
         raise NotAllowedError(f"{event.kind} is no event of this item")
 
-    def passes(self, trial: StudyTrial, answer: Answer) -> bool:
+    def passes(self, trial: StudyTrial, answer: ItemAnswer) -> bool:
         """See `ItemType`: every click in a cell that holds the ball."""
         ball = self._ball(trial)
         return all(click.cell in ball for click in answer.clicks)
 
-    def feedback(self, trial: StudyTrial, answer: Answer) -> dict[str, Any]:
+    def feedback(self, trial: StudyTrial, answer: ItemAnswer) -> dict[str, Any]:
         """See `ItemType`."""
         return {"cells": [list(cell) for cell in self._ball(trial)]}
 
@@ -147,7 +147,7 @@ class Clicks:
         return click
 
 
-class Choice:
+class ObjectChoice:
     """A photo with a question; one of its objects is chosen, and that is the answer.
 
     Each participant gets the objects in an order of their own.
@@ -167,20 +167,20 @@ class Choice:
         """See `ItemType`."""
         return {"question": self._question, "options": list(trial.options)}
 
-    def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> Step:
+    def step(self, trial: StudyTrial, pending: tuple[Click, ...], event: Event) -> TrialState:
         """See `ItemType`."""
         if event.kind != "choice":
             raise NotAllowedError(f"{event.kind} is no event of this item")
         option: int = event.value["option"]
         if not 0 <= option < len(trial.options):
             raise NotAllowedError(f"option {option} is none of the {len(trial.options)}, which count from 0")
-        return Step(answer=Answer(option=option))
+        return TrialState(answer=ItemAnswer(option=option))
 
-    def passes(self, trial: StudyTrial, answer: Answer) -> bool:
+    def passes(self, trial: StudyTrial, answer: ItemAnswer) -> bool:
         """See `ItemType`."""
         return answer.option is not None and trial.options[answer.option] == self._stimuli[trial.key].gaze_target
 
-    def feedback(self, trial: StudyTrial, answer: Answer) -> dict[str, Any]:
+    def feedback(self, trial: StudyTrial, answer: ItemAnswer) -> dict[str, Any]:
         """See `ItemType`."""
         if not self._tells:
             return {}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from spotball_adapters.study.events import Event, StudyTrial, Viewport
-from spotball_adapters.study.items import Answer, Click, ItemType, NotAllowedError
+from spotball_adapters.study.items import Click, ItemAnswer, ItemType, NotAllowedError
 
 Stage = Literal["consent", "instructions", "practice", "trials", "finished"]
 
@@ -22,7 +22,7 @@ _NEXT: dict[Stage, Stage] = {"consent": "instructions", "instructions": "practic
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredTrial:
     """A trial with its answer.
 
     Attributes:
@@ -37,7 +37,7 @@ class Answered:
     """
 
     trial: StudyTrial
-    answer: Answer
+    answer: ItemAnswer
     response_ms: float
     answered_at: str
     viewport: Viewport
@@ -64,7 +64,7 @@ class ParticipantProgress:
     def __init__(self, trials: Sequence[StudyTrial], item_type: ItemType) -> None:
         self.stage: Stage = "consent"
         self.seq = 0
-        self.answered: dict[int, Answered] = {}
+        self.answered: dict[int, AnsweredTrial] = {}
         self.pending: tuple[Click, ...] = ()
         self.over: dict[Stage, str] = {}
         self._item_type = item_type
@@ -84,9 +84,9 @@ class ParticipantProgress:
         return None
 
     @property
-    def answers(self) -> tuple[Answered, ...]:
+    def answers(self) -> tuple[AnsweredTrial, ...]:
         """Trials with their answers in the order they were shown, without practice."""
-        return tuple(one for number, one in self.answered.items() if number >= 0)
+        return tuple(answer for number, answer in self.answered.items() if number >= 0)
 
     def take(self, event: Event) -> None:
         """Go on by one event; nothing changes if it is refused.
@@ -133,7 +133,7 @@ class ParticipantProgress:
             step = self._item_type.step(trial, self.pending, event)
             self.pending = step.pending
             if step.answer:
-                self.answered[trial.trial] = Answered(
+                self.answered[trial.trial] = AnsweredTrial(
                     trial, step.answer, self._before + elapsed, event.received_at, event.viewport
                 )
         self._showing = elapsed
@@ -147,8 +147,8 @@ class ParticipantProgress:
     def _explain(self, trial: StudyTrial, event: Event, elapsed: float) -> None:
         if trial.trial not in self.answered:
             raise NotAllowedError("an explanation comes after the answer")
-        known = self.answered[trial.trial]
-        self.answered[trial.trial] = replace(known, explanation=event.value["text"], explanation_ms=elapsed)
+        answer = self.answered[trial.trial]
+        self.answered[trial.trial] = replace(answer, explanation=event.value["text"], explanation_ms=elapsed)
 
 
 def replay(trials: Sequence[StudyTrial], events: Iterable[Event], item_type: ItemType) -> ParticipantProgress:

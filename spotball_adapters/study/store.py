@@ -154,7 +154,7 @@ _PARTICIPANT = "SELECT id, participant, list, seed, trials, started_at, seen_at,
 _EVENT = "SELECT seq, event, kind, trial, value, elapsed_ms, viewport, received_at FROM events"
 
 
-class Reader:
+class StudyReader:
     """A study's two files, to read from."""
 
     def __init__(self, folder: Path, study: SqliteStore, identities: SqliteStore) -> None:
@@ -176,9 +176,9 @@ class Reader:
 
     def participant(self, participant_id: int) -> Participant:
         """Somebody who is there."""
-        found = self._one("id", participant_id)
-        assert found is not None
-        return found
+        participant = self._one("id", participant_id)
+        assert participant is not None
+        return participant
 
     def by_label(self, participant: str) -> Participant | None:
         """Who has this label."""
@@ -206,11 +206,11 @@ class Reader:
         """Which parts of a study are not what they were when the first participant began; see `StudyStore.claim`."""
         if not self.study.rows("SELECT EXISTS (SELECT * FROM participants)")[0][0]:
             return []
-        given, known = _as_meta(parts), {key: value for key, value in self.meta().items() if key.startswith(_PART)}
-        return [key.removeprefix(_PART) for key in {**known, **given} if known.get(key) != given.get(key)]
+        new, old = _as_meta(parts), {key: value for key, value in self.meta().items() if key.startswith(_PART)}
+        return [key.removeprefix(_PART) for key in {**old, **new} if old.get(key) != new.get(key)]
 
 
-class StudyStore(Reader):
+class StudyStore(StudyReader):
     """A study held by this process; a context manager that lets go of it.
 
     Raises:
@@ -221,8 +221,8 @@ class StudyStore(Reader):
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise OptionError(f"{folder} is no folder of a study")
-        taken = f"{folder} is in use by another process, such as `spotball study serve`; one at a time has a study"
-        lock = locked(folder / LOCK, lambda: taken, what="the human study", extra="study")
+        message = f"{folder} is in use by another process, such as `spotball study serve`; one at a time has a study"
+        lock = locked(folder / LOCK, lambda: message, what="the human study", extra="study")
         with ExitStack() as stack:
             stack.callback(lock.release)
             # For this user alone; SQLite gives its -wal and -shm the same permissions.
@@ -262,7 +262,7 @@ class StudyStore(Reader):
 
 
 @contextmanager
-def reading(folder: Path) -> Iterator[Reader]:
+def reading(folder: Path) -> Iterator[StudyReader]:
     """A study to look at, also while a server has it.
 
     Raises:
@@ -275,7 +275,7 @@ def reading(folder: Path) -> Iterator[Reader]:
             if not (folder / name).is_file():
                 raise OptionError(f"{folder}: nothing is stored there; a study begins with `spotball study serve`")
             files.append(stack.enter_context(SqliteStore(folder / name, schema, read=True)))
-        yield Reader(folder, *files)
+        yield StudyReader(folder, *files)
 
 
 def insert_identity(connection: sqlite3.Connection, identity: Identity) -> None:

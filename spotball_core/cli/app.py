@@ -67,11 +67,11 @@ def _loaded(entry: EntryPoint) -> Any:
     """A command as Typer makes it; OptionError where that fails, whatever it is that breaks."""
     holder = typer.Typer(rich_markup_mode=None)
     try:
-        named: typer.Typer | Callable[..., object] = entry.load()
-        if isinstance(named, typer.Typer):
-            holder.add_typer(named, name=entry.name)
+        loaded: typer.Typer | Callable[..., object] = entry.load()
+        if isinstance(loaded, typer.Typer):
+            holder.add_typer(loaded, name=entry.name)
         else:
-            holder.command(entry.name)(named)
+            holder.command(entry.name)(loaded)
         command = typer.main.get_group(holder).commands[entry.name]
     except (Exception, SystemExit) as error:
         raise OptionError(f"the command {entry.name} cannot be loaded: {type(error).__name__}: {error}") from error

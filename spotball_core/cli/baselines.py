@@ -52,9 +52,9 @@ def baselines(
     rows = baseline_responses(scenes, names, samples=samples, seed=seed)
     write_responses(rows, out)
     tell = teller(quiet)
-    asked = rows["respondent"].unique(maintain_order=True).to_list()
-    tell(f"{out}: {len(rows):,} answers of {', '.join(asked)} to {len(scenes)} images")
-    for respondent in asked:
+    respondents = rows["respondent"].unique(maintain_order=True).to_list()
+    tell(f"{out}: {len(rows):,} answers of {', '.join(respondents)} to {len(scenes)} images")
+    for respondent in respondents:
         blanks = rows.filter(respondent=respondent)["cell"].null_count() // samples
         if blanks:
             tell(f"{respondent} has no answer to {blanks} of {len(scenes)} images: written as unparsed")

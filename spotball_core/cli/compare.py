@@ -53,21 +53,21 @@ def compare(
     from spotball_core.scoring.sides import only
 
     tell = teller(quiet)
-    counts, known = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)
-    named = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
-    choices = named(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
+    counts, all_scenes = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)
+    policy_class = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
+    choices = policy_class(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
     counts = only(counts, [a, b, *([reference] if reference else [])])
-    found = paired.compare(Scoring(counts, known, choices), a, b, permutations=permutations)
+    comparison = paired.compare(Scoring(counts, all_scenes, choices), a, b, permutations=permutations)
     format = format_for(format, out)
     if format is Format.json:
-        text = found.model_dump_json(indent=1) + "\n"
+        text = comparison.model_dump_json(indent=1) + "\n"
     elif format is Format.csv:
-        text = comparisons.to_csv(found)
+        text = comparisons.to_csv(comparison)
     elif format is Format.markdown:
-        text = comparisons.to_markdown(found)
+        text = comparisons.to_markdown(comparison)
     else:
-        text = comparisons.to_text(found, to_terminal=out is None)
+        text = comparisons.to_text(comparison, to_terminal=out is None)
     if format in (Format.json, Format.csv) or out is not None:
-        for warning in found.warnings:
+        for warning in comparison.warnings:
             tell(f"warning: {warning}")
     deliver(text, out, tell, styled=format is Format.table)

@@ -21,16 +21,16 @@ def teller(quiet: bool) -> Callable[[str], None]:
 
 
 @contextmanager
-def progress(what: str, *, quiet: bool) -> Iterator[OnProgress]:
-    """Yield a function that shows how many things are done, named by `what`. It prints a line when all are done."""
+def progress(label: str, *, quiet: bool) -> Iterator[OnProgress]:
+    """Yield a function that shows how many things are done, named by `label`. It prints a line when all are done."""
     so_far, start = (0, 0), time.monotonic()
 
     def sentence() -> str:
         done, total = so_far
         if done in (0, total):
-            return f"{what}: {done} done"
+            return f"{label}: {done} done"
         left = (time.monotonic() - start) * (total - done) / done
-        return f"{what}: {done} of {total} done, {span(left)} left"
+        return f"{label}: {done} of {total} done, {span(left)} left"
 
     with progress_display(sentence, quiet=quiet, last=True) as show_progress:
 

@@ -72,8 +72,8 @@ def demo(
         tell(f"No pictures: {error}")
     else:
         tell(f"{' and '.join(map(str, pictures))}: the pictures")
-    given = {"bootstrap": (bootstrap, 1000), "seed": (seed, 0)}
-    options = "".join(f" --{name} {value}" for name, (value, default) in given.items() if value != default)
+    values = {"bootstrap": (bootstrap, 1000), "seed": (seed, 0)}
+    options = "".join(f" --{name} {value}" for name, (value, default) in values.items() if value != default)
     folder, file = shlex.quote(str(out)), shlex.quote(str(out / "scenes.jsonl"))
     tell("Next:")
     tell(f"  spotball score {folder} --reference {REFERENCE}{options}    # the same table, from the files")

@@ -99,8 +99,8 @@ def analyze(
         jobs=jobs or os.cpu_count() or 1,
     )
     answers = together([read_trials(path, photos) for path in trials])
-    shown = tell if len(answers.respondents) > 1 or sys.stderr.isatty() else teller(True)
-    report = analyze(answers, options, on_progress=lambda name: shown(f"tested {name}"))
+    tell_tested = tell if len(answers.respondents) > 1 or sys.stderr.isatty() else teller(True)
+    report = analyze(answers, options, on_progress=lambda name: tell_tested(f"tested {name}"))
     if format == "json":
         text = report.model_dump_json(indent=1) + "\n"
         for warning in report.warnings:

@@ -71,7 +71,7 @@ def power(
         policy = TestPolicy(alpha=alpha, multiplicity=multiplicity)
     except ValidationError as error:
         raise OptionError(f"--alpha is above 0 and below 1, found {alpha:g}") from error
-    made = Observer(
+    simulated_observer = Observer(
         observer,
         weight=weight,
         noise=noise,
@@ -82,11 +82,11 @@ def power(
     )
     photos = read_stimuli(stimuli) if stimuli else factorial_design()
     tell = teller(quiet)
-    found = []
+    powers = []
     for number in numbers:
-        found.append(
+        powers.append(
             simulated(
-                made,
+                simulated_observer,
                 photos,
                 simulations=simulations,
                 prompts=number,
@@ -97,4 +97,4 @@ def power(
         )
         tell(f"{number} trials a photo: {simulations} respondents done")
     write = {"json": to_json, "markdown": to_markdown, "table": to_text}[format]
-    show(write(found, numbers, made, policy, seed), end="")
+    show(write(powers, numbers, simulated_observer, policy, seed), end="")

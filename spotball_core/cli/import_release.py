@@ -45,9 +45,11 @@ def import_release(
 def _summary(release: Release) -> list[str]:
     lines = []
     for sport in dict.fromkeys(scene.sport for scene in release.scenes):
-        mine = [scene for scene in release.scenes if scene.sport == sport]
-        controls = [scene.image for scene in mine if scene.control]
-        lines.append(f"{sport}: {len(mine)} scenes, {len(controls)} of them controls ({', '.join(controls) or 'none'})")
+        of_sport = [scene for scene in release.scenes if scene.sport == sport]
+        controls = [scene.image for scene in of_sport if scene.control]
+        lines.append(
+            f"{sport}: {len(of_sport)} scenes, {len(controls)} of them controls ({', '.join(controls) or 'none'})"
+        )
     groups = release.responses.group_by("respondent", "sport", "prompt", maintain_order=True).len()
     for (respondent,), rows in groups.group_by("respondent", maintain_order=True):
         parts = ", ".join(f"{sport} {prompt} {n}" for _, sport, prompt, n in rows.iter_rows())

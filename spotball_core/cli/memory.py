@@ -74,14 +74,14 @@ def run_within_limit(run: Callable[[], None]) -> None:
     signal.signal(signal.SIGTERM, lambda number, _: os.kill(child, number))
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
-    written = os.read(reading, 1)
+    exit_byte = os.read(reading, 1)
     if -code in (signal.SIGTERM, signal.SIGHUP):
         sys.exit(128 - code)
-    if not written:
+    if not exit_byte:
         show(f"error: {NO_MEMORY}\n{_stated(limit)}", err=True)
         sys.exit(1)
     # The command was complete. Libraries can still abort while Python shuts down.
-    sys.exit(code if code >= 0 else written[0])
+    sys.exit(code if code >= 0 else exit_byte[0])
 
 
 def _stated(limit: int) -> str:

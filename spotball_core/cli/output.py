@@ -35,8 +35,8 @@ def format_for(format: Format | None, out: Path | None) -> Format:
     if format or out is None:
         return format or Format.table
     if out.suffix not in _BY_ENDING and out.suffix not in ("", ".txt"):
-        known = ", ".join(_BY_ENDING)
-        raise OptionError(f"--out: the ending {out.suffix} says no form; give one of {known}, or --format")
+        endings = ", ".join(_BY_ENDING)
+        raise OptionError(f"--out: the ending {out.suffix} says no form; give one of {endings}, or --format")
     return _BY_ENDING.get(out.suffix, Format.table)
 
 

@@ -15,7 +15,7 @@ from spotball_core.service.safe_text import show
 _WIDEST = 120
 
 
-class Format(StrEnum):
+class ReplicationFormat(StrEnum):
     """Forms a replication is written in."""
 
     table = "table"
@@ -25,7 +25,7 @@ class Format(StrEnum):
 
 def replicate(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release's folder, or its data folder.")],
-    format: Annotated[Format, typer.Option(help="Form of the result.")] = Format.table,
+    format: Annotated[ReplicationFormat, typer.Option(help="Form of the result.")] = ReplicationFormat.table,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -41,14 +41,14 @@ def replicate(
     from spotball_core.replication import text
 
     with progress("checked groups of figures", quiet=quiet) as on_progress:
-        found = replication.replicate(folder, on_progress=on_progress)
-    if format is Format.json:
-        show(found.model_dump_json(indent=1))
-    elif format is Format.markdown:
-        show(text.to_markdown(found), end="")
+        result = replication.replicate(folder, on_progress=on_progress)
+    if format is ReplicationFormat.json:
+        show(result.model_dump_json(indent=1))
+    elif format is ReplicationFormat.markdown:
+        show(text.to_markdown(result), end="")
     else:
         from rich.console import Console
 
-        show(text.to_text(found, width=min(_WIDEST, Console().width)), end="")
-    if found.unexplained:
+        show(text.to_text(result, width=min(_WIDEST, Console().width)), end="")
+    if result.unexplained:
         raise typer.Exit(1)

@@ -90,13 +90,13 @@ def report(
     tell = teller(quiet)
     figure_options = FigureOptions(tuple(dict.fromkeys(figures)), figure_title, figure_notes)
     categories = read_reasoning(reasoning) if reasoning else None
-    counts, known = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)
-    named = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
-    choices = named(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
+    counts, all_scenes = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)
+    policy_class = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
+    choices = policy_class(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
     folders = [path for path in paths if path.is_dir()] + ([scenes.parent] if scenes else [])
     if image_folder:
         folders = [image_folder]
-    scoring = Scoring(counts, known, choices)
+    scoring = Scoring(counts, all_scenes, choices)
     write = partial(write_report, scoring, out, image_folders=folders, reasoning=categories, figures=figure_options)
     if sys.stderr.isatty() and not quiet:
         from rich.console import Console

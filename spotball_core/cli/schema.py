@@ -29,9 +29,9 @@ def schema(
     from spotball_core.schema.published import formats, json_schema
 
     if name is None:
-        known = formats()
-        width = max(map(len, known))
-        text = "".join(f"{one:{width}}  {format.about}\n" for one, format in known.items())
+        all_formats = formats()
+        width = max(map(len, all_formats))
+        text = "".join(f"{format_name:{width}}  {format.about}\n" for format_name, format in all_formats.items())
     else:
         text = json.dumps(json_schema(name), indent=1, ensure_ascii=False) + "\n"
     deliver(text, out, teller(quiet))

@@ -102,7 +102,7 @@ def score(
 def _parts(by: str) -> tuple[Literal["sport", "respondent", "prompt"], ...]:
     from spotball_core.scoring.groups import PARTS
 
-    named = [part.strip() for part in by.split(",") if part.strip()]
-    if unknown := [part for part in named if part not in PARTS]:
+    names = [part.strip() for part in by.split(",") if part.strip()]
+    if unknown := [part for part in names if part not in PARTS]:
         raise OptionError(f"--by: {', '.join(unknown)} is none of {', '.join(PARTS)}")
-    return tuple(part for part in PARTS if part in named)
+    return tuple(part for part in PARTS if part in names)

@@ -105,36 +105,40 @@ def _prompts(groups: Sequence[Group]) -> tuple[str, ...]:
 
 def _warnings(scoring: Scoring, groups: dict[str, list[Group]], common: set[int]) -> list[str]:
     sports, control = scoring.arrays.sports, scoring.arrays.control
-    said = []
-    for name, mine in groups.items():
-        if len(prompts := _prompts(mine)) > 1:
-            said.append(f"{name} is its prompts {', '.join(prompts)} together; name one as {name}/{prompts[0]}")
-        answered = {scene for group in mine for scene in group.answered if not control[scene]}
+    warnings = []
+    for name, own_groups in groups.items():
+        if len(prompts := _prompts(own_groups)) > 1:
+            warnings.append(f"{name} is its prompts {', '.join(prompts)} together; name one as {name}/{prompts[0]}")
+        answered = {scene for group in own_groups for scene in group.answered if not control[scene]}
         for sport in dict.fromkeys(sports[scene] for scene in sorted(answered)):
-            here = {scene for scene in answered if sports[scene] == sport}
-            if left := len(here - common):
-                said.append(f"{left} of the {len(here)} {sport} images that {name} answered are not compared")
-    return said
+            of_sport = {scene for scene in answered if sports[scene] == sport}
+            if left := len(of_sport - common):
+                warnings.append(f"{left} of the {len(of_sport)} {sport} images that {name} answered are not compared")
+    return warnings
 
 
 def _too_few(contrasts: Sequence[Contrast]) -> Iterator[str]:
-    for one in contrasts:
-        tests = sum(found.p is not None for found in one.metrics.values())
-        least = (2 if one.exact else 1) / (one.permutations + (not one.exact)) * tests
+    for contrast in contrasts:
+        tests = sum(metric.p is not None for metric in contrast.metrics.values())
+        least = (2 if contrast.exact else 1) / (contrast.permutations + (not contrast.exact)) * tests
         if least > ALPHA:
-            where = f"{one.sport}: " if one.sport else ""
-            cause = f"so few images ({one.n_images})" if one.exact else f"so few permutations ({one.permutations})"
+            where = f"{contrast.sport}: " if contrast.sport else ""
+            cause = (
+                f"so few images ({contrast.n_images})"
+                if contrast.exact
+                else f"so few permutations ({contrast.permutations})"
+            )
             yield f"{where}with {cause} no p corrected for {tests} tests can be below {min(least, 1):.2g}"
 
 
 def _contrast(
     scoring: Scoring, groups: dict[str, list[Group]], sport: str | None, scenes: list[int], permutations: int
 ) -> Contrast:
-    both = matched(scoring, groups, scenes)
-    one, other = both.estimators
-    alone = {key: (one.estimate(metric), other.estimate(metric)) for key, metric in METRICS.items()}
+    pair_data = matched(scoring, groups, scenes)
+    first, second = pair_data.estimators
+    alone = {key: (first.estimate(metric), second.estimate(metric)) for key, metric in METRICS.items()}
     pairs = {
-        key: both.pair(METRICS[key])
+        key: pair_data.pair(METRICS[key])
         for key, values in alone.items()
         if all(value.value is not None for value in values) and not METRICS[key].by_size
     }
@@ -142,35 +146,37 @@ def _contrast(
     swaps = Swaps(len(scenes), permutations, scoring.policy.seed)
     p_values = {key: pair.p_value(swaps) for key, pair in pairs.items()}
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
-    drawn = both.drawn(pairs)
+    resampled = pair_data.drawn(pairs)
     narrator = Narrator(
-        *both.names, policy=scoring.policy, tests=len(pairs), floor=2 / len(swaps) if swaps.exact else 0.0
+        *pair_data.names, policy=scoring.policy, tests=len(pairs), floor=2 / len(swaps) if swaps.exact else 0.0
     )
     metrics = {}
     for key, metric in METRICS.items():
         if key in pairs:
-            found = _found(pairs[key], drawn.get(key), p_values[key], adjusted[key])
-            metrics[key] = narrator.tell(metric, found)
+            numbers = _found(pairs[key], resampled.get(key), p_values[key], adjusted[key])
+            metrics[key] = narrator.tell(metric, numbers)
         else:
             a, b = alone[key]
-            metrics[key] = narrator.tell_nothing(metric, a.value, b.value, _why_not(both, metric, (a, b)))
+            metrics[key] = narrator.tell_nothing(metric, a.value, b.value, _why_not(pair_data, metric, (a, b)))
     return Contrast(
         sport=sport,
         n_images=len(scenes),
-        resampled="images and participants" if any(both.people) else "images",
+        resampled="images and participants" if any(pair_data.people) else "images",
         exact=swaps.exact,
         permutations=len(swaps),
         metrics=metrics,
     )
 
 
-def _found(pair: MetricPair, drawn: FloatArray | None, p: float, p_holm: float) -> ContrastNumbers:
+def _found(pair: MetricPair, resampled: FloatArray | None, p: float, p_holm: float) -> ContrastNumbers:
     a, b = (float(total) for total in pair.totals)
     left_out = pair.left_out()
     return ContrastNumbers(
         a=a,
         b=b,
-        ci95=None if drawn is None else bootstrap_interval(a - b, drawn[0] - drawn[1], left_out[0] - left_out[1]),
+        ci95=None
+        if resampled is None
+        else bootstrap_interval(a - b, resampled[0] - resampled[1], left_out[0] - left_out[1]),
         p=p,
         p_holm=p_holm,
         n_images=int(pair.enters.sum()),
@@ -179,9 +185,9 @@ def _found(pair: MetricPair, drawn: FloatArray | None, p: float, p_holm: float) 
     )
 
 
-def _why_not(both: Matched, metric: Metric, values: tuple[MetricValue, MetricValue]) -> str:
+def _why_not(pair_data: Matched, metric: Metric, values: tuple[MetricValue, MetricValue]) -> str:
     """Why a metric of these two has no difference."""
-    reasons = {name: value.reason for name, value in zip(both.names, values, strict=True) if value.value is None}
+    reasons = {name: value.reason for name, value in zip(pair_data.names, values, strict=True) if value.value is None}
     for name, reason in reasons.items():
         if reason == "is the reference":
             return f"{name} is the reference"
@@ -192,7 +198,7 @@ def _why_not(both: Matched, metric: Metric, values: tuple[MetricValue, MetricVal
     if not reasons:
         return "no image has a value for both"
     if len(reasons) == 2 and len(set(reasons.values())) == 1:
-        return str(reasons[both.names[0]])
+        return str(reasons[pair_data.names[0]])
     return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
 
 

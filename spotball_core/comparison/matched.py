@@ -60,24 +60,24 @@ class Matched:
         if not self.policy.bootstrap:
             return {}
         times = resample_weights(self.mass.shape[1], self.policy.bootstrap, self.policy.seed)
-        drawn = {key: pair.drawn(times) for key, pair in pairs.items()}
+        resampled = {key: pair.drawn(times) for key, pair in pairs.items()}
         for side, weights in self._participants_drawn().items():
             for key, values in self._two_way(side, weights, times, pairs).items():
                 # Fewer different people are drawn than there are, which alone lowers an entropy or raises a distance.
-                drawn[key][side] = values - (np.nanmean(values) - np.nanmean(drawn[key][side]))
-        return drawn
+                resampled[key][side] = values - (np.nanmean(values) - np.nanmean(resampled[key][side]))
+        return resampled
 
     def _participants_drawn(self) -> dict[int, FloatArray]:
         """How often participants are drawn, shape (n_resamples, n_participants), for each side that has any."""
         ids = {side: people.ids for side, people in enumerate(self.people) if people is not None}
-        both = tuple(sorted({one for mine in ids.values() for one in mine}))
+        everybody = tuple(sorted({person for side_ids in ids.values() for person in side_ids}))
         out = {}
-        for side, mine in ids.items():
+        for side, side_ids in ids.items():
             # The same people under two prompts are drawn together, other people on their own.
-            everyone = both if self.same_people else mine
+            everyone = everybody if self.same_people else side_ids
             generator = generator_for(self.policy.seed, "participants", "" if self.same_people else self.names[side])
             weights = resample_weights(len(everyone), self.policy.bootstrap, generator)
-            out[side] = weights[:, [everyone.index(one) for one in mine]]
+            out[side] = weights[:, [everyone.index(person) for person in side_ids]]
         return out
 
     def _two_way(
@@ -111,15 +111,15 @@ def matched(scoring: Scoring, groups: Mapping[str, Sequence[Group]], scenes: Seq
     reference = scoring.reference_mass(scenes)
     compared = np.array([scene in scoring.reference for scene in scenes], dtype=bool)
     estimators, people = [], []
-    for mine in groups.values():
-        numbers = [group.number for group in mine]
+    for own_groups in groups.values():
+        numbers = [group.number for group in own_groups]
         rows = scoring.table.filter(pl.col("_group").is_in(numbers) & pl.col("_scene").is_in(scenes))
         mass, unparsed = sides.answers(scoring, rows, scenes)
         answers = Answers(
             mass=mass,
             unparsed=unparsed,
             reference=reference,
-            is_reference=policy.reference is not None and mine[0].respondent == policy.reference,
+            is_reference=policy.reference is not None and own_groups[0].respondent == policy.reference,
             compared=compared,
             people=None,
         )
@@ -128,7 +128,7 @@ def matched(scoring: Scoring, groups: Mapping[str, Sequence[Group]], scenes: Seq
         people.append(sides.people(scoring, rows, scenes))
     mass = np.stack([estimator.answers.mass for estimator in estimators])
     name_a, name_b = groups
-    first, second = (mine[0].respondent for mine in groups.values())
+    first, second = (own_groups[0].respondent for own_groups in groups.values())
     return Matched(
         names=(name_a, name_b),
         mass=mass,

@@ -86,14 +86,14 @@ def pair_of(estimator: Estimator, metric: Metric, mass: FloatArray, unparsed: Fl
         unparsed: shape (2, n_images).
     """
     # One after the other, so that what is drawn for one does not depend on the other, nor on who comes first.
-    both = [estimator.statistic(metric, *answers) for answers in zip(mass, unparsed, strict=True)]
-    sums, combine = np.stack([statistic.sums for statistic in both]), both[0].combine
-    answered = np.stack([statistic.answered for statistic in both])
-    enters = both[0].enters & both[1].enters & (answered > 0).all(axis=0)
+    statistics = [estimator.statistic(metric, *answers) for answers in zip(mass, unparsed, strict=True)]
+    sums, combine = np.stack([statistic.sums for statistic in statistics]), statistics[0].combine
+    answered = np.stack([statistic.answered for statistic in statistics])
+    enters = statistics[0].enters & statistics[1].enters & (answered > 0).all(axis=0)
     # In the other's place, answers count as many as the other's: else who answered more often, not how, would tell
     # the two apart.
     scale = np.where(enters, ratio(answered, answered[::-1]), 0.0)
-    swapped = np.stack([other.scaled(factor) for other, factor in zip(both[::-1], scale, strict=True)])
-    values = None if both[0].values is None else np.stack([ratio(s[..., 0], s[..., 1]) for s in sums])
-    here = enters[:, None]
-    return MetricPair(sums * here, swapped * here, combine, enters, values)
+    swapped = np.stack([other.scaled(factor) for other, factor in zip(statistics[::-1], scale, strict=True)])
+    values = None if statistics[0].values is None else np.stack([ratio(s[..., 0], s[..., 1]) for s in sums])
+    entering = enters[:, None]
+    return MetricPair(sums * entering, swapped * entering, combine, enters, values)

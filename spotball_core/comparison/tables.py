@@ -59,10 +59,10 @@ def print_table(comparison: Comparison, console: Console) -> None:
 def _widths(heads: list[str], rows: list[list[str]], width: int) -> list[int]:
     """Each column's width: as it needs if all fit; else heads are broken between words, and the metrics' names."""
     cells = [max((len(row[i]) for row in rows), default=0) for i in range(len(heads))]
-    whole = [max(len(head), needed) for head, needed in zip(heads, cells, strict=True)]
+    full_widths = [max(len(head), needed) for head, needed in zip(heads, cells, strict=True)]
     # Each column has a blank on both sides and one to the next; the table has one at its left.
-    if sum(whole) + 3 * len(whole) + 1 <= width:
-        return whole
+    if sum(full_widths) + 3 * len(full_widths) + 1 <= width:
+        return full_widths
     broken = [max(*map(len, head.split()), needed) for head, needed in zip(heads, cells, strict=True)]
     return [min(broken[0], _NAME), *broken[1:]]
 
@@ -98,12 +98,14 @@ def to_csv(comparison: Comparison) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
     for contrast in comparison.contrasts:
-        for key, found in contrast.metrics.items():
-            low, high = found.ci95 or (None, None)
+        for key, difference in contrast.metrics.items():
+            low, high = difference.ci95 or (None, None)
             names = (contrast.sport, comparison.a, comparison.b, key, unit_of(key, comparison.policy))
-            numbers = (found.n_images, found.a, found.b, found.difference, low, high)
-            tests = (found.effect_size, found.p, found.p_holm, found.direction, found.verdict)
-            writer.writerow(csv_cells((*names, *numbers, *tests, found.sentence, found.reason, comparison.signature)))
+            numbers = (difference.n_images, difference.a, difference.b, difference.difference, low, high)
+            tests = (difference.effect_size, difference.p, difference.p_holm, difference.direction, difference.verdict)
+            writer.writerow(
+                csv_cells((*names, *numbers, *tests, difference.sentence, difference.reason, comparison.signature))
+            )
     return out.getvalue()
 
 
@@ -118,8 +120,12 @@ def _section(comparison: Comparison, contrast: Contrast) -> tuple[str, list[str]
     numbers = ("Difference", "95% interval", "Effect size", "p", "p corrected")
     heads = ["Metric", comparison.a, comparison.b, *numbers, "Reading"]
     # A metric that neither has a value of is told of in the notes.
-    shown = [(METRICS[key], one) for key, one in contrast.metrics.items() if (one.a, one.b) != (None, None)]
-    return title, heads, [_cells(comparison, metric, found) for metric, found in shown]
+    rows_shown = [
+        (METRICS[key], difference)
+        for key, difference in contrast.metrics.items()
+        if (difference.a, difference.b) != (None, None)
+    ]
+    return title, heads, [_cells(comparison, metric, difference) for metric, difference in rows_shown]
 
 
 def _place(comparison: Comparison, contrast: Contrast) -> str:
@@ -128,19 +134,19 @@ def _place(comparison: Comparison, contrast: Contrast) -> str:
     return "all sports: " if len(comparison.contrasts) > 1 else ""
 
 
-def _cells(comparison: Comparison, metric: Metric, found: Difference) -> list[str]:
+def _cells(comparison: Comparison, metric: Metric, difference: Difference) -> list[str]:
     unit = metric.unit_under(comparison.policy)
-    title = metric.title_under(comparison.policy) + ("*" if found.reason else "")
+    title = metric.title_under(comparison.policy) + ("*" if difference.reason else "")
     head = {"share": f"{title} (%)", "none": title, "ratio": title}.get(unit, f"{title} ({unit})")
     return [
         head,
-        "-" if found.a is None else number(found.a, unit),
-        "-" if found.b is None else number(found.b, unit),
-        "-" if found.difference is None else _signed(number(found.difference, unit)),
-        interval(found.ci95, unit) or "-",
-        "-" if found.effect_size is None else _signed(f"{found.effect_size:.2f}"),
-        *("-" if p is None else say_p(p).removeprefix("= ") for p in (found.p, found.p_holm)),
-        _reading(comparison, found),
+        "-" if difference.a is None else number(difference.a, unit),
+        "-" if difference.b is None else number(difference.b, unit),
+        "-" if difference.difference is None else _signed(number(difference.difference, unit)),
+        interval(difference.ci95, unit) or "-",
+        "-" if difference.effect_size is None else _signed(f"{difference.effect_size:.2f}"),
+        *("-" if p is None else say_p(p).removeprefix("= ") for p in (difference.p, difference.p_holm)),
+        _reading(comparison, difference),
     ]
 
 
@@ -148,14 +154,14 @@ def _signed(text: str) -> str:
     return text.lstrip("-") if float(text) == 0 else text if text.startswith("-") else f"+{text}"
 
 
-def _reading(comparison: Comparison, found: Difference) -> str:
-    if found.direction is None:
+def _reading(comparison: Comparison, difference: Difference) -> str:
+    if difference.direction is None:
         return "no comparison"
-    if found.direction == "equal" or found.verdict == "unclear":
+    if difference.direction == "equal" or difference.verdict == "unclear":
         return "no clear difference"
-    who, word = found.direction.split(" is ")
-    reading = f"{comparison.a if who == 'a' else comparison.b} {word}"
-    return reading if found.verdict == "clear" else f"{reading}?"
+    side, word = difference.direction.split(" is ")
+    reading = f"{comparison.a if side == 'a' else comparison.b} {word}"
+    return reading if difference.verdict == "clear" else f"{reading}?"
 
 
 def _in_words(comparison: Comparison) -> str:
@@ -167,16 +173,16 @@ def _sentences(comparison: Comparison) -> list[str]:
     """What the last table, of all sports where there are several, says of the paper's metrics that both have."""
     metrics = comparison.contrasts[-1].metrics
     return [
-        one.sentence
-        for key, one in metrics.items()
-        if METRICS[METRICS[key].estimates or key].equation is not None and one.difference is not None
+        difference.sentence
+        for key, difference in metrics.items()
+        if METRICS[METRICS[key].estimates or key].equation is not None and difference.difference is not None
     ]
 
 
 def _foot(comparison: Comparison) -> list[str]:
     last, policy = comparison.contrasts[-1], comparison.policy
-    tests = sum(found.p is not None for found in last.metrics.values())
-    drawn = "images, and independently of them participants," if "participants" in last.resampled else "images"
+    tests = sum(difference.p is not None for difference in last.metrics.values())
+    resampled = "images, and independently of them participants," if "participants" in last.resampled else "images"
     lines = [
         *(f"warning: {warning}" for warning in comparison.warnings),
         *(f"* {note}" for note in _notes(comparison)),
@@ -185,25 +191,25 @@ def _foot(comparison: Comparison) -> list[str]:
         f"p: the two swapped within images, in {_ways(comparison)}; corrected for {tests} metrics by Holm's method.",
     ]
     if policy.bootstrap:
-        lines.append(f"Interval: bootstrap that draws {drawn} with replacement.")
+        lines.append(f"Interval: bootstrap that draws {resampled} with replacement.")
     without_0 = " and the interval is without 0" if policy.bootstrap else ""
     lines.append(f"A difference is clear where the corrected p is at most {ALPHA}{without_0}; a question mark: a hint.")
     return [*lines, comparison.signature]
 
 
 def _ways(comparison: Comparison) -> str:
-    drawn = {f"{one.permutations:,} random ways" for one in comparison.contrasts if not one.exact}
-    few = {"all ways" for one in comparison.contrasts if one.exact}
-    return " or, of few images, ".join([*drawn, *few])
+    random_ways = {f"{contrast.permutations:,} random ways" for contrast in comparison.contrasts if not contrast.exact}
+    all_ways = {"all ways" for contrast in comparison.contrasts if contrast.exact}
+    return " or, of few images, ".join([*random_ways, *all_ways])
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
     """What to mind, and why there is no difference: each once, with its metrics and sports."""
     places: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for contrast in comparison.contrasts:
-        for key, found in contrast.metrics.items():
-            if found.reason:
-                titles, sports = places.setdefault(found.reason, ({}, {}))
+        for key, difference in contrast.metrics.items():
+            if difference.reason:
+                titles, sports = places.setdefault(difference.reason, ({}, {}))
                 titles[METRICS[key].title_under(comparison.policy)] = None
                 sports[_place(comparison, contrast).removesuffix(": ")] = None
     for reason, (titles, sports) in places.items():

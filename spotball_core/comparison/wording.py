@@ -49,24 +49,24 @@ class Narrator:
     tests: int
     floor: float
 
-    def tell(self, metric: Metric, found: ContrastNumbers) -> Difference:
+    def tell(self, metric: Metric, numbers: ContrastNumbers) -> Difference:
         """A difference with its direction, verdict and sentence."""
         unit = metric.unit_under(self.policy)
-        values = f"{self.a} {quantity(found.a, unit)}, {self.b} {quantity(found.b, unit)}"
-        said = f"{metric.title_under(self.policy)}: {values}; {self._verdict(metric, found, unit)}"
+        values = f"{self.a} {quantity(numbers.a, unit)}, {self.b} {quantity(numbers.b, unit)}"
+        summary = f"{metric.title_under(self.policy)}: {values}; {self._verdict(metric, numbers, unit)}"
         return Difference(
-            a=found.a,
-            b=found.b,
-            difference=found.difference,
-            ci95=found.ci95,
-            p=found.p,
-            p_holm=found.p_holm,
-            n_images=found.n_images,
-            effect_size=found.effect_size,
-            direction=direction_of(metric, found.difference),
-            verdict=verdict_of(found),
-            sentence=f"{said}; {found.reason}." if found.reason else f"{said}.",
-            reason=found.reason,
+            a=numbers.a,
+            b=numbers.b,
+            difference=numbers.difference,
+            ci95=numbers.ci95,
+            p=numbers.p,
+            p_holm=numbers.p_holm,
+            n_images=numbers.n_images,
+            effect_size=numbers.effect_size,
+            direction=direction_of(metric, numbers.difference),
+            verdict=verdict_of(numbers),
+            sentence=f"{summary}; {numbers.reason}." if numbers.reason else f"{summary}.",
+            reason=numbers.reason,
         )
 
     def tell_nothing(self, metric: Metric, a: float | None, b: float | None, reason: str) -> Difference:
@@ -75,27 +75,27 @@ class Narrator:
             a=a, b=b, reason=reason, sentence=f"{metric.title_under(self.policy)}: no comparison: {reason}."
         )
 
-    def _verdict(self, metric: Metric, found: ContrastNumbers, unit: str) -> str:
-        difference, verdict = found.difference, verdict_of(found)
+    def _verdict(self, metric: Metric, numbers: ContrastNumbers, unit: str) -> str:
+        difference, verdict = numbers.difference, verdict_of(numbers)
         if not difference:
-            return f"no difference on these images{_interval(found.ci95, unit)}"
-        interval = _interval(found.ci95, unit, flip=difference < 0)
+            return f"no difference on these images{_interval(numbers.ci95, unit)}"
+        interval = _interval(numbers.ci95, unit, flip=difference < 0)
         lead = f"{self._who(metric, difference, ' is ')} by {_size(difference, unit)}{interval}"
-        corrected = f"p {say_p(found.p_holm)} corrected for {self.tests} tests"
+        corrected = f"p {say_p(numbers.p_holm)} corrected for {self.tests} tests"
         if self.floor > ALPHA:
-            few = f"{found.n_images} image{'s are' if found.n_images > 1 else ' is'} too few to tell"
-            return f"{lead}, but {few}: no p value can be below {self.floor:.2g}"
+            size_note = f"{numbers.n_images} image{'s are' if numbers.n_images > 1 else ' is'} too few to tell"
+            return f"{lead}, but {size_note}: no p value can be below {self.floor:.2g}"
         if verdict == "clear":
             return f"{lead}, {corrected}: a clear difference"
-        if verdict == "suggestive" and found.p_holm > ALPHA:
-            return f"{lead}, p {say_p(found.p)}, but {corrected}: a hint, such as chance gives among so many tests"
+        if verdict == "suggestive" and numbers.p_holm > ALPHA:
+            return f"{lead}, p {say_p(numbers.p)}, but {corrected}: a hint, such as chance gives among so many tests"
         if verdict == "suggestive":
             return f"{lead}, {corrected}, but the interval holds 0: a hint, not established"
-        return f"no clear difference, p {say_p(found.p)}{self._either(metric, found.ci95, unit)}"
+        return f"no clear difference, p {say_p(numbers.p)}{self._either(metric, numbers.ci95, unit)}"
 
     def _who(self, metric: Metric, difference: float, between: str = " ") -> str:
-        who, word = direction_of(metric, difference).split(" is ")
-        return f"{self.a if who == 'a' else self.b}{between}{word}"
+        side, word = direction_of(metric, difference).split(" is ")
+        return f"{self.a if side == 'a' else self.b}{between}{word}"
 
     def _either(self, metric: Metric, ci95: Interval | None, unit: str) -> str:
         """What an interval allows."""
@@ -120,7 +120,7 @@ def direction_of(metric: Metric, difference: float) -> Direction:
     return "a is higher" if difference > 0 else "b is higher"
 
 
-def verdict_of(found: ContrastNumbers) -> Verdict:
+def verdict_of(numbers: ContrastNumbers) -> Verdict:
     """How far a difference may be believed; see `Difference`.
 
     Examples:
@@ -132,10 +132,10 @@ def verdict_of(found: ContrastNumbers) -> Verdict:
         >>> verdict_of(replace(found, p=0.3, p_holm=1.0))
         'unclear'
     """
-    if not found.difference or found.p > ALPHA:
+    if not numbers.difference or numbers.p > ALPHA:
         return "unclear"
-    without_0 = found.ci95 is None or found.ci95[0] > 0 or found.ci95[1] < 0
-    return "clear" if found.p_holm <= ALPHA and without_0 else "suggestive"
+    without_0 = numbers.ci95 is None or numbers.ci95[0] > 0 or numbers.ci95[1] < 0
+    return "clear" if numbers.p_holm <= ALPHA and without_0 else "suggestive"
 
 
 def _size(value: float, unit: str) -> str:

@@ -80,14 +80,14 @@ def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tu
     likelihood = np.empty(len(weights))
     left = np.arange(len(weights))
     for _ in range(_MOST_CYCLES):
-        here, may = counts[left], allowed[left]
-        first, likelihood[left], gradient = em_step(weights[left], here, parts)
+        active, may = counts[left], allowed[left]
+        first, likelihood[left], gradient = em_step(weights[left], active, parts)
         open_ = np.where(may, gradient, 0.0).max(axis=-1) > 1 + TOLERANCE
         if not open_.any():
             return weights, likelihood
-        left, here, first = left[open_], here[open_], first[open_]
-        second, least, _ = em_step(first, here, parts)
-        third, reached, _ = em_step(_extrapolated(weights[left], first, second), here, parts)
+        left, active, first = left[open_], active[open_], first[open_]
+        second, least, _ = em_step(first, active, parts)
+        third, reached, _ = em_step(_extrapolated(weights[left], first, second), active, parts)
         weights[left] = np.where((reached >= least)[:, None], third, second)
     raise OptionError(f"the mixture's weights did not settle in {_MOST_CYCLES} cycles")
 

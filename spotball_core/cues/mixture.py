@@ -66,24 +66,24 @@ def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int =
     mass = scoring.estimator(group).answers.mass
     parts, notes = _parts(scoring, group, places)
     answered = mass.any(axis=-1)
-    known = np.all([np.isfinite(part).all(axis=-1) for part in parts.values()], axis=0) & answered
-    if not known.any():
+    usable = np.all([np.isfinite(part).all(axis=-1) for part in parts.values()], axis=0) & answered
+    if not usable.any():
         raise OptionError(f"{group.name}: there is no answer to an image that {', '.join(parts)} all have an answer to")
-    if left := int((answered & ~known).sum()):
+    if left := int((answered & ~usable).sum()):
         notes.append(f"{left} image{'s' if left > 1 else ''} left out, to which not all parts have an answer")
     # An outcome is a cell of an image; those never named have no part in the likelihood.
-    image, cell = np.nonzero(mass * known[:, None])
+    image, cell = np.nonzero(mass * usable[:, None])
     counts = mass[image, cell]
     table = np.stack([part[image, cell] for part in parts.values()], axis=-1)
     weights, likelihood = _fit_subsets(counts, table)
-    kept, image = np.unique(image, return_inverse=True)
+    images, image = np.unique(image, return_inverse=True)
     intervals = _intervals(counts, table, image, bootstrap, seed)
     return Mixture(
         group=group.name,
         sport=group.sport,
         respondent=group.respondent,
         prompt=group.prompt,
-        n_images=len(kept),
+        n_images=len(images),
         n_answers=float(counts.sum()),
         weights={
             name: MetricValue(value=float(weight), ci95=interval)
@@ -125,8 +125,8 @@ def _fit_subsets(counts: FloatArray, table: FloatArray) -> tuple[FloatArray, Flo
         Weights, shape (n_parts,), and log likelihoods, shape (2 ** (n_parts - 1),): bit k of the index says whether
         part k + 1 is in.
     """
-    others = table.shape[-1] - 1
-    subsets = np.arange(2**others)[:, None] >> np.arange(others) & 1
+    n_others = table.shape[-1] - 1
+    subsets = np.arange(2**n_others)[:, None] >> np.arange(n_others) & 1
     allowed = np.concatenate([np.ones((len(subsets), 1), dtype=bool), subsets.astype(bool)], axis=-1)
     weights, likelihood = fit_weights(np.tile(counts, (len(subsets), 1)), table, allowed)
     return weights[-1], likelihood
@@ -153,5 +153,5 @@ def _intervals(
     if not bootstrap:
         return [None] * n_parts
     times = resample_weights(int(image.max()) + 1, bootstrap, generator_for(seed, "mixture"))
-    drawn, _ = fit_weights(times[:, image] * counts, table, np.ones((bootstrap, n_parts), dtype=bool))
-    return [percentile_interval(weights) for weights in drawn.T]
+    resampled, _ = fit_weights(times[:, image] * counts, table, np.ones((bootstrap, n_parts), dtype=bool))
+    return [percentile_interval(weights) for weights in resampled.T]

@@ -199,7 +199,7 @@ class GazeOptions:
 
 
 @dataclass(frozen=True)
-class _Task:
+class _RespondentTask:
     rows: pl.DataFrame
     people: pl.DataFrame | None
     options: GazeOptions
@@ -230,7 +230,9 @@ def analyze(
     people = options.people or (HUMAN if HUMAN in names else None)
     rows = with_measures(trials.frame)
     reference = rows.filter(respondent=people) if people else None
-    tasks = [_Task(rows.filter(respondent=name), None if name == people else reference, options) for name in names]
+    tasks = [
+        _RespondentTask(rows.filter(respondent=name), None if name == people else reference, options) for name in names
+    ]
     results = []
     for result in in_processes(_respondent, tasks, options.jobs):
         on_progress(result.respondent)
@@ -255,7 +257,7 @@ def analyze(
     )
 
 
-def _respondent(task: _Task) -> RespondentResult:
+def _respondent(task: _RespondentTask) -> RespondentResult:
     import polars as pl
 
     rows, options = task.rows, task.options
@@ -273,8 +275,8 @@ def _respondent(task: _Task) -> RespondentResult:
         respondent=rows["respondent"][0],
         n_trials=len(rows),
         n_unmatched=rows.select(pl.col("choice").null_count()).item(),
-        accuracy={str(n): one.value for n, one in accuracy.items()},
-        accuracy_ci95={str(n): one.ci95 for n, one in accuracy.items()},
+        accuracy={str(n): mean.value for n, mean in accuracy.items()},
+        accuracy_ci95={str(n): mean.ci95 for n, mean in accuracy.items()},
         accuracy_of=accuracy_of,
         tests=tests,
         type=kind,
@@ -296,7 +298,7 @@ def _cells(rows: pl.DataFrame, options: GazeOptions) -> list[Cell]:
     agreeing = matched.filter(pl.col("condition") != "incongruent")
     rows = rows.with_columns(chance=1 / pl.col("n_objects"))
     facing = facing.with_columns(chance=1 / pl.col("n_objects"))
-    wanted: Sequence[tuple[Literal["accuracy", "wrongness", "head"], str, str, pl.DataFrame, tuple[str, ...]]] = (
+    measures: Sequence[tuple[Literal["accuracy", "wrongness", "head"], str, str, pl.DataFrame, tuple[str, ...]]] = (
         ("accuracy", "correct", "chance", rows, ("condition",)),
         ("accuracy", "correct", "chance", rows, ("condition", "n_objects")),
         ("accuracy", "correct", "chance", rows, ("condition", "view")),
@@ -307,12 +309,12 @@ def _cells(rows: pl.DataFrame, options: GazeOptions) -> list[Cell]:
         ("head", "is_head", "chance", facing, ("n_objects", "dist_eye_head")),
         ("accuracy", "correct", "chance", _timed(rows), ("seconds_from",)),
     )
-    found = []
-    for measure, column, chance, of_these, keys in wanted:
+    cells = []
+    for measure, column, chance, of_these, keys in measures:
         for values, group in sorted(of_these.group_by(keys, maintain_order=True), key=lambda pair: str(pair[0])):
             mean = share(group[column], group["stimulus_id"], resamples=options.bootstrap, seed=options.seed)
-            found.append(_cell(measure, dict(zip(keys, values, strict=True)), mean, group[chance]))
-    return found
+            cells.append(_cell(measure, dict(zip(keys, values, strict=True)), mean, group[chance]))
+    return cells
 
 
 def _timed(rows: pl.DataFrame) -> pl.DataFrame:
@@ -328,10 +330,10 @@ def _timed(rows: pl.DataFrame) -> pl.DataFrame:
 def _cell(
     measure: Literal["accuracy", "wrongness", "head"], by: Mapping[str, object], mean: Share, chance: pl.Series
 ) -> Cell:
-    said = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in by.items()}
+    labels = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in by.items()}
     return Cell(
         measure=measure,
-        by=said,
+        by=labels,
         value=mean.value,
         ci95=mean.ci95,
         chance=float(chance.to_numpy().mean()),
@@ -341,10 +343,10 @@ def _cell(
 
 
 def _fleet(rows: pl.DataFrame, options: GazeOptions) -> Fleet:
-    found = against_chance(rows, alpha=options.policy.alpha)
-    accuracy = {one.respondent: one.accuracy for one in found.respondents}
+    chance_tests = against_chance(rows, alpha=options.policy.alpha)
+    accuracy = {result.respondent: result.accuracy for result in chance_tests.respondents}
     return Fleet(
-        against_chance=found,
+        against_chance=chance_tests,
         trends=trends(accuracy, options.models) if options.models else (),
         compared=compare_two(rows, *options.compare) if options.compare else None,
     )
@@ -354,33 +356,37 @@ def _n_stimuli(rows: pl.DataFrame) -> dict[str, dict[str, int]]:
     import polars as pl
 
     counts = rows.group_by("condition", "n_objects").agg(pl.col("stimulus_id").n_unique()).sort("n_objects")
-    found: dict[str, dict[str, int]] = {}
+    by_condition: dict[str, dict[str, int]] = {}
     for condition, n_objects, n in counts.iter_rows():
-        found.setdefault(condition, {})[str(n_objects)] = n
-    return found
+        by_condition.setdefault(condition, {})[str(n_objects)] = n
+    return by_condition
 
 
 def _chance(results: Sequence[RespondentResult]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
+    chances: dict[str, list[float]] = {}
     for cell in (cell for result in results for cell in result.cells):
         if cell.measure == "accuracy" and cell.by.keys() == {"condition"}:
-            found.setdefault(cell.by["condition"], []).append(cell.chance)
-    return {condition: sum(values) / len(values) for condition, values in found.items()}
+            chances.setdefault(cell.by["condition"], []).append(cell.chance)
+    return {condition: sum(values) / len(values) for condition, values in chances.items()}
 
 
 def _warnings(rows: pl.DataFrame, results: Sequence[RespondentResult], people: str | None) -> list[str]:
-    found = []
+    warnings = []
     for result in results:
         name = result.respondent
         if result.n_unmatched > 0.05 * result.n_trials:
-            found.append(f"{name}: {result.n_unmatched / result.n_trials:.0%} of the choices are unmatched, and wrong")
+            warnings.append(
+                f"{name}: {result.n_unmatched / result.n_trials:.0%} of the choices are unmatched, and wrong"
+            )
         for key, test in result.tests.items():
             if test.reason and test.verdict is not None:
-                found.append(f"{name}, Test {key}: a t-test stands in, since {test.reason}")
-            found += [f"{name}, Test {key}: {note}" for note in test.notes]
-    asked = {name: set(rows.filter(respondent=name)["stimulus_id"]) for name in {one.respondent for one in results}}
-    if len({frozenset(photos) for photos in asked.values()}) > 1:
-        found.append("respondents answered different photos: their accuracies are not of the same")
+                warnings.append(f"{name}, Test {key}: a t-test stands in, since {test.reason}")
+            warnings += [f"{name}, Test {key}: {note}" for note in test.notes]
+    photos_of = {
+        name: set(rows.filter(respondent=name)["stimulus_id"]) for name in {result.respondent for result in results}
+    }
+    if len({frozenset(photos) for photos in photos_of.values()}) > 1:
+        warnings.append("respondents answered different photos: their accuracies are not of the same")
     if people is None:
-        found.append("Test 1 compares with the published people, who saw the pilot's photos")
-    return found
+        warnings.append("Test 1 compares with the published people, who saw the pilot's photos")
+    return warnings

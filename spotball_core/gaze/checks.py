@@ -65,27 +65,27 @@ def hint_effect(rows: pl.DataFrame, hinted: Collection[str], *, what: str = "a h
     """
     import polars as pl
 
-    known = set(rows["prompt_id"])
-    if not set(hinted) < known or not hinted:
-        listed = ", ".join(sorted(known))
+    prompts = set(rows["prompt_id"])
+    if not set(hinted) < prompts or not hinted:
+        listed = ", ".join(sorted(prompts))
         raise OptionError(f"hinted prompts are some of {listed} but not all, found {', '.join(sorted(hinted))}")
     of_these = rows.filter(pl.col("condition") != "incongruent")
-    has = pl.col("prompt_id").is_in(list(hinted))
+    has_hint = pl.col("prompt_id").is_in(list(hinted))
     photos = of_these.group_by("stimulus_id", maintain_order=True).agg(
-        difference=pl.col("correct").filter(has).mean() - pl.col("correct").filter(~has).mean()
+        difference=pl.col("correct").filter(has_hint).mean() - pl.col("correct").filter(~has_hint).mean()
     )
-    found = one_sample(photos["difference"].drop_nulls())
-    if found is None:
+    test = one_sample(photos["difference"].drop_nulls())
+    if test is None:
         return None
     return Effect(
         of=f"{what}: prompts {', '.join(sorted(hinted))} against the others",
-        estimate=found.estimate,
+        estimate=test.estimate,
         scale="accuracy",
-        ci95=found.ci95,
-        p=found.p,
+        ci95=test.ci95,
+        p=test.p,
         method="t-test",
         n_trials=len(of_these),
-        n_stimuli=found.n,
+        n_stimuli=test.n,
     )
 
 
@@ -114,19 +114,24 @@ def site_effect(rows: pl.DataFrame) -> tuple[Effect, ...]:
     )
     first, *others = matched["scene"].unique().sort().to_list()
     photos = by_stimulus(matched, excess=pl.col("wrongness") - pl.col("expected_wrongness"))
-    found = []
+    effects = []
     for place, site in enumerate(others):
         counts = {"n_trials": len(matched), "n_stimuli": len(photos)}
         of = f"{site} against {first}"
         if fitted.fit is not None and not fitted.problem:
-            found.append(_coefficient(fitted, f"scene[{site}]", of, "log odds of wrongness", **counts))
+            effects.append(_coefficient(fitted, f"scene[{site}]", of, "log odds of wrongness", **counts))
             continue
         columns = indicators(photos["scene"])
         others_too = [column for number, column in enumerate(columns) if number != place]
-        rest: list[ArrayLike] = [photos["proximity"], photos["n_objects"], *indicators(photos["view"]), *others_too]
-        slope = regression_slope(columns[place], photos["excess"], rest)
+        covariates: list[ArrayLike] = [
+            photos["proximity"],
+            photos["n_objects"],
+            *indicators(photos["view"]),
+            *others_too,
+        ]
+        slope = regression_slope(columns[place], photos["excess"], covariates)
         if slope is not None:
-            found.append(
+            effects.append(
                 Effect(
                     of=of,
                     estimate=slope.estimate,
@@ -138,7 +143,7 @@ def site_effect(rows: pl.DataFrame) -> tuple[Effect, ...]:
                     **counts,
                 )
             )
-    return tuple(found)
+    return tuple(effects)
 
 
 def response_time_effect(rows: pl.DataFrame) -> Effect | None:
@@ -165,15 +170,15 @@ def response_time_effect(rows: pl.DataFrame) -> Effect | None:
     if fitted.fit is not None and not fitted.problem:
         return _coefficient(fitted, "log_time", of, scale, **counts)
     right, wrong = (timed.filter(correct=value)["log_time"] for value in (1.0, 0.0))
-    found = welch(right, wrong)
-    if found is None:
+    test = welch(right, wrong)
+    if test is None:
         return None
     return Effect(
         of=of,
-        estimate=found.estimate,
+        estimate=test.estimate,
         scale="mean log time of correct less that of wrong answers",
-        ci95=found.ci95,
-        p=found.p,
+        ci95=test.ci95,
+        p=test.p,
         method="t-test",
         reason=fitted.problem,
         **counts,
@@ -181,16 +186,16 @@ def response_time_effect(rows: pl.DataFrame) -> Effect | None:
 
 
 def _coefficient(fitted: Modeled, name: str, of: str, scale: str, *, n_trials: int, n_stimuli: int) -> Effect:
-    found = fitted.fit
-    assert found is not None
-    place = found.design.names.index(name)
-    low, high = found.intervals()[place]
+    model_fit = fitted.fit
+    assert model_fit is not None
+    place = model_fit.design.names.index(name)
+    low, high = model_fit.intervals()[place]
     return Effect(
         of=of,
-        estimate=float(found.coefficients[place]),
+        estimate=float(model_fit.coefficients[place]),
         scale=scale,
         ci95=(float(low), float(high)),
-        p=float(np.asarray(found.p_values)[place]),
+        p=float(np.asarray(model_fit.p_values)[place]),
         method=fitted.method,
         n_trials=n_trials,
         n_stimuli=n_stimuli,

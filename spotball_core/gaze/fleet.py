@@ -83,14 +83,14 @@ def against_chance(rows: pl.DataFrame, *, alpha: float = 0.05) -> FleetAgainstCh
     counts = rows.group_by("respondent", "n_objects", maintain_order=True).agg(
         n=pl.len(), correct=pl.col("correct").sum()
     )
-    found = []
+    tests = []
     for name in counts["respondent"].unique(maintain_order=True):
-        mine = counts.filter(respondent=name)
-        n, correct = int(mine["n"].sum()), round(mine["correct"].sum())
-        groups = [(int(k), 1 / size) for size, k in mine.select("n_objects", "n").iter_rows()]
-        chance = sum(k * each for k, each in groups) / n
-        found.append((name, n, correct / n, chance, proportion_z(correct, n, chance), exact_p(correct, groups)))
-    p_holm, exact_holm = holm([one[4].p for one in found]), holm([one[5] for one in found])
+        own_counts = counts.filter(respondent=name)
+        n, correct = int(own_counts["n"].sum()), round(own_counts["correct"].sum())
+        groups = [(int(k), 1 / size) for size, k in own_counts.select("n_objects", "n").iter_rows()]
+        chance = sum(k * p_chance for k, p_chance in groups) / n
+        tests.append((name, n, correct / n, chance, proportion_z(correct, n, chance), exact_p(correct, groups)))
+    p_holm, exact_holm = holm([entry[4].p for entry in tests]), holm([entry[5] for entry in tests])
     respondents = tuple(
         AgainstChance(
             respondent=name,
@@ -103,11 +103,12 @@ def against_chance(rows: pl.DataFrame, *, alpha: float = 0.05) -> FleetAgainstCh
             p_exact=exact,
             p_exact_holm=exact_holm[place],
         )
-        for place, (name, n, accuracy, chance, test, exact) in enumerate(found)
+        for place, (name, n, accuracy, chance, test, exact) in enumerate(tests)
     )
     ways = {"z": "p", "z_holm": "p_holm", "exact": "p_exact", "exact_holm": "p_exact_holm"}
     not_above = {
-        way: sum(not one.above(getattr(one, field), alpha) for one in respondents) for way, field in ways.items()
+        way: sum(not result.above(getattr(result, field), alpha) for result in respondents)
+        for way, field in ways.items()
     }
     return FleetAgainstChance(alpha=alpha, not_above=not_above, respondents=respondents)
 
@@ -214,14 +215,16 @@ def trends(accuracy: Mapping[str, float], models: Mapping[str, ModelFacts]) -> t
         accuracy: of each respondent.
         models: what is known of them; models above `LARGEST` are left out of the second.
     """
-    known = [(models[name], value) for name, value in accuracy.items() if name in models]
-    dated = [(facts.released.toordinal() / DAYS_A_YEAR, value) for facts, value in known if facts.released]
-    sized = [(facts.parameters, value) for facts, value in known if facts.parameters and facts.parameters <= LARGEST]
-    found = []
+    with_facts = [(models[name], value) for name, value in accuracy.items() if name in models]
+    dated = [(facts.released.toordinal() / DAYS_A_YEAR, value) for facts, value in with_facts if facts.released]
+    sized = [
+        (facts.parameters, value) for facts, value in with_facts if facts.parameters and facts.parameters <= LARGEST
+    ]
+    fits = []
     for of, points in (("year of release", dated), ("billions of parameters", sized)):
         x, y = [point[0] for point in points], [point[1] for point in points]
-        found.append(trend(of, x, y, n_left_out=len(accuracy) - len(points)))
-    return tuple(one for one in found if one is not None)
+        fits.append(trend(of, x, y, n_left_out=len(accuracy) - len(points)))
+    return tuple(fit for fit in fits if fit is not None)
 
 
 class TwoRespondents(Record):
@@ -261,13 +264,15 @@ def compare_two(rows: pl.DataFrame, a: str, b: str) -> TwoRespondents:
     """
     import polars as pl
 
-    both = [rows.filter(respondent=name) for name in (a, b)]
-    shared = set(both[0]["stimulus_id"]) & set(both[1]["stimulus_id"])
+    pair_rows = [rows.filter(respondent=name) for name in (a, b)]
+    shared = set(pair_rows[0]["stimulus_id"]) & set(pair_rows[1]["stimulus_id"])
     if not shared:
-        missing = [name for name, one in zip((a, b), both, strict=True) if one.is_empty()]
+        missing = [name for name, own_rows in zip((a, b), pair_rows, strict=True) if own_rows.is_empty()]
         raise OptionError(f"there is no respondent {missing[0]}" if missing else f"{a} and {b} share no photo")
-    counts = [one.filter(pl.col("stimulus_id").is_in(list(shared)))["correct"].to_numpy() for one in both]
-    (right_a, n_a), (right_b, n_b) = ((float(one.sum()), len(one)) for one in counts)
+    counts = [
+        own_rows.filter(pl.col("stimulus_id").is_in(list(shared)))["correct"].to_numpy() for own_rows in pair_rows
+    ]
+    (right_a, n_a), (right_b, n_b) = ((float(values.sum()), len(values)) for values in counts)
     test = two_proportions(right_a, n_a, right_b, n_b)
     return TwoRespondents(
         a=a, b=b, accuracy_a=right_a / n_a, accuracy_b=right_b / n_b, n_a=n_a, n_b=n_b, z=test.z, p=test.p

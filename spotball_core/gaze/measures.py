@@ -98,10 +98,10 @@ def with_measures(trials: pl.DataFrame) -> pl.DataFrame:
     n, gaze = trials["n_objects"].to_numpy(), trials["gaze"].to_numpy()
     head, choice = (trials[name].cast(pl.Float64).to_numpy() for name in ("head", "choice"))
     faces = np.where(np.isnan(head), 0, head).astype(int)
-    known = np.isfinite(head)
+    has_head = np.isfinite(head)
 
     def here(values: FloatArray) -> pl.Series:
-        return pl.Series(np.where(known, values, np.nan), nan_to_null=True)
+        return pl.Series(np.where(has_head, values, np.nan), nan_to_null=True)
 
     return trials.with_columns(
         correct=pl.Series((choice == gaze).astype(float)),
@@ -181,10 +181,10 @@ def share(values: ArrayLike, stimulus: ArrayLike, *, resamples: int = 1000, seed
     if len(sizes) == n:
         ends = wilson(float(values.sum()), n) if resamples else None
         return Share(value, ends, n, n, "wilson")
-    both = np.stack([sums, sizes], axis=-1)
+    totals = np.stack([sums, sizes], axis=-1)
     blocks = weight_blocks(len(sizes), resamples, seed, block=max(1, _BLOCK // len(sizes)))
-    drawn = [np.divide(*(weights @ both).T) for weights in blocks]
-    ci95 = percentile_interval(np.concatenate(drawn)) if drawn else None
+    resampled = [np.divide(*(weights @ totals).T) for weights in blocks]
+    ci95 = percentile_interval(np.concatenate(resampled)) if resampled else None
     return Share(value, ci95, n, len(sizes), "bootstrap")
 
 
@@ -198,8 +198,8 @@ def accuracy_by_objects(trials: pl.DataFrame, *, resamples: int = 1000, seed: in
     """
     import polars as pl
 
-    found = {}
+    by_size = {}
     for n_objects in trials["n_objects"].unique().sort().to_list():
         rows = trials.filter(pl.col("n_objects") == n_objects)
-        found[n_objects] = share(rows["correct"], rows["stimulus_id"], resamples=resamples, seed=seed)
-    return found
+        by_size[n_objects] = share(rows["correct"], rows["stimulus_id"], resamples=resamples, seed=seed)
+    return by_size

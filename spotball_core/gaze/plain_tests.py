@@ -93,21 +93,21 @@ def regression_slope(x: ArrayLike, y: ArrayLike, others: Sequence[ArrayLike] = (
     """
     from scipy.linalg import qr
 
-    mine = np.asarray(x, dtype=float)
-    columns = [np.ones(len(mine)), *(np.asarray(column, dtype=float) for column in others)]
-    rest = np.column_stack(columns)
-    basis, triangle, _ = qr(rest, mode="economic", pivoting=True)
+    predictor = np.asarray(x, dtype=float)
+    columns = [np.ones(len(predictor)), *(np.asarray(column, dtype=float) for column in others)]
+    covariates = np.column_stack(columns)
+    basis, triangle, _ = qr(covariates, mode="economic", pivoting=True)
     rank = int((np.abs(np.diag(triangle)) > 1e-10 * abs(triangle[0, 0])).sum())
     basis = basis[:, :rank]
-    left = mine - basis @ (basis.T @ mine)
+    left = predictor - basis @ (basis.T @ predictor)
     outcome = np.asarray(y, dtype=float)
     outcome = outcome - basis @ (basis.T @ outcome)
-    df, spread = len(mine) - rank - 1, float(left @ left)
-    if df < 1 or spread < 1e-10 * max(1.0, float(mine @ mine)):
+    df, spread = len(predictor) - rank - 1, float(left @ left)
+    if df < 1 or spread < 1e-10 * max(1.0, float(predictor @ predictor)):
         return None
     slope = float(left @ outcome) / spread
     residual = outcome - slope * left
-    return _student(slope, float(np.sqrt(residual @ residual / df / spread)), df, len(mine), "two-sided")
+    return _student(slope, float(np.sqrt(residual @ residual / df / spread)), df, len(predictor), "two-sided")
 
 
 def _student(estimate: float, se: float, df: float, n: int, sides: Sides) -> Mean:
@@ -201,12 +201,16 @@ def sum_of_chances(groups: Sequence[tuple[int, float]]) -> FloatArray:
     from scipy import stats
     from scipy.signal import fftconvolve
 
-    found = np.ones(1)
+    distribution = np.ones(1)
     for n, chance in groups:
-        mine = stats.binom.pmf(np.arange(n + 1), n, chance)
+        group_distribution = stats.binom.pmf(np.arange(n + 1), n, chance)
         # Direct sums where they are few; they are exact also far out in the tails.
-        found = np.convolve(found, mine) if min(len(found), len(mine)) < 5000 else fftconvolve(found, mine)
-    return np.asarray(np.clip(found, 0, 1))
+        distribution = (
+            np.convolve(distribution, group_distribution)
+            if min(len(distribution), len(group_distribution)) < 5000
+            else fftconvolve(distribution, group_distribution)
+        )
+    return np.asarray(np.clip(distribution, 0, 1))
 
 
 def exact_p(successes: int, groups: Sequence[tuple[int, float]], sides: Sides = "two-sided") -> float:

@@ -125,37 +125,37 @@ def _p(finding: Finding) -> str:
 
 
 def _fleet(report: GazeReport) -> Iterator[Titled]:
-    found = report.fleet.against_chance
-    if len(found.respondents) > 1:
-        n = len(found.respondents)
-        told = "; ".join(f"{way.replace('_', ', ').title()}: {k}" for way, k in found.not_above.items())
+    fleet = report.fleet.against_chance
+    if len(fleet.respondents) > 1:
+        n = len(fleet.respondents)
+        by_test = "; ".join(f"{way.replace('_', ', ').title()}: {k}" for way, k in fleet.not_above.items())
         heads = ["respondent", "trials", "accuracy (%)", "chance (%)", "z", "p", "Holm", "exact p", "exact, Holm"]
         rows = [
             [
-                one.respondent,
-                f"{one.n_trials:,}",
-                number(one.accuracy, "share"),
-                number(one.chance, "share"),
-                "-" if one.z is None else f"{one.z:.2f}",
-                *(say_p(p).removeprefix("= ") for p in (one.p, one.p_holm, one.p_exact, one.p_exact_holm)),
+                result.respondent,
+                f"{result.n_trials:,}",
+                number(result.accuracy, "share"),
+                number(result.chance, "share"),
+                "-" if result.z is None else f"{result.z:.2f}",
+                *(say_p(p).removeprefix("= ") for p in (result.p, result.p_holm, result.p_exact, result.p_exact_holm)),
             ]
-            for one in found.respondents
+            for result in fleet.respondents
         ]
-        yield f"Against guessing, all conditions; of {n} not above it: {told}", 1, heads, rows
+        yield f"Against guessing, all conditions; of {n} not above it: {by_test}", 1, heads, rows
     if report.fleet.trends:
         heads = ["accuracy by", "models", "left out", "slope", "p", "r", "rho", "p of rho"]
         rows = [
             [
-                one.of,
-                str(one.n),
-                str(one.n_left_out),
-                f"{scaled(one.slope)}\n{ends(one.ci95)}",
-                say_p(one.p).removeprefix("= "),
-                f"{one.r:.2f}",
-                f"{one.rho:.2f}",
-                say_p(one.p_rho).removeprefix("= "),
+                trend.of,
+                str(trend.n),
+                str(trend.n_left_out),
+                f"{scaled(trend.slope)}\n{ends(trend.ci95)}",
+                say_p(trend.p).removeprefix("= "),
+                f"{trend.r:.2f}",
+                f"{trend.rho:.2f}",
+                say_p(trend.p_rho).removeprefix("= "),
             ]
-            for one in report.fleet.trends
+            for trend in report.fleet.trends
         ]
         yield "Newer and larger models", 1, heads, rows
     if two := report.fleet.compared:
@@ -167,18 +167,18 @@ def _fleet(report: GazeReport) -> Iterator[Titled]:
 def _checks(report: GazeReport) -> Iterator[Titled]:
     rows = []
     for result in report.respondents:
-        found: list[Effect | None] = [*result.checks.sites, result.checks.response_time, result.checks.hint]
+        effects: list[Effect | None] = [*result.checks.sites, result.checks.response_time, result.checks.hint]
         rows += [
             [
                 result.respondent,
-                one.of,
-                f"{scaled(one.estimate)}\n{ends(one.ci95)}".rstrip(),
-                one.scale,
-                say_p(one.p).removeprefix("= "),
-                one.method,
+                effect.of,
+                f"{scaled(effect.estimate)}\n{ends(effect.ci95)}".rstrip(),
+                effect.scale,
+                say_p(effect.p).removeprefix("= "),
+                effect.method,
             ]
-            for one in found
-            if one is not None
+            for effect in effects
+            if effect is not None
         ]
     if rows:
         yield "Other checks", 2, ["respondent", "check", "estimate", "of", "p", "method"], rows

@@ -49,22 +49,22 @@ def read_layout(path: Path) -> RecordLayout:
     if regular:
         return RecordLayout((), (), apostrophes)
     blank: list[int] = []
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     values: defaultdict[str, set[str]] = defaultdict(set)
     problems: list[Problem] = []
     for block in _blocks(path):
         blank += block.blank.tolist()
-        for record, found, expected in block.faults():
-            told[expected] += 1
+        for record, actual, expected in block.faults():
+            counts[expected] += 1
             # The first of a cause are enough to describe it; there may be millions.
-            is_new = found not in values[expected] and len(values[expected]) <= SHOWN_VALUES
-            if is_new or told[expected] <= SHOWN_LINES:
-                values[expected].add(found)
-                problems.append(Problem(str(path), block.line(record), "line", found, expected))
+            is_new = actual not in values[expected] and len(values[expected]) <= SHOWN_VALUES
+            if is_new or counts[expected] <= SHOWN_LINES:
+                values[expected].add(actual)
+                problems.append(Problem(str(path), block.line(record), "line", actual, expected))
         if block.stray is not None:
             break
-    shown = (replace(problem, count=told[problem.expected]) for problem in merged(problems))
-    return RecordLayout(tuple(blank), tuple(shown), True)
+    reported = (replace(problem, count=counts[problem.expected]) for problem in merged(problems))
+    return RecordLayout(tuple(blank), tuple(reported), True)
 
 
 def _is_regular(path: Path) -> tuple[bool, bool]:
@@ -88,13 +88,13 @@ def _is_regular(path: Path) -> tuple[bool, bool]:
 
 def record_lines(path: Path, records: Iterable[int]) -> dict[int, int]:
     """The line, from 1, on which each record (from 0, after the header, blank lines counted) starts."""
-    wanted = sorted(set(records))
+    selected = sorted(set(records))
     lines: dict[int, int] = {}
     for block in _blocks(path):
-        if len(lines) == len(wanted):
+        if len(lines) == len(selected):
             break
-        here = wanted[bisect_left(wanted, block.first) : bisect_left(wanted, block.first + len(block.starts))]
-        lines |= {record: block.line(record - block.first) for record in here}
+        in_block = selected[bisect_left(selected, block.first) : bisect_left(selected, block.first + len(block.starts))]
+        lines |= {record: block.line(record - block.first) for record in in_block}
     return lines
 
 

@@ -36,23 +36,23 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
         InputError: for a path that is not there, a folder that is no dataset, response files without any scenes, or
             folders whose scenes contradict each other.
     """
-    given = _listed(paths)
-    files = response_files(given)
+    listed = _listed(paths)
+    files = response_files(listed)
     if scenes is not None:
         return Dataset(read_scenes(scenes), files)
-    known: dict[tuple[str, str], Scene] = {}
+    by_key: dict[tuple[str, str], Scene] = {}
     problems: list[Problem] = []
-    for path in given:
+    for path in listed:
         for scene in read_scenes(path / SCENES) if path.is_dir() else ():
-            if known.setdefault(scene.key, scene) != scene:
-                what = f"another scene {scene.sport}/{scene.image} than before"
-                problems.append(Problem(str(path / SCENES), None, "image", what, "the same scene, or other ids"))
+            if by_key.setdefault(scene.key, scene) != scene:
+                actual = f"another scene {scene.sport}/{scene.image} than before"
+                problems.append(Problem(str(path / SCENES), None, "image", actual, "the same scene, or other ids"))
     if problems:
         raise InputError(problems)
-    if not known:
-        wanted = "a dataset folder, or a file of scenes (--scenes)"
-        raise InputError([Problem(str(given[0]), None, "scenes", "none", wanted)])
-    return Dataset(tuple(known.values()), files)
+    if not by_key:
+        expected = "a dataset folder, or a file of scenes (--scenes)"
+        raise InputError([Problem(str(listed[0]), None, "scenes", "none", expected)])
+    return Dataset(tuple(by_key.values()), files)
 
 
 def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
@@ -65,20 +65,20 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
     files: list[Path] = []
     problems: list[Problem] = []
     for path in _listed(paths):
-        found = [path]
+        matching = [path]
         if path.is_dir():
             endings = (*ENDINGS, COUNTS_ENDING)
-            found = sorted(file for file in path.glob("responses*") if file.suffix in endings)
-            if not found:
+            matching = sorted(file for file in path.glob("responses*") if file.suffix in endings)
+            if not matching:
                 problems.append(Problem(str(path), None, "folder", "no responses*", f"one of {', '.join(endings)}"))
-        files.extend(found)
+        files.extend(matching)
     if problems:
         raise InputError(problems)
     return tuple(files)
 
 
 def _listed(paths: str | Path | Sequence[str | Path]) -> list[Path]:
-    given = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
-    if not given:
+    listed = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
+    if not listed:
         raise OptionError("no dataset folder or response file was given")
-    return given
+    return listed

@@ -27,7 +27,7 @@ def not_whole(column: str, least: int | None = None) -> pl.Expr:
     import polars as pl
 
     value = number(column)
-    whole = value.is_finite() & (value == value.floor())
+    is_whole = value.is_finite() & (value == value.floor())
     if least is not None:
-        whole = whole & (value >= least)
-    return pl.col(column).is_not_null() & ~whole.fill_null(False)
+        is_whole = is_whole & (value >= least)
+    return pl.col(column).is_not_null() & ~is_whole.fill_null(False)

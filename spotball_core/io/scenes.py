@@ -52,8 +52,8 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
             problems.extend(_problem(path, number, detail) for detail in error.errors(include_url=False))
             continue
         if scene.key in scenes:
-            found = f"{scene.sport}/{scene.image} again, first on line {first_line[scene.key]}"
-            problems.append(Problem(str(path), number, "image", found, "each (sport, image) once"))
+            actual = f"{scene.sport}/{scene.image} again, first on line {first_line[scene.key]}"
+            problems.append(Problem(str(path), number, "image", actual, "each (sport, image) once"))
             continue
         scenes[scene.key], first_line[scene.key] = scene, number
     if not scenes and not problems:
@@ -89,16 +89,16 @@ def _is_csv(lines: list[str]) -> bool:
     return re.fullmatch(r"""["\w][^{}\[\]]*[,;\t][^{}\[\]]*""", first) is not None
 
 
-def _of_another_format(path: Path, found: str) -> Problem:
+def _of_another_format(path: Path, actual: str) -> Problem:
     expected = (
         "scenes as JSON Lines, such as a dataset's scenes.jsonl; files of predictions are given as PATH, "
         "without --scenes"
     )
-    return Problem(str(path), None, "file", found, expected)
+    return Problem(str(path), None, "file", actual, expected)
 
 
 def _problem(path: Path, line: int, detail: object) -> Problem:
     assert isinstance(detail, dict)
     field = ".".join(str(part) for part in detail["loc"]) or "line"
-    found = "nothing" if detail["type"] == "missing" else json.dumps(detail["input"], default=str)[:80]
-    return Problem(str(path), line, field, found, detail["msg"].removeprefix("Value error, "))
+    actual = "nothing" if detail["type"] == "missing" else json.dumps(detail["input"], default=str)[:80]
+    return Problem(str(path), line, field, actual, detail["msg"].removeprefix("Value error, "))

@@ -214,27 +214,27 @@ def as_text(frame: pl.LazyFrame, name: str, also: Sequence[str] = ()) -> pl.Lazy
 
 def unreadable(path: Path, error: BaseException) -> InputError:
     """What to say of a file that Polars could not read: its broken lines, if they can be found."""
-    if path.suffix in JSON_LINES and (found := merged(_broken_json(path))):
-        return InputError(found)
+    if path.suffix in JSON_LINES and (problems := merged(_broken_json(path))):
+        return InputError(problems)
     if path.suffix == ".csv":
-        if found := merged(_not_utf8(path)):
-            return InputError(found)
+        if problems := merged(_not_utf8(path)):
+            return InputError(problems)
         if (layout := read_layout(path)).problems:
             return InputError(layout.problems)
-    said = next(iter(str(error).splitlines()), type(error).__name__)
-    return _broken(path, plain(said, limit=200), f"a readable {path.suffix.lstrip('.')} file")
+    reason = next(iter(str(error).splitlines()), type(error).__name__)
+    return _broken(path, plain(reason, limit=200), f"a readable {path.suffix.lstrip('.')} file")
 
 
 def line_numbers(path: Path, records: Iterable[int]) -> dict[int, int]:
     """The line, from 1, on which each record (from 0) starts; in Parquet, the row's number from 1."""
-    wanted = set(records)
+    selected = set(records)
     if path.suffix in JSON_LINES:
-        last = max(wanted, default=-1)
+        last = max(selected, default=-1)
         filled = (number for number, line in enumerate(_lines(path), start=1) if line.strip(_JSON_BLANKS))
-        return {record: line for record, line in enumerate(islice(filled, last + 1)) if record in wanted}
+        return {record: line for record, line in enumerate(islice(filled, last + 1)) if record in selected}
     if path.suffix == ".csv":
-        return record_lines(path, wanted)
-    return {record: record + 1 for record in wanted}
+        return record_lines(path, selected)
+    return {record: record + 1 for record in selected}
 
 
 def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Problem]:
@@ -261,8 +261,8 @@ def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Prob
     problems = []
     for field, expected, n, records, values in causes.iter_rows():
         first = tuple(lines.get(record, record + 1) for record in records)
-        found = listed_values([plain(value, 200) for value in values])
-        problems.append(Problem(name, first[0], field, found, plain(expected, 400), n, first))
+        actual = listed_values([plain(value, 200) for value in values])
+        problems.append(Problem(name, first[0], field, actual, plain(expected, 400), n, first))
     return problems
 
 
@@ -277,29 +277,32 @@ def not_a_name(text: pl.Expr) -> pl.Expr:
     return text.str.contains(f"[{CONTROLS}]") | (text.str.len_chars() > MOST_SIGNS)
 
 
-def doubtful(found: Sequence[str], read: Iterable[str], also: Iterable[str] = ()) -> Iterator[tuple[str, str, str]]:
+def doubtful(columns: Sequence[str], read: Iterable[str], also: Iterable[str] = ()) -> Iterator[tuple[str, str, str]]:
     """Columns that are there twice, or look like one that is not there: name, what was found, what was expected.
 
     A misspelt column would be passed over and change the numbers in silence.
 
     Args:
-        found: the columns, as Polars names them.
+        columns: the columns, as Polars names them.
         read: columns that change a number.
         also: others that are known.
     """
-    there, similar = set(found), _similar(found, read, also)
-    for column in found:
-        if f"{column}_duplicated_0" in there:  # what Polars calls the second of two columns of one name
+    present, similar = set(columns), _similar(columns, read, also)
+    for column in columns:
+        if f"{column}_duplicated_0" in present:  # what Polars calls the second of two columns of one name
             yield plain(column), "two columns of that name", "one"
-        if missing := [known for known in similar.get(column, ()) if known not in there]:
+        if missing := [name for name in similar.get(column, ()) if name not in present]:
             yield plain(column), "a column that is not read", _meant(missing[0])
 
 
 def _similar(columns: Iterable[str], read: Iterable[str], also: Iterable[str]) -> dict[str, list[str]]:
     """The columns that are not known but look like some that are, with these, the most alike first."""
     long = [name for name in read if len(name) > 2]
-    known = {*read, *also}
-    close = {name: get_close_matches(name.lower(), long, n=len(long) or 1, cutoff=0.8) for name in {*columns} - known}
+    expected_names = {*read, *also}
+    close = {
+        name: get_close_matches(name.lower(), long, n=len(long) or 1, cutoff=0.8)
+        for name in {*columns} - expected_names
+    }
     return {name: names for name, names in close.items() if names}
 
 
@@ -308,23 +311,23 @@ def _meant(column: str) -> str:
 
 
 def _check_columns(name: str, columns: Iterable[str]) -> None:
-    found = [column for column in columns if column != "_record"]
-    if len(found) > MAX_COLUMNS:
-        raise InputError([Problem(name, None, "file", f"{len(found)} columns", f"at most {MAX_COLUMNS}")])
+    present = [column for column in columns if column != "_record"]
+    if len(present) > MAX_COLUMNS:
+        raise InputError([Problem(name, None, "file", f"{len(present)} columns", f"at most {MAX_COLUMNS}")])
     problems = []
 
-    def wrong(field: str, what: str, expected: str) -> None:
-        problems.append(Problem(name, None, field, what, expected))
+    def wrong(field: str, actual: str, expected: str) -> None:
+        problems.append(Problem(name, None, field, actual, expected))
 
-    for doubt in doubtful(found, READ, COLUMNS):
+    for doubt in doubtful(present, READ, COLUMNS):
         wrong(*doubt)
-    listed = plain(", ".join(found), limit=200) or "none"
-    if "image" not in found:
+    listed = plain(", ".join(present), limit=200) or "none"
+    if "image" not in present:
         wrong("image", f"the columns {listed}", "a column image")
-    for one, other in (("x", "y"), ("y", "x"), ("row", "col"), ("col", "row")):
-        if one in found and other not in found:
-            wrong(other, f"{one} without {other}", "both")
-    if not any(answer in found for answer in ANSWERS):
+    for first, second in (("x", "y"), ("y", "x"), ("row", "col"), ("col", "row")):
+        if first in present and second not in present:
+            wrong(second, f"{first} without {second}", "both")
+    if not any(answer in present for answer in ANSWERS):
         wrong("cell", f"the columns {listed}", "an answer: cell; or x and y; or row and col; or probabilities")
     if problems:
         raise InputError(problems)
@@ -335,14 +338,14 @@ def _check_json_keys(path: Path) -> None:
     keys = read_keys(path)
     if keys.repeated:
         raise InputError(keys.repeated)
-    found = list(dict.fromkeys(chain.from_iterable(keys.shapes))) or ["image", "cell"]
-    _check_columns(str(path), found)
+    columns = list(dict.fromkeys(chain.from_iterable(keys.shapes))) or ["image", "cell"]
+    _check_columns(str(path), columns)
     # Each record by itself: a key may be misspelled on one line and right on the others.
-    similar = _similar(found, READ, COLUMNS)
+    similar = _similar(columns, READ, COLUMNS)
     problems: dict[str, Problem] = {}
     for shape, line in keys.shapes.items():
         for column in shape:
-            if missing := [known for known in similar.get(column, ()) if known not in shape]:
+            if missing := [name for name in similar.get(column, ()) if name not in shape]:
                 wrong = Problem(str(path), line, plain(column), "a column that is not read", _meant(missing[0]))
                 problems.setdefault(column, wrong)
     if problems:
@@ -404,9 +407,9 @@ def _broken_json(path: Path) -> Iterator[Problem]:
 
 
 def _not_text(path: Path, line: int, error: UnicodeDecodeError) -> Problem:
-    found = f"byte {error.object[error.start]:#04x}, which is not UTF-8"
-    return Problem(str(path), line, "line", found, "text in UTF-8")
+    actual = f"byte {error.object[error.start]:#04x}, which is not UTF-8"
+    return Problem(str(path), line, "line", actual, "text in UTF-8")
 
 
-def _broken(path: Path, found: str, expected: str) -> InputError:
-    return InputError([Problem(str(path), None, "file", found, expected)])
+def _broken(path: Path, actual: str, expected: str) -> InputError:
+    return InputError([Problem(str(path), None, "file", actual, expected)])

@@ -60,16 +60,18 @@ def analyze(
             rationale is left.
     """
     vectors, sentences = np.asarray(text_embeddings), np.asarray(template_embeddings)
-    for what, array, n in (("texts", vectors, len(rationales.texts)), ("templates", sentences, len(templates.texts))):
+    for name, array, n in (("texts", vectors, len(rationales.texts)), ("templates", sentences, len(templates.texts))):
         if array.ndim != 2 or len(array) != n:
-            raise OptionError(f"embeddings of {n} {what} have shape {array.shape}, expected ({n}, d)")
+            raise OptionError(f"embeddings of {n} {name} have shape {array.shape}, expected ({n}, d)")
     in_sets = sum(templates.sizes)
     similar = cosines(vectors, sentences[:in_sets])
     neutral = cosines(sentences[in_sets:], sentences[:in_sets]) if templates.neutral else None
     by_words = keyword_categories(rationales.texts, templates.keywords) if templates.keywords else None
-    known: BoolArray = np.isfinite(similar.sum(axis=1))
-    said = GroupedRationales.of(rationales.rows, scenes, known)
-    found = Categories(said, similar, neutral, by_words, templates, bootstrap=bootstrap, labelings=labelings, seed=seed)
+    has_direction: BoolArray = np.isfinite(similar.sum(axis=1))
+    grouped = GroupedRationales.of(rationales.rows, scenes, has_direction)
+    categories = Categories(
+        grouped, similar, neutral, by_words, templates, bootstrap=bootstrap, labelings=labelings, seed=seed
+    )
     from spotball_core.version import version
 
     signature = ReasoningSignature(
@@ -79,7 +81,7 @@ def analyze(
         model=model,
         dimensions=vectors.shape[1],
         templates=_template_set(templates),
-        centered_on=found.offsets[0].texts,
+        centered_on=categories.offsets[0].texts,
         bootstrap=bootstrap,
         labelings=labelings,
         seed=seed,
@@ -87,14 +89,14 @@ def analyze(
     return ReasoningReport(
         signature=str(signature),
         provenance=signature,
-        warnings=said.silent(),
+        warnings=grouped.silent(),
         categories=templates.names,
-        texts=_text_counts(said, rationales.texts, known, truncated),
-        offsets=found.offsets,
-        groups=tuple(found.group(name, [place]) for place, name in enumerate(said.names)),
-        panels=tuple(_panels(said, found)),
-        left_out=found.left_out(),
-        contrasts=contrasts(said, found, scenes),
+        texts=_text_counts(grouped, rationales.texts, has_direction, truncated),
+        offsets=categories.offsets,
+        groups=tuple(categories.group(name, [place]) for place, name in enumerate(grouped.names)),
+        panels=tuple(_panels(grouped, categories)),
+        left_out=categories.left_out(),
+        contrasts=contrasts(grouped, categories, scenes),
     )
 
 
@@ -115,31 +117,31 @@ def _template_set(templates: Templates) -> TemplateSet:
 
 
 def _text_counts(
-    said: GroupedRationales, texts: Sequence[str], known: BoolArray, truncated: ArrayLike | None
+    grouped: GroupedRationales, texts: Sequence[str], known: BoolArray, truncated: ArrayLike | None
 ) -> TextCounts:
     """How many texts there are, and how many of each kind that is out of the ordinary."""
-    words = said.responses["text"].drop_nulls().to_numpy()
+    words = grouped.responses["text"].drop_nulls().to_numpy()
     used, times = np.unique(words, return_counts=True)
-    chosen = [texts[place] for place in used]
+    used_texts = [texts[place] for place in used]
 
-    def often(which: BoolArray) -> int:
-        return int(times[which].sum())
+    def often(mask: BoolArray) -> int:
+        return int(times[mask].sum())
 
     return TextCounts(
-        n_responses=len(said.responses),
-        n_controls=said.n_controls,
-        n_empty=len(said.responses) - len(words),
+        n_responses=len(grouped.responses),
+        n_controls=grouped.n_controls,
+        n_empty=len(grouped.responses) - len(words),
         n_without_direction=often(~known[used]),
         n_unique=len(used),
         n_duplicates=len(words) - len(used),
         n_truncated=None if truncated is None else often(np.asarray(truncated, dtype=bool)[used]),
-        n_without_letters=often(without_letters(chosen)),
-        n_seem_not_english=often(seem_not_english(chosen)),
-        longest=int(word_counts(chosen).max()),
+        n_without_letters=often(without_letters(used_texts)),
+        n_seem_not_english=often(seem_not_english(used_texts)),
+        longest=int(word_counts(used_texts).max()),
     )
 
 
-def _panels(said: GroupedRationales, found: Categories) -> Iterator[Panel]:
+def _panels(grouped: GroupedRationales, categories: Categories) -> Iterator[Panel]:
     """The panels of Figure 7: rationales pooled over everything but the one thing that they are told apart by."""
     by_sport, by_prompt = 0, 3
     of: tuple[tuple[str, Kind, int], ...] = (
@@ -149,12 +151,12 @@ def _panels(said: GroupedRationales, found: Categories) -> Iterator[Panel]:
     )
     for panel, kind, by in of:
         places: dict[str, list[int]] = {}
-        for place, name in enumerate(said.names):
+        for place, name in enumerate(grouped.names):
             if name[2] == kind:
                 places.setdefault(str(name[by]), []).append(place)
         groups = []
         for key in sorted(places, key=lambda key: reading_order(None, None, None, key)):
             sport, prompt = (key, None) if by == by_sport else (None, key)
-            groups.append(found.group((sport, None, kind, prompt), places[key]))
+            groups.append(categories.group((sport, None, kind, prompt), places[key]))
         if groups:
             yield Panel.model_validate({"name": panel, "groups": groups})

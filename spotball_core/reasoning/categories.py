@@ -49,7 +49,7 @@ class Categories:
 
     def __init__(
         self,
-        said: GroupedRationales,
+        grouped: GroupedRationales,
         cosines: FloatArray,
         neutral: FloatArray | None,
         by_words: IntArray | None,
@@ -59,20 +59,22 @@ class Categories:
         labelings: int,
         seed: int,
     ) -> None:
-        self.said, self.templates, self._by_words = said, templates, by_words
+        self.grouped, self.templates, self._by_words = grouped, templates, by_words
         self.draws = drawn_images(bootstrap, seed)
         means = mean_over(set_numbers(templates.sizes), len(templates.sizes))
-        pooled = weighted_mean(cosines[said.text], 1 / said.sizes[said.group])
+        pooled = weighted_mean(cosines[grouped.text], 1 / grouped.sizes[grouped.group])
         corpora = [] if neutral is None else [("neutral", len(neutral), neutral.mean(axis=0))]
-        corpora.append(("rationales", len(said.text), pooled))
+        corpora.append(("rationales", len(grouped.text), pooled))
         self.offsets = tuple(_offset(name, n, offset @ means, templates.names) for name, n, offset in corpora)
         shifts = dict(zip(STATISTICS, (np.zeros(len(pooled)), corpora[0][2]), strict=True))
         self._cosines = {statistic: cosines - shift for statistic, shift in shifts.items()}
-        found = {statistic: closest(similar @ means) for statistic, similar in self._cosines.items()}
-        self.of_text: Mapping[Statistic, IntArray] = {statistic: number for statistic, (number, _) in found.items()}
-        self._margin = {statistic: margin[said.text] for statistic, (_, margin) in found.items()}
-        self._number = {statistic: number[said.text] for statistic, number in self.of_text.items()}
-        group, text, times = said.distinct()
+        closest_sets = {statistic: closest(similar @ means) for statistic, similar in self._cosines.items()}
+        self.of_text: Mapping[Statistic, IntArray] = {
+            statistic: number for statistic, (number, _) in closest_sets.items()
+        }
+        self._margin = {statistic: margin[grouped.text] for statistic, (_, margin) in closest_sets.items()}
+        self._number = {statistic: number[grouped.text] for statistic, number in self.of_text.items()}
+        group, text, times = grouped.distinct()
         tested = relabel(
             cosines[text], times, group, templates.sizes, offsets=list(shifts.values()), labelings=labelings, seed=seed
         )
@@ -85,8 +87,8 @@ class Categories:
             name: what they are called together.
             places: the groups' numbers.
         """
-        inside = np.flatnonzero(np.isin(self.said.group, places))
-        n_responses = sum(self.said.n_responses[self.said.names[place]] for place in places)
+        inside = np.flatnonzero(np.isin(self.grouped.group, places))
+        n_responses = sum(self.grouped.n_responses[self.grouped.names[place]] for place in places)
         sport, respondent, kind, prompt = name
         published, centered = self._alignments(inside, places)
         return ReasoningGroup(
@@ -94,7 +96,7 @@ class Categories:
             respondent=respondent,
             kind=kind,
             prompt=prompt,
-            n_images=len(np.unique(self.said.image[inside])),
+            n_images=len(np.unique(self.grouped.image[inside])),
             n_rationales=len(inside),
             n_empty=n_responses - len(inside),
             published=published,
@@ -105,14 +107,14 @@ class Categories:
 
     def _alignments(self, inside: IntArray, places: Sequence[int]) -> list[Alignment]:
         """By each statistic; the means and shares of both are drawn together."""
-        image, names = self.said.image[inside], self.templates.names
+        image, names = self.grouped.image[inside], self.templates.names
         sums = []
         for statistic in STATISTICS:
             number = self._number[statistic][inside]
             sums += [(number == place).astype(float) for place in range(len(names))]
             sums.append(self._margin[statistic][inside])
-        by_image = [np.bincount(image, values, minlength=self.said.n_images) for values in sums]
-        n = np.bincount(image, minlength=self.said.n_images).astype(float)
+        by_image = [np.bincount(image, values, minlength=self.grouped.n_images) for values in sums]
+        n = np.bincount(image, minlength=self.grouped.n_images).astype(float)
         values = iter(ratios_of_sums(np.stack(by_image), n, self.draws))
         alignments = []
         for statistic in STATISTICS:
@@ -133,9 +135,9 @@ class Categories:
     def _agreement(self, inside: IntArray) -> Agreement | None:
         if self._by_words is None:
             return None
-        by_words, names = self._by_words[self.said.text[inside]], self.templates.names
-        ours = self._number["published"][inside]
-        n, share, kappa = agreement(ours, by_words, len(names), np.ones(len(inside)))
+        by_words, names = self._by_words[self.grouped.text[inside]], self.templates.names
+        by_similarity = self._number["published"][inside]
+        n, share, kappa = agreement(by_similarity, by_words, len(names), np.ones(len(inside)))
         covered = by_words[by_words >= 0]
         return Agreement(
             n=int(n),
@@ -147,8 +149,8 @@ class Categories:
 
     def left_out(self) -> tuple[LeftOut, ...]:
         """What leaving each template out changes, over all rationales."""
-        text, times = np.unique(self.said.text, return_counts=True)
-        kept = {
+        text, times = np.unique(self.grouped.text, return_counts=True)
+        shares_kept = {
             statistic: [
                 None if stays is None else float(np.average(stays, weights=times))
                 for stays in kept_without(similar[text], self.templates.sizes)
@@ -158,7 +160,9 @@ class Categories:
         names = [(name, sentence) for name, texts in self.templates.categories.items() for sentence in texts]
         return tuple(
             LeftOut(category=name, template=sentence, published=published, centered=centered)
-            for (name, sentence), published, centered in zip(names, kept["published"], kept["centered"], strict=True)
+            for (name, sentence), published, centered in zip(
+                names, shares_kept["published"], shares_kept["centered"], strict=True
+            )
         )
 
 

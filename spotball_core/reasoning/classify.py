@@ -95,8 +95,8 @@ def classify(
     similarity = cosines(embeddings, columns) @ means
     offset = np.zeros(len(parts))
     if centered:
-        known = similarity if reference is None else cosines(reference, columns) @ means
-        offset = weighted_mean(known, weights)
+        corpus = similarity if reference is None else cosines(reference, columns) @ means
+        offset = weighted_mean(corpus, weights)
         similarity = similarity - offset
     category, margin = closest(similarity)
     return Classification(tuple(template_embeddings), similarity, offset, category, margin)
@@ -111,10 +111,10 @@ def weighted_mean(values: FloatArray, weights: ArrayLike | None = None) -> Float
     share = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
     if share.shape != (len(values),) or not np.isfinite(share).all() or (share < 0).any():
         raise OptionError(f"weights have shape {share.shape}, expected ({len(values)},), at least 0 and finite")
-    known = np.isfinite(values).all(axis=1) & (share > 0)
-    if not known.any():
+    usable = np.isfinite(values).all(axis=1) & (share > 0)
+    if not usable.any():
         raise OptionError("an offset needs at least one reference text that is not empty")
-    mean: FloatArray = share[known] @ values[known] / share[known].sum()
+    mean: FloatArray = share[usable] @ values[usable] / share[usable].sum()
     return mean
 
 

@@ -27,9 +27,9 @@ def draw(report: ReasoningReport, path: str | Path) -> None:
         OptionError: for another ending, or if there are neither people nor models.
     """
     with plain_style():
-        shown = picture(report)
-        frame = FigureFrame(shown.title, (shown.caption, report.signature))
-        save_figure(shown.chart.draw(range(len(shown.chart.names)), frame), path)
+        figure = picture(report)
+        frame = FigureFrame(figure.title, (figure.caption, report.signature))
+        save_figure(figure.chart.draw(range(len(figure.chart.names)), frame), path)
 
 
 def picture(report: ReasoningReport) -> PagePicture:
@@ -41,13 +41,13 @@ def picture(report: ReasoningReport) -> PagePicture:
     if not report.panels:
         raise OptionError("there are neither people's rationales nor models' to draw; baselines have no panel")
     chart = DotChart(
-        tuple(_panel(one, report) for one in report.panels),
+        tuple(_panel(panel, report) for panel in report.panels),
         "share of the rationales",
         "share",
     )
-    drawn = ", with the 95% bootstrap interval over images" if report.provenance.bootstrap else ""
+    interval_note = ", with the 95% bootstrap interval over images" if report.provenance.bootstrap else ""
     caption = (
-        f"Dots: share of the rationales that are closest to the category's sentences, as published{drawn}. "
+        f"Dots: share of the rationales that are closest to the category's sentences, as published{interval_note}. "
         f"Short lines: the share without the sets' offset ({_corpus(report)}). All rationales of a row count alike."
     )
     return PagePicture(NAME, "What rationales speak of", caption, chart, tuple(map(_words, report.panels)))

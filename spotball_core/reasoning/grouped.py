@@ -43,13 +43,13 @@ class GroupedRationales:
     n_images: int
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, scenes: Sequence[Scene], known: BoolArray) -> GroupedRationales:
+    def of(cls, rows: pl.DataFrame, scenes: Sequence[Scene], has_direction: BoolArray) -> GroupedRationales:
         """From the rows of `Rationales`.
 
         Args:
             rows: as `Rationales` has them.
             scenes: those they answer to.
-            known: which texts have an embedding with a direction, shape (n_texts,).
+            has_direction: which texts have an embedding with a direction, shape (n_texts,).
 
         Raises:
             OptionError: if no rationale is left, or a row is of no scene.
@@ -70,16 +70,18 @@ class GroupedRationales:
             sport, image = table.filter(pl.col("_image").is_null()).select("sport", "image").row(0)
             raise OptionError(f"rationales are for an image that is not among the scenes: {sport}/{image}")
         responses = table.filter(~pl.col("_control")).drop("_control")
-        directed = pl.Series("text", np.flatnonzero(known), dtype=pl.Int64)
-        said = responses.filter(pl.col("text").is_in(directed.implode()))
-        if said.is_empty():
+        directed = pl.Series("text", np.flatnonzero(has_direction), dtype=pl.Int64)
+        with_text = responses.filter(pl.col("text").is_in(directed.implode()))
+        if with_text.is_empty():
             raise OptionError("no rationale is left that an embedding gives a direction to")
         names = sorted(
-            said.select(_PARTS).unique().rows(), key=lambda name: reading_order(name[0], name[2], *name[1::2])
+            with_text.select(_PARTS).unique().rows(), key=lambda name: reading_order(name[0], name[2], *name[1::2])
         )
         numbers = pl.DataFrame(names, schema=_PARTS, orient="row").with_row_index("_group")
-        said = said.join(numbers, on=_PARTS, how="left", maintain_order="left").sort("_group", maintain_order=True)
-        return cls(responses, len(table) - len(responses), said, tuple(names), len(scenes))
+        with_text = with_text.join(numbers, on=_PARTS, how="left", maintain_order="left").sort(
+            "_group", maintain_order=True
+        )
+        return cls(responses, len(table) - len(responses), with_text, tuple(names), len(scenes))
 
     @cached_property
     def group(self) -> IntArray:
@@ -115,9 +117,9 @@ class GroupedRationales:
 
     def silent(self) -> tuple[str, ...]:
         """What to say of respondents none of whose responses has words."""
-        said = {respondent for _, respondent, _, _ in self.names}
-        others: dict[str, int] = {}
+        speaking = {respondent for _, respondent, _, _ in self.names}
+        silent: dict[str, int] = {}
         for (_, respondent, _, _), n in sorted(self.n_responses.items()):
-            if respondent not in said:
-                others[str(respondent)] = others.get(str(respondent), 0) + n
-        return tuple(f"{name}: none of {n:,} responses comes with words" for name, n in others.items())
+            if respondent not in speaking:
+                silent[str(respondent)] = silent.get(str(respondent), 0) + n
+        return tuple(f"{name}: none of {n:,} responses comes with words" for name, n in silent.items())

@@ -39,13 +39,13 @@ def ratios_of_sums(above: FloatArray, below: FloatArray, draws: Weights) -> list
         >>> share.value, share.n_images
         (0.25, 2)
     """
-    kept = below > 0
-    parts = np.concatenate([above, below[None]])[:, kept]
-    sums, many = parts.sum(axis=1), draws(int(kept.sum())) @ parts.T
-    drawn = many[:, :-1] / many[:, -1:]
+    included = below > 0
+    parts = np.concatenate([above, below[None]])[:, included]
+    sums, resampled = parts.sum(axis=1), draws(int(included.sum())) @ parts.T
+    ratios = resampled[:, :-1] / resampled[:, -1:]
     return [
-        MetricValue(value=float(total / sums[-1]), ci95=percentile_interval(values), n_images=int(kept.sum()))
-        for total, values in zip(sums[:-1], drawn.T, strict=True)
+        MetricValue(value=float(total / sums[-1]), ci95=percentile_interval(values), n_images=int(included.sum()))
+        for total, values in zip(sums[:-1], ratios.T, strict=True)
     ]
 
 
@@ -108,14 +108,14 @@ def stratified_difference(
     for kind in (is_a, ~is_a):
         counts.append(sums_by(stratum, image, shape, kind.astype(float)))
         sums.append(sums_by(stratum, image, shape, np.where(kind, value, 0.0)))
-    both = (counts[0].sum(axis=1) > 0) & (counts[1].sum(axis=1) > 0)
-    if not both.any():
+    has_both = (counts[0].sum(axis=1) > 0) & (counts[1].sum(axis=1) > 0)
+    if not has_both.any():
         return None
-    n_a, n_b, sum_a, sum_b = (table[both] for table in (*counts, *sums))
+    n_a, n_b, sum_a, sum_b = (table[has_both] for table in (*counts, *sums))
     (a,), (b,) = _weighted(*(table.sum(axis=1)[None] for table in (n_a, n_b, sum_a, sum_b)))
-    here = (n_a + n_b).sum(axis=0) > 0
-    weights = draws(int(here.sum()))
-    many_a, many_b = _weighted(*(weights @ table[:, here].T for table in (n_a, n_b, sum_a, sum_b)))
+    has_either = (n_a + n_b).sum(axis=0) > 0
+    weights = draws(int(has_either.sum()))
+    many_a, many_b = _weighted(*(weights @ table[:, has_either].T for table in (n_a, n_b, sum_a, sum_b)))
     ci95 = percentile_interval(many_a - many_b) if len(weights) else None
     return Stratified(
         a=float(a),
@@ -123,16 +123,16 @@ def stratified_difference(
         ci95=ci95,
         n_a=int(n_a.sum()),
         n_b=int(n_b.sum()),
-        n_strata=int(both.sum()),
-        n_images=int(here.sum()),
+        n_strata=int(has_both.sum()),
+        n_images=int(has_either.sum()),
     )
 
 
 def _weighted(n_a: FloatArray, n_b: FloatArray, sum_a: FloatArray, sum_b: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Both weighted means, shape (m,), of tables of shape (m, n_strata); NaN where no stratum has both kinds."""
-    known = (n_a > 0) & (n_b > 0)
-    safe_a, safe_b = np.where(known, n_a, 1.0), np.where(known, n_b, 1.0)
-    weight = np.where(known, safe_a * safe_b / (safe_a + safe_b), 0.0)
+    has_both = (n_a > 0) & (n_b > 0)
+    safe_a, safe_b = np.where(has_both, n_a, 1.0), np.where(has_both, n_b, 1.0)
+    weight = np.where(has_both, safe_a * safe_b / (safe_a + safe_b), 0.0)
     total = weight.sum(axis=1)
     total[total == 0] = np.nan
     return (weight * sum_a / safe_a).sum(axis=1) / total, (weight * sum_b / safe_b).sum(axis=1) / total

@@ -29,13 +29,13 @@ def keyword_categories(texts: Sequence[str], keywords: Mapping[str, Sequence[str
 
     column = pl.Series(texts, dtype=pl.String)
     patterns = [rf"(?i)\b(?:{'|'.join(words)})\b" for words in keywords.values()]
-    found = np.stack([column.str.count_matches(pattern).to_numpy() for pattern in patterns], axis=1).astype(int)
-    most = found.max(axis=1, keepdims=True)
-    number = np.where((found == most).sum(axis=1) > 1, TIE, found.argmax(axis=1))
+    matches = np.stack([column.str.count_matches(pattern).to_numpy() for pattern in patterns], axis=1).astype(int)
+    most = matches.max(axis=1, keepdims=True)
+    number = np.where((matches == most).sum(axis=1) > 1, TIE, matches.argmax(axis=1))
     return np.where(most[:, 0] == 0, EMPTY, number).astype(np.int64)
 
 
-def agreement(one: IntArray, other: IntArray, n_categories: int, weights: FloatArray) -> tuple[float, float, float]:
+def agreement(first: IntArray, second: IntArray, n_categories: int, weights: FloatArray) -> tuple[float, float, float]:
     r"""How often two rules agree, where both name a category, and how much more often than chance.
 
     $$\kappa = \frac{p_o - p_e}{1 - p_e}, \qquad p_e = \sum_c p_c q_c$$
@@ -44,8 +44,8 @@ def agreement(one: IntArray, other: IntArray, n_categories: int, weights: FloatA
     1960).
 
     Args:
-        one: category of each text by the first rule; below 0 for none, shape (n,).
-        other: by the second.
+        first: category of each text by the first rule; below 0 for none, shape (n,).
+        second: by the second.
         n_categories: how many there are.
         weights: how often each text is there, shape (n,).
 
@@ -57,11 +57,11 @@ def agreement(one: IntArray, other: IntArray, n_categories: int, weights: FloatA
         >>> agreement(np.array([0, 0, 1, 1]), np.array([0, 1, 1, -1]), 2, np.ones(4))
         (3.0, 0.666..., 0.399...)
     """
-    both = (one >= 0) & (other >= 0)
-    n = float(weights[both].sum())
+    named = (first >= 0) & (second >= 0)
+    n = float(weights[named].sum())
     if not n:
         return 0.0, float("nan"), float("nan")
-    cells = np.bincount(one[both] * n_categories + other[both], weights=weights[both], minlength=n_categories**2)
+    cells = np.bincount(first[named] * n_categories + second[named], weights=weights[named], minlength=n_categories**2)
     table = cells.reshape(n_categories, n_categories) / n
     observed, expected = float(np.trace(table)), float(table.sum(axis=1) @ table.sum(axis=0))
     # All of both in one category: nothing that chance would not give as well.

@@ -26,7 +26,7 @@ _UNKNOWN = {
 }
 
 
-def outcomes(said: GroupedRationales, scenes: Sequence[Scene]) -> dict[Outcome, FloatArray]:
+def outcomes(grouped: GroupedRationales, scenes: Sequence[Scene]) -> dict[Outcome, FloatArray]:
     """What came of the answer that each rationale is of, shape (n,) each; NaN where that is not known.
 
     Returns:
@@ -35,23 +35,23 @@ def outcomes(said: GroupedRationales, scenes: Sequence[Scene]) -> dict[Outcome, 
         (respondents of kind human) named on the image; of people themselves it is not known. Answers given as
         probabilities name no cell, and have none of the three.
     """
-    rows = said.rationales
-    known = ~rows["cell"].is_null().to_numpy()
+    rows = grouped.rationales
+    has_cell = ~rows["cell"].is_null().to_numpy()
     cell = rows["cell"].fill_null(0).to_numpy()
     spread = rows["spread"].fill_null(value=False).to_numpy()
-    hit, error, apart = (table[said.image, cell] for table in _tables(said, scenes))
+    hit, error, apart = (table[grouped.image, cell] for table in _tables(grouped, scenes))
     known_truth = ~np.isnan(hit)
     return {
-        "accuracy": np.where(spread | ~known_truth, np.nan, np.where(known, hit, 0.0)),
-        "euclidean_error": np.where(known, error, np.nan),
-        "distance_to_people": np.where(known & (rows["kind"] != "human").to_numpy(), apart, np.nan),
+        "accuracy": np.where(spread | ~known_truth, np.nan, np.where(has_cell, hit, 0.0)),
+        "euclidean_error": np.where(has_cell, error, np.nan),
+        "distance_to_people": np.where(has_cell & (rows["kind"] != "human").to_numpy(), apart, np.nan),
     }
 
 
-def _tables(said: GroupedRationales, scenes: Sequence[Scene]) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _tables(grouped: GroupedRationales, scenes: Sequence[Scene]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """For each image and cell: is the ball there, how far is it, how far are people? Shape (n_images, n_cells)."""
     n_cells = scenes[0].layout.n_cells
-    people = _people(said.responses, len(scenes), n_cells)
+    people = _people(grouped.responses, len(scenes), n_cells)
     hit, error, apart = (np.full((len(scenes), n_cells), np.nan) for _ in range(3))
     for place, scene in enumerate(scenes):
         if scene.truth is not None:
@@ -71,22 +71,24 @@ def _people(responses: pl.DataFrame, n_images: int, n_cells: int) -> FloatArray:
     return np.bincount(flat, minlength=n_images * n_cells).astype(float).reshape(n_images, n_cells)
 
 
-def contrasts(said: GroupedRationales, found: Categories, scenes: Sequence[Scene]) -> tuple[CategoryContrast, ...]:
+def contrasts(
+    grouped: GroupedRationales, categories: Categories, scenes: Sequence[Scene]
+) -> tuple[CategoryContrast, ...]:
     """The difference that a category makes, for each respondent, then for all models where there are several."""
-    values = outcomes(said, scenes)
+    values = outcomes(grouped, scenes)
     return tuple(
         contrast
         for outcome, value in values.items()
-        for respondent, kind, places in _whom(said)
+        for respondent, kind, places in _whom(grouped)
         if outcome != "distance_to_people" or kind != "human"
-        for contrast in _of(outcome, value, respondent, kind, np.isin(said.group, places), said, found)
+        for contrast in _of(outcome, value, respondent, kind, np.isin(grouped.group, places), grouped, categories)
     )
 
 
-def _whom(said: GroupedRationales) -> Iterator[tuple[str | None, Kind, list[int]]]:
+def _whom(grouped: GroupedRationales) -> Iterator[tuple[str | None, Kind, list[int]]]:
     """Respondents with the numbers of their groups, then all models together."""
     by_respondent: dict[tuple[str, Kind], list[int]] = {}
-    for place, (_, respondent, kind, _) in enumerate(said.names):
+    for place, (_, respondent, kind, _) in enumerate(grouped.names):
         by_respondent.setdefault((str(respondent), kind or "model"), []).append(place)
     order: Mapping[str, int] = {"human": 0, "model": 1, "baseline": 2}
     for (respondent, kind), places in sorted(by_respondent.items(), key=lambda item: (order[item[0][1]], item[0][0])):
@@ -102,26 +104,40 @@ def _of(
     respondent: str | None,
     kind: Kind,
     inside: BoolArray,
-    said: GroupedRationales,
-    found: Categories,
+    grouped: GroupedRationales,
+    categories: Categories,
 ) -> Iterator[CategoryContrast]:
-    names = found.templates.names
+    names = categories.templates.names
     pairs = [(0, names[1])] if len(names) == 2 else [(place, "others") for place in range(len(names))]
     statistic: Statistic
     for statistic in STATISTICS:
-        number = found.of_text[statistic][said.text[inside]]
-        for place, other in pairs:
+        number = categories.of_text[statistic][grouped.text[inside]]
+        for place, other_name in pairs:
             about = {"outcome": outcome, "statistic": statistic, "respondent": respondent, "kind": kind}
-            about |= {"a": names[place], "b": other}
+            about |= {"a": names[place], "b": other_name}
             is_a = number == place
             is_b = (number >= 0) & ~is_a
-            one = stratified_difference(value[inside], is_a, is_b, said.group[inside], said.image[inside], found.draws)
-            if one is None:
-                reason = f"no sport and prompt has rationales of {names[place]} and of {other} with a known outcome"
+            difference = stratified_difference(
+                value[inside], is_a, is_b, grouped.group[inside], grouped.image[inside], categories.draws
+            )
+            if difference is None:
+                reason = (
+                    f"no sport and prompt has rationales of {names[place]} and of {other_name} with a known outcome"
+                )
                 if not np.isfinite(value[inside]).any():
                     reason = _UNKNOWN[outcome]
                 yield CategoryContrast.model_validate(about | {"reason": reason})
                 continue
-            numbers = {"n_a": one.n_a, "n_b": one.n_b, "n_strata": one.n_strata, "n_images": one.n_images}
-            worth = {"value_a": one.a, "value_b": one.b, "difference": one.a - one.b, "ci95": one.ci95}
+            numbers = {
+                "n_a": difference.n_a,
+                "n_b": difference.n_b,
+                "n_strata": difference.n_strata,
+                "n_images": difference.n_images,
+            }
+            worth = {
+                "value_a": difference.a,
+                "value_b": difference.b,
+                "difference": difference.a - difference.b,
+                "ci95": difference.ci95,
+            }
             yield CategoryContrast.model_validate(about | worth | numbers)

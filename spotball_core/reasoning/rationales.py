@@ -42,8 +42,8 @@ class Rationales:
 
         texts = pl.DataFrame({"text": range(len(self.texts)), "words": self.texts}, schema_overrides={"text": pl.Int64})
         rows = self.rows.join(texts, on="text", how="left", maintain_order="left").drop("text")
-        whole = pl.concat_str(pl.all().cast(pl.String).fill_null("\x00"), separator="\x1f").sort()
-        return hashlib.sha256(rows.select(whole.str.join("\x1e")).item().encode()).hexdigest()
+        row_text = pl.concat_str(pl.all().cast(pl.String).fill_null("\x00"), separator="\x1f").sort()
+        return hashlib.sha256(rows.select(row_text.str.join("\x1e")).item().encode()).hexdigest()
 
 
 def read_rationales(
@@ -70,11 +70,11 @@ def read_rationales(
 
     paths = [responses] if isinstance(responses, (str, Path)) else responses
     if not isinstance(paths, pl.DataFrame):
-        counted = [path for path in paths if isinstance(path, (str, Path)) and Path(path).suffix == COUNTS_ENDING]
-        if counted:
-            wanted = f"responses with their words in a column {COLUMN}"
+        count_files = [path for path in paths if isinstance(path, (str, Path)) and Path(path).suffix == COUNTS_ENDING]
+        if count_files:
+            expected = f"responses with their words in a column {COLUMN}"
             raise InputError(
-                [Problem(str(path), None, "file", "counts, which have no words", wanted) for path in counted]
+                [Problem(str(path), None, "file", "counts, which have no words", expected) for path in count_files]
             )
     sources = sources_of(responses, (COLUMN,))
     reader = Reader(sources, scenes, participants=True)
@@ -94,8 +94,8 @@ def read_rationales(
     texts = table.select(words=pl.col("words").drop_nulls().unique(maintain_order=True)).with_row_index("text")
     if texts.is_empty():
         names = ", ".join(source.name for source in sources)
-        found = f"none in {len(table):,} {'response' if len(table) == 1 else 'responses'}"
-        raise InputError([Problem(names, None, COLUMN, found, f"words of the answers in a column {COLUMN}")])
+        actual = f"none in {len(table):,} {'response' if len(table) == 1 else 'responses'}"
+        raise InputError([Problem(names, None, COLUMN, actual, f"words of the answers in a column {COLUMN}")])
     table = table.join(texts, on="words", how="left", maintain_order="left")
     keys = ("sport", "image", "respondent", "kind", "prompt", "sample", "participant")
     return Rationales(

@@ -307,9 +307,9 @@ def read_reasoning(path: Path) -> ReasoningReport:
     except OSError as error:
         raise InputError([Problem(str(path), None, "file", str(error), "a file that can be read")]) from error
     except ValueError as error:
-        where, found = "file", str(error)
+        where, actual = "file", str(error)
         if isinstance(error, ValidationError):
             first = error.errors()[0]
-            where, found = ".".join(map(str, first["loc"])) or "file", first["msg"]
+            where, actual = ".".join(map(str, first["loc"])) or "file", first["msg"]
         expected = "what `spotball reasoning --format json` writes"
-        raise InputError([Problem(str(path), None, where, found, expected)]) from error
+        raise InputError([Problem(str(path), None, where, actual, expected)]) from error

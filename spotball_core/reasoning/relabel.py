@@ -108,20 +108,20 @@ def relabel(
     margin, count = np.zeros(shape), np.zeros((n_sets, *shape))
     edges = np.searchsorted(group, np.arange(n_groups + 1))
     for start in range(0, len(means), _LABELINGS):
-        drawn = slice(start, min(start + _LABELINGS, len(means)))
-        columns = [np.ascontiguousarray(means[drawn, :, number].T) for number in range(n_sets)]
+        block = slice(start, min(start + _LABELINGS, len(means)))
+        columns = [np.ascontiguousarray(means[block, :, number].T) for number in range(n_sets)]
         shifts = [[offset @ column for column in columns] for offset in offsets]
         for place, rows in _row_blocks(edges):
             products, share = [cosines[rows] @ column for column in columns], weights[rows]
             for first in range(0, len(share), _CACHED):
-                some = slice(first, first + _CACHED)
-                for which, shift in enumerate(shifts):
-                    apart, wins = _margins([part[some] - off for part, off in zip(products, shift, strict=True)])
-                    margin[which, place, drawn] += np.einsum("i,ij->j", share[some], apart)
+                cached = slice(first, first + _CACHED)
+                for corpus, shift in enumerate(shifts):
+                    apart, wins = _margins([part[cached] - off for part, off in zip(products, shift, strict=True)])
+                    margin[corpus, place, block] += np.einsum("i,ij->j", share[cached], apart)
                     for number, win in enumerate(wins):
-                        count[number, which, place, drawn] += np.einsum("i,ij->j", share[some], win)
+                        count[number, corpus, place, block] += np.einsum("i,ij->j", share[cached], win)
     n = np.add.reduceat(weights, edges[:-1]) if len(weights) else np.zeros(n_groups)
-    return [Relabeled(n, margin[which], count[:, which]) for which in range(len(offsets))]
+    return [Relabeled(n, margin[corpus], count[:, corpus]) for corpus in range(len(offsets))]
 
 
 def _labelings(sizes: Sequence[int], labelings: int, seed: int) -> IntArray:
@@ -143,12 +143,12 @@ def _row_blocks(edges: IntArray) -> Iterator[tuple[int, slice]]:
 def _margins(similarity: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
     """The margin, and for each set where it is closest, of similarities to each set; 0 and nowhere for ties."""
     best, second = np.maximum(similarity[0], similarity[1]), np.minimum(similarity[0], similarity[1])
-    for one in similarity[2:]:
-        second = np.maximum(second, np.minimum(best, one))
-        best = np.maximum(best, one)
+    for values in similarity[2:]:
+        second = np.maximum(second, np.minimum(best, values))
+        best = np.maximum(best, values)
     margin = best - second
     margin[margin <= ROUNDING] = 0.0
-    return margin, [((one == best) & (margin > 0)).astype(float) for one in similarity]
+    return margin, [((values == best) & (margin > 0)).astype(float) for values in similarity]
 
 
 def kept_without(cosines: FloatArray, sizes: Sequence[int]) -> list[FloatArray | None]:

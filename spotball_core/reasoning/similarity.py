@@ -37,8 +37,8 @@ def unit(vectors: ArrayLike) -> FloatArray:
     array = np.asarray(vectors, dtype=float)
     # Through the largest number first: squares of very small or large ones would be 0 or infinite.
     largest = np.abs(array).max(axis=-1, keepdims=True, initial=0.0)
-    known = np.isfinite(largest) & (largest > 0)
-    scaled = np.divide(array, largest, out=np.full(array.shape, np.nan), where=known)
+    valid = np.isfinite(largest) & (largest > 0)
+    scaled = np.divide(array, largest, out=np.full(array.shape, np.nan), where=valid)
     directions: FloatArray = scaled / np.linalg.norm(scaled, axis=-1, keepdims=True)
     return directions
 
@@ -67,11 +67,11 @@ def cosines(embeddings: ArrayLike, templates: ArrayLike) -> FloatArray:
     directions = unit(columns)
     if not np.isfinite(directions).all():
         raise OptionError("the embedding of a template is zero or not finite")
-    found = np.empty((len(rows), len(columns)))
+    result = np.empty((len(rows), len(columns)))
     step = max(1, _BLOCK // rows.shape[1])
     for start in range(0, len(rows), step):
-        found[start : start + step] = unit(rows[start : start + step]) @ directions.T
-    return found
+        result[start : start + step] = unit(rows[start : start + step]) @ directions.T
+    return result
 
 
 def mean_over(sets: ArrayLike, n_sets: int) -> FloatArray:

@@ -58,22 +58,40 @@ def to_csv(report: ReasoningReport) -> str:
             counts = (group.n_images, group.n_rationales, group.n_empty)
             for line in _lines(group):
                 writer.writerow(csv_cells((*name, *counts, *line, report.signature)))
-    for one in report.contrasts:
-        low, high = one.ci95 or (None, None)
-        whose = ("", None, one.respondent, one.kind, None, one.n_images, one.n_a + one.n_b, None)
-        what = (one.statistic, f"contrast.{one.outcome}", f"{one.a} - {one.b}", one.difference, low, high, None, None)
-        writer.writerow(csv_cells((*whose, *what, report.signature)))
+    for contrast in report.contrasts:
+        low, high = contrast.ci95 or (None, None)
+        identity = (
+            "",
+            None,
+            contrast.respondent,
+            contrast.kind,
+            None,
+            contrast.n_images,
+            contrast.n_a + contrast.n_b,
+            None,
+        )
+        value_columns = (
+            contrast.statistic,
+            f"contrast.{contrast.outcome}",
+            f"{contrast.a} - {contrast.b}",
+            contrast.difference,
+            low,
+            high,
+            None,
+            None,
+        )
+        writer.writerow(csv_cells((*identity, *value_columns, report.signature)))
     return out.getvalue()
 
 
 def _lines(group: ReasoningGroup) -> Iterator[tuple[object, ...]]:
     """Statistic, quantity, category, value, interval, expected value and p of each number of a group."""
-    for statistic, found in (("published", group.published), ("centered", group.centered)):
-        for category, share in found.shares.items():
+    for statistic, alignment in (("published", group.published), ("centered", group.centered)):
+        for category, share in alignment.shares.items():
             yield statistic, "share", category, share.value, *(share.ci95 or (None, None)), None, None
-        mean = found.margin.mean
+        mean = alignment.margin.mean
         yield statistic, "margin", None, mean.value, *(mean.ci95 or (None, None)), None, None
-        for quantity, test in (("margin_test", found.margin_test), ("share_test", found.share_test)):
+        for quantity, test in (("margin_test", alignment.margin_test), ("share_test", alignment.share_test)):
             yield statistic, quantity, None, test.observed, None, None, test.expected, test.p
     yield "centered", "changed", None, group.changed, None, None, None, None
     if group.keywords is not None:
@@ -125,20 +143,25 @@ def _tables(report: ReasoningReport) -> Iterator[Titled]:
         2,
         ["category", "template that matters most", "published (%)", "centered (%)"],
         [
-            [one.category, one.template, *(_kept(kept) for kept in (one.published, one.centered))]
-            for one in least(report)
+            [left_out.category, left_out.template, *(_kept(share) for share in (left_out.published, left_out.centered))]
+            for left_out in least(report)
         ],
     )
     heads = ["outcome", "respondent", "statistic", "a", "b", "rationales", "of a", "of b", "a - b"]
-    yield "What a category goes with", 5, heads, [_contrast(one) for one in report.contrasts if one.reason is None]
+    yield (
+        "What a category goes with",
+        5,
+        heads,
+        [_contrast(contrast) for contrast in report.contrasts if contrast.reason is None],
+    )
 
 
 def _counts(group: ReasoningGroup) -> list[str]:
     return [f"{n:,}" for n in (group.n_images, group.n_rationales, group.n_empty)]
 
 
-def _shares(found: Alignment) -> list[str]:
-    return [_said(share, "share") for share in found.shares.values()]
+def _shares(alignment: Alignment) -> list[str]:
+    return [_said(share, "share") for share in alignment.shares.values()]
 
 
 def _said(value: MetricValue, unit: str) -> str:
@@ -158,8 +181,12 @@ def _trust_heads(report: ReasoningReport) -> list[str]:
 
 def _trust(group: ReasoningGroup) -> list[str]:
     cells = []
-    for found in (group.published, group.centered):
-        cells += [_said(found.margin.mean, ""), f"{found.margin_test.expected:.3f}", say_p(found.margin_test)]
+    for alignment in (group.published, group.centered):
+        cells += [
+            _said(alignment.margin.mean, ""),
+            f"{alignment.margin_test.expected:.3f}",
+            say_p(alignment.margin_test),
+        ]
     if (words := group.keywords) is not None:
         cells.append(number(words.covered, "share"))
         cells.append("-" if words.share is None else number(words.share, "share"))
@@ -174,24 +201,33 @@ def say_p(test: Relabeling) -> str:
 
 def least(report: ReasoningReport) -> list[LeftOut]:
     """Of each category, the template whose leaving out changes most rationales."""
-    found = []
+    least_kept = []
     for category in report.categories:
-        its = [one for one in report.left_out if one.category == category]
-        known = [one for one in its if one.published is not None] or its
-        found.append(min(known, key=lambda one: 1.0 if one.published is None else one.published))
-    return found
+        of_category = [left_out for left_out in report.left_out if left_out.category == category]
+        defined = [left_out for left_out in of_category if left_out.published is not None] or of_category
+        least_kept.append(min(defined, key=lambda left_out: 1.0 if left_out.published is None else left_out.published))
+    return least_kept
 
 
 def _kept(share: float | None) -> str:
     return "-" if share is None else number(share, "share")
 
 
-def _contrast(one: CategoryContrast) -> list[str]:
-    unit = UNITS[one.outcome]
-    values = ["-" if value is None else number(value, unit) for value in (one.value_a, one.value_b)]
-    difference = "-" if one.difference is None else _with(number(one.difference, unit), one.ci95, unit)
-    who = one.respondent or "all models"
-    return [OUTCOMES[one.outcome], who, one.statistic, one.a, one.b, f"{one.n_a:,} / {one.n_b:,}", *values, difference]
+def _contrast(contrast: CategoryContrast) -> list[str]:
+    unit = UNITS[contrast.outcome]
+    values = ["-" if value is None else number(value, unit) for value in (contrast.value_a, contrast.value_b)]
+    difference = "-" if contrast.difference is None else _with(number(contrast.difference, unit), contrast.ci95, unit)
+    respondent = contrast.respondent or "all models"
+    return [
+        OUTCOMES[contrast.outcome],
+        respondent,
+        contrast.statistic,
+        contrast.a,
+        contrast.b,
+        f"{contrast.n_a:,} / {contrast.n_b:,}",
+        *values,
+        difference,
+    ]
 
 
 def _foot(report: ReasoningReport) -> Iterator[str]:
@@ -200,9 +236,9 @@ def _foot(report: ReasoningReport) -> Iterator[str]:
     yield counted(report.texts)
     for offset in report.offsets:
         listed = ", ".join(f"{category} {value:.3f}" for category, value in offset.similarity.items())
-        which = plural(offset.n_texts, "neutral sentence" if offset.texts == "neutral" else "rationale")
-        alike = "" if offset.texts == "neutral" else ", groups alike"
-        yield f"mean cosine over {which}{alike}: {listed}; head start {offset.spread:.3f}"
+        corpus = plural(offset.n_texts, "neutral sentence" if offset.texts == "neutral" else "rationale")
+        weighting = "" if offset.texts == "neutral" else ", groups alike"
+        yield f"mean cosine over {corpus}{weighting}: {listed}; head start {offset.spread:.3f}"
     if report.provenance.bootstrap:
         yield "[95% bootstrap interval over images]"
     yield f"p: mean margin against {report.provenance.labelings:,} random labelings of the templates"
@@ -232,9 +268,9 @@ def counted(texts: TextCounts) -> str:
 def _missing(report: ReasoningReport) -> Iterator[str]:
     """Why contrasts are missing: each reason once, with outcomes and respondents."""
     places: dict[str, dict[str, None]] = {}
-    for one in report.contrasts:
-        if one.reason is not None:
-            where = f"{OUTCOMES[one.outcome].partition(' (')[0]} of {one.respondent or 'all models'}"
-            places.setdefault(one.reason, {})[where] = None
+    for contrast in report.contrasts:
+        if contrast.reason is not None:
+            where = f"{OUTCOMES[contrast.outcome].partition(' (')[0]} of {contrast.respondent or 'all models'}"
+            places.setdefault(contrast.reason, {})[where] = None
     for reason, names in places.items():
         yield f"{', '.join(names)}: {reason}"

@@ -51,8 +51,8 @@ class Templates:
     def __post_init__(self) -> None:
         values = (self.name, self.version, self.categories, self.keywords, self.neutral)
         if faults := list(_faults(*values)):
-            said = (f"{where}: found {found}, expected {wanted}" for where, found, wanted in faults)
-            raise OptionError(f"templates {self.name!r}: {'; '.join(said)}")
+            messages = (f"{where}: found {actual}, expected {expected}" for where, actual, expected in faults)
+            raise OptionError(f"templates {self.name!r}: {'; '.join(messages)}")
 
     @cached_property
     def digest(self) -> str:
@@ -96,8 +96,8 @@ def load_templates(name_or_path: str | Path = BUILT_IN[0]) -> Templates:
         (12, 12)
     """
     if name_or_path in BUILT_IN:
-        own = files("spotball_core.reasoning").joinpath(f"{name_or_path}.toml")
-        return Templates(*_values(tomllib.loads(own.read_text(encoding="utf-8"))))
+        file = files("spotball_core.reasoning").joinpath(f"{name_or_path}.toml")
+        return Templates(*_values(tomllib.loads(file.read_text(encoding="utf-8"))))
     path = Path(name_or_path)
     if not path.is_file():
         own_names = ", ".join(BUILT_IN)
@@ -107,7 +107,7 @@ def load_templates(name_or_path: str | Path = BUILT_IN[0]) -> Templates:
     if not faults and fields["name"] in BUILT_IN:
         faults = [("name", repr(fields["name"]), "another name: this one stands for the project's own templates")]
     if faults:
-        raise InputError([Problem(str(path), None, where, found, wanted) for where, found, wanted in faults])
+        raise InputError([Problem(str(path), None, where, actual, expected) for where, actual, expected in faults])
     return Templates(*_values(fields))
 
 
@@ -182,5 +182,5 @@ def _wrong_words(where: str, words: Sequence[str]) -> Iterator[Fault]:
             if pl.Series([""]).str.count_matches(word)[0]:
                 yield where, repr(word), "a regular expression that an empty text does not match"
         except pl.exceptions.PolarsError as error:
-            said = " ".join(str(error).split())
-            yield where, f"{word!r} ({said})", "a regular expression without look-around"
+            reason = " ".join(str(error).split())
+            yield where, f"{word!r} ({reason})", "a regular expression without look-around"

@@ -98,14 +98,16 @@ class Release:
         if not any(out.iterdir()):
             return
         refusal = OptionError(f"{out} is neither empty nor an earlier import: give another folder, or empty it")
-        held = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
-        if SCENES not in held:
+        existing = {
+            path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()
+        }
+        if SCENES not in existing:
             raise refusal
         # What others have put there, their own responses above all, must not go with the old dataset.
-        written = {SCENES, *self._response_files(), *(scene.path for scene in self.scenes if scene.path)}
-        if others := sorted(held - written):
+        own_files = {SCENES, *self._response_files(), *(scene.path for scene in self.scenes if scene.path)}
+        if foreign := sorted(existing - own_files):
             raise OptionError(
-                f"{out} holds files that this import would not write again and so would lose: {listed(others)}. "
+                f"{out} holds files that this import would not write again and so would lose: {listed(foreign)}. "
                 "Move them away, or give another folder"
             )
         try:
@@ -139,6 +141,6 @@ def import_release(folder: str | Path) -> Release:
 def data_folder(folder: Path) -> Path:
     """The `data` folder of a release, given that or the release's folder; InputError if there is no folder."""
     if not folder.is_dir():
-        found = "a file" if folder.exists() else "nothing there"
-        raise broken(folder, "folder", found, "the release's folder, or its data folder")
+        actual = "a file" if folder.exists() else "nothing there"
+        raise broken(folder, "folder", actual, "the release's folder, or its data folder")
     return folder / "data" if (folder / "data").is_dir() else folder

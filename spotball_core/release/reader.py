@@ -70,7 +70,7 @@ class ReleaseReader:
         self.ground_truth = [pl.DataFrame(schema={**names, **numbers})]
         self.image_files: dict[Key, Path] = {}
         self.players: dict[Key, tuple[PlayerBox, ...]] = {}
-        self.named: set[Key] = set()
+        self.keys: set[Key] = set()
         self.controls: set[Key] = set()
         schema = {column: pl.Int64 if column == "sample" else pl.String for column in COLUMNS}
         self.responses = [pl.DataFrame(schema=schema)]
@@ -82,7 +82,7 @@ class ReleaseReader:
         """All that was read, as the fields of a `Release`; raises InputError for all that was wrong."""
         if self.problems:
             raise InputError(self.problems)
-        scenes = tuple(self._scene(key) for key in sorted(self.named, key=_by_number))
+        scenes = tuple(self._scene(key) for key in sorted(self.keys, key=_by_number))
         self._note_scenes(scenes)
         if self.left_out:
             self.notes.append(f"left out, as no part of the release's layout: {listed(self.left_out)}")
@@ -106,13 +106,15 @@ class ReleaseReader:
 
     def _note_scenes(self, scenes: tuple[Scene, ...]) -> None:
         for sport in dict.fromkeys(SPORTS.values()):
-            mine = [scene for scene in scenes if scene.sport == sport]
+            of_sport = [scene for scene in scenes if scene.sport == sport]
             lacking = {
-                "without ground truth": [scene.image for scene in mine if scene.ball_cells is None],
-                "without an image file": [scene.image for scene in mine if scene.path is None],
-                "whose players are not known": [scene.image for scene in mine if scene.players is None],
+                "without ground truth": [scene.image for scene in of_sport if scene.ball_cells is None],
+                "without an image file": [scene.image for scene in of_sport if scene.path is None],
+                "whose players are not known": [scene.image for scene in of_sport if scene.players is None],
             }
-            self.notes += [f"{sport}: images {what}: {listed(images)}" for what, images in lacking.items() if images]
+            self.notes += [
+                f"{sport}: images {problem}: {listed(images)}" for problem, images in lacking.items() if images
+            ]
 
     def _note(self, path: Path, text: str) -> None:
         self.notes.append(f"{self._where(path)}: {text}")
@@ -122,7 +124,7 @@ class ReleaseReader:
 
     def _check_file(self, path: Path) -> None:
         """Raise InputError unless there is a regular file in the release."""
-        data_file(self.data, self._where(path), field="file", wanted="a file of the release")
+        data_file(self.data, self._where(path), field="file", description="a file of the release")
 
     def _leave_out(self, path: Path) -> None:
         """Note a file that the layout does not have; raise InputError for a linked folder."""
@@ -142,7 +144,7 @@ class ReleaseReader:
         """The rows, if all name an image and meet the demands; the images they name are scenes from then on."""
         check(path, rows, HAS_IMAGE, *demands)
         for sport, image, control in rows.select("in_sport", "number", "control").unique().iter_rows():
-            self.named.add((sport, image))
+            self.keys.add((sport, image))
             if control:
                 self.controls.add((sport, image))
         return rows
@@ -159,10 +161,10 @@ class ReleaseReader:
                 if sport and number and path.suffix.lower() in _IMAGE_ENDINGS:
                     self._check_file(path)
                     self._add_image_file((sport, number[0]), path)
-                elif sport and truth and (named := SPORTS.get(truth[1].lower())):
+                elif sport and truth and (truth_sport := SPORTS.get(truth[1].lower())):
                     truth_files += 1
                     self._check_file(path)
-                    if named != sport:
+                    if truth_sport != sport:
                         raise broken(path, "file name", path.name, f"the ground truth of {sport}")
                     self._read_truth(path, sport)
                 else:
@@ -173,28 +175,28 @@ class ReleaseReader:
                 raise broken(self.data, "ground truth", "none", expected)
 
     def _add_image_file(self, key: Key, path: Path) -> None:
-        self.named.add(key)
-        taken = self.image_files.setdefault(key, path)
+        self.keys.add(key)
+        existing = self.image_files.setdefault(key, path)
         if "wball" in path.name.lower():
             self.controls.add(key)
             # Of two files of a control, the one with the ball in sight is what was shown.
             self.image_files[key] = path
-        if taken != path:
-            other = taken if self.image_files[key] == path else path
-            self._note(other, f"left out, as {self.image_files[key].name} is taken for the same image")
+        if existing != path:
+            dropped = existing if self.image_files[key] == path else path
+            self._note(dropped, f"left out, as {self.image_files[key].name} is taken for the same image")
 
     def _read_truth(self, path: Path, sport: str) -> None:
         sides, centers = TRUTH_NUMBERS[:4], TRUTH_NUMBERS[4:]
         rows = read_table(path, ("image", *sides, "cell"), optional=centers, sport=sport)
         rows = rows.with_columns(map(parsed_number, TRUTH_NUMBERS))
         cells = {text: truth_cells(text) for text in rows["cell"].unique()}
-        readable = [text for text, named in cells.items() if named]
-        known = [image for in_sport, image in self.truths if in_sport == sport]
+        readable = [text for text, labels in cells.items() if labels]
+        earlier = [image for in_sport, image in self.truths if in_sport == sport]
         image = pl.col("number")
         rows = self._accept(
             path,
             rows,
-            ("image", image.is_null() | (image.is_first_distinct() & ~image.is_in(known)), "each image once"),
+            ("image", image.is_null() | (image.is_first_distinct() & ~image.is_in(earlier)), "each image once"),
             *((side, pl.col(f"{side}_number").is_not_null(), "a number") for side in ("x", "y")),
             *((side, pl.col(f"{side}_number") > 0, "a number above 0") for side in ("width", "height")),
             ("cell", pl.col("cell").is_in(readable), "cells from A1 to F10, joined by ; where they are several"),
@@ -266,11 +268,11 @@ class ReleaseReader:
             *HAS_SPORT,
             ("n_person_kept", pl.col("kept") >= 0, "a whole number from 0"),
         )
-        for sport, image, kept in rows.select("in_sport", "number", "kept").iter_rows():
-            if kept == 0:
+        for sport, image, n_players in rows.select("in_sport", "number", "kept").iter_rows():
+            if n_players == 0:
                 self.players.setdefault((sport, image), ())
-            if kept != (n_boxes := len(self.players.get((sport, image), ()))):
-                self._note(path, f"{kept} players on {sport} {image}, but {n_boxes} boxes: the boxes count")
+            if n_players != (n_boxes := len(self.players.get((sport, image), ()))):
+                self._note(path, f"{n_players} players on {sport} {image}, but {n_boxes} boxes: the boxes count")
 
     # Responses -----------------------------------------------------------------------------------------------
 
@@ -295,10 +297,10 @@ class ReleaseReader:
             self._read_people(
                 files.get(("humans", "clicks", sport)), files.get(("humans", "explanations", sport)), sport
             )
-        for (who, part, sport), path in files.items():
+        for (respondent, part, sport), path in files.items():
             if part in PROMPTS:
                 with self._collecting():
-                    self._read_model(path, sport, who, PROMPTS[part])
+                    self._read_model(path, sport, respondent, PROMPTS[part])
 
     def _read_people(self, clicks: Path | None, explanations: Path | None, sport: str) -> None:
         rows = _NO_CLICKS
@@ -327,16 +329,18 @@ class ReleaseReader:
             participant=pl.col("id").str.strip_chars()
         )
         rows = self._accept(path, rows, HAS_PERSON)
-        written = rows.filter(pl.col("response").str.strip_chars() != "").select(*person, "response")
-        once = written.unique(person, keep="first", maintain_order=True)
-        if again := len(written) - len(once):
-            self._note(path, f"{again} of {len(written)} explanations are left out: their writer gave one before")
-        if homeless := len(once.join(clicks, on=person, how="anti")):
+        explanations = rows.filter(pl.col("response").str.strip_chars() != "").select(*person, "response")
+        first_ones = explanations.unique(person, keep="first", maintain_order=True)
+        if repeated := len(explanations) - len(first_ones):
             self._note(
-                path, f"{homeless} of {len(written)} explanations are left out: their writer did not click there"
+                path, f"{repeated} of {len(explanations)} explanations are left out: their writer gave one before"
+            )
+        if homeless := len(first_ones.join(clicks, on=person, how="anti")):
+            self._note(
+                path, f"{homeless} of {len(explanations)} explanations are left out: their writer did not click there"
             )
         is_first = pl.col("sample") == pl.col("sample").min().over(person)
-        joined = clicks.join(once, on=person, how="left", maintain_order="left")
+        joined = clicks.join(first_ones, on=person, how="left", maintain_order="left")
         return joined.with_columns(reasoning=pl.when(is_first).then("response"))
 
     def _read_model(self, path: Path, sport: str, model: str, prompt: str) -> None:
@@ -350,13 +354,13 @@ class ReleaseReader:
 
     def _numbered(self, path: Path, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows whose samples number somebody's answers to an image, each once and from 1."""
-        who = ("participant", "number")
-        repeats = int(rows.select(*who, "sample").is_duplicated().sum())
+        person_image = ("participant", "number")
+        repeats = int(rows.select(*person_image, "sample").is_duplicated().sum())
         if not repeats and not (rows["sample"] < 1).any():
             return rows
         reason = f"{repeats} rows have the number of another" if repeats else "samples are not numbered from 1"
         self._note(path, f"{reason}; all are kept, each image's samples numbered anew in the file's order")
-        return rows.with_columns(sample=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(who))
+        return rows.with_columns(sample=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(person_image))
 
     def _parsed(self, path: Path, rows: pl.DataFrame, read: Callable[[str], Reading]) -> pl.DataFrame:
         """Rows with their `answer` read to a `cell`; notes those without one, and uneven numbers of samples."""
@@ -367,20 +371,22 @@ class ReleaseReader:
         rows = rows.join(cells, on="answer", how="left", nulls_equal=True, maintain_order="left")
         faults = rows.drop_nulls("fault").group_by("fault").agg(pl.len(), pl.col("answer").first()).sort("fault")
         if unparsed := int(faults["len"].sum()):
-            found = [
+            details = [
                 f"{n} {fault}, such as {answer[:40]!r}" if answer and answer.strip() else f"{n} {fault}"
                 for fault, n, answer in faults.iter_rows()
             ]
-            self._note(path, f"{unparsed} of {len(rows)} responses name no cell, and are unparsed ({'; '.join(found)})")
+            self._note(
+                path, f"{unparsed} of {len(rows)} responses name no cell, and are unparsed ({'; '.join(details)})"
+            )
         sizes = rows.group_by("number").len("size")["size"].value_counts().sort("count", "size", descending=True)
         if len(sizes) > 1:
-            found = [f"{size} on {images} image{'s' if images > 1 else ''}" for size, images in sizes.iter_rows()]
-            self._note(path, f"uneven numbers of responses: {listed(found)}")
+            details = [f"{size} on {images} image{'s' if images > 1 else ''}" for size, images in sizes.iter_rows()]
+            self._note(path, f"uneven numbers of responses: {listed(details)}")
         return rows
 
     def _add(self, rows: pl.DataFrame, *, respondent: str, kind: str, prompt: str) -> None:
-        named = {"respondent": pl.lit(respondent), "kind": pl.lit(kind), "prompt": pl.lit(prompt)}
-        self.responses.append(rows.with_columns(sport="in_sport", image="number", **named).select(COLUMNS))
+        labels = {"respondent": pl.lit(respondent), "kind": pl.lit(kind), "prompt": pl.lit(prompt)}
+        self.responses.append(rows.with_columns(sport="in_sport", image="number", **labels).select(COLUMNS))
 
 
 def _entries_below(folder: Path) -> list[Path]:
@@ -389,8 +395,8 @@ def _entries_below(folder: Path) -> list[Path]:
     What has a file's name and is none, such as a FIFO or a link to nothing, is among them: passed over, its respondent
     would be missing without a word.
     """
-    found = (Path(root, name) for root, folders, files in os.walk(folder) for name in (*folders, *files))
-    return sorted((path for path in found if not path.name.startswith(".")), key=Path.as_posix)
+    paths = (Path(root, name) for root, folders, files in os.walk(folder) for name in (*folders, *files))
+    return sorted((path for path in paths if not path.name.startswith(".")), key=Path.as_posix)
 
 
 def _by_number(key: Key) -> tuple[int, int, str]:

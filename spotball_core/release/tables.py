@@ -76,8 +76,8 @@ def read_table(
     if any("\r" in name for name in columns):
         raise broken(path, "file", "carriage returns alone between lines", "lines that end in LF or CR LF")
     if missing := [column for column in needed if column not in columns]:
-        found = f"the columns {plain(', '.join(columns), 200)}"
-        raise InputError([Problem(str(path), 1, column, found, f"a column {column}") for column in missing])
+        actual = f"the columns {plain(', '.join(columns), 200)}"
+        raise InputError([Problem(str(path), 1, column, actual, f"a column {column}") for column in missing])
     if doubts := [Problem(str(path), 1, *doubt) for doubt in doubtful(columns, (*needed, *optional))]:
         raise InputError(doubts)
     absent = [pl.lit(None, dtype=pl.String).alias(column) for column in optional if column not in columns]
@@ -95,10 +95,10 @@ def read_table(
         raise broken(path, "file", "no rows", "a header and at least one row")
     if sport:
         return rows.with_columns(in_sport=pl.lit(sport))
-    said = pl.col("sport").str.strip_chars()
+    stated = pl.col("sport").str.strip_chars()
     return rows.with_columns(
         folder_sport=_sport_of(pl.col("image").str.extract(r"([^/\\]+)[/\\][^/\\]+$"))
-    ).with_columns(in_sport=pl.when(said != "").then(_sport_of(said)).otherwise("folder_sport"))
+    ).with_columns(in_sport=pl.when(stated != "").then(_sport_of(stated)).otherwise("folder_sport"))
 
 
 def _sport_of(name: pl.Expr) -> pl.Expr:
@@ -179,12 +179,12 @@ def _on_grid(position: tuple[int, int]) -> Reading:
         return None, "outside the grid"
 
 
-def broken(path: Path, field: str, found: str, expected: str) -> InputError:
+def broken(path: Path, field: str, actual: str, expected: str) -> InputError:
     """The error of one problem with a whole file or folder."""
-    return InputError([Problem(str(path), None, field, found, expected)])
+    return InputError([Problem(str(path), None, field, actual, expected)])
 
 
 def listed(items: list[str], most: int = 8) -> str:
     """The first of some items, and how many more there are."""
-    shown = ", ".join(items[:most])
-    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+    text = ", ".join(items[:most])
+    return text if len(items) <= most else f"{text} and {len(items) - most} more"

@@ -8,6 +8,6 @@ figures: `images` (table 1, figure 3), `ground_truth` (the ball's cells), `runs`
 
 from spotball_core.replication.check import replicate
 from spotball_core.replication.published import Published, published
-from spotball_core.replication.record import Item, Replication
+from spotball_core.replication.record import ReplicatedFigure, Replication
 
-__all__ = ["Item", "Published", "Replication", "published", "replicate"]
+__all__ = ["Published", "ReplicatedFigure", "Replication", "published", "replicate"]

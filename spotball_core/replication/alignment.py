@@ -11,7 +11,7 @@ from spotball_core.release.tables import GRID
 from spotball_core.replication import causes
 from spotball_core.replication.material import WAYS, Material, Way, mean
 from spotball_core.replication.published import PAPER_PROMPTS, PAPER_SPORTS, PEOPLE, Condition, Published
-from spotball_core.replication.record import Item, judge
+from spotball_core.replication.record import ReplicatedFigure, judge
 from spotball_core.typing import FloatArray
 
 UNIFORM = "uniform"
@@ -23,7 +23,7 @@ Distances = dict[str, float | None]
 """By quantity."""
 
 
-def check(material: Material) -> Iterator[Item]:
+def check(material: Material) -> Iterator[ReplicatedFigure]:
     """Figure 6's claim for each model, and the distances of figure 9, with the uniform baseline's."""
     for figure in material.printed("figure 6"):
         yield _over_uniform(material, figure)
@@ -32,7 +32,7 @@ def check(material: Material) -> Iterator[Item]:
             yield from _distances(material, sport)
 
 
-def _over_uniform(material: Material, figure: Published) -> Item:
+def _over_uniform(material: Material, figure: Published) -> ReplicatedFigure:
     """Mean over prompts of a model's distance to people, over the uniform baseline's."""
     sport, conditions = figure.sport or "", [(figure.sport or "", figure.respondent or "", p) for p in PAPER_PROMPTS]
     ratios: list[float | None] = []
@@ -45,7 +45,7 @@ def _over_uniform(material: Material, figure: Published) -> Item:
     return judge(figure, reproduced, standard, cause=causes.any_run(material, conditions), note=note)
 
 
-def _distances(material: Material, sport: str) -> Iterator[Item]:
+def _distances(material: Material, sport: str) -> Iterator[ReplicatedFigure]:
     models = [condition for condition in material.conditions if condition[0] == sport and condition[1] != PEOPLE]
     for _, respondent, prompt in models:
         yield from _pictured(
@@ -56,7 +56,7 @@ def _distances(material: Material, sport: str) -> Iterator[Item]:
 
 def _pictured(
     sport: str, respondent: str, prompt: str | None, reproduced: Distances, standard: Distances
-) -> Iterator[Item]:
+) -> Iterator[ReplicatedFigure]:
     for quantity in (_EXACT, _IN_1D):
         figure = Published(
             where="figure 9",
@@ -91,5 +91,5 @@ def _uniform(material: Material, way: Way, sport: str) -> Distances:
 
 
 def _mean_known(values: FloatArray) -> float | None:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else None
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if finite.size else None

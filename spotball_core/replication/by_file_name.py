@@ -83,7 +83,7 @@ class FileNameJoin:
         shape = (len(boxes), GRID.n_cells)
         self._distances = np.array([player_distances(box, GRID) for box in boxes]).reshape(shape)
         self._shares = np.array([player_shares(box, GRID) for box in boxes]).reshape(shape)
-        self._said = dict(_names_in_responses(data))
+        self._file_names = dict(_names_in_responses(data))
 
     def boxes(self, name: str) -> FloatArray:
         """The players of every image of that name, whatever its sport, shape (n_players, 4)."""
@@ -105,23 +105,27 @@ class FileNameJoin:
         sport, respondent, prompt = condition
         mass = np.zeros_like(self._shares)
         mixed = False
-        for other, (images, answers) in answered.items():
+        for other_condition, (images, answers) in answered.items():
             # Models' files say their sport; people's do not, so that any may hold answers to what seems this sport's.
-            if other[1:] != (respondent, prompt) or (other[0] != sport and respondent != PEOPLE):
+            if other_condition[1:] != (respondent, prompt) or (other_condition[0] != sport and respondent != PEOPLE):
                 continue
             for image, row in zip(images, answers, strict=True):
-                name = self._found(other, image)
+                name = self._found(other_condition, image)
                 if name is None or (respondent == PEOPLE and self._keys[name][-1][0] != sport):
                     continue
                 mass[self._rows[name]] += row
-                mixed |= bool(row.any()) and {key[0] for key in self._keys[name]} != {other[0]}
-        here = mass.any(axis=-1)
-        return Joined(self._distances[here], self._shares[here], mass[here], mixed) if here.any() else None
+                mixed |= bool(row.any()) and {key[0] for key in self._keys[name]} != {other_condition[0]}
+        has_answers = mass.any(axis=-1)
+        return (
+            Joined(self._distances[has_answers], self._shares[has_answers], mass[has_answers], mixed)
+            if has_answers.any()
+            else None
+        )
 
     def _found(self, condition: Condition, image: str) -> str | None:
         """The file among the players that an answer's image was taken for."""
-        for said in self._said.get(condition, {}).get(image, ()):
-            for name in (said, *(PurePath(said).stem + ending for ending in _ENDINGS)):
+        for file_name in self._file_names.get(condition, {}).get(image, ()):
+            for name in (file_name, *(PurePath(file_name).stem + ending for ending in _ENDINGS)):
                 if name in self._keys:
                     return name
         return None
@@ -130,11 +134,11 @@ class FileNameJoin:
 def _names_in_responses(data: Path) -> Iterator[tuple[Condition, dict[str, list[str]]]]:
     """What each file of answers calls its images, by their number."""
     for condition, path in _response_files(data / "responses"):
-        said: dict[str, list[str]] = {}
+        names: dict[str, list[str]] = {}
         rows = read_table(path, ("image",), sport=condition[0]).select("number", "image").unique(maintain_order=True)
         for number, image in rows.iter_rows():
-            said.setdefault(number, []).append(_base(image))
-        yield condition, said
+            names.setdefault(number, []).append(_base(image))
+        yield condition, names
 
 
 def _response_files(folder: Path) -> Iterator[tuple[Condition, Path]]:
@@ -142,8 +146,8 @@ def _response_files(folder: Path) -> Iterator[tuple[Condition, Path]]:
         if sport := SPORTS.get(path.stem.removesuffix("_clicks").lower()):
             yield (sport, PEOPLE, PROMPTS["0"]), path
     for path in sorted(folder.glob("models/*/level[012]_*.csv")):
-        level, _, named = path.stem.removeprefix("level").partition("_")
-        sport = SPORTS.get(named.lower())
+        level, _, sport_name = path.stem.removeprefix("level").partition("_")
+        sport = SPORTS.get(sport_name.lower())
         if sport and path.parent.name != PEOPLE:
             yield (sport, path.parent.name, PROMPTS[level]), path
 

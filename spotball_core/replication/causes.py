@@ -39,21 +39,21 @@ def run(material: Material, condition: Condition | None) -> str | None:
     joined, published = material.joined(condition), material.published_answers(condition)
     n = joined.n if joined else round(float(answered.mass.sum()))
     differs = published is not None and published != n and respondent != PEOPLE
-    known = any((other.respondent, other.prompt) == (respondent, prompt) for other in material.catalog.other_runs)
+    is_earlier = any((other.respondent, other.prompt) == (respondent, prompt) for other in material.catalog.other_runs)
     if differs:
         return f"another run: published of one with {published:,} parsed answers, here are {n:,}"
-    if known:
+    if is_earlier:
         return "another run: published of an earlier one, which was not released"
     return _uneven(answered.answers.tolist(), expected_answers(material, condition), respondent)
 
 
 def any_run(material: Material, conditions: Iterable[Condition]) -> str | None:
     """What is known of any of several conditions, for figures made from all of them, and of which."""
-    known: dict[str, list[str]] = {}
+    by_cause: dict[str, list[str]] = {}
     for condition in conditions:
         if cause := run(material, condition):
-            known.setdefault(cause, []).append("/".join(condition))
-    return "; ".join(f"{cause} ({', '.join(names)})" for cause, names in known.items()) or None
+            by_cause.setdefault(cause, []).append("/".join(condition))
+    return "; ".join(f"{cause} ({', '.join(names)})" for cause, names in by_cause.items()) or None
 
 
 def expected_answers(material: Material, condition: Condition) -> int | None:

@@ -11,7 +11,7 @@ from spotball_core.metrics.strategy import center_ratio, normalized_entropy
 from spotball_core.replication import causes
 from spotball_core.replication.material import WAYS, Material, absent, mean, reading_order
 from spotball_core.replication.published import PAPER_PROMPTS, PEOPLE, Published
-from spotball_core.replication.record import Item, judge
+from spotball_core.replication.record import ReplicatedFigure, judge
 
 _KEYS = {"center ratio": "center_ratio", "normalized entropy": "normalized_entropy"}
 
@@ -19,7 +19,7 @@ FIRST_SPORT = "soccer"
 """Whose truth the published ratio over all sports was taken to."""
 
 
-def check(material: Material) -> Iterator[Item]:
+def check(material: Material) -> Iterator[ReplicatedFigure]:
     """Table 3, the release's figures by prompt, and the figures over all sports in section 5.1."""
     figures = (*material.printed("table 3"), *material.filed("table 3", *_KEYS))
     for figure in sorted(figures, key=lambda figure: reading_order((figure.sport, figure.respondent, figure.prompt))):
@@ -35,23 +35,25 @@ def check(material: Material) -> Iterator[Item]:
             yield _over_sports(material, figure)
 
 
-def _over_prompts(material: Material, figure: Published, key: str) -> Item:
+def _over_prompts(material: Material, figure: Published, key: str) -> ReplicatedFigure:
     conditions = [(figure.sport or "", figure.respondent or "", prompt) for prompt in PAPER_PROMPTS]
     reproduced, standard = (mean(material.value(way, key, condition) for condition in conditions) for way in WAYS)
     note = "needs all three prompts" if reproduced is None else None
     return judge(figure, reproduced, standard, cause=causes.any_run(material, conditions), note=note)
 
 
-def _over_sports(material: Material, figure: Published) -> Item:
+def _over_sports(material: Material, figure: Published) -> ReplicatedFigure:
     """A figure of people, or the extreme of all models, for guesses pooled over sports and prompts."""
-    asked = (PEOPLE,) if figure.respondent == PEOPLE else material.models
-    if not all(material.asked_everything(respondent) for respondent in asked):
-        return judge(figure, None, note="needs all sports" if asked == (PEOPLE,) else "needs all models and sports")
+    respondents = (PEOPLE,) if figure.respondent == PEOPLE else material.models
+    if not all(material.asked_everything(respondent) for respondent in respondents):
+        return judge(
+            figure, None, note="needs all sports" if respondents == (PEOPLE,) else "needs all models and sports"
+        )
     is_ratio = "center ratio" in figure.quantity
     extreme = max if figure.quantity.startswith("highest") else min
-    reproduced, shown = extreme((_published_way(material, name, is_ratio=is_ratio), name) for name in asked)
-    standard = extreme(_consistent(material, name, is_ratio=is_ratio) for name in asked)
-    cause = causes.any_run(material, material.of(shown))
+    reproduced, respondent = extreme((_published_way(material, name, is_ratio=is_ratio), name) for name in respondents)
+    standard = extreme(_consistent(material, name, is_ratio=is_ratio) for name in respondents)
+    cause = causes.any_run(material, material.of(respondent))
     return judge(figure, reproduced, standard, cause=cause, note=causes.SOCCER_TRUTH if is_ratio else None)
 
 

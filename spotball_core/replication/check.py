@@ -7,10 +7,10 @@ from pathlib import Path
 
 from spotball_core.replication import alignment, center, ground_truth, images, players, runs, task, thresholds
 from spotball_core.replication.material import Material
-from spotball_core.replication.record import Item, Replication
+from spotball_core.replication.record import ReplicatedFigure, Replication
 from spotball_core.service.progress import OnProgress, counted, ignore_progress
 
-Check = Callable[[Material], Iterator[Item]]
+Check = Callable[[Material], Iterator[ReplicatedFigure]]
 
 CHECKS: tuple[Check, ...] = (
     runs.check,

@@ -13,7 +13,7 @@ from spotball_core.release.tables import GRID, listed
 from spotball_core.replication.images import mean_cells, window_share
 from spotball_core.replication.material import WAYS, Ball, Material, Way, mean
 from spotball_core.replication.published import PAPER_PROMPTS, PAPER_SPORTS, PEOPLE, Condition, Published
-from spotball_core.replication.record import Item, judge
+from spotball_core.replication.record import ReplicatedFigure, judge
 
 WHERE = "ground truth"
 
@@ -40,19 +40,19 @@ class _Truth:
 
     def differing(self, cells: Mapping[Key, Cells]) -> list[Key]:
         """The images whose published cells are not these."""
-        return [key for key, named in self.published.items() if cells.get(key) != named]
+        return [key for key, published_cells in self.published.items() if cells.get(key) != published_cells]
 
 
-def check(material: Material) -> Iterator[Item]:
+def check(material: Material) -> Iterator[ReplicatedFigure]:
     """The rule, the images that a box in pixels would change, and every figure that changes with them."""
-    known = {sport: truth for sport in PAPER_SPORTS if (truth := _truth(material, sport)).published}
-    for sport, truth in known.items():
+    truths = {sport: truth for sport in PAPER_SPORTS if (truth := _truth(material, sport)).published}
+    for sport, truth in truths.items():
         yield _rule([truth], sport)
-    if len(known) > 1:
-        yield _rule(list(known.values()), None)
-    for sport, truth in known.items():
+    if len(truths) > 1:
+        yield _rule(list(truths.values()), None)
+    for sport, truth in truths.items():
         yield _changed(truth, sport)
-    for sport, truth in known.items():
+    for sport, truth in truths.items():
         if changed := truth.differing(truth.in_pixels):
             yield from _effects(material, sport, {key: truth.in_pixels[key] for key in changed})
 
@@ -92,43 +92,46 @@ def _box_of_the_rule(sport: str, ball: Ball) -> Box | None:
     return x - across, y - down, x + across, y + down
 
 
-def _rule(truths: list[_Truth], sport: str | None) -> Item:
+def _rule(truths: list[_Truth], sport: str | None) -> ReplicatedFigure:
     n = sum(len(truth.published) for truth in truths)
-    others = [image for truth in truths for _, image in truth.differing(truth.by_rule)]
-    same = n - sum(len(truth.differing(truth.in_pixels)) for truth in truths)
-    note = f"{RULE}; not in images {listed(others)}" if others else RULE
+    exceptions = [image for truth in truths for _, image in truth.differing(truth.by_rule)]
+    n_same = n - sum(len(truth.differing(truth.in_pixels)) for truth in truths)
+    note = f"{RULE}; not in images {listed(exceptions)}" if exceptions else RULE
     figure = _figure("images whose cells follow from the rule", sport, value=str(n))
-    return judge(figure, float(n - len(others)), float(same), note=note)
+    return judge(figure, float(n - len(exceptions)), float(n_same), note=note)
 
 
-def _changed(truth: _Truth, sport: str) -> Item:
+def _changed(truth: _Truth, sport: str) -> ReplicatedFigure:
     changed = truth.differing(truth.in_pixels)
-    said = [f"{key[1]}: {_joined(truth.published[key])} to {_joined(truth.in_pixels[key])}" for key in changed]
+    changes = [f"{key[1]}: {_joined(truth.published[key])} to {_joined(truth.in_pixels[key])}" for key in changed]
     n = float(len(changed))
     figure = _figure("images whose cells the box in pixels would change", sport)
-    return judge(figure, n, n, note=listed(said, most=len(said)) or None)
+    return judge(figure, n, n, note=listed(changes, most=len(changes)) or None)
 
 
 def _joined(cells: Cells) -> str:
     return ";".join(cells) or "none"
 
 
-def _effects(material: Material, sport: str, cells: Mapping[Key, Cells]) -> Iterator[Item]:
+def _effects(material: Material, sport: str, cells: Mapping[Key, Cells]) -> Iterator[ReplicatedFigure]:
     """Every figure of a sport that depends on the ball's cells, with the published cells and with these."""
-    other = material.with_ball_cells(cells)
+    corrected = material.with_ball_cells(cells)
     for quantity, statistic in (("cells the ball spans", mean_cells), ("truth in the center window (%)", window_share)):
-        before, after = (statistic(one.scenes(sport)) for one in (material, other))
+        before, after = (statistic(version.scenes(sport)) for version in (material, corrected))
         yield judge(_figure(quantity, sport), before, after, note=EFFECT)
     conditions = [condition for condition in material.conditions if condition[0] == sport]
     for way in WAYS:
         for quantity in ("accuracy", "mean error (px)", "sd of the error (px)", "center ratio"):
             for condition in conditions:
-                before, after = (_value(one, way, quantity, condition) for one in (material, other))
+                before, after = (_value(version, way, quantity, condition) for version in (material, corrected))
                 yield judge(_figure(f"{quantity}, policy {way}", *condition), before, after, note=EFFECT)
         for model in dict.fromkeys(model for _, model, _ in conditions if model != PEOPLE):
             prompts = [(sport, model, prompt) for prompt in PAPER_PROMPTS]
             if set(prompts) <= set(conditions):
-                ratios = ([_value(one, way, "center ratio", each) for each in prompts] for one in (material, other))
+                ratios = (
+                    [_value(version, way, "center ratio", prompt_condition) for prompt_condition in prompts]
+                    for version in (material, corrected)
+                )
                 before, after = map(mean, ratios)
                 yield judge(_figure(f"center ratio, policy {way}", sport, model), before, after, note=EFFECT)
 

@@ -14,7 +14,7 @@ from spotball_core.release.tables import GRID
 from spotball_core.replication import causes
 from spotball_core.replication.material import Ball, Material
 from spotball_core.replication.published import PAPER_SPORTS, Published
-from spotball_core.replication.record import Item, judge
+from spotball_core.replication.record import ReplicatedFigure, judge
 from spotball_core.schema.scene import Scene
 from spotball_core.typing import FloatArray
 
@@ -25,7 +25,7 @@ SWAPPED = {"soccer": "basketball", "basketball": "soccer"}
 """Whose players per scene table 1 prints under a sport."""
 
 
-def check(material: Material) -> Iterator[Item]:
+def check(material: Material) -> Iterator[ReplicatedFigure]:
     """Table 1, figure 3, and the shares of section 5.1.
 
     Table 1 describes the images, controls included, and so does its standard.
@@ -61,7 +61,7 @@ def mean_cells(scenes: list[Scene]) -> float | None:
     return _mean([len(scene.ball_cells) for scene in scenes if scene.ball_cells])
 
 
-def _of_balls(material: Material, figure: Published) -> Item:
+def _of_balls(material: Material, figure: Published) -> ReplicatedFigure:
     """The ball's area and its distance from the image's center: of the file's numbers as they are, and in pixels."""
     reproduce, standardize, slip = _OF_BALLS[figure.quantity]
     reproduced = reproduce([ball for (sport, _), ball in material.balls.items() if sport == figure.sport])
@@ -121,32 +121,32 @@ _OF_BALLS: dict[str, tuple[Callable[[list[Ball]], float | None], _Statistic, str
 """As published, by the standard, and the slip of the sports in which they differ."""
 
 
-def _players_per_scene(material: Material, figure: Published) -> Item:
+def _players_per_scene(material: Material, figure: Published) -> ReplicatedFigure:
     """The row whose columns of soccer and basketball are swapped."""
     sport = figure.sport or ""
-    meant = SWAPPED.get(sport, sport)
-    reproduced = _density(material.scenes(meant))
+    printed_sport = SWAPPED.get(sport, sport)
+    reproduced = _density(material.scenes(printed_sport))
     standard = _players(material.scenes(sport))
-    if sport == meant:
+    if sport == printed_sport:
         return judge(figure, reproduced, standard)
-    swapped = f"columns swapped: this is {meant}'s, and {sport}'s stands under {meant}"
+    swapped = f"columns swapped: this is {printed_sport}'s, and {sport}'s stands under {printed_sport}"
     # 4.2549, given as 4.255 and that as 4.26.
     twice = reproduced is not None and figure.agrees(_half_up(_half_up(reproduced, 3), 2))
     return judge(figure, reproduced, standard, cause="rounded twice" if twice else None, note=swapped)
 
 
-def _rank(material: Material, figure: Published, measure: _Statistic) -> Item:
+def _rank(material: Material, figure: Published, measure: _Statistic) -> ReplicatedFigure:
     """A sport's place among the three, from the fewest or smallest."""
     values = {sport: measure(material.scenes(sport)) for sport in PAPER_SPORTS}
-    mine = values.get(figure.sport or "")
-    known = [value for value in values.values() if value is not None]
-    if mine is None or len(known) < len(values):
+    own_value = values.get(figure.sport or "")
+    defined = [value for value in values.values() if value is not None]
+    if own_value is None or len(defined) < len(values):
         return judge(figure, None, note="needs the players of all three sports")
-    rank = float(1 + sum(value < mine for value in known))
+    rank = float(1 + sum(value < own_value for value in defined))
     return judge(figure, rank, rank)
 
 
-def _in_window(material: Material, figure: Published) -> Item:
+def _in_window(material: Material, figure: Published) -> ReplicatedFigure:
     scenes = material.scenes(figure.sport)
     reproduced = window_share(scenes)
     standard = window_share([scene for scene in scenes if not scene.control])

@@ -59,7 +59,7 @@ class Ball(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Answered:
+class ConditionAnswers:
     """How often one condition answered which images, controls and all.
 
     Attributes:
@@ -98,8 +98,8 @@ class Material:
         self._counts = counts
         self._estimators: dict[tuple[Way, Condition], Estimator] = {}
         self._values: dict[tuple[Way, Condition | None, str], MetricValue] = {}
-        found = release.responses.select("sport", "respondent", "prompt").unique().iter_rows()
-        self.conditions: tuple[Condition, ...] = tuple(sorted(found, key=reading_order))
+        conditions = release.responses.select("sport", "respondent", "prompt").unique().iter_rows()
+        self.conditions: tuple[Condition, ...] = tuple(sorted(conditions, key=reading_order))
         self.has_people = any(respondent == PEOPLE for _, respondent, _ in self.conditions)
 
     @classmethod
@@ -133,7 +133,7 @@ class Material:
 
         Of each condition that is in the files, or that there are answers of, unless the paper prints its figure.
         """
-        found = {
+        figures = {
             (figure.condition, figure.quantity): figure for figure in self._release_figures if figure.where == where
         }
         printed = {(figure.condition, figure.quantity) for figure in self.printed(where)}
@@ -143,7 +143,7 @@ class Material:
                 if (condition, quantity) not in printed:
                     sport, respondent, prompt = condition
                     file = next(source.file for source in sources if source.sport in (None, sport))
-                    found.setdefault(
+                    figures.setdefault(
                         (condition, quantity),
                         Published(
                             where=where,
@@ -155,8 +155,8 @@ class Material:
                             prompt=prompt,
                         ),
                     )
-        chosen = [figure for (_, quantity), figure in found.items() if quantity in quantities]
-        return tuple(sorted(chosen, key=lambda figure: (reading_order(figure.condition), figure.quantity)))
+        selected = [figure for (_, quantity), figure in figures.items() if quantity in quantities]
+        return tuple(sorted(selected, key=lambda figure: (reading_order(figure.condition), figure.quantity)))
 
     # Answers -------------------------------------------------------------------------------------------------
 
@@ -185,10 +185,10 @@ class Material:
         estimator = self._estimator(way, condition)
         if estimator is None:
             return None
-        known = (way, condition, key)
-        if known not in self._values:
-            self._values[known] = estimator.estimate(METRICS[key])
-        return self._values[known]
+        cache_key = (way, condition, key)
+        if cache_key not in self._values:
+            self._values[cache_key] = estimator.estimate(METRICS[key])
+        return self._values[cache_key]
 
     def value(self, way: Way, key: str, condition: Condition | None) -> float | None:
         """A metric's value of a condition; None where there is none."""
@@ -215,13 +215,13 @@ class Material:
         answers, used = estimator.answers, estimator.answers.compared & ~estimator.arrays.control[estimator.scenes]
         return (answers.mass[used], estimator.answers.reference[used]) if used.any() else None
 
-    def answered(self, condition: Condition | None) -> Answered | None:
+    def answered(self, condition: Condition | None) -> ConditionAnswers | None:
         """How often a condition named each cell of each image that it answered; None where it answered none."""
         estimator = self._estimator("paper", condition)
         if estimator is None:
             return None
         images = tuple(self.paper.arrays.keys[place][1] for place in estimator.scenes)
-        return Answered(images, estimator.answers.mass, estimator.answers.unparsed)
+        return ConditionAnswers(images, estimator.answers.mass, estimator.answers.unparsed)
 
     def published_answers(self, condition: Condition) -> int | None:
         """How many parsed answers, joined by file name, a condition's published figures rest on, if it is known."""
@@ -240,9 +240,9 @@ class Material:
     @cached_property
     def _joined(self) -> dict[Condition, Joined]:
         answered = {condition: self.answered(condition) for condition in self.conditions}
-        answers = {condition: (found.images, found.mass) for condition, found in answered.items() if found}
+        answers = {condition: (counts.images, counts.mass) for condition, counts in answered.items() if counts}
         joined = {condition: self.by_file_name.join(condition, answers) for condition in self.conditions}
-        return {condition: found for condition, found in joined.items() if found}
+        return {condition: join for condition, join in joined.items() if join}
 
     def of(self, respondent: str) -> tuple[Condition, ...]:
         """The conditions of a respondent that there are answers of."""
@@ -251,8 +251,8 @@ class Material:
     @cached_property
     def models(self) -> tuple[str, ...]:
         """The models that the paper asked."""
-        asked = dict.fromkeys(figure.respondent for figure in self.printed("table 2"))
-        return tuple(respondent for respondent in asked if respondent and respondent != PEOPLE)
+        models = dict.fromkeys(figure.respondent for figure in self.printed("table 2"))
+        return tuple(respondent for respondent in models if respondent and respondent != PEOPLE)
 
     def asked_everything(self, respondent: str) -> bool:
         """Whether there are answers of a respondent in all of the paper's sports and prompts."""
@@ -313,8 +313,8 @@ def mean(values: Iterable[float | None]) -> float | None:
         >>> mean([1.0, 2.0]), mean([1.0, None]), mean([])
         (1.5, None, None)
     """
-    known = list(values)
-    return None if not known or None in known else float(np.mean(np.asarray(known, dtype=float)))
+    numbers = list(values)
+    return None if not numbers or None in numbers else float(np.mean(np.asarray(numbers, dtype=float)))
 
 
 def _with_cells(scene: Scene, cells: tuple[str, ...]) -> Scene:

@@ -11,7 +11,7 @@ from spotball_core.replication import causes
 from spotball_core.replication.images import ball_centers
 from spotball_core.replication.material import Material, absent
 from spotball_core.replication.published import PAPER_SPORTS, PEOPLE, Published
-from spotball_core.replication.record import Item, judge
+from spotball_core.replication.record import ReplicatedFigure, judge
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.scene import Scene
 from spotball_core.typing import FloatArray
@@ -32,7 +32,7 @@ Found = dict[str, list[bool]]
 """Whether each ball is near, by sport."""
 
 
-def check(material: Material) -> Iterator[Item]:
+def check(material: Material) -> Iterator[ReplicatedFigure]:
     """Figure 5's rates, as the release's file has them, its caption's, and what the text says of people's."""
     for figure in material.filed("figure 5", *_KEYS):
         yield _rate(material, figure)
@@ -46,7 +46,7 @@ def check(material: Material) -> Iterator[Item]:
 # Guesses -----------------------------------------------------------------------------------------------------
 
 
-def _rate(material: Material, figure: Published) -> Item:
+def _rate(material: Material, figure: Published) -> ReplicatedFigure:
     joined = material.joined(figure.condition)
     reproduced = None
     if joined:
@@ -61,37 +61,37 @@ def _rate(material: Material, figure: Published) -> Item:
     return judge(figure, reproduced, standard, cause=cause, note="; ".join(filter(None, notes)) or None)
 
 
-def _extreme_of_people(material: Material, figure: Published) -> Item:
+def _extreme_of_people(material: Material, figure: Published) -> ReplicatedFigure:
     """The lowest or highest near-player rate of people over sports, in percent."""
     if not material.asked_everything(PEOPLE):
         return judge(figure, None, note="needs all sports")
     extreme = min if figure.quantity.startswith("lowest") else max
     people = material.of(PEOPLE)
     rates = [joined.near_player_rate for condition in people if (joined := material.joined(condition))]
-    own = [material.value("standard", "near_player_rate", condition) for condition in people]
-    known = [value for value in own if value is not None]
-    reproduced, standard = (100 * extreme(found) if found else None for found in (rates, known))
+    standard_rates = [material.value("standard", "near_player_rate", condition) for condition in people]
+    defined = [value for value in standard_rates if value is not None]
+    reproduced, standard = (100 * extreme(values) if values else None for values in (rates, defined))
     return judge(figure, reproduced, standard, cause=causes.any_run(material, people))
 
 
 # Balls -------------------------------------------------------------------------------------------------------
 
 
-def _truth_near(material: Material, figure: Published) -> Item:
+def _truth_near(material: Material, figure: Published) -> ReplicatedFigure:
     """Balls within tau of a player, in percent: the mean of the sports' rates as published, else of all balls."""
     points = {key: ball.point for key, ball in material.balls.items()}
     merged = _merged_players(material)
     published = _by_sport({key: _near(point, merged[key]) for key, point in points.items() if point and key in merged})
-    own = _own_players(material)
+    scenes = _own_players(material)
     standard = _by_sport(
-        {scene.key: _near(center, scene.boxes) for scene, center in zip(own, ball_centers(own), strict=True)}
+        {scene.key: _near(center, scene.boxes) for scene, center in zip(scenes, ball_centers(scenes), strict=True)}
     )
     rates = [100 * float(np.mean(near)) for near in published.values()]
     reproduced = float(np.mean(rates)) if _complete(published) else None
     return judge(figure, reproduced, _pooled(standard), note=_said(published, standard, NEAR_BY_SEARCH))
 
 
-def _truth_overlapping(material: Material, figure: Published) -> Item:
+def _truth_overlapping(material: Material, figure: Published) -> ReplicatedFigure:
     """Balls of whose own box one player covers at least theta, in percent of all."""
     merged = _merged_players(material)
     scenes = [scene for scene in material.scenes() if scene.ball_box and scene.key in merged]
@@ -127,29 +127,29 @@ def _overlapping(scene: Scene, players: FloatArray) -> bool:
     return bool(covered >= _POLICY.theta)
 
 
-def _by_sport(found: Mapping[Key, bool]) -> Found:
+def _by_sport(near: Mapping[Key, bool]) -> Found:
     by_sport: Found = {sport: [] for sport in PAPER_SPORTS}
-    for (sport, _), is_near in found.items():
+    for (sport, _), is_near in near.items():
         by_sport.setdefault(sport, []).append(is_near)
     return {sport: near for sport, near in by_sport.items() if near}
 
 
-def _complete(found: Found) -> bool:
-    return set(found) >= set(PAPER_SPORTS)
+def _complete(by_sport: Found) -> bool:
+    return set(by_sport) >= set(PAPER_SPORTS)
 
 
-def _pooled(found: Found) -> float | None:
+def _pooled(by_sport: Found) -> float | None:
     """Percent of all balls; None of none."""
-    balls = [is_near for near in found.values() for is_near in near]
+    balls = [is_near for near in by_sport.values() for is_near in near]
     return 100 * float(np.mean(balls)) if balls else None
 
 
 def _said(published: Found, standard: Found, how: str) -> str | None:
     """How many balls of each sport, as published and by the standard, in words."""
-    said = [_counts(published)] if published else []
-    said += [f"by the standard, with each image's own players, {_counts(standard)}"] if standard else []
-    return "; ".join([*([] if _complete(published) else ["needs all sports"]), *said, how])
+    parts = [_counts(published)] if published else []
+    parts += [f"by the standard, with each image's own players, {_counts(standard)}"] if standard else []
+    return "; ".join([*([] if _complete(published) else ["needs all sports"]), *parts, how])
 
 
-def _counts(found: Found) -> str:
-    return ", ".join(f"{sport} {sum(near)} of {len(near)}" for sport, near in found.items())
+def _counts(by_sport: Found) -> str:
+    return ", ".join(f"{sport} {sum(near)} of {len(near)}" for sport, near in by_sport.items())

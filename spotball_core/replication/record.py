@@ -14,7 +14,7 @@ UNEXPLAINED = "unexplained"
 """The note of a mismatch that no known cause fits."""
 
 
-class Item(Record):
+class ReplicatedFigure(Record):
     """One published figure, and what comes of the data instead.
 
     Attributes:
@@ -58,12 +58,12 @@ class Replication(Record):
         signature_reproduced: of the figures reproduced in the published way.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[ReplicatedFigure, ...]
     signature: str
     signature_reproduced: str
 
     @property
-    def unexplained(self) -> tuple[Item, ...]:
+    def unexplained(self) -> tuple[ReplicatedFigure, ...]:
         """Mismatches that no known cause fits."""
         return tuple(item for item in self.items if item.unexplained)
 
@@ -75,7 +75,7 @@ def judge(
     *,
     cause: str | None = None,
     note: str | None = None,
-) -> Item:
+) -> ReplicatedFigure:
     """An item of a published figure.
 
     Args:
@@ -95,12 +95,12 @@ def judge(
     )
     status: Status
     if reproduced is None or figure.value is None:
-        status, said = "no data", [note]
+        status, notes = "no data", [note]
     elif figure.agrees(reproduced):
-        status, said = "match", [note]
+        status, notes = "match", [note]
     else:
-        status, said = "mismatch", [cause or UNEXPLAINED, note]
-    return Item(
+        status, notes = "mismatch", [cause or UNEXPLAINED, note]
+    return ReplicatedFigure(
         where=figure.where,
         sport=figure.sport,
         respondent=figure.respondent,
@@ -110,5 +110,5 @@ def judge(
         reproduced=reproduced,
         standard=standard,
         status=status,
-        note="; ".join(text for text in said if text) or None,
+        note="; ".join(text for text in notes if text) or None,
     )

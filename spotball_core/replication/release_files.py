@@ -50,17 +50,17 @@ def _rows(path: Path, source: ReleaseFile, problems: list[Problem]) -> Iterator[
             needed = (*_KEYS, *source.columns, *([source.n] if source.n else []))
             columns = reader.fieldnames or []
             if missing := [column for column in needed if column not in columns]:
-                found = f"the columns {', '.join(columns) or 'none'}"
-                problems += (Problem(str(path), 1, column, found, f"a column {column}") for column in missing)
+                actual = f"the columns {', '.join(columns) or 'none'}"
+                problems += (Problem(str(path), 1, column, actual, f"a column {column}") for column in missing)
                 return
             seen: set[tuple[str, ...]] = set()
             for row in reader:
                 cells = {column: (row[column] or "").strip() for column in needed}
-                named = tuple(cells[key].lower() for key in _KEYS)
-                if named in seen:
-                    found = f"{', '.join(filter(None, named))} again"
-                    problems.append(Problem(str(path), reader.line_num, "row", found, "each condition once"))
-                seen.add(named)
+                condition = tuple(cells[key].lower() for key in _KEYS)
+                if condition in seen:
+                    actual = f"{', '.join(filter(None, condition))} again"
+                    problems.append(Problem(str(path), reader.line_num, "row", actual, "each condition once"))
+                seen.add(condition)
                 yield _figures(path, reader.line_num, cells, source, problems)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         problems.append(Problem(str(path), None, "file", str(error), "a readable csv file in UTF-8"))
@@ -74,7 +74,7 @@ def _figures(
             Problem(str(path), line, field, repr(cells[field])[:80] if cells[field] else "nothing", expected)
         )
 
-    known = len(problems)
+    n_before = len(problems)
     people = cells["model"].lower() in _PEOPLE
     sport = SPORTS.get(cells["sport"].lower())
     # Levels were once read as numbers, and written as 2.0.
@@ -106,4 +106,4 @@ def _figures(
             )
         except ValueError:
             wrong(column, "a number")
-    return figures if len(problems) == known else []
+    return figures if len(problems) == n_before else []

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from spotball_core.replication import causes
 from spotball_core.replication.material import Material
 from spotball_core.replication.published import Published
-from spotball_core.replication.record import Item, judge
+from spotball_core.replication.record import ReplicatedFigure, judge
 
 
-def check(material: Material) -> Iterator[Item]:
+def check(material: Material) -> Iterator[ReplicatedFigure]:
     """Answers to an image of each model and prompt; participants, their images and their guesses."""
     for figure in material.printed("section 4.3"):
         answered = material.answered(figure.condition)
-        asked = float(answered.answers.mean()) if answered else None
-        yield judge(figure, asked, asked, cause=causes.run(material, figure.condition))
+        n_answers = float(answered.answers.mean()) if answered else None
+        yield judge(figure, n_answers, n_answers, cause=causes.run(material, figure.condition))
     for figure in material.printed("section 4.4"):
         number = _number(material, figure)
         yield judge(figure, number, number, cause=causes.run(material, figure.condition))

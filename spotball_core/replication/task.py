@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from spotball_core.replication import causes
 from spotball_core.replication.material import WAYS, Material, absent
 from spotball_core.replication.published import PEOPLE, Published
-from spotball_core.replication.record import Item, judge
+from spotball_core.replication.record import ReplicatedFigure, judge
 
 _IN_TEXT = ("abstract", "section 5.1")
 
 
-def check_errors(material: Material) -> Iterator[Item]:
+def check_errors(material: Material) -> Iterator[ReplicatedFigure]:
     """Table 2: mean and standard deviation over images of the Euclidean error."""
     for figure in material.printed("table 2"):
         metrics = [material.metric(way, "euclidean_error", figure.condition) for way in WAYS]
         is_mean = figure.quantity == "mean error (px)"
-        reproduced, standard = ((found.value if is_mean else found.sd) if found else None for found in metrics)
+        reproduced, standard = ((metric.value if is_mean else metric.sd) if metric else None for metric in metrics)
         yield judge(figure, reproduced, standard, cause=causes.run(material, figure.condition))
 
 
-def check_accuracy(material: Material) -> Iterator[Item]:
+def check_accuracy(material: Material) -> Iterator[ReplicatedFigure]:
     """Figure 4, as the release's file has it, and what the text says of it."""
     for figure in material.filed("figure 4", "accuracy"):
         reproduced = material.value("paper", "accuracy", figure.condition)
@@ -35,24 +35,28 @@ def check_accuracy(material: Material) -> Iterator[Item]:
             yield _extreme(material, figure)
 
 
-def _extreme(material: Material, figure: Published) -> Item:
+def _extreme(material: Material, figure: Published) -> ReplicatedFigure:
     """The lowest or highest accuracy of people, or of all models, in percent."""
-    asked = (PEOPLE,) if figure.respondent == PEOPLE else material.models
-    if not all(material.asked_everything(respondent) for respondent in asked):
-        return judge(figure, None, note="needs all sports" if asked == (PEOPLE,) else "needs all models and sports")
+    respondents = (PEOPLE,) if figure.respondent == PEOPLE else material.models
+    if not all(material.asked_everything(respondent) for respondent in respondents):
+        return judge(
+            figure, None, note="needs all sports" if respondents == (PEOPLE,) else "needs all models and sports"
+        )
     extreme = min if figure.quantity.startswith("lowest") else max
-    conditions = [condition for respondent in asked for condition in material.of(respondent)]
+    conditions = [condition for respondent in respondents for condition in material.of(respondent)]
     by_way = []
     for way in WAYS:
         values = [(material.value(way, "accuracy", condition), condition) for condition in conditions]
         by_way.append([(100 * value, condition) for value, condition in values if value is not None])
-    reproduced, standard = (extreme(found)[0] if found else None for found in by_way)
+    reproduced, standard = (extreme(values)[0] if values else None for values in by_way)
     cause = causes.run(material, extreme(by_way[0])[1]) if by_way[0] else None
     return judge(figure, reproduced, standard, cause=_misprint(material, figure, reproduced) or cause)
 
 
 def _misprint(material: Material, figure: Published, value: float | None) -> str | None:
     """Where the paper prints the same quantity otherwise, and as it comes out of the data."""
-    others = [other for other in material.printed(*_IN_TEXT, quantity=figure.quantity) if other.where != figure.where]
-    agreeing = [other for other in others if value is not None and other.agrees(value)]
+    elsewhere = [
+        other for other in material.printed(*_IN_TEXT, quantity=figure.quantity) if other.where != figure.where
+    ]
+    agreeing = [other for other in elsewhere if value is not None and other.agrees(value)]
     return f"slip in print: {agreeing[0].where} says {agreeing[0].value}" if agreeing else None

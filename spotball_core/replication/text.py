@@ -9,7 +9,7 @@ from itertools import groupby
 
 from spotball_core.errors import SHOWN_PROBLEMS
 from spotball_core.replication.published import parts, published
-from spotball_core.replication.record import Item, Replication
+from spotball_core.replication.record import ReplicatedFigure, Replication
 from spotball_core.service.safe_text import markdown_row, markdown_text, rich_text
 
 HEADS = ("published", "reproduced", "standard", "status")
@@ -33,7 +33,7 @@ class _Section:
     """
 
     title: str
-    rows: list[tuple[Item, str]]
+    rows: list[tuple[ReplicatedFigure, str]]
     notes: dict[str, str]
     without: list[tuple[int, str, str | None]]
 
@@ -92,21 +92,21 @@ def to_markdown(replication: Replication) -> str:
 
 
 def _summary(replication: Replication) -> str:
-    found = [item.status for item in replication.items]
+    statuses = [item.status for item in replication.items]
     unexplained = len(replication.unexplained)
-    said = f"{unexplained} unexplained" if unexplained else "each with a known cause"
-    mismatches = found.count("mismatch")
+    explanation = f"{unexplained} unexplained" if unexplained else "each with a known cause"
+    mismatches = statuses.count("mismatch")
     return (
-        f"{len(found)} figures: {_number(found.count('match'), 'match', 'matches')}, "
-        f"{_number(mismatches, 'mismatch', 'mismatches')}{f' ({said})' if mismatches else ''}, "
-        f"{found.count('no data')} without data to check them"
+        f"{len(statuses)} figures: {_number(statuses.count('match'), 'match', 'matches')}, "
+        f"{_number(mismatches, 'mismatch', 'mismatches')}{f' ({explanation})' if mismatches else ''}, "
+        f"{statuses.count('no data')} without data to check them"
     )
 
 
 def _sections(replication: Replication) -> Iterator[_Section]:
     titles = published().titles
     for where, items in groupby(replication.items, key=lambda item: item.where):
-        by_quantity: dict[str, list[Item]] = {}
+        by_quantity: dict[str, list[ReplicatedFigure]] = {}
         for item in items:
             by_quantity.setdefault(item.quantity, []).append(item)
         all_items = [item for group in by_quantity.values() for item in group]
@@ -116,7 +116,7 @@ def _sections(replication: Replication) -> Iterator[_Section]:
         for item in shown:
             letter = notes.setdefault(item.note, _letter(len(notes))) if item.note else ""
             rows.append((item, letter))
-        without: dict[str | None, list[Item]] = {}
+        without: dict[str | None, list[ReplicatedFigure]] = {}
         for item in all_items:
             if item.reproduced is None and item.standard is None:
                 without.setdefault(item.note, []).append(item)
@@ -126,12 +126,12 @@ def _sections(replication: Replication) -> Iterator[_Section]:
 
 def _lacking(section: _Section) -> list[str]:
     return [
-        f"no data for {_number(count, 'figure')}{f' ({need})' if need else ''}: {what}"
-        for count, what, need in section.without
+        f"no data for {_number(count, 'figure')}{f' ({need})' if need else ''}: {names}"
+        for count, names, need in section.without
     ]
 
 
-def _covering(without: Sequence[Item], shown: Sequence[Item]) -> str:
+def _covering(without: Sequence[ReplicatedFigure], shown: Sequence[ReplicatedFigure]) -> str:
     """Names for items without data: of a whole sport or respondent where nothing of it has data."""
     sports = {item.sport for item in shown}
     respondents = {(item.sport, item.respondent) for item in shown}
@@ -148,7 +148,7 @@ def _covering(without: Sequence[Item], shown: Sequence[Item]) -> str:
     return ", ".join(names)
 
 
-def _cells(item: Item) -> tuple[str, str, str]:
+def _cells(item: ReplicatedFigure) -> tuple[str, str, str]:
     decimals = _decimals(item)
     printed = item.published or "-"
     if item.published and len(item.published.partition(".")[2]) > _MOST_DECIMALS:
@@ -159,7 +159,7 @@ def _cells(item: Item) -> tuple[str, str, str]:
     return printed, reproduced, standard
 
 
-def _decimals(item: Item) -> int:
+def _decimals(item: ReplicatedFigure) -> int:
     """As many as were printed; a bound is looked at more closely."""
     if item.published is None:
         return 0 if item.quantity.startswith("images") else 1 if "px" in item.quantity else 3
@@ -175,8 +175,8 @@ def _foot(replication: Replication) -> str:
     return "\n".join([*unexplained, *lines])
 
 
-def _number(n: int, one: str, more: str | None = None) -> str:
-    return f"{n} {one if n == 1 else more or one + 's'}"
+def _number(n: int, singular: str, plural: str | None = None) -> str:
+    return f"{n} {singular if n == 1 else plural or singular + 's'}"
 
 
 def _letter(number: int) -> str:

@@ -12,7 +12,7 @@ from spotball_core.release.tables import GRID
 from spotball_core.replication import causes
 from spotball_core.replication.material import Material
 from spotball_core.replication.published import PEOPLE, Published
-from spotball_core.replication.record import Item, judge
+from spotball_core.replication.record import ReplicatedFigure, judge
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.scoring.groups import Scoring
 from spotball_core.typing import FloatArray
@@ -20,7 +20,7 @@ from spotball_core.typing import FloatArray
 _POLICY = ScorePolicy.paper()
 
 
-def check(material: Material) -> Iterator[Item]:
+def check(material: Material) -> Iterator[ReplicatedFigure]:
     """The maximum of the balanced objective, the published thresholds' place below it, and the medians."""
     reproduced, standard = (_fit(scoring) for scoring in (material.paper, material.standard))
     for figure in material.printed("figure 10"):
@@ -34,27 +34,27 @@ def check(material: Material) -> Iterator[Item]:
 def _fit(scoring: Scoring) -> dict[str, float] | None:
     """Tau and theta of the maximum, and the objective at the published ones over it; None without answers."""
     answers = (scoring.estimator(group) for group in scoring.groups)
-    if not any(found.answers.mass[scoring.arrays.has_players[found.scenes]].any() for found in answers):
+    if not any(estimator.answers.mass[scoring.arrays.has_players[estimator.scenes]].any() for estimator in answers):
         return None
     surface = threshold_surface(scoring)
     tau, theta = surface.best
-    here = np.ix_(np.isclose(surface.taus, _POLICY.tau), np.isclose(surface.thetas, _POLICY.theta))
+    published = np.ix_(np.isclose(surface.taus, _POLICY.tau), np.isclose(surface.thetas, _POLICY.theta))
     return {
         "tau at the maximum": tau,
         "theta at the maximum": theta,
         "objective at 0.08 and 0.02 over its maximum": float(
-            ratio(surface.objective[here].max(), surface.objective.max())
+            ratio(surface.objective[published].max(), surface.objective.max())
         ),
     }
 
 
-def _median(material: Material, figure: Published) -> Item:
+def _median(material: Material, figure: Published) -> ReplicatedFigure:
     if not _is_whole(material):
         return judge(figure, None, note="needs all sports, respondents and prompts")
-    joined = [found for condition in material.conditions if (found := material.joined(condition))]
+    joined = [join for condition in material.conditions if (join := material.joined(condition))]
     is_distance = figure.quantity.startswith("median distance")
-    values = [found.distances / GRID.diagonal if is_distance else found.shares for found in joined]
-    mass = np.concatenate([found.mass.ravel() for found in joined])
+    values = [join.distances / GRID.diagonal if is_distance else join.shares for join in joined]
+    mass = np.concatenate([join.mass.ravel() for join in joined])
     return judge(figure, _weighted_median(np.concatenate([value.ravel() for value in values]), mass))
 
 

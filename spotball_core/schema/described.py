@@ -18,22 +18,22 @@ def describe(record: type, schema: dict[str, Any]) -> None:
         schema: its JSON Schema, which is changed.
     """
     # A class that is made of another one to add a field says nothing of its own.
-    told = next((base.__doc__ for base in record.__mro__ if base.__doc__), "")
-    schema["description"] = _one_line(_SECTION.split(inspect.cleandoc(told))[0])
-    for name, said in _attributes(record).items():
+    docstring = next((base.__doc__ for base in record.__mro__ if base.__doc__), "")
+    schema["description"] = _one_line(_SECTION.split(inspect.cleandoc(docstring))[0])
+    for name, description in _attributes(record).items():
         if name in schema.get("properties", {}):
-            schema["properties"][name]["description"] = said
+            schema["properties"][name]["description"] = description
 
 
 def _attributes(record: type) -> dict[str, str]:
     """What docstrings say of attributes, those of the classes that the record is derived from included."""
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for base in reversed(record.__mro__):
         parts = _SECTION.split(inspect.cleandoc(base.__doc__ or ""))
         for title, text in zip(parts[1::2], parts[2::2], strict=True):
             if title == "Attributes":
-                found |= {name: _one_line(said) for name, said in _FIELD.findall(text)}
-    return found
+                descriptions |= {name: _one_line(description) for name, description in _FIELD.findall(text)}
+    return descriptions
 
 
 def _one_line(text: str) -> str:

@@ -91,7 +91,11 @@ class ScorePolicy(Record):
 
     def changed(self) -> dict[str, object]:
         """The choices that differ from the named policy's, beside those the signature names by themselves."""
-        named = type(self).paper() if self.name == "paper" else type(self).standard()
+        preset = type(self).paper() if self.name == "paper" else type(self).standard()
         shown_apart = {"name", "reference", "images", "wasserstein_unit", "bootstrap", "seed"}
-        mine, theirs = self.model_dump(), named.model_dump()
-        return {key: mine[key] for key in mine if key not in shown_apart and mine[key] != theirs[key]}
+        own_values, preset_values = self.model_dump(), preset.model_dump()
+        return {
+            key: own_values[key]
+            for key in own_values
+            if key not in shown_apart and own_values[key] != preset_values[key]
+        }

@@ -40,9 +40,9 @@ class _Generator(GenerateJsonSchema):
         return False
 
     def model_schema(self, schema: Any) -> dict[str, Any]:
-        made = super().model_schema(schema)
-        describe(schema["cls"], made)
-        return made
+        json_schema_of_model = super().model_schema(schema)
+        describe(schema["cls"], json_schema_of_model)
+        return json_schema_of_model
 
 
 def formats(distribution: str | None = None) -> dict[str, FileFormat]:
@@ -74,13 +74,13 @@ def json_schema(name: str) -> dict[str, Any]:
         >>> json_schema("scene")["$id"]
         'urn:spotball-core:schema:v1:scene'
     """
-    known = formats()
-    if name not in known:
-        raise OptionError(f"there is no schema {name!r}; there are {', '.join(known)}")
-    made = TypeAdapter(known[name].of).json_schema(schema_generator=_Generator)
+    all_formats = formats()
+    if name not in all_formats:
+        raise OptionError(f"there is no schema {name!r}; there are {', '.join(all_formats)}")
+    body = TypeAdapter(all_formats[name].of).json_schema(schema_generator=_Generator)
     return {
         "$schema": GenerateJsonSchema.schema_dialect,
         "$id": f"urn:spotball-core:schema:v{VERSION}:{name}",
-        "$comment": known[name].about,
-        **made,
+        "$comment": all_formats[name].about,
+        **body,
     }

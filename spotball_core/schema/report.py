@@ -170,9 +170,9 @@ class ScoreReport(Record):
         Raises:
             KeyError: if there is no such group, or more than one.
         """
-        wanted = {"respondent": respondent, "sport": sport, "prompt": prompt}
-        wanted = {key: value for key, value in wanted.items() if value is not None}
-        found = [g for g in self.groups if all(getattr(g, key) == value for key, value in wanted.items())]
-        if len(found) != 1:
-            raise KeyError(f"{len(found)} groups match {wanted}, expected one")
-        return found[0]
+        criteria = {"respondent": respondent, "sport": sport, "prompt": prompt}
+        criteria = {key: value for key, value in criteria.items() if value is not None}
+        matches = [g for g in self.groups if all(getattr(g, key) == value for key, value in criteria.items())]
+        if len(matches) != 1:
+            raise KeyError(f"{len(matches)} groups match {criteria}, expected one")
+        return matches[0]

@@ -69,8 +69,8 @@ class PlayerBox(Record):
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
         # In files it is what it is written as, not the object that it is in Python.
-        what = "x1, y1, x2, y2 in pixels."
-        return {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4, "description": what}
+        description = "x1, y1, x2, y2 in pixels."
+        return {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4, "description": description}
 
 
 class GroundTruth(Record):
@@ -193,10 +193,10 @@ class Scene(Record):
     @model_serializer(mode="wrap")
     def _without_unknown_outlines(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         # A scene without outlines is written as before there were any, so that digests of scenes stay.
-        written: dict[str, Any] = write(self)
+        data: dict[str, Any] = write(self)
         if self.player_outlines is None:
-            written.pop("player_outlines", None)
-        return written
+            data.pop("player_outlines", None)
+        return data
 
     @model_validator(mode="after")
     def _on_the_grid(self) -> Scene:

@@ -44,10 +44,10 @@ class BatchThread(ABC, Generic[Entry]):
     def _run(self) -> None:
         closing = False
         while not closing:
-            taken = [self._queue.get()]
-            while not self._queue.empty() and len(taken) != self._most:
-                taken.append(self._queue.get())
-            batch = [entry for entry in taken if entry is not None]
-            closing = len(batch) < len(taken)
+            entries = [self._queue.get()]
+            while not self._queue.empty() and len(entries) != self._most:
+                entries.append(self._queue.get())
+            batch = [entry for entry in entries if entry is not None]
+            closing = len(batch) < len(entries)
             if batch:
                 self._do(batch)

@@ -9,12 +9,12 @@ from typing import Any
 from spotball_core.errors import MissingExtraError, OptionError
 
 
-def locked(path: Path, taken: Callable[[], str], *, what: str, extra: str) -> Any:
+def locked(path: Path, message: Callable[[], str], *, what: str, extra: str) -> Any:
     """A lock that is held; `release` lets go of it.
 
     Args:
         path: the lock's file.
-        taken: what to say if another process has it.
+        message: what to say if another process has it.
         what: what needs the lock, as the error about a missing package calls it.
         extra: the extra that brings the package.
 
@@ -31,5 +31,5 @@ def locked(path: Path, taken: Callable[[], str], *, what: str, extra: str) -> An
     try:
         lock.acquire()
     except Timeout:
-        raise OptionError(taken()) from None
+        raise OptionError(message()) from None
     return lock

@@ -46,11 +46,11 @@ def parse_json(text: str | bytes, *, finite: bool = True) -> Any:
         raise ValueError("objects or lists are nested too deeply") from None
 
 
-def read_json(path: Path, wanted: str) -> Any:
+def read_json(path: Path, description: str) -> Any:
     """Return the value in a JSON file in UTF-8, with or without a byte order mark.
 
     Args:
-        wanted: what the file is to hold, for the error message.
+        description: what the file is to hold, for the error message.
 
     Raises:
         InputError: if the file is missing, cannot be read, or is not JSON as `parse_json` defines it.
@@ -59,14 +59,14 @@ def read_json(path: Path, wanted: str) -> Any:
     try:
         return parse_json(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        found, expected = "nothing there", f"{wanted} (JSON)"
+        actual, expected = "nothing there", f"{description} (JSON)"
     except (OSError, UnicodeDecodeError) as error:
-        found, expected = str(error), "a readable text file in UTF-8"
+        actual, expected = str(error), "a readable text file in UTF-8"
     except json.JSONDecodeError as error:
-        line, found, expected = error.lineno, error.msg, f"{wanted} (JSON)"
+        line, actual, expected = error.lineno, error.msg, f"{description} (JSON)"
     except ValueError as error:
-        found, expected = str(error), f"{wanted} (JSON)"
-    raise InputError([Problem(str(path), line, "file", found, expected)])
+        actual, expected = str(error), f"{description} (JSON)"
+    raise InputError([Problem(str(path), line, "file", actual, expected)])
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -12,20 +12,20 @@ _SMALL = 2**28
 """Bytes up to which nothing is compared: any machine has as much."""
 
 
-def check_memory(required: float, what: str) -> None:
+def check_memory(required: float, purpose: str) -> None:
     """Refuse a computation that needs more memory than there is.
 
     Args:
         required: bytes.
-        what: what needs them, as the beginning of a sentence.
+        purpose: what needs them, as the beginning of a sentence.
 
     Raises:
         NotEnoughMemoryError: stating both numbers.
     """
     if required > _SMALL and required > (available := available_memory()):
         raise NotEnoughMemoryError(
-            f"{what} need {_gigabytes(required)} of memory, and {_gigabytes(available)} are available. Use a coarser "
-            "grid, or a machine with more memory"
+            f"{purpose} need {_gigabytes(required)} of memory, and {_gigabytes(available)} are available. Use a "
+            "coarser grid, or a machine with more memory"
         )
 
 

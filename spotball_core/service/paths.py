@@ -57,24 +57,24 @@ def is_relative(text: str) -> bool:
     return 0 < len(text) <= MOST_SIGNS_OF_PATH and not leads_out and not _CONTROL.search(text)
 
 
-def data_file(folder: Path, name: str | None, *, field: str = "image", wanted: str = "an image file") -> Path:
+def data_file(folder: Path, name: str | None, *, field: str = "image", description: str = "an image file") -> Path:
     """Return the regular file in a folder that data names, with links resolved.
 
     Args:
         folder: the dataset's.
         name: as the data says it, relative to the folder.
         field: what an error calls the name.
-        wanted: what the file is to be, as an error says it.
+        description: what the file is to be, as an error says it.
 
     Raises:
         InputError: if the name is not a relative path, the file is missing or not a regular file, or a link leads
             out of the folder.
     """
     if name is None:
-        raise _refused(folder, "", field, "no path", f"the path of {wanted}")
+        raise _refused(folder, "", field, "no path", f"the path of {description}")
     path = confined(folder, name, field=field)
     if fault := file_fault(path):
-        raise _refused(folder, name, field, fault, f"{wanted} in {folder}")
+        raise _refused(folder, name, field, fault, f"{description} in {folder}")
     return path
 
 
@@ -161,5 +161,5 @@ def _plain(name: str) -> str:
     return f"{readable}~{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
-def _refused(folder: Path, name: str, field: str, found: str, expected: str) -> InputError:
-    return InputError([Problem(str(folder / name), None, field, found, expected)])
+def _refused(folder: Path, name: str, field: str, actual: str, expected: str) -> InputError:
+    return InputError([Problem(str(folder / name), None, field, actual, expected)])

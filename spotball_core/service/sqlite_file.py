@@ -165,12 +165,12 @@ def sqlite_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        said = str(error)
+        message = str(error)
         if getattr(error, "sqlite_errorcode", None) in _DAMAGED:
-            raise DamagedStoreError(f"{path}: the file is damaged ({said}). Restore it from a backup") from error
-        full = "full" in said or "disk" in said
+            raise DamagedStoreError(f"{path}: the file is damaged ({message}). Restore it from a backup") from error
+        full = "full" in message or "disk" in message
         advice = ". Make room on the disk and run again: what was stored is safe, and is not done again" if full else ""
-        raise StoreError(f"{path}: {said}{advice}") from error
+        raise StoreError(f"{path}: {message}{advice}") from error
 
 
 def _create(path: Path, schema: Schema, mode: int) -> None:
@@ -223,31 +223,31 @@ def _check_kind(path: Path, schema: Schema, connection: sqlite3.Connection) -> N
 
 def _check_content(path: Path, schema: Schema, connection: sqlite3.Connection) -> None:
     try:
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        there = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        if version_of(connection) == schema.version and (lacking := sorted(schema.tables.keys() - there)):
-            found = f"without the table {lacking[0]}"
+        fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        if version_of(connection) == schema.version and (lacking := sorted(schema.tables.keys() - tables)):
+            fault = f"without the table {lacking[0]}"
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", None) not in _DAMAGED:
             raise
-        found = str(error)
-    if found != "ok":
-        raise _damaged(path, schema, f"the file is damaged ({' '.join(found.split())})")
+        fault = str(error)
+    if fault != "ok":
+        raise _damaged(path, schema, f"the file is damaged ({' '.join(fault.split())})")
 
 
 def _upgrade(connection: sqlite3.Connection, schema: Schema) -> None:
     """Create the tables that an earlier version did not have, all or none."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
-        there = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         for name, table in schema.tables.items():
-            if name not in there:
+            if name not in tables:
                 connection.execute(table.sql(name))
         connection.execute(f"PRAGMA user_version = {schema.version}")
 
 
-def _damaged(path: Path, schema: Schema, what: str) -> DamagedStoreError:
-    return DamagedStoreError(f"{path}: {what}. Restore it from a backup, or {schema.start_over}")
+def _damaged(path: Path, schema: Schema, fault: str) -> DamagedStoreError:
+    return DamagedStoreError(f"{path}: {fault}. Restore it from a backup, or {schema.start_over}")
 
 
 def now() -> str:

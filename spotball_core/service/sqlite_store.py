@@ -153,12 +153,12 @@ class RunStore(SqliteStore):
         with self.transaction() as connection:
             if not connection.execute(f"SELECT EXISTS (SELECT * FROM {self._kind.content})").fetchone()[0]:
                 connection.execute("DELETE FROM run")
-            known = self.identity()
-            if self._kind.grows or not known:
-                names = [name for name in identity if name in known]
+            stored = self.identity()
+            if self._kind.grows or not stored:
+                names = [name for name in identity if name in stored]
             else:
-                names = sorted({*known, *identity})
-            changes = {name: (known.get(name), identity.get(name)) for name in names}
+                names = sorted({*stored, *identity})
+            changes = {name: (stored.get(name), identity.get(name)) for name in names}
             differing = [
                 f"{name}: {_shown(old)} -> {_shown(new)}" for name, (old, new) in changes.items() if old != new
             ]

@@ -18,11 +18,11 @@ _DEEPEST_KEY = 200
 _DEEP_KEY = re.compile(rf"(?:^|[{{,])[ \t\[]*(?:[^\s.,=\[\]{{}}]+[ \t]*\.[ \t]*){{{_DEEPEST_KEY}}}", re.MULTILINE)
 
 
-def read_toml(path: Path, wanted: str) -> dict[str, Any]:
+def read_toml(path: Path, description: str) -> dict[str, Any]:
     """The tables of a file in UTF-8, with or without a byte order mark.
 
     Args:
-        wanted: what the file is to hold, as the error says it.
+        description: what the file is to hold, as the error says it.
 
     Raises:
         InputError: if there is none, it cannot be read, or it is no TOML.
@@ -38,11 +38,11 @@ def read_toml(path: Path, wanted: str) -> dict[str, Any]:
             raise InputError([Problem(str(path), line, "key", "a key with more dots", expected)])
         return tomllib.loads(text)
     except FileNotFoundError:
-        found, expected = "nothing there", f"{wanted} (TOML)"
+        actual, expected = "nothing there", f"{description} (TOML)"
     except (OSError, UnicodeDecodeError) as error:
-        found, expected = str(error), "a readable text file in UTF-8"
+        actual, expected = str(error), "a readable text file in UTF-8"
     except ValueError as error:  # Beside errors of TOML, one of an integer with thousands of digits.
-        found, expected = str(error), f"{wanted} (TOML)"
+        actual, expected = str(error), f"{description} (TOML)"
     except RecursionError:
-        found, expected = "tables or lists that are nested too deeply", f"{wanted} (TOML)"
-    raise InputError([Problem(str(path), None, "file", found, expected)])
+        actual, expected = "tables or lists that are nested too deeply", f"{description} (TOML)"
+    raise InputError([Problem(str(path), None, "file", actual, expected)])

@@ -41,14 +41,14 @@ def check_zip_size(path: Path) -> None:
             entries = file.infolist()
     except (OSError, ValueError, zipfile.BadZipFile):
         return
-    _check(path, "a file", sum(one.file_size for one in entries), sum(one.compress_size for one in entries))
+    _check(path, "a file", sum(entry.file_size for entry in entries), sum(entry.compress_size for entry in entries))
 
 
-def _check(path: Path, what: str, unpacked: int, packed: int) -> None:
+def _check(path: Path, content: str, unpacked: int, packed: int) -> None:
     if unpacked > MOST_BYTES and unpacked > MOST_RATIO * packed:
-        found = f"{what} of {packed:,} bytes that unpacks to {unpacked:,}"
+        actual = f"{content} of {packed:,} bytes that unpacks to {unpacked:,}"
         expected = f"at most {MOST_BYTES:,} bytes, or {MOST_RATIO} times its size"
-        raise InputError([Problem(str(path), None, "file", found, expected)])
+        raise InputError([Problem(str(path), None, "file", actual, expected)])
 
 
 def _row_groups(path: Path) -> list[tuple[int, int]]:
@@ -76,9 +76,9 @@ class _Compact:
         self._data, self._at = data, 0
 
     def row_groups(self) -> Iterator[tuple[int, int]]:
-        found: list[tuple[int, int]] = []
-        self._struct({4: lambda: found.extend(self._each(self._row_group))})
-        yield from found
+        groups: list[tuple[int, int]] = []
+        self._struct({4: lambda: groups.extend(self._each(self._row_group))})
+        yield from groups
 
     def _row_group(self) -> tuple[int, int]:
         columns: list[tuple[int, int]] = []
@@ -94,13 +94,13 @@ class _Compact:
         self._struct({3: lambda: self._struct({number: partial(note, number) for number in (6, 7)})})
         return sizes.get(6, 0), sizes.get(7, 0)
 
-    def _struct(self, wanted: dict[int, Callable[[], object]]) -> None:
-        """Read the fields that are wanted, and pass over the others."""
+    def _struct(self, readers: dict[int, Callable[[], object]]) -> None:
+        """Read the fields that have a reader, and skip the others."""
         number = 0
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self._integer()
-            if number in wanted:
-                wanted[number]()
+            if number in readers:
+                readers[number]()
             else:
                 self._skip(head & 15)
 

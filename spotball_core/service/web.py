@@ -41,7 +41,7 @@ BACKLOG = 2048
 """Connections that may wait to be accepted."""
 
 
-class RefusedError(Exception):
+class HttpError(Exception):
     """A request that is not answered as it was meant.
 
     Attributes:
@@ -81,28 +81,28 @@ def check_origin(headers: Headers) -> None:
     Another site's page cannot send JSON without asking first, and browsers say where a request comes from.
     """
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise RefusedError(415, "the content type must be application/json")
+        raise HttpError(415, "the content type must be application/json")
     origin = headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != headers.get("host"):
-        raise RefusedError(403, "this request comes from another site")
+        raise HttpError(403, "this request comes from another site")
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise RefusedError(403, "this request comes from another site")
+        raise HttpError(403, "this request comes from another site")
 
 
 async def read_body(request: Request, most: int) -> bytes:
     """A request's body; RefusedError if it is larger, or does not come."""
     if request.headers.get("content-length", "0").isdigit() and int(request.headers.get("content-length", "0")) > most:
-        raise RefusedError(413, f"more than {most} bytes")
+        raise HttpError(413, f"more than {most} bytes")
     parts, size = [], 0
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for part in request.stream():
                 size += len(part)
                 if size > most:
-                    raise RefusedError(413, f"more than {most} bytes")
+                    raise HttpError(413, f"more than {most} bytes")
                 parts.append(part)
     except TimeoutError:
-        raise RefusedError(408, "the request did not come to its end") from None
+        raise HttpError(408, "the request did not come to its end") from None
     return b"".join(parts)
 
 

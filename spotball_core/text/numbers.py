@@ -61,18 +61,18 @@ def told(value: MetricValue, unit: str) -> str:
     return f"{quantity(value.value, unit)} {interval(value.ci95, unit)}".rstrip()
 
 
-def plural(n: float, what: str) -> str:
+def plural(n: float, noun: str) -> str:
     """How many of something.
 
     Examples:
         >>> plural(1, "image"), plural(7500, "response"), plural(2, "guess")
         ('1 image', '7,500 responses', '2 guesses')
     """
-    ending = "" if n == 1 else "es" if what.endswith("s") else "s"
-    return f"{n:,.10g} {what}{ending}"
+    ending = "" if n == 1 else "es" if noun.endswith("s") else "s"
+    return f"{n:,.10g} {noun}{ending}"
 
 
-def span(values: Sequence[int], what: str) -> str:
+def span(values: Sequence[int], noun: str) -> str:
     """How many of something where there are several counts: one number if they agree, else the range.
 
     Examples:
@@ -80,7 +80,7 @@ def span(values: Sequence[int], what: str) -> str:
         ('50 images', '20–50 images')
     """
     low, high = min(values), max(values)
-    return plural(low, what) if low == high else f"{low:,}–{plural(high, what)}"
+    return plural(low, noun) if low == high else f"{low:,}–{plural(high, noun)}"
 
 
 def within(title: str) -> str:

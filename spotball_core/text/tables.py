@@ -50,14 +50,14 @@ def _width(head: str, cells: list[str]) -> int:
 def columns_that_fit(widths: list[int], n_names: int, width: int) -> Iterator[list[int]]:
     """The columns of each table: the names, and as many numbers as fit, one at least."""
     names = list(range(n_names))
-    here: list[int] = []
+    group: list[int] = []
     for i in range(n_names, len(widths)):
         # Each column has a blank on both sides and one to the next; the table has one at its left.
-        if here and sum(widths[j] + 3 for j in (*names, *here, i)) + 1 > width:
-            yield names + here
-            here = []
-        here.append(i)
-    yield names + here
+        if group and sum(widths[j] + 3 for j in (*names, *group, i)) + 1 > width:
+            yield names + group
+            group = []
+        group.append(i)
+    yield names + group
 
 
 def tables_as_text(tables: Iterable[Titled], foot: str, *, to_terminal: bool = False) -> str:

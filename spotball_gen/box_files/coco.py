@@ -56,10 +56,10 @@ def read_coco(path: Path) -> Mapping[str, tuple[FileBox, ...]]:
     Raises:
         InputError: naming all that is wrong with the file.
     """
-    return _Reading(path).boxes()
+    return _CocoReader(path).boxes()
 
 
-class _Reading:
+class _CocoReader:
     """One file being read; collects what is wrong with it."""
 
     def __init__(self, path: Path) -> None:
@@ -72,7 +72,7 @@ class _Reading:
         categories = self._by_id(self._entries(_Category, data, "categories"), "categories")
         names = {ident: str(PurePosixPath(picture.file_name).with_suffix("")) for ident, picture in pictures.items()}
         self._check_once(names)
-        found: dict[_Id, list[FileBox]] = {ident: [] for ident in pictures}
+        by_id: dict[_Id, list[FileBox]] = {ident: [] for ident in pictures}
         for number, entry in self._entries(_Annotation, data, "annotations"):
             if entry.image_id not in pictures:
                 self._wrong(f"annotations.{number}.image_id", repr(entry.image_id), "the id of one of the images")
@@ -83,16 +83,16 @@ class _Reading:
                 picture, name = pictures[entry.image_id], categories[entry.category_id].name
                 size = float(picture.width), float(picture.height)
                 corners = x, y, x + width, y + height
-                found[entry.image_id].append(FileBox(corners, name, entry.score, size, entry.segmentation))
+                by_id[entry.image_id].append(FileBox(corners, name, entry.score, size, entry.segmentation))
         if self._problems:
             raise InputError(self._problems)
-        return {names[ident]: tuple(boxes) for ident, boxes in found.items()}
+        return {names[ident]: tuple(boxes) for ident, boxes in by_id.items()}
 
     def _data(self) -> dict[str, object]:
         data = read_json(self._path, "boxes")
         if not isinstance(data, dict):
-            told = "an object with images, categories and annotations"
-            raise InputError([Problem(str(self._path), None, "file", f"a {type(data).__name__}", told)])
+            expected = "an object with images, categories and annotations"
+            raise InputError([Problem(str(self._path), None, "file", f"a {type(data).__name__}", expected)])
         return data
 
     def _entries(self, model: type[M], data: dict[str, object], part: str) -> list[tuple[int, M]]:
@@ -107,18 +107,18 @@ class _Reading:
             except ValidationError as error:
                 for detail in error.errors(include_url=False):
                     field = ".".join([part, str(number), *(str(step) for step in detail["loc"])])
-                    found = "nothing" if detail["type"] == "missing" else repr(detail["input"])[:80]
-                    self._wrong(field, found, detail["msg"])
+                    actual = "nothing" if detail["type"] == "missing" else repr(detail["input"])[:80]
+                    self._wrong(field, actual, detail["msg"])
         return read
 
     def _by_id(self, entries: list[tuple[int, M]], part: str) -> dict[_Id, M]:
-        known: dict[_Id, M] = {}
+        by_id: dict[_Id, M] = {}
         for number, entry in entries:
             ident: _Id = entry.id  # type: ignore[attr-defined]
-            if ident in known:
+            if ident in by_id:
                 self._wrong(f"{part}.{number}.id", repr(ident), "each id once")
-            known[ident] = entry
-        return known
+            by_id[ident] = entry
+        return by_id
 
     def _check_once(self, names: Mapping[_Id, str]) -> None:
         first: dict[str, _Id] = {}
@@ -127,5 +127,5 @@ class _Reading:
                 self._wrong("images", f"{name!r} of the images {first[name]} and {ident}", "each file name once")
             first[name] = ident
 
-    def _wrong(self, field: str, found: str, expected: str) -> None:
-        self._problems.append(Problem(str(self._path), None, field, found, expected))
+    def _wrong(self, field: str, actual: str, expected: str) -> None:
+        self._problems.append(Problem(str(self._path), None, field, actual, expected))

@@ -45,7 +45,7 @@ def read_mot(path: Path, first_pixel: float) -> Mapping[int, tuple[FileBox, ...]
             boxes.setdefault(int(frame), []).append(FileBox((x, y, x + width, y + height), category, score))
     if problems:
         raise InputError(problems)
-    return {frame: tuple(found) for frame, found in boxes.items()}
+    return {frame: tuple(frame_boxes) for frame, frame_boxes in boxes.items()}
 
 
 def _whole(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:

@@ -75,8 +75,8 @@ def apply_review(
     tell = teller(quiet)
     tell(f"{applied.kept:,} images kept, {applied.boxes:,} boxes unchecked")
     tell(f"{applied.rejected:,} rejected, {applied.waiting:,} to repaint")
-    what = "left out" if only_accepted else "kept"
-    tell(f"{applied.undecided:,} that nobody decided on, {what}")
+    outcome = "left out" if only_accepted else "kept"
+    tell(f"{applied.undecided:,} that nobody decided on, {outcome}")
 
 
 def _check(dataset: Path) -> None:
@@ -84,12 +84,12 @@ def _check(dataset: Path) -> None:
         raise OptionError(f"{dataset} is no folder")
 
 
-def _name(given: str | None) -> str:
+def _name(option: str | None) -> str:
     """A reviewer's name, which tables and lines can hold."""
     import getpass
 
     try:
-        name = given if given is not None else getpass.getuser()
+        name = option if option is not None else getpass.getuser()
     except (OSError, KeyError):
         name = ""
     name = name.strip()

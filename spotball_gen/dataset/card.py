@@ -50,16 +50,16 @@ def card(
         seed: of the leak test.
     """
     by_sport = group(scenes)
-    artifacts, taken = _Artifacts(), Counter[str]()
+    artifacts, per_video = _Artifacts(), Counter[str]()
     for item in items:
         artifacts.add(item)
-        taken[item.source.video] += 1
-    sources = [{**source, "items": taken[source["video"]]} for source in facts["sources"]]
+        per_video[item.source.video] += 1
+    sources = [{**source, "items": per_video[source["video"]]} for source in facts["sources"]]
     return {
         "items": {sport: len(of) for sport, of in by_sport.items()},
         "table_1": {sport: table_1(of) for sport, of in by_sport.items()},
         "difficulty": {sport: difficulty(of) for sport, of in by_sport.items()},
-        "splits": {part: {what: len(of) for what, of in splits[part].items()} for part in (TRAIN, TEST)},
+        "splits": {part: {name: len(of) for name, of in splits[part].items()} for part in (TRAIN, TEST)},
         "without_test": splits[WITHOUT_TEST],
         "artifacts": artifacts.record(),
         "leak_test": _leak(folder, scenes, seed),
@@ -70,10 +70,10 @@ def card(
 
 def group(scenes: Sequence[Scene]) -> dict[str, list[Scene]]:
     """Scenes by sport, both in order."""
-    found: dict[str, list[Scene]] = {}
+    by_sport: dict[str, list[Scene]] = {}
     for scene in scenes:
-        found.setdefault(scene.sport, []).append(scene)
-    return dict(sorted(found.items()))
+        by_sport.setdefault(scene.sport, []).append(scene)
+    return dict(sorted(by_sport.items()))
 
 
 class _Artifacts:
@@ -82,29 +82,29 @@ class _Artifacts:
     def __init__(self) -> None:
         self._scores: list[float] = []
         self._why: Counter[str] = Counter()
-        self._found: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
 
     def add(self, item: Item) -> None:
         """Take note of an item."""
         check, scores = item.notes.get("check", {}), item.scores
         self._scores += [scores["artifact"]] if "artifact" in scores else []
         self._why.update(check.get("why", ()))
-        self._found["review_first"] += bool(check.get("review_first"))
+        self._counts["review_first"] += bool(check.get("review_first"))
         for name in ("ball_again", "changed_outside"):
-            self._found[f"asked {name}"] += name in scores
-            self._found[name] += scores.get(name, 0) > 0
+            self._counts[f"asked {name}"] += name in scores
+            self._counts[name] += scores.get(name, 0) > 0
 
     def record(self) -> dict[str, Any]:
         """As JSON."""
         quartiles = [round(float(value), 3) for value in np.percentile(self._scores or [0.0], [25, 50, 75])]
-        found = self._found
+        counts = self._counts
         return {
             "scored": len(self._scores),
             "quartiles": quartiles if self._scores else None,
-            "review_first": found["review_first"],
+            "review_first": counts["review_first"],
             "why": dict(sorted(self._why.items())),
-            "detected_again": {"asked": found["asked ball_again"], "seen": found["ball_again"]},
-            "outside_the_mask": {"compared": found["asked changed_outside"], "changed": found["changed_outside"]},
+            "detected_again": {"asked": counts["asked ball_again"], "seen": counts["ball_again"]},
+            "outside_the_mask": {"compared": counts["asked changed_outside"], "changed": counts["changed_outside"]},
         }
 
 
@@ -146,9 +146,11 @@ def _like(of: Mapping[str, Any]) -> Iterator[str]:
     yield "How hard items may be, as quartiles over images (lengths in pixels), and the share of balls in the center"
     yield "window:"
     yield ""
-    found = of["difficulty"]
-    rows = [[name, *(_quartiles(found[sport][name]) for sport in sports)] for name in MEASURES]
-    yield from _table(["", *sports], [*rows, ["in_center", *(_number(found[sport]["in_center"]) for sport in sports)]])
+    difficulties = of["difficulty"]
+    rows = [[name, *(_quartiles(difficulties[sport][name]) for sport in sports)] for name in MEASURES]
+    yield from _table(
+        ["", *sports], [*rows, ["in_center", *(_number(difficulties[sport]["in_center"]) for sport in sports)]]
+    )
     for line in of["targets"]["starving"]:
         yield f"\n{line}."
     yield ""
@@ -156,17 +158,17 @@ def _like(of: Mapping[str, Any]) -> Iterator[str]:
 
 def _gone(of: Mapping[str, Any]) -> Iterator[str]:
     yield from ("## Is the ball gone?", "")
-    found = of["artifacts"]
-    again, outside = found["detected_again"], found["outside_the_mask"]
-    if found["scored"]:
+    artifacts = of["artifacts"]
+    again, outside = artifacts["detected_again"], artifacts["outside_the_mask"]
+    if artifacts["scored"]:
         yield "Artifact score, the share of untouched regions of an image that stand out less than the painted one:"
-        yield f"quartiles {_quartiles(found['quartiles'])} over {found['scored']:,} items."
-        yield f"{found['review_first']:,} items are to be reviewed first{_because(found['why'])}."
+        yield f"quartiles {_quartiles(artifacts['quartiles'])} over {artifacts['scored']:,} items."
+        yield f"{artifacts['review_first']:,} items are to be reviewed first{_because(artifacts['why'])}."
     else:
         yield "No artifact scores: the run had no stage `check` that measures them."
     if again["asked"]:
-        seen = f"{again['seen']:,} of {again['asked']:,} images"
-        yield f"Asked again, the detector saw a ball in the same place in {seen}."
+        share = f"{again['seen']:,} of {again['asked']:,} images"
+        yield f"Asked again, the detector saw a ball in the same place in {share}."
     if outside["compared"]:
         yield f"Pixels outside the mask changed in {outside['changed']:,} of {outside['compared']:,} images."
     yield ""
@@ -178,7 +180,7 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
     yield f"Leak test, {leak['images']:,} images of {leak['videos']:,} videos: a simple classifier, told noise, blur"
     yield "and edges of each cell and trained on other videos, was asked which cell had been painted over."
     yield ""
-    asked = {"all cells": leak, **({"decoys": leak["decoys"]} if "decoys" in leak else {})}
+    tests = {"all cells": leak, **({"decoys": leak["decoys"]} if "decoys" in leak else {})}
     rows = [
         [
             f"{among}: {name}",
@@ -188,7 +190,7 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
             _range(m["chance_range"]),
             f"{m['p']:.4f}",
         ]
-        for among, of in asked.items()
+        for among, of in tests.items()
         for name, m in (("its first choice held the ball", of["accuracy"]), ("AUC", of["auc"]))
     ]
     yield from _table(["", "value", "95% interval", "chance", "95% of chance", "p"], rows)

@@ -40,9 +40,9 @@ def finish(folder: Path, items: Iterable[Item], facts: Mapping[str, Any], *, see
     splits = split(scenes, seed=seed)
     _write_json(folder / SPLITS, splits)
     (folder / POSITIONS).write_text(positions.picture(group(scenes)), encoding="utf-8")
-    told = card(folder, items, scenes, splits, facts, seed=seed)
-    _write_json(folder / CARD, told)
-    (folder / CARD_TEXT).write_text(markdown(told), encoding="utf-8")
+    content = card(folder, items, scenes, splits, facts, seed=seed)
+    _write_json(folder / CARD, content)
+    (folder / CARD_TEXT).write_text(markdown(content), encoding="utf-8")
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     lines = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in files]
     (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")

@@ -24,7 +24,7 @@ from spotball_gen.items.item import Box, Item
 from spotball_gen.pipeline import funnel
 from spotball_gen.pipeline.config import GenerationPlan
 from spotball_gen.pipeline.folder import IMAGES, WITH_BALL
-from spotball_gen.pipeline.ledger import FRAMES, Ledger, Step
+from spotball_gen.pipeline.ledger import FRAMES, FunnelStep, Ledger
 from spotball_gen.pipeline.quotas import choose
 from spotball_gen.quality.splits import WITHOUT_TEST
 
@@ -53,7 +53,7 @@ class Written:
     """
 
     chosen: int
-    steps: tuple[Step, ...]
+    steps: tuple[FunnelStep, ...]
     starving: tuple[str, ...]
     without_test: tuple[str, ...]
     fresh: bool
@@ -102,7 +102,7 @@ def _without_test(ledger: Ledger) -> tuple[str, ...]:
 
 
 def _facts(
-    ledger: Ledger, plan: GenerationPlan, packages: Mapping[str, str], steps: Sequence[Step], targets: Any
+    ledger: Ledger, plan: GenerationPlan, packages: Mapping[str, str], steps: Sequence[FunnelStep], targets: Any
 ) -> dict[str, Any]:
     """What is to be known of how a dataset came about; no times and no places, which differ from run to run."""
     stages = [
@@ -182,7 +182,7 @@ def put(file: Path, place: Path) -> None:
         shutil.copyfile(file, place)
 
 
-def _write_funnel(folder: Path, steps: Sequence[Step]) -> None:
+def _write_funnel(folder: Path, steps: Sequence[FunnelStep]) -> None:
     (folder / f"{FUNNEL}.csv").write_text(funnel.table(steps), encoding="utf-8")
     (folder / f"{FUNNEL}.svg").write_text(funnel.picture(steps), encoding="utf-8")
 
@@ -193,8 +193,8 @@ def _there(ledger: Ledger) -> str | None:
         marker = parse_json((ledger.work / _MARKER).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    whole = all((ledger.dataset / name).exists() for name in marker["names"])
-    return str(marker["digest"]) if whole else None
+    complete = all((ledger.dataset / name).exists() for name in marker["names"])
+    return str(marker["digest"]) if complete else None
 
 
 def _move(new: Path, ledger: Ledger) -> None:

@@ -40,8 +40,8 @@ def picture(scenes: Mapping[str, Sequence[Scene]]) -> str:
     for number, (sport, of) in enumerate(scenes.items()):
         y = _TOP + number * (high + _HEAD) + _HEAD - 16
         balls, players = ball_map(of), player_map(of)
-        told = f"{sport}, {len(of):,} {'image' if len(of) == 1 else 'images'}"
-        parts.append(f'<text x="{_GAP}" y="{y - 25:.1f}" fill="{_TEXT}" font-weight="600">{escape(told)}</text>')
+        heading = f"{sport}, {len(of):,} {'image' if len(of) == 1 else 'images'}"
+        parts.append(f'<text x="{_GAP}" y="{y - 25:.1f}" fill="{_TEXT}" font-weight="600">{escape(heading)}</text>')
         heads = (
             f"The ball: in one cell in up to {balls.max():.0%} of the images",
             f"Players: cover up to {players.max():.0%} of a cell",

@@ -34,17 +34,17 @@ def table_1(scenes: Sequence[Scene]) -> dict[str, float | None]:
 
 def difficulty(scenes: Sequence[Scene]) -> dict[str, Any]:
     """Of each measure its quartiles, and the share of balls in the center window; scenes without a ball's box apart."""
-    found = [
+    measured = [
         measures(scene.ball_box, [box.corners for box in scene.players or ()], scene.layout)
         for scene in scenes
         if scene.ball_box
     ]
-    told: dict[str, Any] = {}
+    summary: dict[str, Any] = {}
     for name in MEASURES:
-        values = [of[name] for of in found if np.isfinite(of[name])]
-        told[name] = [round(float(value), 3) for value in np.percentile(values, [25, 50, 75])] if values else None
-    told["in_center"] = _mean([in_center(scene.ball_box, scene.layout) for scene in scenes if scene.ball_box])
-    return told
+        values = [of[name] for of in measured if np.isfinite(of[name])]
+        summary[name] = [round(float(value), 3) for value in np.percentile(values, [25, 50, 75])] if values else None
+    summary["in_center"] = _mean([in_center(scene.ball_box, scene.layout) for scene in scenes if scene.ball_box])
+    return summary
 
 
 def ball_map(scenes: Sequence[Scene]) -> NDArray[np.float64]:

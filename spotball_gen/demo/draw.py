@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spotball_gen.demo.look import CROWD, HAIR, LINE, SEATS, SKIN, Color, SportLook
-from spotball_gen.demo.match import GROUND, Ball, Moment, Player, Point
+from spotball_gen.demo.match import GROUND, DemoBall, Moment, Player, Point
 from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
@@ -90,7 +90,7 @@ class Painter:
         edge, top = int(GROUND * height), int(_STANDS * height)
         stripe = width // 14
         for x in range(0, width, 2 * stripe):
-            world[edge:, x : x + stripe] = look.other
+            world[edge:, x : x + stripe] = look.stripes
         # Blades, boards or dust: the ground is never of one color.
         texture = cv2.GaussianBlur(rng.normal(0, 9, (height - edge, width, 1)), (0, 0), 0.8)[..., None]
         world[edge:] = np.clip(world[edge:] + texture, 0, 255).astype(np.uint8)
@@ -135,12 +135,12 @@ class Painter:
         swing = math.sin(player.stride)
         limb = 0.085 * tall
         feet = [(x + s * 0.13 * tall * (0.5 + 0.5 * swing), y - 0.04 * tall * max(0, s * swing)) for s in (1, -1)]
-        drawn: list[tuple[Point, float]] = []
+        discs: list[tuple[Point, float]] = []
         for foot in feet:
             knee = ((hip[0] + foot[0]) / 2 + 0.05 * tall * side, (hip[1] + foot[1]) / 2)
-            drawn += self._limb(canvas, (hip, knee, foot), limb, skin)
-            drawn += self._limb(canvas, (hip, ((hip[0] + knee[0]) / 2, (hip[1] + knee[1]) / 2)), limb * 1.35, shorts)
-        drawn += self._limb(canvas, (hip, neck), 0.21 * tall, shirt)
+            discs += self._limb(canvas, (hip, knee, foot), limb, skin)
+            discs += self._limb(canvas, (hip, ((hip[0] + knee[0]) / 2, (hip[1] + knee[1]) / 2)), limb * 1.35, shorts)
+        discs += self._limb(canvas, (hip, neck), 0.21 * tall, shirt)
         # Not higher than a stretched arm, nor lower than a hanging one.
         shoulder = (neck[0], neck[1] + 0.06 * tall)
         length = 0.3 * tall
@@ -151,24 +151,24 @@ class Painter:
         else:
             hands = [(shoulder[0] + s * 0.17 * tall, shoulder[1] + length * 0.9) for s in (1, -1)]
         for hand in hands:
-            drawn += self._limb(canvas, (shoulder, hand), limb * 0.8, skin)
+            discs += self._limb(canvas, (shoulder, hand), limb * 0.8, skin)
         head = (neck[0] + 0.01 * tall * side, neck[1] - 0.09 * tall)
         gaze = _unit(head, focus)
         radius = 0.075 * tall
         away = (head[0] - gaze[0] * 0.35 * radius, head[1] - gaze[1] * 0.35 * radius - 0.2 * radius)
-        drawn += self._disc(canvas, away, radius, hair)
-        drawn += self._disc(canvas, (head[0] + gaze[0] * 0.2 * radius, head[1] + gaze[1] * 0.2 * radius), radius, skin)
-        drawn += self._disc(canvas, (head[0] + gaze[0] * radius, head[1] + gaze[1] * radius), 0.28 * radius, skin)
+        discs += self._disc(canvas, away, radius, hair)
+        discs += self._disc(canvas, (head[0] + gaze[0] * 0.2 * radius, head[1] + gaze[1] * 0.2 * radius), radius, skin)
+        discs += self._disc(canvas, (head[0] + gaze[0] * radius, head[1] + gaze[1] * radius), 0.28 * radius, skin)
         eye = (head[0] + gaze[0] * 0.75 * radius, head[1] + gaze[1] * 0.75 * radius - 0.15 * radius)
         self._disc(canvas, eye, 0.16 * radius, (30, 28, 30))
         return (
-            min(p[0] - r for p, r in drawn),
-            min(p[1] - r for p, r in drawn),
-            max(p[0] + r for p, r in drawn),
-            max(p[1] + r for p, r in drawn),
+            min(p[0] - r for p, r in discs),
+            min(p[1] - r for p, r in discs),
+            max(p[0] + r for p, r in discs),
+            max(p[1] + r for p, r in discs),
         )
 
-    def _ball(self, canvas: Image, ball: Ball) -> None:
+    def _ball(self, canvas: Image, ball: DemoBall) -> None:
         self._disc(canvas, ball.center, ball.radius, self._look.ball)
         cv2, (x, y), r = self._cv2, ball.center, ball.radius
         seam = tuple(int(0.62 * part) for part in self._look.ball)

@@ -21,7 +21,7 @@ class SportLook:
 
     Attributes:
         ground: the field.
-        other: its darker stripes.
+        stripes: its darker stripes.
         board: the board along the field, with its text in white.
         ball: the one color that nothing else in the picture has.
         teams: shirt and shorts of each.
@@ -33,7 +33,7 @@ class SportLook:
     """
 
     ground: Color
-    other: Color
+    stripes: Color
     board: Color
     ball: Color
     teams: tuple[tuple[Color, Color], tuple[Color, Color]]
@@ -49,7 +49,7 @@ LOOKS: Mapping[str, SportLook] = MappingProxyType(
     {
         "synthetic-soccer": SportLook(
             ground=(86, 146, 76),
-            other=(78, 136, 70),
+            stripes=(78, 136, 70),
             board=(34, 58, 96),
             ball=(252, 232, 28),
             teams=(((196, 44, 48), (240, 240, 240)), ((40, 76, 176), (28, 40, 88))),
@@ -60,7 +60,7 @@ LOOKS: Mapping[str, SportLook] = MappingProxyType(
         ),
         "synthetic-basketball": SportLook(
             ground=(76, 112, 158),
-            other=(70, 105, 150),
+            stripes=(70, 105, 150),
             board=(70, 34, 84),
             ball=(250, 116, 8),
             teams=(((240, 240, 240), (228, 228, 232)), ((126, 40, 132), (92, 28, 100))),
@@ -71,7 +71,7 @@ LOOKS: Mapping[str, SportLook] = MappingProxyType(
         ),
         "synthetic-volleyball": SportLook(
             ground=(96, 132, 140),
-            other=(88, 124, 132),
+            stripes=(88, 124, 132),
             board=(28, 72, 78),
             ball=(252, 214, 20),
             teams=(((206, 48, 92), (60, 24, 40)), ((36, 56, 128), (240, 240, 240))),

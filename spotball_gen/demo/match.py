@@ -37,7 +37,7 @@ class Shot:
 
 
 @dataclass(frozen=True, slots=True)
-class Ball:
+class DemoBall:
     """A ball in the picture.
 
     Attributes:
@@ -93,7 +93,7 @@ class Moment:
     kind: Kind
     pan: float
     players: tuple[Player, ...] = ()
-    balls: tuple[Ball, ...] = ()
+    balls: tuple[DemoBall, ...] = ()
 
     @property
     def focus(self) -> Point | None:
@@ -124,8 +124,8 @@ class Play:
         # Last, since longer shots have more of them: passes between neighbors, near or not so near.
         self._order = [int(rng.integers(n))]
         for _ in range(math.ceil(shot.seconds / self._pass) + 2):
-            others = [i for i in range(n) if 0 < abs(i - self._order[-1]) <= 3]
-            self._order.append(int(rng.choice(others)))
+            candidates = [i for i in range(n) if 0 < abs(i - self._order[-1]) <= 3]
+            self._order.append(int(rng.choice(candidates)))
 
     def at(self, time: float) -> Moment:
         """What there is to be seen so many seconds into the shot."""
@@ -152,7 +152,7 @@ class Play:
         tall = self._look.tall * self._height * (0.72 + 0.28 * self._depth[i])
         return Player((x, y), tall, int(self._team[i]), int(self._people[i]), 5 * swing)
 
-    def _balls(self, time: float, pan: float) -> tuple[Ball, ...]:
+    def _balls(self, time: float, pan: float) -> tuple[DemoBall, ...]:
         if self._shot.kind == "no ball":
             return ()
         first = self._ball(time, pan)
@@ -162,7 +162,7 @@ class Play:
         aside = aside if x < self._width / 2 else -aside
         return first, replace(first, center=(x + aside, y), ground=(gx + aside, gy))
 
-    def _ball(self, time: float, pan: float) -> Ball:
+    def _ball(self, time: float, pan: float) -> DemoBall:
         number, share = divmod(time / self._pass, 1)
         giver, taker, next_one = self._order[int(number) : int(number) + 3]
         a, b = self._hand(giver, taker, time, pan), self._hand(taker, next_one, time, pan)
@@ -174,7 +174,7 @@ class Play:
         ground = feet[0] + (feet[1] - feet[0]) * share
         # Not out of the picture at the top, whoever throws.
         y = max(y, radius + 0.05 * self._height)
-        return Ball((x, min(y, ground - radius)), radius, (x, ground), 3 * time)
+        return DemoBall((x, min(y, ground - radius)), radius, (x, ground), 3 * time)
 
     def _hand(self, i: int, towards: int, time: float, pan: float) -> Point:
         """Where a player has the ball: beside the body, towards whom it goes to next."""

@@ -79,8 +79,8 @@ def write_match(
         # The truth first: where the video is, it is there, too.
         with replacing(path.with_suffix(".truth.json")) as listed:
             listed.write_text(json.dumps({"width": width, "height": height, "frames": frames}), encoding="utf-8")
-        with beside.open("rb") as written:
-            os.fsync(written.fileno())
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
 
 
 def _drawn(

@@ -68,9 +68,9 @@ class OpenCVInpainting(ABC):
             seed = item.seed(self.context.seed, self.name)
             filled = with_grain(filled, mask, np.random.default_rng(seed))
             item = item.noted(self.name, seed=seed)
-        whole = composite(item.image, filled, mask)
-        kept = self.context.keep(item, "masks", mask), self.context.keep(item, "painted", whole)
-        return replace(item, mask=kept[0], painted=kept[1])
+        painted = composite(item.image, filled, mask)
+        pictures = self.context.keep(item, "masks", mask), self.context.keep(item, "painted", painted)
+        return replace(item, mask=pictures[0], painted=pictures[1])
 
 
 def with_grain(image: Image, mask: NDArray[np.uint8], rng: np.random.Generator) -> Image:
@@ -93,7 +93,7 @@ def with_grain(image: Image, mask: NDArray[np.uint8], rng: np.random.Generator) 
         return image
     strength = np.abs(grain).max(axis=1)
     grain = grain[strength <= max(_STEEP * float(np.median(strength)), 1.0)]
-    there = pixels[inside] + grain[rng.integers(len(grain), size=int(inside.sum()))]
+    values = pixels[inside] + grain[rng.integers(len(grain), size=int(inside.sum()))]
     grained = image.copy()
-    grained[inside] = np.clip(there.round(), 0, 255).astype(np.uint8)
+    grained[inside] = np.clip(values.round(), 0, 255).astype(np.uint8)
     return grained

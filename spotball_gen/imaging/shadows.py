@@ -39,24 +39,24 @@ def shadow_of(image: Image, ball: Box, players: Sequence[Box], *, reach: float) 
         Shape (height, width); all false where there is none.
     """
     cv2 = opencv()
-    found = np.zeros(image.shape[:2], dtype=np.bool_)
+    shadow = np.zeros(image.shape[:2], dtype=np.bool_)
     size, (x, y) = (ball.width + ball.height) / 2, ball.center
     # What is around is seen from twice the size more on each side.
     left, right = (int(np.clip(x + side * 4 * size, 0, image.shape[1])) for side in (-1, 1))
     top = int(np.clip(y - size, 0, image.shape[0]))
     bottom = int(np.clip(y + (reach + 2) * size, 0, image.shape[0]))
     if right - left < 3 or bottom - top < 3:
-        return found
+        return shadow
     window = cv2.GaussianBlur(image[top:bottom, left:right], (0, 0), max(size / 12, 0.5))
     around = cv2.medianBlur(window, 2 * int(1.5 * size) + 1)
     part = window.astype(np.float32) / np.maximum(around, 1)
     dark = ((part < _DARKER).all(axis=2) & (np.ptp(part, axis=2) < _SAME_COLOR)).astype(np.uint8)
-    own = ellipse(ball, image.shape, size / 12 + 1)[top:bottom, left:right]
-    dark[own] = 0
+    ball_mask = ellipse(ball, image.shape, size / 12 + 1)[top:bottom, left:right]
+    dark[ball_mask] = 0
     _, labels, measured, centers = cv2.connectedComponentsWithStats(dark, connectivity=4)
-    taken = np.zeros(dark.shape, dtype=np.bool_)
+    player_mask = np.zeros(dark.shape, dtype=np.bool_)
     for player in players:
-        taken[_within(player, left, top)] = True
+        player_mask[_within(player, left, top)] = True
     best: tuple[float, int] | None = None
     for spot, ((*corner, width, height, area), (at_x, at_y)) in enumerate(zip(measured, centers, strict=True)):
         aside, below = abs(at_x + left - x), at_y + top - y
@@ -68,13 +68,18 @@ def shadow_of(image: Image, ball: Box, players: Sequence[Box], *, reach: float) 
             and aside <= 2 * size
             and 0 < below <= reach * size
         )
-        if not spot or not fits or (best is not None and aside >= best[0]) or taken[labels == spot].mean() > _TAKEN:
+        if (
+            not spot
+            or not fits
+            or (best is not None and aside >= best[0])
+            or player_mask[labels == spot].mean() > _TAKEN
+        ):
             continue
-        if _on_even_ground(part, own | taken | (labels == spot), (*corner, width, height)):
+        if _on_even_ground(part, ball_mask | player_mask | (labels == spot), (*corner, width, height)):
             best = float(aside), spot
     if best is not None:
-        found[top:bottom, left:right] = labels == best[1]
-    return found
+        shadow[top:bottom, left:right] = labels == best[1]
+    return shadow
 
 
 def ellipse(box: Box, shape: tuple[int, ...], more: float) -> NDArray[np.bool_]:
@@ -86,11 +91,11 @@ def ellipse(box: Box, shape: tuple[int, ...], more: float) -> NDArray[np.bool_]:
     return inside
 
 
-def _on_even_ground(part: NDArray[np.float32], other: NDArray[np.bool_], place: tuple[int, int, int, int]) -> bool:
+def _on_even_ground(part: NDArray[np.float32], excluded: NDArray[np.bool_], place: tuple[int, int, int, int]) -> bool:
     """Whether what is beside a spot and is nothing else is ground: between the seats of the stands it is not even."""
     x, y, width, height = place
     rows, cols = slice(max(y - height, 0), y + 2 * height), slice(max(x - width // 2, 0), x + width + width // 2)
-    beside = np.abs(part[rows, cols][~other[rows, cols]] - 1).max(axis=1) < _EVEN
+    beside = np.abs(part[rows, cols][~excluded[rows, cols]] - 1).max(axis=1) < _EVEN
     return beside.size > 0 and bool(beside.mean() > 0.5)
 
 

@@ -40,14 +40,14 @@ def sharpness(image: Image) -> float:
     """
     cv2 = opencv()
     gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
-    kept = []
+    shares = []
     for direction, window in (((1, 0), (_WINDOW, 1)), ((0, 1), (1, _WINDOW))):
-        there = np.abs(cv2.Sobel(gray, cv2.CV_32F, *direction))
+        gradient = np.abs(cv2.Sobel(gray, cv2.CV_32F, *direction))
         blurred = np.abs(cv2.Sobel(cv2.blur(gray, window), cv2.CV_32F, *direction))
-        whole = float(there.sum(dtype=np.float64))
-        lost = float(np.maximum(there - blurred, 0).sum(dtype=np.float64))
-        kept.append(lost / whole if whole else 0.0)
-    return min(kept)
+        total = float(gradient.sum(dtype=np.float64))
+        lost = float(np.maximum(gradient - blurred, 0).sum(dtype=np.float64))
+        shares.append(lost / total if total else 0.0)
+    return min(shares)
 
 
 def contrast(image: Image) -> float:
@@ -93,8 +93,8 @@ def motion(path: str, number: int) -> float:
 def _small(video: object) -> NDArray[np.uint8] | None:
     cv2 = opencv()
     assert isinstance(video, cv2.VideoCapture)
-    there, pixels = video.read()
-    if not there:
+    ok, pixels = video.read()
+    if not ok:
         return None
     height = max(1, round(_SMALL * pixels.shape[0] / pixels.shape[1]))
     gray = cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY)

@@ -83,7 +83,7 @@ def _crowded(
     people: Sequence[Box], tall: Sequence[float], behind: Sequence[int], settings: SpectatorSettings
 ) -> set[int]:
     """Numbers of those who are in a crowd, of those behind."""
-    found: set[int] = set()
+    crowded: set[int] = set()
     left = set(behind)
 
     def near(a: int, b: int) -> bool:
@@ -101,5 +101,5 @@ def _crowded(
             left -= neighbors
             todo |= neighbors
         if len(group) >= settings.crowd:
-            found |= group
-    return found
+            crowded |= group
+    return crowded

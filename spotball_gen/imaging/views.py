@@ -76,10 +76,10 @@ class ModelView:
             image: RGB, shape (height, width, 3).
             painted: of the canvas's size.
         """
-        whole = image.copy()
+        result = image.copy()
         rows, cols = self.window
-        whole[self.window] = _resized(painted, (rows.stop - rows.start, cols.stop - cols.start))
-        return whole
+        result[self.window] = _resized(painted, (rows.stop - rows.start, cols.stop - cols.start))
+        return result
 
 
 def _around(inside: NDArray[np.intp], side: int, length: int) -> slice:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spotball_core.errors import SpotballError
-from spotball_gen.items.item import Image, Source
+from spotball_gen.items.item import Image, VideoSource
 from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import StageSettings
 
@@ -65,7 +65,7 @@ class FrameReader(Protocol):
     version: str
     settings: Any
 
-    def read(self, source: Source, after: Mark | None = None) -> Iterator[VideoFrame]:
+    def read(self, source: VideoSource, after: Mark | None = None) -> Iterator[VideoFrame]:
         """The frames to take, in order; those after a mark are the same as without one.
 
         Raises:
@@ -104,27 +104,27 @@ class Seen:
         (('a', 2), None)
     """
 
-    def __init__(self, bits: int, known: Iterable[tuple[str, bytes]] = ()) -> None:
+    def __init__(self, bits: int, hashes: Iterable[tuple[str, bytes]] = ()) -> None:
         self._cv2, self._bits = opencv(), bits
         self._names: list[str] = []
         self._hashes: NDArray[np.uint8] = np.empty((1024, _SIDE * _SIDE // 8), dtype=np.uint8)
-        for name, found in known:
-            self.add(name, found)
+        for name, frame_hash in hashes:
+            self.add(name, frame_hash)
 
-    def add(self, name: str, found: bytes) -> None:
+    def add(self, name: str, frame_hash: bytes) -> None:
         """Remember a frame's hash."""
         count = len(self._names)
         if count == len(self._hashes):
             self._hashes = np.concatenate([self._hashes, np.empty_like(self._hashes)])
-        self._hashes[count] = np.frombuffer(found, dtype=np.uint8)
+        self._hashes[count] = np.frombuffer(frame_hash, dtype=np.uint8)
         self._names.append(name)
 
-    def near(self, found: bytes) -> tuple[str, int] | None:
+    def near(self, frame_hash: bytes) -> tuple[str, int] | None:
         """The nearest frame, the first of those equally near, and in how many bits it differs; None if none is near."""
         if not self._names:
             return None
-        query = np.frombuffer(found, dtype=np.uint8)[None]
-        known = self._hashes[: len(self._names)]
-        distance, place = self._cv2.batchDistance(query, known, self._cv2.CV_32S, normType=self._cv2.NORM_HAMMING, K=1)
+        query = np.frombuffer(frame_hash, dtype=np.uint8)[None]
+        hashes = self._hashes[: len(self._names)]
+        distance, place = self._cv2.batchDistance(query, hashes, self._cv2.CV_32S, normType=self._cv2.NORM_HAMMING, K=1)
         nearest, bits = int(place[0, 0]), int(distance[0, 0])
         return (self._names[nearest], bits) if bits <= self._bits else None

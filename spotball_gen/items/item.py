@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from spotball_core.geometry import Polygon
 from spotball_core.service.paths import PATH_RULE, is_relative
-from spotball_gen.items.pictures import Picture
+from spotball_gen.items.pictures import PictureFile
 
 Image = NDArray[np.uint8]
 """RGB, shape (height, width, 3); a mask has the shape (height, width), 255 inside and 0 outside."""
@@ -26,7 +26,7 @@ Label = Literal["ball", "player"]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class VideoSource:
     """A video.
 
     Attributes:
@@ -124,16 +124,16 @@ class Item:
     """
 
     id: str
-    source: Source
+    source: VideoSource
     time: float
     shot: int
-    frame: Picture
+    frame: PictureFile
     scores: Mapping[str, float] = field(default_factory=dict)
     boxes: tuple[Box, ...] = ()
     ball: Box | None = None
     players: tuple[Box, ...] = ()
-    mask: Picture | None = None
-    painted: Picture | None = None
+    mask: PictureFile | None = None
+    painted: PictureFile | None = None
     cells: tuple[str, ...] = ()
     notes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -182,14 +182,14 @@ class Item:
         }
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any], source: Source, work: Path) -> Item:
+    def from_record(cls, record: Mapping[str, Any], source: VideoSource, work: Path) -> Item:
         """The inverse of `record`.
 
         Raises:
             ValueError: for a picture outside the work folder.
         """
         pictures = {
-            name: record[name] and Picture(work / _checked(record[name]), gray=name == "mask")
+            name: record[name] and PictureFile(work / _checked(record[name]), gray=name == "mask")
             for name in ("frame", "mask", "painted")
         }
         return cls(

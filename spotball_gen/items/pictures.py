@@ -32,7 +32,7 @@ def opencv() -> Any:
     return cv2
 
 
-class Picture:
+class PictureFile:
     """A picture in a PNG file, which need not have been read yet.
 
     Args:
@@ -46,7 +46,7 @@ class Picture:
         self._array = None if array is None else _frozen(array)
 
     @classmethod
-    def write(cls, path: Path, array: NDArray[np.uint8]) -> Picture:
+    def write(cls, path: Path, array: NDArray[np.uint8]) -> PictureFile:
         """Write pixels, RGB of shape (height, width, 3) or gray of shape (height, width); on the disk once it returns.
 
         Raises:
@@ -82,37 +82,37 @@ class Picture:
             self._array = _frozen(decoded(self.path, gray=self.gray))
         return self._array
 
-    def without_pixels(self) -> Picture:
+    def without_pixels(self) -> PictureFile:
         """The same picture, its pixels not held in memory."""
-        return Picture(self.path, gray=self.gray)
+        return PictureFile(self.path, gray=self.gray)
 
     def within(self, folder: Path) -> str:
         """The file's name from a folder on."""
         return self.path.relative_to(folder).as_posix()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Picture) and (self.path, self.gray) == (other.path, other.gray)
+        return isinstance(other, PictureFile) and (self.path, self.gray) == (other.path, other.gray)
 
     def __hash__(self) -> int:
         return hash(self.path)
 
     def __repr__(self) -> str:
-        return f"Picture({str(self.path)!r})"
+        return f"PictureFile({str(self.path)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Pixels stay behind: who gets it reads them from the file.
         return _unread, (self.path, self.gray)
 
 
-def save_all(pictures: Sequence[Picture]) -> None:
+def save_all(pictures: Sequence[PictureFile]) -> None:
     """Write the files of several pictures; on the disk once it returns. While one waits for the disk, others go on.
 
     Raises:
         OSError: if a file cannot be written.
     """
     with ThreadPoolExecutor(max_workers=_WRITERS) as pool:
-        for done in [pool.submit(picture.save) for picture in pictures]:
-            done.result()
+        for future in [pool.submit(picture.save) for picture in pictures]:
+            future.result()
 
 
 def decoded(path: Path, *, gray: bool = False) -> NDArray[np.uint8]:
@@ -130,8 +130,8 @@ def decoded(path: Path, *, gray: bool = False) -> NDArray[np.uint8]:
     return array
 
 
-def _unread(path: Path, gray: bool) -> Picture:
-    return Picture(path, gray=gray)
+def _unread(path: Path, gray: bool) -> PictureFile:
+    return PictureFile(path, gray=gray)
 
 
 def _frozen(array: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -19,7 +19,7 @@ from spotball_core.errors import SpotballError
 from spotball_core.grid import Grid
 from spotball_core.service.paths import output_name
 from spotball_gen.items.item import Item
-from spotball_gen.items.pictures import Picture
+from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.sports import Sport
 
 ORDER = ("filter", "detect", "plausibility", "inpaint", "check", "label")
@@ -92,7 +92,7 @@ class Context:
     folder: Path = Path()
     detector: tuple[Any, StageSettings] | None = None
 
-    def keep(self, item: Item, what: str, pixels: NDArray[np.uint8]) -> Picture:
+    def keep(self, item: Item, what: str, pixels: NDArray[np.uint8]) -> PictureFile:
         """Write a picture of an item into the work folder: `masks/VIDEO/ID.png`, painted again `masks/VIDEO/ID-1.png`.
 
         Args:
@@ -105,7 +105,7 @@ class Context:
         # What was there before stays until the ledger knows the new one.
         times = item.notes.get("inpaint", {}).get("repainted", 0)
         name = f"{item.id}-{times}" if times else item.id
-        return Picture.write(self.work / output_name(what, item.source.video, name, ending=".png"), pixels)
+        return PictureFile.write(self.work / output_name(what, item.source.video, name, ending=".png"), pixels)
 
 
 class Stage(Protocol):
@@ -145,7 +145,7 @@ def one_by_one(stage: str, items: Iterable[Item], judge: Callable[[Item], Item |
         SpotballError: as the function: an error of settings or machine, and of no item in particular.
         OSError: likewise, such as a full disk.
     """
-    kept: list[Item] = []
+    passed: list[Item] = []
     rejects: list[Reject] = []
     failures: list[Failure] = []
     for item in items:
@@ -159,8 +159,8 @@ def one_by_one(stage: str, items: Iterable[Item], judge: Callable[[Item], Item |
         if isinstance(result, Reject):
             rejects.append(result)
         else:
-            kept.append(result)
-    return Outcome(tuple(kept), tuple(rejects), tuple(failures))
+            passed.append(result)
+    return Outcome(tuple(passed), tuple(rejects), tuple(failures))
 
 
 def spares_no_other(error: BaseException) -> bool:

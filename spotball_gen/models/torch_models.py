@@ -33,17 +33,17 @@ class TorchSettings(StageSettings):
     batch_size: int = Field(ge=1, le=1024)
 
 
-def require(what: str, *modules: str) -> None:
+def require(purpose: str, *modules: str) -> None:
     """Refuse early where a library is missing.
 
     Raises:
         MissingExtraError: if one of the modules cannot be found.
     """
     if any(importlib.util.find_spec(module) is None for module in modules):
-        raise MissingExtraError(what, "local")
+        raise MissingExtraError(purpose, "local")
 
 
-def picked_device(asked: str, stage: str) -> Literal["cpu", "cuda"]:
+def picked_device(setting: str, stage: str) -> Literal["cpu", "cuda"]:
     """The device that a setting means.
 
     Raises:
@@ -51,10 +51,10 @@ def picked_device(asked: str, stage: str) -> Literal["cpu", "cuda"]:
     """
     import torch
 
-    there = torch.cuda.is_available()
-    if asked == "cuda" and not there:
+    available = torch.cuda.is_available()
+    if setting == "cuda" and not available:
         raise OptionError(f"{stage}: device: PyTorch finds no CUDA here")
-    return "cuda" if there and asked != "cpu" else "cpu"
+    return "cuda" if available and setting != "cpu" else "cpu"
 
 
 def source_of(model: str, folder: Path, stage: str) -> str:

@@ -84,7 +84,7 @@ class SourceSettings(StageSettings):
 
 
 @dataclass(frozen=True)
-class Choice:
+class StageChoice:
     """A stage as the configuration has it: its kind's class, and the settings that it is made with."""
 
     stage: str
@@ -111,8 +111,8 @@ class GenerationPlan:
     run: RunSettings
     sources: tuple[SourceSettings, ...]
     sports: Mapping[str, Sport]
-    frames: Choice
-    stages: tuple[Choice, ...]
+    frames: StageChoice
+    stages: tuple[StageChoice, ...]
     targets: Targets
 
     def context(self, work: Path) -> Context:
@@ -143,10 +143,10 @@ def read_config(path: Path) -> GenerationPlan:
     Raises:
         InputError: naming all that is wrong with it.
     """
-    return _Reading(path, read_toml(path, "a configuration")).plan()
+    return _ConfigReader(path, read_toml(path, "a configuration")).plan()
 
 
-class _Reading:
+class _ConfigReader:
     """One configuration being read; collects what is wrong with it."""
 
     def __init__(self, path: Path, tables: dict[str, Any]) -> None:
@@ -154,9 +154,9 @@ class _Reading:
         self._problems: list[Problem] = []
 
     def plan(self) -> GenerationPlan:
-        known = {"run", "sources", "sports", "frames", *ORDER, "targets"}
-        for name in sorted(set(self._tables) - known):
-            self._wrong(name, "a table of this name", f"one of {', '.join(sorted(known))}")
+        tables = {"run", "sources", "sports", "frames", *ORDER, "targets"}
+        for name in sorted(set(self._tables) - tables):
+            self._wrong(name, "a table of this name", f"one of {', '.join(sorted(tables))}")
         run = self._model(RunSettings, "run", self._table("run"))
         sources = self._sources()
         sports = self._sports({source.sport for source in sources})
@@ -166,47 +166,47 @@ class _Reading:
         targets = self._model(Targets, "targets", self._table("targets"))
         if self._problems:
             raise InputError(self._problems)
-        chosen = [choice for choice in choices.values() if choice]
+        stages = [choice for choice in choices.values() if choice]
         assert run
         assert targets
-        return GenerationPlan(self._path.parent, run, sources, sports, chosen[0], tuple(chosen[1:]), targets)
+        return GenerationPlan(self._path.parent, run, sources, sports, stages[0], tuple(stages[1:]), targets)
 
     def _sources(self) -> tuple[SourceSettings, ...]:
         entries = self._tables.get("sources", [])
         if not isinstance(entries, list) or not entries:
             self._wrong("sources", "none", "[[sources]] with sport, and path or query")
             return ()
-        found = []
+        sources = []
         for number, entry in enumerate(entries, start=1):
             where = f"sources.{number}"
             source = self._model(SourceSettings, where, entry)
             if source is None:
                 continue
-            found.append(source)
+            sources.append(source)
             if source.path is not None and not (self._path.parent / source.path).exists():
                 self._wrong(f"{where}.path", repr(source.path), "a video or a folder of videos that is there")
-        return tuple(found)
+        return tuple(sources)
 
     def _sports(self, played: set[str]) -> dict[str, Sport]:
         entries = self._table("sports")
-        found: dict[str, Sport] = {}
+        by_name: dict[str, Sport] = {}
         for name, entry in entries.items():
             sport = self._model(Sport, f"sports.{name}", entry)
             if sport and name in played:
-                found[name] = sport
+                by_name[name] = sport
         for name in played - set(entries):
-            found[name] = known_sports().get(name, Sport())
-        return dict(sorted(found.items()))
+            by_name[name] = known_sports().get(name, Sport())
+        return dict(sorted(by_name.items()))
 
     def _check_queries(self, sources: Sequence[SourceSettings], sports: Mapping[str, Sport]) -> None:
         """See that a source that names neither path nor query is of a sport that has queries."""
         for source in sources:
-            nothing = source.path is None and source.query is None
-            if nothing and source.sport in sports and not sports[source.sport].queries:
+            unspecified = source.path is None and source.query is None
+            if unspecified and source.sport in sports and not sports[source.sport].queries:
                 expected = f"path or query, or queries in [sports.{source.sport}]"
                 self._wrong("sources", f"{source.sport} with nothing to take videos from", expected)
 
-    def _choice(self, stage: str) -> Choice | None:
+    def _choice(self, stage: str) -> StageChoice | None:
         table = dict(self._table(stage))
         kind = table.pop("kind", DEFAULT_KINDS.get(stage))
         if kind not in kinds(stage):
@@ -218,9 +218,9 @@ class _Reading:
             self._wrong(f"{stage}.kind", repr(kind), f"one that can be used: {error}")
             return None
         settings = self._model(make.Settings, stage, table)
-        return settings and Choice(stage, kind, make, settings)
+        return settings and StageChoice(stage, kind, make, settings)
 
-    def _check_bounds(self, sports: Mapping[str, Sport], choice: Choice | None) -> None:
+    def _check_bounds(self, sports: Mapping[str, Sport], choice: StageChoice | None) -> None:
         """See that each sport's bounds are settings of the stage that they are for."""
         for name, sport in sports.items() if choice else ():
             assert choice
@@ -241,9 +241,9 @@ class _Reading:
         except ValidationError as error:
             for detail in error.errors(include_url=False):
                 field = ".".join([where, *(str(part) for part in detail["loc"])])
-                found = "nothing" if detail["type"] == "missing" else repr(detail["input"])[:80]
-                self._wrong(field, found, detail["msg"].removeprefix("Value error, "))
+                actual = "nothing" if detail["type"] == "missing" else repr(detail["input"])[:80]
+                self._wrong(field, actual, detail["msg"].removeprefix("Value error, "))
         return None
 
-    def _wrong(self, field: str, found: str, expected: str) -> None:
-        self._problems.append(Problem(str(self._path), None, field, found, expected))
+    def _wrong(self, field: str, actual: str, expected: str) -> None:
+        self._problems.append(Problem(str(self._path), None, field, actual, expected))

@@ -96,9 +96,9 @@ def hidden(players: Floats, grid: Grid) -> Floats:
     """
     cut = _cut(players, grid)
     sizes = players[:, 2:] - players[:, :2]
-    whole = sizes[~cut.any(axis=1) & (sizes > 0).all(axis=1)]
-    upright = float(np.median(whole[:, 1] / whole[:, 0])) if len(whole) else UPRIGHT
-    found = np.zeros(len(players))
+    uncut = sizes[~cut.any(axis=1) & (sizes > 0).all(axis=1)]
+    upright = float(np.median(uncut[:, 1] / uncut[:, 0])) if len(uncut) else UPRIGHT
+    shares = np.zeros(len(players))
     for index, (box, (width, height), (beside, above)) in enumerate(zip(players, sizes, cut, strict=True)):
         if width <= 0 or height <= 0:
             continue
@@ -108,8 +108,8 @@ def hidden(players: Floats, grid: Grid) -> Floats:
         full = max(1.0, height / upright / width) if beside and not above else 1.0
         if above and not beside:
             full = max(1.0, width * upright / height)
-        found[index] = 1 - visible / full
-    return found
+        shares[index] = 1 - visible / full
+    return shares
 
 
 def covered(box: Floats, others: Floats) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
 from spotball_core.service.safe_text import csv_cells
-from spotball_gen.pipeline.ledger import Step
+from spotball_gen.pipeline.ledger import FunnelStep
 
 CHOICE = "targets"
 """The last step, after all stages: which items the dataset takes."""
@@ -19,15 +19,15 @@ _WIDTH, _LEFT, _ROW, _BAR = 700, 120, 44, 400
 _KEPT, _GONE, _TEXT, _FAINT = "#0f766e", "#d9dee3", "#1f2933", "#5b6770"
 
 
-def choice_step(kept: int, left_out: Mapping[str, str]) -> Step:
+def choice_step(kept: int, left_out: Mapping[str, str]) -> FunnelStep:
     """The last step: what the targets left out, by reason."""
     reasons: dict[str, int] = {}
     for reason in left_out.values():
         reasons[reason] = reasons.get(reason, 0) + 1
-    return Step(CHOICE, kept, len(left_out), 0, dict(sorted(reasons.items())))
+    return FunnelStep(CHOICE, kept, len(left_out), 0, dict(sorted(reasons.items())))
 
 
-def record(steps: Sequence[Step]) -> list[dict[str, object]]:
+def record(steps: Sequence[FunnelStep]) -> list[dict[str, object]]:
     """As JSON."""
     return [
         {
@@ -42,11 +42,11 @@ def record(steps: Sequence[Step]) -> list[dict[str, object]]:
     ]
 
 
-def table(steps: Sequence[Step]) -> str:
+def table(steps: Sequence[FunnelStep]) -> str:
     """As CSV: a row for what each stage kept, for each reason of its rejects, and for its failures.
 
     Examples:
-        >>> print(table([Step("filter", 7, 3, 1, {"blurred": 2, "dark": 1})]), end="")
+        >>> print(table([FunnelStep("filter", 7, 3, 1, {"blurred": 2, "dark": 1})]), end="")
         stage,outcome,reason,items
         filter,kept,,7
         filter,rejected,blurred,2
@@ -64,11 +64,12 @@ def table(steps: Sequence[Step]) -> str:
     return text.getvalue()
 
 
-def lines(steps: Sequence[Step]) -> list[str]:
+def lines(steps: Sequence[FunnelStep]) -> list[str]:
     """As lines for a terminal.
 
     Examples:
-        >>> print(*lines([Step("frames", 40, 2, 0, {"near duplicate": 2}), Step("filter", 40, 0, 0, {})]), sep="\\n")
+        >>> steps = [FunnelStep("frames", 40, 2, 0, {"near duplicate": 2}), FunnelStep("filter", 40, 0, 0, {})]
+        >>> print(*lines(steps), sep="\\n")
         frames   40 of 42   2 near duplicate
         filter   40 of 40
     """
@@ -77,7 +78,7 @@ def lines(steps: Sequence[Step]) -> list[str]:
     return [f"{name:<{wide[0]}}   {counts:>{wide[1]}}   {why}".rstrip() for name, counts, why in rows]
 
 
-def picture(steps: Sequence[Step]) -> str:
+def picture(steps: Sequence[FunnelStep]) -> str:
     """As SVG: a bar for each stage, of what it kept of what it was given, with its reasons."""
     most = max([1, *(step.entered for step in steps)])
     height = _ROW * len(steps) + 34
@@ -90,12 +91,12 @@ def picture(steps: Sequence[Step]) -> str:
     ]
     for number, step in enumerate(steps):
         y = 34 + number * _ROW
-        given, kept = (_BAR * count / most for count in (step.entered, step.kept))
+        entered_width, kept_width = (_BAR * count / most for count in (step.entered, step.kept))
         share = f"{step.kept / step.entered:.0%}" if step.entered else ""
         parts += [
             f'<text x="{_LEFT - 10}" y="{y + 16}" fill="{_TEXT}" text-anchor="end">{escape(step.stage)}</text>',
-            f'<rect x="{_LEFT}" y="{y}" width="{given:.1f}" height="22" rx="2" fill="{_GONE}"/>',
-            f'<rect x="{_LEFT}" y="{y}" width="{kept:.1f}" height="22" rx="2" fill="{_KEPT}"/>',
+            f'<rect x="{_LEFT}" y="{y}" width="{entered_width:.1f}" height="22" rx="2" fill="{_GONE}"/>',
+            f'<rect x="{_LEFT}" y="{y}" width="{kept_width:.1f}" height="22" rx="2" fill="{_KEPT}"/>',
             f'<text x="{_LEFT + _BAR + 10}" y="{y + 16}" fill="{_TEXT}">{step.kept:,} of {step.entered:,}</text>',
             f'<text x="{_WIDTH - 12}" y="{y + 16}" fill="{_FAINT}" text-anchor="end">{share}</text>',
             f'<text x="{_LEFT}" y="{y + 36}" fill="{_FAINT}" font-size="11">{escape(_why(step))}</text>',
@@ -103,7 +104,7 @@ def picture(steps: Sequence[Step]) -> str:
     return "\n".join([*parts, "</g>", "</svg>", ""])
 
 
-def _why(step: Step) -> str:
+def _why(step: FunnelStep) -> str:
     """Why items went, the most frequent reason first."""
     ordered = sorted(step.reasons.items(), key=lambda pair: (-pair[1], pair[0]))
     parts = [f"{count:,} {reason}" for reason, count in ordered]

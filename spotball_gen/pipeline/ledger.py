@@ -17,7 +17,7 @@ from typing import Literal
 
 from spotball_core.service.sqlite_file import StoreError, now
 from spotball_core.service.sqlite_store import RunKind, RunStore
-from spotball_gen.items.item import Item, Source
+from spotball_gen.items.item import Item, VideoSource
 from spotball_gen.items.stage import Failure, Outcome, Reject
 from spotball_gen.pipeline.folder import LEDGER, WORK, check_folder, read_only
 from spotball_gen.pipeline.ledger_schema import SCHEMA
@@ -33,7 +33,7 @@ State = Literal["going", "held", "passed", "rejected", "failed"]
 class Video:
     """A video as the ledger has it; see the table `videos`."""
 
-    source: Source
+    source: VideoSource
     size: int
     modified: int
     state: str = "waiting"
@@ -59,7 +59,7 @@ class TakenFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FunnelStep:
     """What a stage did: a line of the funnel."""
 
     stage: str
@@ -102,7 +102,7 @@ class Ledger(RunStore):
         check_folder(dataset)
         self.work.mkdir(parents=True, exist_ok=True)
         super().__init__(dataset, self.work / LEDGER, SCHEMA, _KIND)
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, VideoSource] = {}
 
     # Videos -------------------------------------------------------------------------------------------------------
 
@@ -131,10 +131,10 @@ class Ledger(RunStore):
     def videos(self) -> tuple[Video, ...]:
         """All videos, in order."""
         columns = "video, path, sport, license, origin, sha256, size, modified, state, detail, frames"
-        found = []
+        videos = []
         for video, path, *row in self.rows(f"SELECT {columns} FROM videos ORDER BY position"):
-            found.append(Video(Source(video, str(self.work / path), *row[:4]), *row[4:]))
-        return tuple(found)
+            videos.append(Video(VideoSource(video, str(self.work / path), *row[:4]), *row[4:]))
+        return tuple(videos)
 
     def moved(self, video: str, path: str, size: int, modified: int) -> None:
         """Note where a video's file is now, its content being the same."""
@@ -155,19 +155,27 @@ class Ledger(RunStore):
 
     # Frames -------------------------------------------------------------------------------------------------------
 
-    def take(self, video: str, taken: Sequence[TakenFrame], failures: Sequence[Failure] = ()) -> None:
+    def take(self, video: str, frames: Sequence[TakenFrame], failures: Sequence[Failure] = ()) -> None:
         """Note frames of a video, in order; those without a reject go on."""
         at = now()
         with self.transaction() as connection:
-            for one in taken:
-                state = "rejected" if one.reject else "going"
-                record = json.dumps(one.item.record(self.work))
-                row = (one.item.id, video, round(one.item.time * 1000), one.frame, one.item.shot, one.digest, FRAMES)
+            for frame in frames:
+                state = "rejected" if frame.reject else "going"
+                record = json.dumps(frame.item.record(self.work))
+                row = (
+                    frame.item.id,
+                    video,
+                    round(frame.item.time * 1000),
+                    frame.frame,
+                    frame.item.shot,
+                    frame.digest,
+                    FRAMES,
+                )
                 connection.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, state, record))
-            rejects = [one.reject for one in taken if one.reject]
-            kept = [one.item for one in taken if not one.reject]
-            self._results(connection, FRAMES, at, kept, rejects, failures)
-            connection.execute("UPDATE videos SET frames = frames + ? WHERE video = ?", (len(taken), video))
+            rejects = [frame.reject for frame in frames if frame.reject]
+            items = [frame.item for frame in frames if not frame.reject]
+            self._results(connection, FRAMES, at, items, rejects, failures)
+            connection.execute("UPDATE videos SET frames = frames + ? WHERE video = ?", (len(frames), video))
 
     def last(self, video: str) -> tuple[int, int, int] | None:
         """Frame number, time stamp in milliseconds and shot of the last frame that was taken of a video."""
@@ -212,7 +220,7 @@ class Ledger(RunStore):
         """Let those that waited go on, but for these; `state` is then theirs."""
         with self.transaction() as connection:
             connection.executemany(
-                "DELETE FROM results WHERE item = ? AND stage = ?", [(one.item, stage) for one in rejects]
+                "DELETE FROM results WHERE item = ? AND stage = ?", [(reject.item, stage) for reject in rejects]
             )
             self._decided(connection, stage, rejects, ())
             self._results(connection, stage, now(), (), rejects, ())
@@ -292,19 +300,19 @@ class Ledger(RunStore):
 
     # What there is to tell ------------------------------------------------------------------------------------------
 
-    def funnel(self, stages: Sequence[str]) -> tuple[Step, ...]:
+    def funnel(self, stages: Sequence[str]) -> tuple[FunnelStep, ...]:
         """What each stage kept and did not keep, and why."""
-        counted: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
+        counts: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
         reasons: dict[str, Counter[str]] = {stage: Counter() for stage in stages}
         reason_of = "CASE outcome WHEN 'rejected' THEN reason END"
         query = f"SELECT stage, outcome, {reason_of}, count(*) FROM results GROUP BY 1, 2, 3"
         for stage, outcome, reason, count in self.rows(query):
-            counted[stage][outcome] += count
+            counts[stage][outcome] += count
             if outcome == "rejected":
                 reasons[stage][reason] += count
         return tuple(
-            Step(stage, of["kept"], of["rejected"], of["failed"], dict(sorted(reasons[stage].items())))
-            for stage, of in counted.items()
+            FunnelStep(stage, of["kept"], of["rejected"], of["failed"], dict(sorted(reasons[stage].items())))
+            for stage, of in counts.items()
         )
 
     def failures(self) -> tuple[Failure, ...]:
@@ -322,9 +330,9 @@ class Ledger(RunStore):
 
     # -----------------------------------------------------------------------------------------------------------------
 
-    def _source(self, video: str) -> Source:
+    def _source(self, video: str) -> VideoSource:
         if video not in self._sources:
-            self._sources.update((one.source.video, one.source) for one in self.videos())
+            self._sources.update((video.source.video, video.source) for video in self.videos())
         return self._sources[video]
 
     def _stored_path(self, path: str) -> str:
@@ -336,7 +344,10 @@ class Ledger(RunStore):
     def _decided(
         self, connection: sqlite3.Connection, stage: str, rejects: Sequence[Reject], failures: Sequence[Failure]
     ) -> None:
-        rows = [*((stage, "rejected", one.item) for one in rejects), *((stage, "failed", one.item) for one in failures)]
+        rows = [
+            *((stage, "rejected", entry.item) for entry in rejects),
+            *((stage, "failed", entry.item) for entry in failures),
+        ]
         connection.executemany("UPDATE items SET stage = ?, state = ? WHERE item = ?", rows)
 
     def _results(
@@ -344,16 +355,25 @@ class Ledger(RunStore):
         connection: sqlite3.Connection,
         stage: str,
         at: str,
-        kept: Iterable[Item],
+        items: Iterable[Item],
         rejects: Iterable[Reject],
         failures: Iterable[Failure],
     ) -> None:
         rows = [
-            *((item.id, stage, "kept", None, None, "{}", self.session, at) for item in kept),
+            *((item.id, stage, "kept", None, None, "{}", self.session, at) for item in items),
             *(
-                (one.item, stage, "rejected", one.reason, one.detail, json.dumps(dict(one.scores)), self.session, at)
-                for one in rejects
+                (
+                    reject.item,
+                    stage,
+                    "rejected",
+                    reject.reason,
+                    reject.detail,
+                    json.dumps(dict(reject.scores)),
+                    self.session,
+                    at,
+                )
+                for reject in rejects
             ),
-            *((one.item, stage, "failed", one.error, None, "{}", self.session, at) for one in failures),
+            *((failure.item, stage, "failed", failure.error, None, "{}", self.session, at) for failure in failures),
         ]
         connection.executemany("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)

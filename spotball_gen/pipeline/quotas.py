@@ -109,7 +109,7 @@ class Targets(StageSettings):
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """The items that are taken.
 
     Attributes:
@@ -126,11 +126,11 @@ class Choice:
 
     def record(self) -> dict[str, Any]:
         """What the card says of it, as JSON."""
-        bins = {quota: {name: dict(of) for name, of in found.items()} for quota, found in self.bins.items()}
+        bins = {quota: {name: dict(of) for name, of in counts.items()} for quota, counts in self.bins.items()}
         return {"starving": list(self.starving), "bins": bins}
 
 
-def choose(items: Iterable[Item], targets: Targets, grid: Grid, *, seed: int) -> Choice:
+def choose(items: Iterable[Item], targets: Targets, grid: Grid, *, seed: int) -> Selection:
     """The items to take.
 
     With a count, no bin gets more than its share of it, and as many items as possible are taken: what is missing
@@ -149,42 +149,42 @@ def choose(items: Iterable[Item], targets: Targets, grid: Grid, *, seed: int) ->
     for item in items:
         assert item.ball
         sports.add(item.sport)
-        found = measures(item.ball.corners, [player.corners for player in item.players], grid)
-        if any(not _within(found[name], of) for name, of in targets.ranges.items()):
+        measured = measures(item.ball.corners, [player.corners for player in item.players], grid)
+        if any(not _within(measured[name], of) for name, of in targets.ranges.items()):
             left_out[item.id] = OUTSIDE
         else:
-            placed[tuple(_bins(item, found, targets, grid))].append((item.seed(seed, "targets"), item.id))
+            placed[tuple(_bins(item, measured, targets, grid))].append((item.seed(seed, "targets"), item.id))
     program = _Program(_wanted(sports, targets), {kind: len(of) for kind, of in placed.items()}, targets.count)
-    taken = program.solved()
+    per_kind = program.solved()
     chosen: list[str] = []
     for kind, of in placed.items():
         # By the seed, in an order that does not depend on what other items there are.
-        drawn = [ident for _, ident in sorted(of)]
-        chosen += drawn[: taken[kind]]
-        left_out.update((ident, SURPLUS) for ident in drawn[taken[kind] :])
-    bins, starving = program.told(taken)
-    return Choice(tuple(sorted(chosen)), left_out, starving, bins)
+        in_order = [ident for _, ident in sorted(of)]
+        chosen += in_order[: per_kind[kind]]
+        left_out.update((ident, SURPLUS) for ident in in_order[per_kind[kind] :])
+    bins, starving = program.summary(per_kind)
+    return Selection(tuple(sorted(chosen)), left_out, starving, bins)
 
 
 def _wanted(played: Collection[str], targets: Targets) -> dict[str, dict[str, float]]:
     """By quota, the share of each bin."""
-    wanted: dict[str, dict[str, float]] = {
+    shares: dict[str, dict[str, float]] = {
         name: dict(zip(quota.bins, quota.shares, strict=True)) for name, quota in targets.quotas.items()
     }
     if isinstance(targets.sports, str):
-        wanted[SPORT] = dict.fromkeys(sorted(played), 1 / max(len(played), 1))
+        shares[SPORT] = dict.fromkeys(sorted(played), 1 / max(len(played), 1))
     elif targets.sports:
-        others = set(played) - set(targets.sports)
-        wanted[SPORT] = {**targets.sports, **dict.fromkeys(sorted(others), 0.0)}
+        unlisted = set(played) - set(targets.sports)
+        shares[SPORT] = {**targets.sports, **dict.fromkeys(sorted(unlisted), 0.0)}
     if targets.center is not None:
-        wanted[CENTER] = {"inside": targets.center, "outside": 1 - targets.center}
-    return wanted
+        shares[CENTER] = {"inside": targets.center, "outside": 1 - targets.center}
+    return shares
 
 
-def _bins(item: Item, found: Mapping[Measure, float], targets: Targets, grid: Grid) -> Iterator[str]:
+def _bins(item: Item, measured: Mapping[Measure, float], targets: Targets, grid: Grid) -> Iterator[str]:
     """An item's bin of each quota, in the order of the quotas."""
     for name, quota in targets.quotas.items():
-        yield quota.bin(found[name])
+        yield quota.bin(measured[name])
     if targets.sports:
         yield item.sport
     if targets.center is not None:
@@ -196,22 +196,25 @@ class _Program:
     """How many items of each kind are taken."""
 
     def __init__(
-        self, wanted: Mapping[str, Mapping[str, float]], kinds: Mapping[tuple[str, ...], int], count: int | None
+        self,
+        shares_of_quotas: Mapping[str, Mapping[str, float]],
+        kinds: Mapping[tuple[str, ...], int],
+        count: int | None,
     ) -> None:
         self._count, self._kinds = count, dict(sorted(kinds.items()))
         self._available = {
             quota: {name: sum(n for kind, n in kinds.items() if kind[index] == name) for name in shares}
-            for index, (quota, shares) in enumerate(wanted.items())
+            for index, (quota, shares) in enumerate(shares_of_quotas.items())
         }
-        self._wanted = {quota: self._shared(quota, shares) for quota, shares in wanted.items()}
+        self._wanted = {quota: self._shared(quota, shares) for quota, shares in shares_of_quotas.items()}
 
     def _shared(self, quota: str, shares: Mapping[str, float]) -> dict[str, float]:
         """Shares; without a count, those of bins that nothing is in go to the others."""
         if self._count is not None:
             return dict(shares)
-        there = {name: share if self._available[quota][name] else 0.0 for name, share in shares.items()}
-        total = sum(there.values())
-        return {name: share / total if total else 0.0 for name, share in there.items()}
+        possible = {name: share if self._available[quota][name] else 0.0 for name, share in shares.items()}
+        total = sum(possible.values())
+        return {name: share / total if total else 0.0 for name, share in possible.items()}
 
     def solved(self) -> dict[tuple[str, ...], int]:
         """As many of each kind."""
@@ -233,43 +236,43 @@ class _Program:
             low.append(-np.inf)
             high.append(self._count)
         constraints = [LinearConstraint(np.array(rows), low, high)] if rows else []
-        found = milp(
+        solution = milp(
             -np.ones(len(kinds)),
             integrality=np.ones(len(kinds)),
             bounds=Bounds(0, np.array(list(self._kinds.values()), dtype=float)),
             constraints=constraints,
         )
-        assert found.success, found.message  # Nothing at all is always a solution.
-        return {kind: round(number) for kind, number in zip(kinds, found.x, strict=True)}
+        assert solution.success, solution.message  # Nothing at all is always a solution.
+        return {kind: round(number) for kind, number in zip(kinds, solution.x, strict=True)}
 
-    def told(
-        self, taken: Mapping[tuple[str, ...], int]
+    def summary(
+        self, per_kind: Mapping[tuple[str, ...], int]
     ) -> tuple[dict[str, dict[str, dict[str, int]]], tuple[str, ...]]:
         """Numbers of each bin, and a line for each that there are too few items for."""
-        total = self._count if self._count is not None else sum(taken.values())
-        surplus = sum(self._kinds.values()) - sum(taken.values())
+        total = self._count if self._count is not None else sum(per_kind.values())
+        surplus = sum(self._kinds.values()) - sum(per_kind.values())
         bins: dict[str, dict[str, dict[str, int]]] = {}
         lines = []
         for index, (quota, shares) in enumerate(self._wanted.items()):
-            wanted = _rounded(shares, total)
+            targets = _rounded(shares, total)
             bins[quota] = {}
             for name, available in self._available[quota].items():
-                got = sum(n for kind, n in taken.items() if kind[index] == name)
-                bins[quota][name] = {"wanted": wanted[name], "available": available, "taken": got}
-                if line := self._starves(quota, name, wanted[name], available, got, surplus):
+                n_taken = sum(n for kind, n in per_kind.items() if kind[index] == name)
+                bins[quota][name] = {"wanted": targets[name], "available": available, "taken": n_taken}
+                if line := self._starves(quota, name, targets[name], available, n_taken, surplus):
                     lines.append(line)
-        if self._count is not None and not lines and sum(taken.values()) < self._count:
-            lines.append(f"count starves: {sum(taken.values()):,} of {self._count:,}")
+        if self._count is not None and not lines and sum(per_kind.values()) < self._count:
+            lines.append(f"count starves: {sum(per_kind.values()):,} of {self._count:,}")
         return bins, tuple(lines)
 
-    def _starves(self, quota: str, name: str, wanted: int, available: int, got: int, surplus: int) -> str | None:
-        if self._count is not None and got < wanted:
-            return f"{quota} {name} starves: {got:,} of {wanted:,}, {available:,} there"
+    def _starves(self, quota: str, name: str, target: int, available: int, n_taken: int, surplus: int) -> str | None:
+        if self._count is not None and n_taken < target:
+            return f"{quota} {name} starves: {n_taken:,} of {target:,}, {available:,} there"
         if self._count is None and not available:
             return f"{quota} {name} starves: no item at all, and the others share its part"
-        if self._count is None and self._wanted[quota][name] and available == got and surplus:
-            others = sum(self._kinds.values()) - available
-            return f"{quota} {name} starves: all {available:,} are taken, and keep the other {others:,} from being"
+        if self._count is None and self._wanted[quota][name] and available == n_taken and surplus:
+            remaining = sum(self._kinds.values()) - available
+            return f"{quota} {name} starves: all {available:,} are taken, and keep the other {remaining:,} from being"
         return None
 
 
@@ -281,11 +284,11 @@ def _rounded(shares: Mapping[str, float], total: int) -> dict[str, int]:
         {'a': 3, 'b': 2, 'c': 2}
     """
     exact = {name: share * total for name, share in shares.items()}
-    whole = {name: int(value + 1e-9) for name, value in exact.items()}
-    missing = round(sum(exact.values())) - sum(whole.values())
-    for name in sorted(exact, key=lambda name: whole[name] - exact[name])[: max(missing, 0)]:
-        whole[name] += 1
-    return whole
+    rounded = {name: int(value + 1e-9) for name, value in exact.items()}
+    missing = round(sum(exact.values())) - sum(rounded.values())
+    for name in sorted(exact, key=lambda name: rounded[name] - exact[name])[: max(missing, 0)]:
+        rounded[name] += 1
+    return rounded
 
 
 def _within(value: float, of: Range) -> bool:

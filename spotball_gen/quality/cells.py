@@ -13,7 +13,7 @@ MEASURES = ("noise", "edges", "strong edges", "blur", "structure")
 """What is measured of each small block of a cell."""
 
 FEATURES = (
-    *(f"{how} {what}" for what in MEASURES for how in ("smallest", "median", "largest")),
+    *(f"{how} {measure}" for measure in MEASURES for how in ("smallest", "median", "largest")),
     "blocks with hardly any noise",
 )
 """Of a cell's blocks, each measure's extremes and middle: a ball is smaller than a cell."""
@@ -48,12 +48,12 @@ def cell_features(image: Image, grid: Grid) -> Floats:
     cell = (rows[:, None] * grid.cols + cols[None]).reshape(-1)
     flat = blocks.reshape(-1, len(MEASURES))
     quiet = flat[:, 0] < np.median(flat[:, 0]) + np.log(_QUIET)
-    found = np.zeros((grid.n_cells, len(FEATURES)))
+    features = np.zeros((grid.n_cells, len(FEATURES)))
     for index in np.unique(cell):
         of = flat[cell == index]
-        found[index, :-1] = np.percentile(of, [0, 50, 100], axis=0).T.reshape(-1)
-        found[index, -1] = quiet[cell == index].mean()
-    return _standard(found)
+        features[index, :-1] = np.percentile(of, [0, 50, 100], axis=0).T.reshape(-1)
+        features[index, -1] = quiet[cell == index].mean()
+    return _standard(features)
 
 
 def _blocks(image: Image) -> Floats:
@@ -83,11 +83,11 @@ def _block_means(values: NDArray[np.floating]) -> Floats:
     return means
 
 
-def _standard(found: Floats) -> Floats:
+def _standard(features: Floats) -> Floats:
     """Each feature against its image: its distance from the median over the median deviation."""
-    middle = np.median(found, axis=0)
-    spread = 1.4826 * np.median(np.abs(found - middle), axis=0)
+    middle = np.median(features, axis=0)
+    spread = 1.4826 * np.median(np.abs(features - middle), axis=0)
     # Where most cells are the same, the standard deviation tells more than none.
-    spread = np.where(spread > 1e-6, spread, np.maximum(found.std(axis=0), 1e-6))
-    standard: Floats = np.clip((found - middle) / spread, -10, 10)
+    spread = np.where(spread > 1e-6, spread, np.maximum(features.std(axis=0), 1e-6))
+    standard: Floats = np.clip((features - middle) / spread, -10, 10)
     return standard

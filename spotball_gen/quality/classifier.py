@@ -35,8 +35,8 @@ class Discriminant:
 
     def weights(self, labels: Bools) -> Floats:
         """Weights of the features, shape (k,); rows with a higher weighted sum are more likely true."""
-        found: Floats = self._inverse @ (self._features[labels].sum(axis=0) - labels.mean() * self._sum)
-        return found
+        weights: Floats = self._inverse @ (self._features[labels].sum(axis=0) - labels.mean() * self._sum)
+        return weights
 
 
 def areas(scores: Floats, labels: Bools) -> Floats:
@@ -58,5 +58,5 @@ def areas(scores: Floats, labels: Bools) -> Floats:
     inside = labels.sum(axis=1)
     pairs = inside * (labels.shape[1] - inside)
     above = (rankdata(scores, axis=1) * labels).sum(axis=1) - inside * (inside + 1) / 2
-    found: Floats = np.divide(above, pairs, out=np.full(len(scores), np.nan), where=pairs > 0)
-    return found
+    areas_under: Floats = np.divide(above, pairs, out=np.full(len(scores), np.nan), where=pairs > 0)
+    return areas_under

@@ -92,7 +92,7 @@ class Leak:
 
     def record(self) -> dict[str, Any]:
         """As JSON, in thousandths."""
-        found: dict[str, Any] = {
+        measures: dict[str, Any] = {
             name: {
                 "value": _round(of.value),
                 "interval": of.interval and [_round(end) for end in of.interval],
@@ -103,7 +103,7 @@ class Leak:
             for name, of in (("accuracy", self.accuracy), ("auc", self.auc))
         }
         return {
-            **found,
+            **measures,
             "leaks": self.leaks,
             "weights": {name: round(value, 2) for name, value in self.weights.items()},
             "images": self.images,
@@ -126,24 +126,24 @@ def leak_test(dataset: Path, *, seed: int = 0, permutations: int = 200, most: in
     Raises:
         InputError: for a dataset that cannot be read, with scenes of fewer than two videos, or with several grids.
     """
-    known = [scene for scene in read_scenes(dataset / SCENES) if _tells(scene)]
+    usable = [scene for scene in read_scenes(dataset / SCENES) if _tells(scene)]
     rng = np.random.default_rng(seed)
-    if len(known) > most:
-        known = [known[index] for index in np.sort(rng.choice(len(known), most, replace=False))]
-    videos = [video_of(scene) for scene in known]
+    if len(usable) > most:
+        usable = [usable[index] for index in np.sort(rng.choice(len(usable), most, replace=False))]
+    videos = [video_of(scene) for scene in usable]
     if len(set(videos)) < 2:
-        found = f"{len(known)} images without the ball, of {len(set(videos))} videos"
-        raise InputError([Problem(str(dataset / SCENES), None, "scenes", found, "images of two videos at least")])
-    grids = {(scene.grid.rows, scene.grid.cols) for scene in known}
+        actual = f"{len(usable)} images without the ball, of {len(set(videos))} videos"
+        raise InputError([Problem(str(dataset / SCENES), None, "scenes", actual, "images of two videos at least")])
+    grids = {(scene.grid.rows, scene.grid.cols) for scene in usable}
     if len(grids) > 1:
-        found = ", ".join(f"{rows} x {cols}" for rows, cols in sorted(grids))
-        raise InputError([Problem(str(dataset / SCENES), None, "grid", found, "one grid for all images")])
-    looked = [_looked_at(dataset, scene) for scene in known]
-    features = np.array([found for found, _ in looked])
-    truth = np.array([scene.layout.mask(scene.ball_cells or ()) for scene in known])
-    exchanged = _between_images(truth, [scene.sport for scene in known])
+        actual = ", ".join(f"{rows} x {cols}" for rows, cols in sorted(grids))
+        raise InputError([Problem(str(dataset / SCENES), None, "grid", actual, "one grid for all images")])
+    inspected = [_looked_at(dataset, scene) for scene in usable]
+    features = np.array([image_features for image_features, _ in inspected])
+    truth = np.array([scene.layout.mask(scene.ball_cells or ()) for scene in usable])
+    exchanged = _between_images(truth, [scene.sport for scene in usable])
     leak = _tested(_Cells(features, truth, videos, exchanged), rng, permutations)
-    return replace(leak, decoys=_against_decoys(features, [of for _, of in looked], videos, rng, permutations))
+    return replace(leak, decoys=_against_decoys(features, [of for _, of in inspected], videos, rng, permutations))
 
 
 def _looked_at(dataset: Path, scene: Scene) -> tuple[Floats, NDArray[np.int64] | None]:
@@ -159,8 +159,8 @@ def _looked_at(dataset: Path, scene: Scene) -> tuple[Floats, NDArray[np.int64] |
     else:
         # Nobody knows what was painted: margin and shadow reach beyond the ball's cells.
         touched = beside(touched, grid.rows, grid.cols)
-    found = decoys(scene, touched)
-    return cell_features(image, grid), None if found is None else np.r_[ball_cell(scene), found]
+    decoy_cells = decoys(scene, touched)
+    return cell_features(image, grid), None if decoy_cells is None else np.r_[ball_cell(scene), decoy_cells]
 
 
 def _against_decoys(
@@ -170,14 +170,14 @@ def _against_decoys(
     rng: np.random.Generator,
     permutations: int,
 ) -> Leak | None:
-    asked = [(index, group) for index, group in enumerate(groups) if group is not None]
-    of = [videos[index] for index, _ in asked]
+    questions = [(index, group) for index, group in enumerate(groups) if group is not None]
+    of = [videos[index] for index, _ in questions]
     if len(set(of)) < 2:
         return None
-    truth = np.zeros((len(asked), DECOYS + 1), dtype=bool)
+    truth = np.zeros((len(questions), DECOYS + 1), dtype=bool)
     truth[:, 0] = True
     cells = _Cells(
-        np.array([features[index, group] for index, group in asked]),
+        np.array([features[index, group] for index, group in questions]),
         truth,
         of,
         lambda rng: rng.permuted(truth, axis=1),
@@ -226,16 +226,16 @@ class _Cells:
         Each is answered by a classifier that has seen no image of its video.
         """
         suspicion = np.zeros(truth.shape)
-        for out, learned in zip(self._out, self._learned, strict=True):
-            suspicion[out] = self.features[out] @ learned.weights(truth[~out].reshape(-1))
+        for out, discriminant in zip(self._out, self._learned, strict=True):
+            suspicion[out] = self.features[out] @ discriminant.weights(truth[~out].reshape(-1))
         most = suspicion == suspicion.max(axis=1, keepdims=True)
         return (most & truth).sum(axis=1) / most.sum(axis=1), areas(suspicion, truth)
 
     def weights(self) -> Floats:
         """Of the features, learned from all images, in standard deviations of each."""
         rows = self._rows(np.ones(len(self.truth), dtype=bool))
-        found: Floats = Discriminant(rows).weights(self.truth.reshape(-1)) * rows.std(axis=0)
-        return found / max(float(np.abs(found).sum()), 1e-12)
+        weights: Floats = Discriminant(rows).weights(self.truth.reshape(-1)) * rows.std(axis=0)
+        return weights / max(float(np.abs(weights).sum()), 1e-12)
 
     def _rows(self, images: Bools) -> Floats:
         return self.features[images].reshape(-1, self.features.shape[-1])
@@ -255,11 +255,11 @@ def _between_images(truth: Bools, sports: Sequence[str]) -> Callable[[np.random.
 
 
 def _tested(cells: _Cells, rng: np.random.Generator, permutations: int) -> Leak:
-    found = cells.answered(cells.truth)
+    observed = cells.answered(cells.truth)
     by_chance = np.array(
         [[_mean(values) for values in cells.answered(cells.exchanged(rng))] for _ in range(permutations)]
     ).reshape(-1, 2)
-    measured = [_measured(values, by_chance[:, one], cells.video, rng) for one, values in enumerate(found)]
+    measured = [_measured(values, by_chance[:, column], cells.video, rng) for column, values in enumerate(observed)]
     weights = cells.weights()
     largest = np.argsort(-np.abs(weights), kind="stable")
     return Leak(
@@ -285,20 +285,20 @@ def _interval(values: Floats, video: NDArray[np.int64], rng: np.random.Generator
     n = int(video.max()) + 1
     if n < 3:
         return None
-    known = ~np.isnan(values)
-    sums = np.bincount(video[known], values[known], minlength=n)
-    counts = np.bincount(video[known], minlength=n)
-    drawn = rng.integers(n, size=(RESAMPLES, n))
+    defined = ~np.isnan(values)
+    sums = np.bincount(video[defined], values[defined], minlength=n)
+    counts = np.bincount(video[defined], minlength=n)
+    resampled = rng.integers(n, size=(RESAMPLES, n))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+        means = sums[resampled].sum(axis=1) / counts[resampled].sum(axis=1)
     low, high = np.nanpercentile(means, [2.5, 97.5]).tolist()
     return low, high
 
 
 def _mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
 
 
 def _round(value: float) -> float:
@@ -314,8 +314,8 @@ def _image(path: Path) -> NDArray[np.uint8]:
 
 def lines(leak: Leak) -> Iterator[str]:
     """As lines for a terminal."""
-    looked = f"{leak.images:,} images of {leak.videos:,} videos, {leak.folds} folds"
-    yield f"{looked}, {leak.permutations} exchanges of balls"
+    images = f"{leak.images:,} images of {leak.videos:,} videos, {leak.folds} folds"
+    yield f"{images}, {leak.permutations} exchanges of balls"
     yield from _numbers(leak)
     yield f"Painted cells {'can be told from others' if leak.leaks else 'were not told from others'}.{_named(leak)}"
     if leak.decoys is None:
@@ -323,8 +323,10 @@ def lines(leak: Leak) -> Iterator[str]:
         return
     yield f"{leak.decoys.images:,} images, each ball's cell among {DECOYS} decoys as high and as near to players"
     yield from _numbers(leak.decoys)
-    told = "can be told from cells alike: painting shows" if leak.decoys.leaks else "were not told from cells alike"
-    yield f"Painted cells {told}.{_named(leak.decoys)}"
+    conclusion = (
+        "can be told from cells alike: painting shows" if leak.decoys.leaks else "were not told from cells alike"
+    )
+    yield f"Painted cells {conclusion}.{_named(leak.decoys)}"
 
 
 def _numbers(leak: Leak) -> Iterator[str]:
@@ -336,5 +338,5 @@ def _numbers(leak: Leak) -> Iterator[str]:
 
 def _named(leak: Leak) -> str:
     """What tells most, where anything does."""
-    named = ", ".join(f"{name} ({weight:+.2f})" for name, weight in list(leak.weights.items())[:3])
-    return f" What tells most: {named}." if leak.leaks else ""
+    features = ", ".join(f"{name} ({weight:+.2f})" for name, weight in list(leak.weights.items())[:3])
+    return f" What tells most: {features}." if leak.leaks else ""

@@ -89,15 +89,15 @@ def judge(
     if not (mask > 0).any():
         return None
     shape = _Shape(mask)
-    there = _players(players, mask.shape)
-    shifts = shape.placements(mask > 0, there, np.random.default_rng(seed), placements)
+    player_mask = _players(players, mask.shape)
+    shifts = shape.placements(mask > 0, player_mask, np.random.default_rng(seed), placements)
     if len(shifts) < FEWEST:
         return None
-    found = shape.features(_maps(painted), there, np.vstack([[(0, 0)], shifts]))
-    distances = _distances(found)
+    features = shape.features(_maps(painted), player_mask, np.vstack([[(0, 0)], shifts]))
+    distances = _distances(features)
     less, tied = (distances[1:] < distances[0]).mean(), (distances[1:] == distances[0]).mean()
-    own = dict(zip(FEATURES, found[0].tolist(), strict=True))
-    return Judged(float(less + tied / 2), float(distances[0]), own, len(shifts))
+    by_name = dict(zip(FEATURES, features[0].tolist(), strict=True))
+    return Judged(float(less + tied / 2), float(distances[0]), by_name, len(shifts))
 
 
 class _Shape:
@@ -117,44 +117,44 @@ class _Shape:
         self._low, self._high = together.min(axis=0), together.max(axis=0)
 
     def placements(
-        self, painted: NDArray[np.bool_], there: NDArray[np.bool_], rng: np.random.Generator, wanted: int
+        self, painted: NDArray[np.bool_], player_mask: NDArray[np.bool_], rng: np.random.Generator, wanted: int
     ) -> NDArray[np.int64]:
         """Shifts (y, x) that lay the shape into the image, off what was painted; shape (n, 2), n <= wanted."""
         most = np.array([self._height, self._width]) - 1 - self._high
-        drawn = rng.integers(-self._low, most + 1, size=(wanted * _TRIES, 2))
-        drawn = np.unique(drawn, axis=0)
-        rng.shuffle(drawn)
-        whole = np.vstack([self._inside, self._rim, self._ring])
-        drawn = drawn[~self._touches(painted, whole, drawn)]
-        free = drawn[~self._touches(there, self._inside, drawn)]
-        return (free if len(free) >= FEWEST else drawn)[:wanted]
+        shifts = rng.integers(-self._low, most + 1, size=(wanted * _TRIES, 2))
+        shifts = np.unique(shifts, axis=0)
+        rng.shuffle(shifts)
+        shape = np.vstack([self._inside, self._rim, self._ring])
+        shifts = shifts[~self._touches(painted, shape, shifts)]
+        free = shifts[~self._touches(player_mask, self._inside, shifts)]
+        return (free if len(free) >= FEWEST else shifts)[:wanted]
 
-    def features(self, maps: Floats, there: NDArray[np.bool_], shifts: NDArray[np.int64]) -> Floats:
+    def features(self, maps: Floats, player_mask: NDArray[np.bool_], shifts: NDArray[np.int64]) -> Floats:
         """The features of the shape at each shift, shape (n_shifts, 4)."""
-        weights = np.where(there, _FAINT, 1.0)
+        weights = np.where(player_mask, _FAINT, 1.0)
         around = self._means(maps, weights, self._ring, shifts)
         within = self._means(maps, weights, self._inside, shifts)
         rim = self._means(maps, weights, self._rim, shifts)
 
-        def ratio(one: Floats, other: Floats) -> Floats:
-            return np.log((one + _LEAST) / (other + _LEAST))
+        def ratio(first: Floats, second: Floats) -> Floats:
+            return np.log((first + _LEAST) / (second + _LEAST))
 
         color = np.log1p(np.linalg.norm(within[:, 2:] - around[:, 2:], axis=1))
         columns = [ratio(within[:, 0], around[:, 0]), ratio(within[:, 1], around[:, 1])]
         return np.column_stack([*columns, ratio(rim[:, 1], around[:, 1]), color])
 
     def _touches(
-        self, what: NDArray[np.bool_], pixels: NDArray[np.int64], shifts: NDArray[np.int64]
+        self, mask: NDArray[np.bool_], pixels: NDArray[np.int64], shifts: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        there = what.reshape(-1)[self._at(pixels, shifts)]
-        return np.asarray(there.any(axis=1))
+        touched = mask.reshape(-1)[self._at(pixels, shifts)]
+        return np.asarray(touched.any(axis=1))
 
     def _means(self, maps: Floats, weights: Floats, pixels: NDArray[np.int64], shifts: NDArray[np.int64]) -> Floats:
         """Weighted mean of each map over the pixels at each shift, shape (n_shifts, n_maps)."""
         at = self._at(pixels, shifts)
         of = weights.reshape(-1)[at]
         flat = maps.reshape(-1, maps.shape[-1])
-        sums = [(flat[:, one][at] * of).sum(axis=1) for one in range(flat.shape[1])]
+        sums = [(flat[:, column][at] * of).sum(axis=1) for column in range(flat.shape[1])]
         means: Floats = np.column_stack(sums) / of.sum(axis=1)[:, None]
         return means
 
@@ -169,7 +169,9 @@ def _maps(image: Image) -> Floats:
     cv2 = opencv()
     gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).astype(np.float32)
     noise = np.abs(cv2.filter2D(gray, -1, _NOISE, borderType=cv2.BORDER_REFLECT))
-    across, down = (cv2.Sobel(gray, cv2.CV_32F, *way, scale=1 / 8, borderType=cv2.BORDER_REFLECT) for way in _WAYS)
+    across, down = (
+        cv2.Sobel(gray, cv2.CV_32F, *derivative, scale=1 / 8, borderType=cv2.BORDER_REFLECT) for derivative in _WAYS
+    )
     return np.dstack([noise, np.hypot(across, down), image]).astype(np.float64)
 
 
@@ -183,12 +185,12 @@ def _distances(features: Floats) -> Floats:
 
 
 def _players(players: Sequence[Box], shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    there = np.zeros(shape, dtype=bool)
+    mask = np.zeros(shape, dtype=bool)
     for box in players:
         rows = slice(max(0, int(np.floor(box.y1)) - _RIM), max(0, int(np.ceil(box.y2)) + _RIM))
         cols = slice(max(0, int(np.floor(box.x1)) - _RIM), max(0, int(np.ceil(box.x2)) + _RIM))
-        there[rows, cols] = True
-    return there
+        mask[rows, cols] = True
+    return mask
 
 
 def _disk(radius: int) -> NDArray[np.uint8]:

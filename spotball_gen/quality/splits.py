@@ -28,8 +28,8 @@ def video_of(scene: Scene) -> str:
         >>> video_of(scene), video_of(scene.model_copy(update={"image": "163"}))
         ('match-1a2b3c4d', 'soccer/163')
     """
-    found = _ITEM.fullmatch(scene.image)
-    return found[1] if found else f"{scene.sport}/{scene.image}"
+    match = _ITEM.fullmatch(scene.image)
+    return match[1] if match else f"{scene.sport}/{scene.image}"
 
 
 def split(scenes: Sequence[Scene], *, seed: int, test_share: float = TEST_SHARE) -> dict[str, Any]:
@@ -47,14 +47,14 @@ def split(scenes: Sequence[Scene], *, seed: int, test_share: float = TEST_SHARE)
         by_sport[scene.sport][video_of(scene)].append(scene)
     tested: set[str] = set()
     for videos in by_sport.values():
-        wanted = test_share * sum(len(of) for of in videos.values())
-        drawn = sorted(videos, key=lambda video: hashlib.sha256(f"{seed}/split/{video}".encode()).digest())
-        taken = 0
-        for video in drawn[:-1]:
+        target = test_share * sum(len(of) for of in videos.values())
+        shuffled = sorted(videos, key=lambda video: hashlib.sha256(f"{seed}/split/{video}".encode()).digest())
+        n_test = 0
+        for video in shuffled[:-1]:
             size = len(videos[video])
-            if abs(taken + size - wanted) <= abs(taken - wanted) or not taken:
+            if abs(n_test + size - target) <= abs(n_test - target) or not n_test:
                 tested.add(video)
-                taken += size
+                n_test += size
     parts: dict[str, Any] = {name: {"videos": set(), "images": []} for name in (TRAIN, TEST)}
     for scene in scenes:
         video = video_of(scene)
@@ -62,5 +62,5 @@ def split(scenes: Sequence[Scene], *, seed: int, test_share: float = TEST_SHARE)
         part["videos"].add(video)
         part["images"].append(f"{scene.sport}/{scene.image}")
     alone = sorted(sport for sport, videos in by_sport.items() if len(videos) == 1)
-    told = {name: {**of, "videos": sorted(of["videos"])} for name, of in parts.items()}
-    return {"by": "video", WITHOUT_TEST: alone, **told}
+    content = {name: {**of, "videos": sorted(of["videos"])} for name, of in parts.items()}
+    return {"by": "video", WITHOUT_TEST: alone, **content}

@@ -48,17 +48,17 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> Kappa:
     n = len(one)
     if not n:
         return Kappa(0, None, None, "nothing that both decided on")
-    same = sum(a == b for a, b in zip(one, other, strict=True))
-    ours, theirs = Counter(one), Counter(other)
+    n_equal = sum(a == b for a, b in zip(one, other, strict=True))
+    first_counts, second_counts = Counter(one), Counter(other)
     # Both times n squared.
-    observed, expected = same * n, sum(ours[answer] * theirs[answer] for answer in ours)
+    observed, expected = n_equal * n, sum(first_counts[answer] * second_counts[answer] for answer in first_counts)
     if expected == n * n:
         return Kappa(n, 1.0, None, "both gave one and the same answer throughout")
-    return Kappa(n, same / n, (observed - expected) / (n * n - expected))
+    return Kappa(n, n_equal / n, (observed - expected) / (n * n - expected))
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class ReviewerAgreement:
     """How far two reviewers agree.
 
     Attributes:
@@ -67,38 +67,52 @@ class Agreement:
         differing: images with different verdicts.
     """
 
-    one: str
-    other: str
+    first: str
+    second: str
     verdicts: Kappa
     boxes: Kappa
     differing: tuple[Key, ...]
 
 
-def agreements(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[ReviewImage]) -> tuple[Agreement, ...]:
+def agreements(
+    decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[ReviewImage]
+) -> tuple[ReviewerAgreement, ...]:
     """Of each two reviewers, on the images that are reviewed."""
     return tuple(
-        _agreement(one, other, decisions[one], decisions[other], pieces) for one, other in combinations(decisions, 2)
+        _agreement(first, second, decisions[first], decisions[second], pieces)
+        for first, second in combinations(decisions, 2)
     )
 
 
 def _agreement(
-    one: str, other: str, ours: Mapping[Key, Decision], theirs: Mapping[Key, Decision], pieces: Sequence[ReviewImage]
-) -> Agreement:
+    first: str,
+    second: str,
+    first_decisions: Mapping[Key, Decision],
+    second_decisions: Mapping[Key, Decision],
+    pieces: Sequence[ReviewImage],
+) -> ReviewerAgreement:
     none = Decision()
-    both = [
-        (piece.scene, ours[piece.scene.key], theirs[piece.scene.key])
+    decided = [
+        (piece.scene, first_decisions[piece.scene.key], second_decisions[piece.scene.key])
         for piece in pieces
-        if ours.get(piece.scene.key, none).verdict and theirs.get(piece.scene.key, none).verdict
+        if first_decisions.get(piece.scene.key, none).verdict and second_decisions.get(piece.scene.key, none).verdict
     ]
     boxes = [
-        (box.corners in mine.unchecked, box.corners in its.unchecked)
-        for scene, mine, its in both
+        (box.corners in first_decision.unchecked, box.corners in second_decision.unchecked)
+        for scene, first_decision, second_decision in decided
         for box in scene.players or ()
     ]
-    return Agreement(
-        one,
-        other,
-        cohens_kappa([mine.verdict for _, mine, _ in both], [its.verdict for _, _, its in both]),
-        cohens_kappa([mine for mine, _ in boxes], [its for _, its in boxes]),
-        tuple(scene.key for scene, mine, its in both if mine.verdict != its.verdict),
+    return ReviewerAgreement(
+        first,
+        second,
+        cohens_kappa(
+            [first_decision.verdict for _, first_decision, _ in decided],
+            [second_decision.verdict for _, _, second_decision in decided],
+        ),
+        cohens_kappa([first_box for first_box, _ in boxes], [second_box for _, second_box in boxes]),
+        tuple(
+            scene.key
+            for scene, first_decision, second_decision in decided
+            if first_decision.verdict != second_decision.verdict
+        ),
     )

@@ -20,7 +20,7 @@ from spotball_core.schema.record import Record
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.safe_text import show
 from spotball_core.service.sqlite_file import StoreError
-from spotball_core.service.web import RefusedError, SafeHeaders, check_origin, read_body
+from spotball_core.service.web import HttpError, SafeHeaders, check_origin, read_body
 from spotball_gen.review.material import MEDIA, ReviewImage
 from spotball_gen.review.store import REASONS, Corners, Decision, Key, ReviewStore, StaleError, Verdict
 
@@ -39,7 +39,7 @@ Whole = Annotated[int, Field(strict=True, ge=0, le=2**53)]
 Pixels = Annotated[float, Field(strict=True, ge=0, le=10**6)]
 
 
-class Sent(Record):
+class DecisionChange(Record):
     """A change as the page sends it.
 
     Attributes:
@@ -59,7 +59,7 @@ class Sent(Record):
     regions: Annotated[tuple[tuple[Pixels, Pixels, Pixels, Pixels], ...], Field(max_length=MAX_REGIONS)]
 
     @model_validator(mode="after")
-    def _whole(self) -> Sent:
+    def _whole(self) -> DecisionChange:
         if (self.verdict == "reject") != (self.reason in REASONS):
             raise ValueError("a reject has one of the known reasons, nothing else has any")
         if self.verdict != "reject" and self.reason is not None:
@@ -83,7 +83,7 @@ def review_app(pieces: Sequence[ReviewImage], store: ReviewStore, reviewer: str,
         token: who opens the page with it is the reviewer.
         cookie: name under which the browser keeps it.
     """
-    handlers = _Handlers(pieces, store, reviewer, token, cookie)
+    handlers = _ReviewHandlers(pieces, store, reviewer, token, cookie)
     routes = [
         Route("/", handlers.index),
         Route("/static/{name}", handlers.static),
@@ -93,7 +93,7 @@ def review_app(pieces: Sequence[ReviewImage], store: ReviewStore, reviewer: str,
         Route("/api/undo", handlers.undo, methods=["POST"]),
     ]
     faults: dict[Any, Any] = {
-        RefusedError: handlers.refused,
+        HttpError: handlers.refused,
         ValidationError: handlers.malformed,
         StaleError: handlers.stale,
         HTTPException: handlers.http_fault,
@@ -103,7 +103,7 @@ def review_app(pieces: Sequence[ReviewImage], store: ReviewStore, reviewer: str,
     return SafeHeaders(Starlette(routes=routes, exception_handlers=faults))
 
 
-class _Handlers:
+class _ReviewHandlers:
     """What is answered to each request."""
 
     def __init__(
@@ -119,9 +119,9 @@ class _Handlers:
 
     async def index(self, request: Request) -> Response:
         """The page, for who has the token."""
-        if (given := request.query_params.get("token")) is not None:
-            if not self._is_token(given):
-                raise RefusedError(403, "this link is of another start of the command; open the one it printed last")
+        if (token := request.query_params.get("token")) is not None:
+            if not self._is_token(token):
+                raise HttpError(403, "this link is of another start of the command; open the one it printed last")
             response: Response = RedirectResponse("/", 303)
             # Lax would do as well; nothing of another site ever needs it.
             response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
@@ -174,18 +174,18 @@ class _Handlers:
 
     async def decide(self, request: Request) -> Response:
         """Store a change."""
-        sent = Sent.model_validate(await self._body(request))
-        if sent.item >= len(self._pieces):
-            raise RefusedError(422, f"no item {sent.item}")
-        piece = self._pieces[sent.item]
+        change = DecisionChange.model_validate(await self._body(request))
+        if change.item >= len(self._pieces):
+            raise HttpError(422, f"no item {change.item}")
+        piece = self._pieces[change.item]
         players = piece.scene.players or ()
-        if any(box >= len(players) for box in sent.unchecked):
-            raise RefusedError(422, f"item {sent.item} has {len(players)} boxes")
-        regions = tuple(_within(region, piece) for region in sent.regions)
-        unchecked = tuple(players[box].corners for box in sorted(set(sent.unchecked)))
-        decision = Decision(sent.verdict, sent.reason, unchecked, regions)
+        if any(box >= len(players) for box in change.unchecked):
+            raise HttpError(422, f"item {change.item} has {len(players)} boxes")
+        regions = tuple(_within(region, piece) for region in change.regions)
+        unchecked = tuple(players[box].corners for box in sorted(set(change.unchecked)))
+        decision = Decision(change.verdict, change.reason, unchecked, regions)
         number = await asyncio.to_thread(
-            self._store.decide, sent.change, self._reviewer, piece.scene.key, decision, after=sent.after
+            self._store.decide, change.change, self._reviewer, piece.scene.key, decision, after=change.after
         )
         return JSONResponse({"last": number})
 
@@ -201,12 +201,12 @@ class _Handlers:
 
     # -----------------------------------------------------------------------------------------------------------
 
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self._token.encode())
+    def _is_token(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode(), self._token.encode())
 
     def _known(self, request: Request) -> None:
         if not self._is_token(request.cookies.get(self._cookie, "")):
-            raise RefusedError(403, "open the link that spotball gen review printed")
+            raise HttpError(403, "open the link that spotball gen review printed")
 
     async def _body(self, request: Request) -> Any:
         check_origin(request.headers)
@@ -214,11 +214,11 @@ class _Handlers:
         try:
             return parse_json(await read_body(request, MAX_BODY))
         except ValueError:
-            raise RefusedError(422, "no JSON") from None
+            raise HttpError(422, "no JSON") from None
 
     # What goes wrong -----------------------------------------------------------------------------------------
 
-    async def refused(self, request: Request, error: RefusedError) -> Response:
+    async def refused(self, request: Request, error: HttpError) -> Response:
         """A request that is not answered as it was meant; people see the reason as text."""
         if request.url.path == "/":
             return Response(f"{error}\n", error.status, media_type="text/plain")
@@ -282,5 +282,5 @@ def _within(region: Corners, piece: ReviewImage) -> Corners:
     """A region that is one, and in the image."""
     x1, y1, x2, y2 = region
     if not (x1 < x2 <= piece.scene.width and y1 < y2 <= piece.scene.height):
-        raise RefusedError(422, f"no region of an image of {piece.scene.width}x{piece.scene.height}: {list(region)}")
+        raise HttpError(422, f"no region of an image of {piece.scene.width}x{piece.scene.height}: {list(region)}")
     return region

@@ -95,11 +95,11 @@ def _finish(new: Path, scenes: Sequence[Scene], ledger: Ledger, review: Mapping[
             shutil.copytree(path, new / path.name, copy_function=_put)
         elif path.stem == FUNNEL:
             put(path, new / path.name)
-    there = {path.name for path in new.iterdir()}
+    existing = {path.name for path in new.iterdir()}
     facts = {name: card[name] for name in FACTS}
     items = (ledger.item(scene.image) for scene in scenes)
     finish(new, items, {**facts, "review": dict(review)}, seed=card["run"]["seed"])
-    return sorted(path.name for path in new.iterdir() if path.name not in there)
+    return sorted(path.name for path in new.iterdir() if path.name not in existing)
 
 
 def _put(file: str, place: str) -> None:
@@ -120,11 +120,11 @@ def with_decisions(
         only_accepted: leave out what nobody decided on.
         repainted: images that were painted again, and wait for somebody to accept them.
     """
-    kept: list[Scene] = []
+    remaining: list[Scene] = []
     rejected = waiting = undecided = boxes = 0
     for scene in scenes:
-        said = [of[scene.key] for of in decisions if scene.key in of]
-        verdicts = {decision.verdict for decision in said}
+        scene_decisions = [of[scene.key] for of in decisions if scene.key in of]
+        verdicts = {decision.verdict for decision in scene_decisions}
         if "reject" in verdicts:
             rejected += 1
         elif "repaint" in verdicts or (scene.image in repainted and "accept" not in verdicts):
@@ -133,11 +133,11 @@ def with_decisions(
             undecided += "accept" not in verdicts
             if only_accepted and "accept" not in verdicts:
                 continue
-            unchecked = {box for decision in said for box in decision.unchecked}
+            unchecked = {box for decision in scene_decisions for box in decision.unchecked}
             left = [place for place, box in enumerate(scene.players or ()) if box.corners not in unchecked]
             boxes += len(scene.players or ()) - len(left)
-            kept.append(_with_players(scene, left))
-    return kept, Applied(len(kept), rejected, waiting, undecided, boxes)
+            remaining.append(_with_players(scene, left))
+    return remaining, Applied(len(remaining), rejected, waiting, undecided, boxes)
 
 
 def _with_players(scene: Scene, left: Sequence[int]) -> Scene:

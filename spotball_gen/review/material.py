@@ -66,24 +66,26 @@ def pieces(dataset: Path, store: ReviewStore) -> tuple[ReviewImage, ...]:
         InputError: for scenes that cannot be read, without an image, or whose image is missing or outside the dataset.
     """
     path = original_file(dataset, store)
-    noted = _noted(dataset)
+    checks = _noted(dataset)
     problems: list[Problem] = []
-    found = []
+    images = []
     for line, scene in enumerate(read_scenes(path), start=1):
         without = _inside(dataset, scene.path)
         if without is None:
-            shown = scene.path if scene.path else "nothing"
+            actual = scene.path if scene.path else "nothing"
             expected = f"an image ({', '.join(MEDIA)}) inside the dataset"
-            problems.append(Problem(str(path), line, "path", shown, expected))
+            problems.append(Problem(str(path), line, "path", actual, expected))
             continue
-        found.append(
+        images.append(
             ReviewImage(
-                scene, without, _inside(dataset, with_ball(scene.path)), *noted.get(scene.image, (False, (), None))
+                scene, without, _inside(dataset, with_ball(scene.path)), *checks.get(scene.image, (False, (), None))
             )
         )
     if problems:
         raise InputError(problems)
-    return tuple(sorted(found, key=lambda one: (not one.first, -(one.artifact or 0) * one.first, one.scene.key)))
+    return tuple(
+        sorted(images, key=lambda image: (not image.first, -(image.artifact or 0) * image.first, image.scene.key))
+    )
 
 
 def _inside(dataset: Path, name: str | None) -> Path | None:
@@ -99,10 +101,10 @@ def _noted(dataset: Path) -> dict[str, tuple[bool, tuple[str, ...], float | None
     parts = ("$.notes.check", "$.notes.inpaint.repainted", "$.scores.artifact")
     columns = ", ".join(f"json_extract(record, '{part}')" for part in parts)
     query = f"SELECT item, {columns} FROM items"
-    found = {}
+    by_item = {}
     with read_only(dataset) as ledger:
         for item, text, again, artifact in ledger.stream(f"{query} WHERE state = 'passed'"):
             check = json.loads(text) if text else {}
             why = (*(("painted again",) if again else ()), *check.get("why", ()))
-            found[item] = bool(again or check.get("review_first")), why, artifact
-    return found
+            by_item[item] = bool(again or check.get("review_first")), why, artifact
+    return by_item

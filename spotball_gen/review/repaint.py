@@ -30,14 +30,14 @@ def marked(decisions: Mapping[str, Mapping[Key, Decision]]) -> dict[Key, tuple[C
         >>> marked({"anna": anna})
         {('soccer', '1'): ((0, 0, 9, 9),)}
     """
-    found: dict[Key, tuple[Corners, ...]] = {}
+    regions_by_key: dict[Key, tuple[Corners, ...]] = {}
     rejected: set[Key] = set()
     for of in decisions.values():
         rejected.update(key for key, decision in of.items() if decision.verdict == "reject")
         for key, decision in of.items():
             if decision.verdict == "repaint":
-                found[key] = (*found.get(key, ()), *decision.regions)
-    return {key: regions for key, regions in sorted(found.items()) if key not in rejected}
+                regions_by_key[key] = (*regions_by_key.get(key, ()), *decision.regions)
+    return {key: regions for key, regions in sorted(regions_by_key.items()) if key not in rejected}
 
 
 def send_back(ledger: Ledger) -> tuple[tuple[Key, ...], int]:
@@ -52,29 +52,29 @@ def send_back(ledger: Ledger) -> tuple[tuple[Key, ...], int]:
     if not (ledger.dataset / REVIEW).is_file():
         raise OptionError(f"{ledger.dataset} has not been reviewed; spotball gen review {ledger.dataset} does")
     with ReviewStore(ledger.dataset) as store:
-        wanted = marked(store.decisions())
+        to_repaint = marked(store.decisions())
     passed = set(ledger.ids("passed"))
-    items = [(ledger.item(image), regions) for (_, image), regions in wanted.items() if image in passed]
-    sent = [(item, again) for item, regions in items if (again := _again(item, regions))]
-    ledger.go_again((again for _, again in sent), "inpaint")
-    for before, _ in sent:
+    items = [(ledger.item(image), regions) for (_, image), regions in to_repaint.items() if image in passed]
+    sent_back = [(item, repainted) for item, regions in items if (repainted := _again(item, regions))]
+    ledger.go_again((again for _, again in sent_back), "inpaint")
+    for before, _ in sent_back:
         for picture in (before.mask, before.painted):
             if picture:
                 confined(ledger.work, picture.within(ledger.work)).unlink(missing_ok=True)
-    return tuple(wanted), len(sent)
+    return tuple(to_repaint), len(sent_back)
 
 
 def _again(item: Item, regions: Iterable[Corners]) -> Item | None:
     """The item as it was before it was painted, with more regions; None where these are known."""
     note = item.notes["inpaint"]
-    known = note.get("regions", [])
-    new = [list(region) for region in regions if list(region) not in known]
+    earlier = note.get("regions", [])
+    new = [list(region) for region in regions if list(region) not in earlier]
     if not new:
         return None
     notes = {stage: of for stage, of in item.notes.items() if stage not in _ANEW}
     scores = {name: score for name, score in item.scores.items() if name not in SCORES}
     bare = replace(item, notes=notes, scores=scores, mask=None, painted=None, cells=())
-    return bare.noted("inpaint", regions=[*known, *new], repainted=note.get("repainted", 0) + 1)
+    return bare.noted("inpaint", regions=[*earlier, *new], repainted=note.get("repainted", 0) + 1)
 
 
 def put_back(ledger: Ledger, painted: Iterable[Key]) -> None:

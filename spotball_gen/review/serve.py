@@ -34,18 +34,18 @@ def serve(dataset: Path, *, reviewer: str, host: str, port: int, tell: Callable[
         raise MissingExtraError("reviewing items", "gen") from error
 
     with ReviewStore(dataset) as store, listening(host, port) as at:
-        found = pieces(dataset, store)
+        images = pieces(dataset, store)
         token = secrets.token_urlsafe(24)
         # Cookies know no ports: two reviews on one machine must not take each other's.
         cookie = f"spotball_review_{at.getsockname()[1]}"
-        app = review_app(found, store, reviewer, token=token, cookie=cookie)
+        app = review_app(images, store, reviewer, token=token, cookie=cookie)
         config = uvicorn.Config(
             app, lifespan="off", log_level="warning", access_log=False, server_header=False, backlog=BACKLOG
         )
 
         def ready() -> None:
-            over = sum(one.first for one in found)
-            tell(f"{len(found):,} images, {over:,} of them over a limit; reviewer: {reviewer}")
+            over = sum(image.first for image in images)
+            tell(f"{len(images):,} images, {over:,} of them over a limit; reviewer: {reviewer}")
             tell(f"{shown(at)}/?token={token}")
 
         serve_until_ended(config, at, ready)

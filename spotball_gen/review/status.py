@@ -19,35 +19,37 @@ def lines(decisions: Mapping[str, Mapping[Key, Decision]], pieces: Sequence[Revi
     yield f"{len(pieces):,} images, {first:,} of them over a limit"
     if not decisions:
         yield "nobody has decided anything yet"
-    known = {piece.scene.key: piece for piece in pieces}
+    by_key = {piece.scene.key: piece for piece in pieces}
     for reviewer, of in decisions.items():
-        mine = {key: decision for key, decision in of.items() if key in known}
-        verdicts = Counter(decision.verdict for decision in mine.values())
-        decided = len(mine) - verdicts[None]
-        unchecked = sum(len(decision.unchecked) for decision in mine.values())
+        current = {key: decision for key, decision in of.items() if key in by_key}
+        verdicts = Counter(decision.verdict for decision in current.values())
+        decided = len(current) - verdicts[None]
+        unchecked = sum(len(decision.unchecked) for decision in current.values())
         yield (
             f"{reviewer}: {decided:,} of {len(pieces):,} decided: {verdicts['accept']:,} accepted, "
             f"{verdicts['reject']:,} rejected, {verdicts['repaint']:,} to repaint; {unchecked:,} boxes unchecked"
         )
-        reasons = Counter(decision.reason for decision in mine.values() if decision.reason)
+        reasons = Counter(decision.reason for decision in current.values() if decision.reason)
         if reasons:
             yield "  rejected: " + ", ".join(f"{n:,} {reason}" for reason, n in reasons.most_common())
-        if gone := len(of) - len(mine):
-            yield f"  {gone:,} more of images that the dataset no longer has"
+        if n_missing := len(of) - len(current):
+            yield f"  {n_missing:,} more of images that the dataset no longer has"
     for pair in agreements(decisions, pieces):
-        yield f"{pair.one} and {pair.other}: verdicts: {_said(pair.verdicts, 'images')}"
-        yield f"{pair.one} and {pair.other}: boxes: {_said(pair.boxes, 'boxes')}"
+        yield f"{pair.first} and {pair.second}: verdicts: {_said(pair.verdicts, 'images')}"
+        yield f"{pair.first} and {pair.second}: boxes: {_said(pair.boxes, 'boxes')}"
         for sport, image in pair.differing[:SHOWN]:
-            ours, theirs = (decisions[name][sport, image].verdict for name in (pair.one, pair.other))
-            yield f"  {sport}/{image}: {ours}, {theirs}"
+            first_verdict, second_verdict = (
+                decisions[name][sport, image].verdict for name in (pair.first, pair.second)
+            )
+            yield f"  {sport}/{image}: {first_verdict}, {second_verdict}"
         if len(pair.differing) > SHOWN:
             yield f"  and {len(pair.differing) - SHOWN:,} more on which they differ"
 
 
-def _said(kappa: Kappa, what: str) -> str:
+def _said(kappa: Kappa, unit: str) -> str:
     if kappa.agree is None:
         return f"Cohen's kappa is not defined: {kappa.undefined}"
-    told = f"they agree on {kappa.agree:.1%} of {kappa.n:,} {what}"
+    sentence = f"they agree on {kappa.agree:.1%} of {kappa.n:,} {unit}"
     if kappa.kappa is None:
-        return f"{told}; Cohen's kappa is not defined: {kappa.undefined}"
-    return f"{told}; Cohen's kappa {kappa.kappa:.3f}"
+        return f"{sentence}; Cohen's kappa is not defined: {kappa.undefined}"
+    return f"{sentence}; Cohen's kappa {kappa.kappa:.3f}"

@@ -179,11 +179,11 @@ class ReviewStore(SqliteStore):
             "SELECT reviewer, sport, image, verdict, reason, unchecked, regions FROM changes "
             "WHERE undone IS NULL ORDER BY reviewer, number"
         )
-        found: dict[str, dict[Key, Decision]] = {}
+        decisions: dict[str, dict[Key, Decision]] = {}
         for reviewer, sport, image, verdict, reason, *boxes in self.rows(query):
             unchecked, regions = (tuple(tuple(box) for box in json.loads(text)) for text in boxes)
-            found.setdefault(reviewer, {})[sport, image] = Decision(verdict, reason, unchecked, regions)
-        return found
+            decisions.setdefault(reviewer, {})[sport, image] = Decision(verdict, reason, unchecked, regions)
+        return decisions
 
     def applied(self, original: str, written: str) -> None:
         """Note that scenes with decisions are about to take the place of others, by their digests."""

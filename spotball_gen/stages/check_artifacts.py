@@ -60,9 +60,9 @@ class Artifacts:
         outcome = one_by_one(self.name, items, self._measured)
         if not self._detector or not outcome.items:
             return replace(outcome, items=tuple(self._noted(item) for item in outcome.items))
-        seen, failures = self._seen(outcome.items)
-        kept = [item.scored(ball_again=seen[item.id]) for item in outcome.items if item.id in seen]
-        return Outcome(tuple(self._noted(item) for item in kept), (), (*outcome.failures, *failures))
+        scores, failures = self._seen(outcome.items)
+        seen_items = [item.scored(ball_again=scores[item.id]) for item in outcome.items if item.id in scores]
+        return Outcome(tuple(self._noted(item) for item in seen_items), (), (*outcome.failures, *failures))
 
     def _measured(self, item: Item) -> Item:
         if item.painted is None:
@@ -91,12 +91,14 @@ class Artifacts:
         ]
         outcome = self._detector.process(bare)
         balls = {item.id: item.ball for item in items}
-        seen = {reject.item: 0.0 for reject in outcome.rejects}
+        scores = {reject.item: 0.0 for reject in outcome.rejects}
         for item in outcome.items:
             before = balls[item.id]
-            again = [box.score for box in item.boxes if box.label == "ball" and before and _meet(box, before)]
-            seen[item.id] = max(again, default=0.0)
-        return seen, [Failure(one.item, self.name, f"detecting again: {one.error}") for one in outcome.failures]
+            found_again = [box.score for box in item.boxes if box.label == "ball" and before and _meet(box, before)]
+            scores[item.id] = max(found_again, default=0.0)
+        return scores, [
+            Failure(failure.item, self.name, f"detecting again: {failure.error}") for failure in outcome.failures
+        ]
 
     def _noted(self, item: Item) -> Item:
         why = []
@@ -111,5 +113,5 @@ class Artifacts:
         return item.noted(self.name, review_first=bool(why), why=why)
 
 
-def _meet(one: Box, other: Box) -> bool:
-    return max(one.x1, other.x1) < min(one.x2, other.x2) and max(one.y1, other.y1) < min(one.y2, other.y2)
+def _meet(first: Box, second: Box) -> bool:
+    return max(first.x1, second.x1) < min(first.x2, second.x2) and max(first.y1, second.y1) < min(first.y2, second.y2)

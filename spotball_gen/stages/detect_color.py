@@ -78,14 +78,14 @@ class Color:
         >>> from spotball_core.grid import Grid
         >>> from spotball_gen.demo.draw import Painter
         >>> from spotball_gen.demo.match import Play, Shot
-        >>> from spotball_gen.items.item import Source
-        >>> from spotball_gen.items.pictures import Picture
+        >>> from spotball_gen.items.item import VideoSource
+        >>> from spotball_gen.items.pictures import PictureFile
         >>> look = LOOKS["synthetic-soccer"]
         >>> moment = Play(Shot("play", 8, seed=2), look, 640, 360).at(1.0)
         >>> image, truth = Painter(look, 640, 360, seed=2).draw(moment, 0)
-        >>> source = Source("match", "match.avi", "synthetic-soccer", "synthetic", "match.avi", "")
+        >>> source = VideoSource("match", "match.avi", "synthetic-soccer", "synthetic", "match.avi", "")
         >>> stage = Color(ColorSettings(), Context(Path(tempfile.gettempdir()), Grid.standard()))
-        >>> item = Item("match-000001000", source, 1.0, 0, Picture(Path("frame.png"), image))
+        >>> item = Item("match-000001000", source, 1.0, 0, PictureFile(Path("frame.png"), image))
         >>> (found,) = stage.process([item]).items
         >>> [box.label for box in found.boxes].count("ball"), len(truth.balls)
         (1, 1)
@@ -120,6 +120,6 @@ class Color:
                 f"detect: color: no colors are given for {item.sport!r}; see [detect.colors.{item.sport}]"
             )
         teams = [Team(shirt, shorts) for shirt, shorts in zip(colors.shirts, colors.shorts, strict=True)]
-        found = find_balls(item.image, colors.ball)
-        found += find_players(item.image, teams, self.settings.skin, self.settings.hair)
-        return replace(item, boxes=tuple(box for box in found if box.score >= self.settings.confidence))
+        boxes = find_balls(item.image, colors.ball)
+        boxes += find_players(item.image, teams, self.settings.skin, self.settings.hair)
+        return replace(item, boxes=tuple(box for box in boxes if box.score >= self.settings.confidence))

@@ -55,9 +55,9 @@ class FileSettings(StageSettings):
             try:
                 getattr(self, name).format(**_EXAMPLE)
             except (KeyError, IndexError, ValueError, AttributeError) as error:
-                known = ", ".join(f"{{{field}}}" for field in _EXAMPLE)
+                field_names = ", ".join(f"{{{field}}}" for field in _EXAMPLE)
                 raise ValueError(
-                    f"{name}: {getattr(self, name)!r} cannot be filled in ({error}); it may have {known}"
+                    f"{name}: {getattr(self, name)!r} cannot be filled in ({error}); it may have {field_names}"
                 ) from error
         if self.format != "coco" and not self.classes:
             raise ValueError('give classes, by number: {"32" = "ball", "0" = "player"}')
@@ -77,13 +77,13 @@ class FromFile:
     Examples:
         >>> import tempfile
         >>> from spotball_core.grid import Grid
-        >>> from spotball_gen.items.item import Source
-        >>> from spotball_gen.items.pictures import Picture
+        >>> from spotball_gen.items.item import VideoSource
+        >>> from spotball_gen.items.pictures import PictureFile
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "match_26.txt").write_text("32 0.5 0.5 0.05 0.1 0.9")
-        >>> source = Source("match-1a2b3c4d", "videos/match.mp4", "soccer", "CC0", "match.mp4", "")
+        >>> source = VideoSource("match-1a2b3c4d", "videos/match.mp4", "soccer", "CC0", "match.mp4", "")
         >>> notes = {"frames": {"number": 25, "size": [1920, 1080], "window": [0, 0, 1920, 1080]}}
-        >>> item = Item("match-1a2b3c4d-000001000", source, 1.0, 0, Picture(Path("frame.png")), notes=notes)
+        >>> item = Item("match-1a2b3c4d-000001000", source, 1.0, 0, PictureFile(Path("frame.png")), notes=notes)
         >>> settings = FileSettings(path=".", format="yolo", classes={"32": "ball", "0": "player"})
         >>> stage = FromFile(settings, Context(folder, Grid.standard(), folder=folder))
         >>> stage.process([item]).items[0].boxes
@@ -136,10 +136,10 @@ class FromFile:
         }
         self._check_own(item, names)
         path = self._path(self.settings.path.format(**names))
-        found, file = self._read(path, self.settings.frame_name.format(**names), number)
+        file_boxes, file = self._read(path, self.settings.frame_name.format(**names), number)
         view = self._view(frames)
         classes = self.settings.classes or self._classes(item.sport)
-        boxes = (view.box(box, classes[box.category]) for box in found if box.category in classes)
+        boxes = (view.box(box, classes[box.category]) for box in file_boxes if box.category in classes)
         return replace(item, boxes=tuple(box for box in boxes if box)).noted(self.name, file=file)
 
     def _read(self, path: Path, name: str, number: int) -> tuple[tuple[FileBox, ...], str]:
@@ -168,8 +168,8 @@ class FromFile:
         return ImageView((width, height), (x1, y1, x2, y2), image)
 
     def _classes(self, sport: str) -> Mapping[str, Label]:
-        known = self.context.sports.get(sport, Sport())
-        return {known.ball_class: "ball", known.player_class: "player"}
+        sport_settings = self.context.sports.get(sport, Sport())
+        return {sport_settings.ball_class: "ball", sport_settings.player_class: "player"}
 
     def _check_own(self, item: Item, names: Mapping[str, Any]) -> None:
         """See that the names tell this item's video from others."""
@@ -177,10 +177,12 @@ class FromFile:
             return
         frame = "" if self.settings.format == "mot" else self.settings.frame_name
         place = f"{self.settings.path}/{frame}".format(**{**names, "frame": 0, "ms": 0})
-        other = self._videos.setdefault(place, item.source.video)
-        if other != item.source.video:
-            told = f"the boxes of {other} would be those of {item.source.video}, too"
-            raise OptionError(f"detect: {told}; tell them apart by {{source}}, or by {{video}} and other file names")
+        other_video = self._videos.setdefault(place, item.source.video)
+        if other_video != item.source.video:
+            conflict = f"the boxes of {other_video} would be those of {item.source.video}, too"
+            raise OptionError(
+                f"detect: {conflict}; tell them apart by {{source}}, or by {{video}} and other file names"
+            )
 
     def _path(self, text: str) -> Path:
         return self.context.folder / Path(text).expanduser()

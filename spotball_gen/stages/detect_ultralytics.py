@@ -58,22 +58,22 @@ class Ultralytics:
         Raises:
             OptionError: if the detector does not know the sport's ball.
         """
-        found: dict[str, Item] = {}
-        for some in by_size(items).values():
-            for item, result in zip(some, self._predicted(some), strict=True):
+        by_id: dict[str, Item] = {}
+        for same_size in by_size(items).values():
+            for item, result in zip(same_size, self._predicted(same_size), strict=True):
                 sport = self.context.sports.get(item.sport, Sport())
-                wanted = wanted_classes(self._model.names, sport, self.settings.model)
+                classes = wanted_classes(self._model.names, sport, self.settings.model)
                 found_boxes = result.boxes
                 parts = (found_boxes.xyxy, found_boxes.conf, found_boxes.cls)
                 rows = zip(*(part.cpu().tolist() for part in parts), _outlines(result, item), strict=True)
                 boxes = [
-                    Box(x1, y1, x2, y2, score, wanted[int(at)], outline if wanted[int(at)] == "player" else None)
+                    Box(x1, y1, x2, y2, score, classes[int(at)], outline if classes[int(at)] == "player" else None)
                     for (x1, y1, x2, y2), score, at, outline in rows
-                    if int(at) in wanted
+                    if int(at) in classes
                 ]
                 boxes = sorted((box for box in boxes if box.width > 0 < box.height), key=lambda box: -box.score)
-                found[item.id] = replace(item, boxes=tuple(boxes)).noted(self.name, weights=self._weights)
-        return Outcome(tuple(found[item.id] for item in items))
+                by_id[item.id] = replace(item, boxes=tuple(boxes)).noted(self.name, weights=self._weights)
+        return Outcome(tuple(by_id[item.id] for item in items))
 
     def _predicted(self, items: Sequence[Item]) -> list[Any]:
         cv2 = opencv()
@@ -94,8 +94,8 @@ class Ultralytics:
         try:
             return YOLO(str(self._path) if self._path.is_file() else self.settings.model)
         except Exception as error:  # Of its own, of PyTorch's or of pickle's kinds.
-            told = next(iter(str(error).splitlines()), type(error).__name__)
-            raise OptionError(f"detect: {self.settings.model}: cannot be loaded: {told}") from error
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise OptionError(f"detect: {self.settings.model}: cannot be loaded: {reason}") from error
 
     @cached_property
     def _weights(self) -> str:
@@ -107,5 +107,5 @@ def _outlines(result: Any, item: Item) -> list[tuple[Polygon, ...] | None]:
     if getattr(result, "masks", None) is None:
         return [None] * len(result.boxes.conf)
     height, width = item.image.shape[:2]
-    found = ([[(float(x), float(y)) for x, y in points]] if len(points) >= 3 else [] for points in result.masks.xy)
-    return [clipped(polygons, width, height) or None for polygons in found]
+    outlines = ([[(float(x), float(y)) for x, y in points]] if len(points) >= 3 else [] for points in result.masks.xy)
+    return [clipped(polygons, width, height) or None for polygons in outlines]

@@ -77,24 +77,24 @@ class YoloV8Onnx:
         Raises:
             OptionError: if the file holds no such detector, or it does not know the sport's ball.
         """
-        found: dict[str, Item] = {}
-        for image, some in by_size(items).items():
+        by_id: dict[str, Item] = {}
+        for image, same_size in by_size(items).items():
             box = Letterbox.of(image, self._detector.canvas(image, self.settings.size))
-            inputs = np.stack([box.fill(item.image) for item in some])
-            for item, (output, prototypes) in zip(some, self._detector.run(inputs), strict=True):
+            inputs = np.stack([box.fill(item.image) for item in same_size])
+            for item, (output, prototypes) in zip(same_size, self._detector.run(inputs), strict=True):
                 read = self._boxes(item, output, prototypes, box)
-                found[item.id] = replace(item, boxes=read).noted(self.name, weights=self._detector.weights)
-        return Outcome(tuple(found[item.id] for item in items))
+                by_id[item.id] = replace(item, boxes=read).noted(self.name, weights=self._detector.weights)
+        return Outcome(tuple(by_id[item.id] for item in items))
 
     def _boxes(
         self, item: Item, output: NDArray[np.floating], prototypes: NDArray[np.floating] | None, box: Letterbox
     ) -> tuple[Box, ...]:
         sport = self.context.sports.get(item.sport, Sport())
-        wanted = wanted_classes(self._detector.names, sport, self.settings.model)
+        classes = wanted_classes(self._detector.names, sport, self.settings.model)
         return read_boxes(
             output,
             box,
-            wanted,
+            classes,
             confidence=self.settings.confidence,
             overlap=self.settings.overlap,
             prototypes=prototypes,
@@ -147,25 +147,27 @@ class OnnxDetector:
             session = onnxruntime.InferenceSession(path, options, providers=list(providers))
         except Exception as error:  # Each fault of a file has a class of its own there.
             raise OptionError(f"detect: {path}: cannot be loaded: {str(error).splitlines()[0]}") from error
-        (given, *others) = session.get_inputs()
-        shape = tuple(side if isinstance(side, int) else None for side in given.shape)
-        if others or given.type not in _TYPES or len(shape) != 4 or shape[1] not in (3, None):
+        (image_input, *other_inputs) = session.get_inputs()
+        shape = tuple(side if isinstance(side, int) else None for side in image_input.shape)
+        if other_inputs or image_input.type not in _TYPES or len(shape) != 4 or shape[1] not in (3, None):
             raise OptionError(f"detect: {path}: its input is no image; {_EXPORT}")
-        told = session.get_modelmeta().custom_metadata_map
-        task = told.get("task", "detect")
+        metadata = session.get_modelmeta().custom_metadata_map
+        task = metadata.get("task", "detect")
         if task not in ("detect", "segment"):
             raise OptionError(f"detect: {path}: made for the task {task!r}; {_EXPORT}")
         try:
             # An export writes them as Python does.
-            known = {int(number): str(name) for number, name in ast.literal_eval(told.get("names", "{}")).items()}
-            height, width = ast.literal_eval(told.get("imgsz", f"{SIZE}, {SIZE}"))
-            size, stride = (int(height), int(width)), int(told.get("stride", STRIDE))
+            class_names = {
+                int(number): str(name) for number, name in ast.literal_eval(metadata.get("names", "{}")).items()
+            }
+            height, width = ast.literal_eval(metadata.get("imgsz", f"{SIZE}, {SIZE}"))
+            size, stride = (int(height), int(width)), int(metadata.get("stride", STRIDE))
         except (ValueError, SyntaxError, AttributeError, TypeError) as error:
             raise OptionError(f"detect: {path}: what it says of itself cannot be read: {error}") from error
-        known = known or dict(enumerate(names))
-        if not known:
+        class_names = class_names or dict(enumerate(names))
+        if not class_names:
             raise OptionError(f"detect: {path} does not name its classes; give them as names")
-        return cls(session, shape, known, size, stride, file_name(path), segments=task == "segment")
+        return cls(session, shape, class_names, size, stride, file_name(path), segments=task == "segment")
 
     def canvas(self, image: tuple[int, int], size: int | None) -> tuple[int, int]:
         """(height, width) of the input for an image of a (height, width).
@@ -197,31 +199,33 @@ class OnnxDetector:
         Raises:
             OptionError: if the output is no detector's.
         """
-        (given,) = self.session.get_inputs()
+        (image_input,) = self.session.get_inputs()
         # Where the file says how many go through together, gray ones fill up.
         lot = self.shape[0] or len(inputs)
         read: list[tuple[NDArray[np.floating], NDArray[np.floating] | None]] = []
         for start in range(0, len(inputs), lot):
-            some = inputs[start : start + lot]
-            filled = np.concatenate([some, np.full((lot - len(some), *some.shape[1:]), 0.5, dtype=np.float32)])
-            outputs = self.session.run(None, {given.name: filled.astype(_TYPES[given.type], copy=False)})
+            chunk = inputs[start : start + lot]
+            filled = np.concatenate([chunk, np.full((lot - len(chunk), *chunk.shape[1:]), 0.5, dtype=np.float32)])
+            outputs = self.session.run(None, {image_input.name: filled.astype(_TYPES[image_input.type], copy=False)})
             prototypes = outputs[1] if self.segments and len(outputs) > 1 and outputs[1].ndim == 4 else None
             if self.segments and prototypes is None:
                 raise OptionError(f"detect: {self.weights}: it has no masks, which a segmentation model has; {_EXPORT}")
             rows = 4 + len(self.names) + (0 if prototypes is None else prototypes.shape[1])
             if outputs[0].ndim != 3 or outputs[0].shape[1] != rows:
                 shape = " x ".join(map(str, outputs[0].shape))
-                told = f"its output is {shape}, not batch x {rows} x places"
-                raise OptionError(f"detect: {self.weights}: {told}; {_EXPORT}")
-            masks = [None] * len(some) if prototypes is None else prototypes[: len(some)]
-            read += zip(outputs[0][: len(some)], masks, strict=True)
+                problem = f"its output is {shape}, not batch x {rows} x places"
+                raise OptionError(f"detect: {self.weights}: {problem}; {_EXPORT}")
+            masks = [None] * len(chunk) if prototypes is None else prototypes[: len(chunk)]
+            read += zip(outputs[0][: len(chunk)], masks, strict=True)
         return read
 
 
 def _providers(device: str) -> list[str]:
     import onnxruntime
 
-    there = "CUDAExecutionProvider" in onnxruntime.get_available_providers()
-    if device == "cuda" and not there:
+    has_cuda = "CUDAExecutionProvider" in onnxruntime.get_available_providers()
+    if device == "cuda" and not has_cuda:
         raise OptionError("detect: device: this ONNX Runtime has no CUDA; that needs the package onnxruntime-gpu")
-    return ["CUDAExecutionProvider", "CPUExecutionProvider"] if there and device != "cpu" else ["CPUExecutionProvider"]
+    return (
+        ["CUDAExecutionProvider", "CPUExecutionProvider"] if has_cuda and device != "cpu" else ["CPUExecutionProvider"]
+    )

@@ -84,20 +84,20 @@ class Clip:
         """
         prompts = [self._prompt_vectors(item.sport) for item in items]
         images = self._model.image_vectors([item.image for item in items], self._lot)
-        kept: list[Item] = []
+        passed: list[Item] = []
         rejects: list[Reject] = []
         threshold = self.settings.threshold
-        for item, image, some in zip(items, images, prompts, strict=True):
-            scored = item.scored(clip=round(float((some @ image).max()), _DIGITS)).noted(
+        for item, image, vectors in zip(items, images, prompts, strict=True):
+            scored = item.scored(clip=round(float((vectors @ image).max()), _DIGITS)).noted(
                 self.name, weights=self._model.weights
             )
             score = scored.scores["clip"]
             if threshold is None or score > threshold:
-                kept.append(scored)
+                passed.append(scored)
             else:
                 detail = f"{score:.4f} is not above {threshold:g}"
                 rejects.append(Reject(item.id, self.name, "unlike the prompts", detail, scored.scores))
-        return Outcome(tuple(kept), tuple(rejects))
+        return Outcome(tuple(passed), tuple(rejects))
 
     def settle(self, scores: Mapping[str, Mapping[str, float]], sports: Mapping[str, str]) -> tuple[Reject, ...]:
         """Who is not among the best share of its sport, once all images have a score.
@@ -202,9 +202,9 @@ class ClipModel:
         vectors = []
         for start in range(0, len(images), lot):
             pictures = [Pictures.fromarray(image) for image in images[start : start + lot]]
-            some = self.processor(images=pictures, return_tensors="pt")["pixel_values"]
+            pixel_values = self.processor(images=pictures, return_tensors="pt")["pixel_values"]
             with torch.inference_mode():
-                read = self.model.vision_model(pixel_values=some.to(self.device, self.model.dtype))
+                read = self.model.vision_model(pixel_values=pixel_values.to(self.device, self.model.dtype))
                 vectors.append(_units(self.model.visual_projection(read.pooler_output)))
         return np.concatenate(vectors)
 

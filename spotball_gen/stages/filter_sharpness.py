@@ -40,10 +40,10 @@ class Sharpness:
         >>> from pathlib import Path
         >>> import numpy as np
         >>> from spotball_core.grid import Grid
-        >>> from spotball_gen.items.item import Source
-        >>> from spotball_gen.items.pictures import Picture
-        >>> source = Source("match", "match.avi", "soccer", "CC0", "match.avi", "")
-        >>> black = Picture(Path("frame.png"), np.zeros((360, 640, 3), dtype=np.uint8))
+        >>> from spotball_gen.items.item import VideoSource
+        >>> from spotball_gen.items.pictures import PictureFile
+        >>> source = VideoSource("match", "match.avi", "soccer", "CC0", "match.avi", "")
+        >>> black = PictureFile(Path("frame.png"), np.zeros((360, 640, 3), dtype=np.uint8))
         >>> stage = Sharpness(SharpnessSettings(), Context(Path(tempfile.gettempdir()), Grid.standard()))
         >>> stage.process([Item("match-000001000", source, 1.0, 0, black)]).rejects[0].reason
         'no contrast'

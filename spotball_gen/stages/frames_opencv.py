@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from spotball_gen.items.frames import Mark, VideoError, VideoFrame
-from spotball_gen.items.item import Image, Source
+from spotball_gen.items.item import Image, VideoSource
 from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import Context, StageSettings
 
@@ -58,7 +58,7 @@ class OpenCV:
         os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
         self._cv2 = opencv()
 
-    def read(self, source: Source, after: Mark | None = None) -> Iterator[VideoFrame]:
+    def read(self, source: VideoSource, after: Mark | None = None) -> Iterator[VideoFrame]:
         """The first frame at or after each 0, 1, 2, ... of `1 / fps` seconds, in order.
 
         Args:
@@ -93,8 +93,8 @@ class OpenCV:
             if time < due or ms <= last:
                 continue
             due, last = self._after(time), ms
-            there, pixels = video.retrieve()
-            if not there:
+            ok, pixels = video.retrieve()
+            if not ok:
                 yield VideoFrame(number, ms, shot, None, error="the frame cannot be decoded")
                 continue
             image, window = self._fitted(pixels)
@@ -118,8 +118,8 @@ class OpenCV:
             raise VideoError(f"ends after {time:.0f} of {length:.0f} seconds")
 
     def _colors_at(self, video: Any) -> NDArray[np.float32] | None:
-        there, pixels = video.retrieve()
-        return self._colors(self._fitted(pixels)[0]) if there else None
+        ok, pixels = video.retrieve()
+        return self._colors(self._fitted(pixels)[0]) if ok else None
 
     def _colors(self, image: Image) -> NDArray[np.float32]:
         """Shares of the image's colors, of 512."""

@@ -90,20 +90,22 @@ class StableDiffusion:
             ValueError: if an item has no ball.
         """
         views = {item.id: self._view(item) for item in items}
-        done: dict[str, Item] = {}
-        for some in _by_size(items, views):
-            asked = [self._asked(item) for item in some]
-            shown = [views[item.id].shown(item.image) for item in some]
-            for item, one, pixels in zip(some, asked, self._model.paint(shown, asked, self.settings), strict=True):
+        by_id: dict[str, Item] = {}
+        for same_size in _by_size(items, views):
+            requests = [self._asked(item) for item in same_size]
+            views_shown = [views[item.id].shown(item.image) for item in same_size]
+            for item, request, pixels in zip(
+                same_size, requests, self._model.paint(views_shown, requests, self.settings), strict=True
+            ):
                 finished = self._finished(item, views[item.id], pixels)
-                done[item.id] = finished.noted(self.name, **asdict(one), weights=self._model.weights)
-        return Outcome(tuple(done[item.id] for item in items))
+                by_id[item.id] = finished.noted(self.name, **asdict(request), weights=self._model.weights)
+        return Outcome(tuple(by_id[item.id] for item in items))
 
-    def _asked(self, item: Item) -> Asked:
+    def _asked(self, item: Item) -> InpaintRequest:
         prompt, negative = (
             text.replace("{sport}", item.sport) for text in (self.settings.prompt, self.settings.negative_prompt)
         )
-        return Asked(prompt, negative, item.seed(self.context.seed, self.name))
+        return InpaintRequest(prompt, negative, item.seed(self.context.seed, self.name))
 
     def _view(self, item: Item) -> ModelView:
         return ModelView.of(
@@ -111,8 +113,8 @@ class StableDiffusion:
         )
 
     def _finished(self, item: Item, view: ModelView, pixels: Image) -> Item:
-        whole = composite(item.image, view.put_back(item.image, pixels), view.mask)
-        mask, painted = self.context.keep(item, "masks", view.mask), self.context.keep(item, "painted", whole)
+        composed = composite(item.image, view.put_back(item.image, pixels), view.mask)
+        mask, painted = self.context.keep(item, "masks", view.mask), self.context.keep(item, "painted", composed)
         return replace(item, mask=mask, painted=painted)
 
     @cached_property
@@ -150,16 +152,16 @@ class InpaintingModel:
 
         def load() -> tuple[Any, str | None]:
             # The folder that the Hub's files are in is called by their commit.
-            there = Path(source).is_dir()
-            folder = source if there else kind.download(source, **unchecked, **files)
+            is_local = Path(source).is_dir()
+            folder = source if is_local else kind.download(source, **unchecked, **files)
             pipeline = kind.from_pretrained(folder, variant=settings.variant, **unchecked)
-            return pipeline, None if there else Path(folder).name
+            return pipeline, None if is_local else Path(folder).name
 
         pipeline, commit = loaded(load, source, "inpaint")
         channels = pipeline.unet.config.in_channels
         if channels != _CHANNELS:
-            told = f"its network takes {channels} channels, not {_CHANNELS}"
-            raise OptionError(f"inpaint: {source}: no inpainting model: {told}")
+            reason = f"its network takes {channels} channels, not {_CHANNELS}"
+            raise OptionError(f"inpaint: {source}: no inpainting model: {reason}")
         pipeline.set_progress_bar_config(disable=True)
         # In 32 bits, as it is loaded, there is nothing to be cast, and to be warned of.
         pipeline.to(*[device] if dtype == "float32" else [device, getattr(torch, dtype)])
@@ -167,15 +169,15 @@ class InpaintingModel:
 
     def paint(
         self,
-        shown: Sequence[tuple[Image, NDArray[np.uint8]]],
-        asked: Sequence[Asked],
+        views: Sequence[tuple[Image, NDArray[np.uint8]]],
+        requests: Sequence[InpaintRequest],
         settings: StableDiffusionSettings,
     ) -> NDArray[np.uint8]:
         """What the model makes of some images of one size.
 
         Args:
-            shown: each image, shape (height, width, 3), and its mask, shape (height, width).
-            asked: of each.
+            views: each image, shape (height, width, 3), and its mask, shape (height, width).
+            requests: of each.
             settings: steps and guidance scale.
 
         Returns:
@@ -188,14 +190,14 @@ class InpaintingModel:
         import torch
         from PIL import Image as Pictures
 
-        for prompt in {text for one in asked for text in (one.prompt, one.negative_prompt)}:
+        for prompt in {text for request in requests for text in (request.prompt, request.negative_prompt)}:
             self._check_length(prompt)
-        height, width = shown[0][1].shape
-        made = self.pipeline(
-            prompt=[one.prompt for one in asked],
-            negative_prompt=[one.negative_prompt for one in asked],
-            image=[Pictures.fromarray(image) for image, _ in shown],
-            mask_image=[Pictures.fromarray(mask) for _, mask in shown],
+        height, width = views[0][1].shape
+        images = self.pipeline(
+            prompt=[request.prompt for request in requests],
+            negative_prompt=[request.negative_prompt for request in requests],
+            image=[Pictures.fromarray(image) for image, _ in views],
+            mask_image=[Pictures.fromarray(mask) for _, mask in views],
             height=height,
             width=width,
             # From noise alone: less would keep something of what was there.
@@ -203,12 +205,12 @@ class InpaintingModel:
             num_inference_steps=settings.steps,
             guidance_scale=settings.guidance_scale,
             # On the CPU, so that a GPU starts from the same noise.
-            generator=[torch.Generator("cpu").manual_seed(one.seed) for one in asked],
+            generator=[torch.Generator("cpu").manual_seed(request.seed) for request in requests],
             output_type="np",
         ).images
-        if not np.isfinite(made).all():
+        if not np.isfinite(images).all():
             raise ValueError("the model's image has numbers that are not finite; in 32 bits it may not")
-        pixels: NDArray[np.uint8] = (made * 255).round().astype(np.uint8)
+        pixels: NDArray[np.uint8] = (images * 255).round().astype(np.uint8)
         return pixels
 
     def _check_length(self, prompt: str) -> None:
@@ -220,7 +222,7 @@ class InpaintingModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class InpaintRequest:
     """What is asked of the model for one image."""
 
     prompt: str

@@ -17,15 +17,15 @@ class Telea(OpenCVInpainting):
         >>> from pathlib import Path
         >>> import numpy as np
         >>> from spotball_core.grid import Grid
-        >>> from spotball_gen.items.item import Box, Item, Source
+        >>> from spotball_gen.items.item import Box, Item, VideoSource
         >>> from spotball_gen.imaging.painting import PaintingSettings
-        >>> from spotball_gen.items.pictures import Picture
+        >>> from spotball_gen.items.pictures import PictureFile
         >>> from spotball_gen.items.stage import Context
         >>> work = Path(tempfile.mkdtemp())
         >>> pixels = np.full((360, 640, 3), 90, dtype=np.uint8)
         >>> pixels[100:120, 200:220] = 255
-        >>> source = Source("match", "match.avi", "soccer", "CC0", "match.avi", "")
-        >>> frame = Picture.write(work / "frame.png", pixels)
+        >>> source = VideoSource("match", "match.avi", "soccer", "CC0", "match.avi", "")
+        >>> frame = PictureFile.write(work / "frame.png", pixels)
         >>> item = Item("match-000001000", source, 1.0, 0, frame, ball=Box(200, 100, 220, 120))
         >>> stage = Telea(PaintingSettings(margin=0.5), Context(work, Grid.standard()))
         >>> (done,) = stage.process([item]).items

@@ -38,10 +38,10 @@ class Cells:
     Examples:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from spotball_gen.items.item import Source
-        >>> from spotball_gen.items.pictures import Picture
-        >>> source = Source("match", "match.avi", "soccer", "CC0", "match.avi", "")
-        >>> frame = Picture(Path("frame.png"))
+        >>> from spotball_gen.items.item import VideoSource
+        >>> from spotball_gen.items.pictures import PictureFile
+        >>> source = VideoSource("match", "match.avi", "soccer", "CC0", "match.avi", "")
+        >>> frame = PictureFile(Path("frame.png"))
         >>> item = Item("match-000001000", source, 1.0, 0, frame, ball=Box(118, 50, 138, 70))
         >>> stage = Cells(CellsSettings(), Context(Path(tempfile.gettempdir()), Grid.standard()))
         >>> stage.process([item]).items[0].cells
@@ -79,8 +79,8 @@ class Cells:
         import numpy as np
         from PIL import Image as Pictures
 
-        drawn = gridded(Pictures.fromarray(item.image), self.context.grid)
-        self.context.keep(item, "overlays", np.asarray(drawn))
+        overlay = gridded(Pictures.fromarray(item.image), self.context.grid)
+        self.context.keep(item, "overlays", np.asarray(overlay))
 
 
 def ball_cells(ball: Box, grid: Grid, *, min_share: float) -> tuple[str, ...]:
@@ -102,8 +102,8 @@ def ball_cells(ball: Box, grid: Grid, *, min_share: float) -> tuple[str, ...]:
     """
     # Shares of the cells, all of one area, as shares of what they have of the ball.
     shares = grid.cells_in(ball.corners)
-    whole = sum(shares.values())
-    if not whole:
+    total = sum(shares.values())
+    if not total:
         raise ValueError("the ball is outside the image")
     most = max(shares.values())
-    return tuple(cell for cell, share in shares.items() if share == most or share > min_share * whole)
+    return tuple(cell for cell, share in shares.items() if share == most or share > min_share * total)

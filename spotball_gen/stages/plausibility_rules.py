@@ -49,10 +49,10 @@ class RulesSettings(SpectatorSettings):
 
     @model_validator(mode="after")
     def _ordered(self) -> RulesSettings:
-        for what in ("size", "distance", "players"):
-            least, most = getattr(self, f"min_{what}"), getattr(self, f"max_{what}")
+        for name in ("size", "distance", "players"):
+            least, most = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
             if most is not None and least > most:
-                raise ValueError(f"min_{what} is above max_{what}")
+                raise ValueError(f"min_{name} is above max_{name}")
         return self
 
 
@@ -66,12 +66,12 @@ class Rules:
         >>> import tempfile
         >>> from pathlib import Path
         >>> from spotball_core.grid import Grid
-        >>> from spotball_gen.items.item import Source
-        >>> from spotball_gen.items.pictures import Picture
-        >>> source = Source("match", "match.avi", "soccer", "CC0", "match.avi", "")
+        >>> from spotball_gen.items.item import VideoSource
+        >>> from spotball_gen.items.pictures import PictureFile
+        >>> source = VideoSource("match", "match.avi", "soccer", "CC0", "match.avi", "")
         >>> players = Box(100, 100, 150, 250, 0.9, "player"), Box(300, 100, 350, 250, 0.9, "player")
         >>> balls = Box(200, 150, 224, 174, 0.8), Box(400, 40, 424, 64, 0.5)
-        >>> item = Item("match-000001000", source, 1.0, 0, Picture(Path("frame.png")), boxes=(*players, *balls))
+        >>> item = Item("match-000001000", source, 1.0, 0, PictureFile(Path("frame.png")), boxes=(*players, *balls))
         >>> stage = Rules(RulesSettings(), Context(Path(tempfile.gettempdir()), Grid.standard()))
         >>> (reject,) = stage.process([item]).rejects
         >>> reject.reason, reject.detail
@@ -107,8 +107,8 @@ class Rules:
         balls = [box for box in item.boxes if box.label == "ball" and box.score >= settings.ball_confidence]
         if len(balls) != 1:
             scores = sorted((box.score for box in item.boxes if box.label == "ball"), reverse=True)
-            told = f"{len(balls) or 'none'} of at least {settings.ball_confidence:g}"
-            detail = f"{told}: {', '.join(f'{score:.2f}' for score in scores)}" if scores else "none detected"
+            count = f"{len(balls) or 'none'} of at least {settings.ball_confidence:g}"
+            detail = f"{count}: {', '.join(f'{score:.2f}' for score in scores)}" if scores else "none detected"
             return Reject(item.id, self.name, "several balls" if balls else "no ball", detail, item.scores)
         people = [box for box in item.boxes if box.label == "player" and box.score >= settings.player_confidence]
         reasons = told_apart(people, self._size[1], settings)
@@ -140,16 +140,16 @@ def measured(ball: Box, players: Sequence[Box], size: tuple[float, float]) -> Ma
     """
     width, height = size
     edge = min(ball.x1, ball.y1, width - ball.x2, height - ball.y2)
-    found = {
+    values = {
         "players": len(players),
         "ball_size": (ball.width + ball.height) / 2 / height,
         "ball_aspect": max(ball.width, ball.height) / min(ball.width, ball.height),
         "ball_edge": edge / height,
     }
     if players:
-        found["ball_overlap"] = max(_inside(ball, player) for player in players)
-        found["ball_distance"] = min(_distance(ball, player) for player in players) / math.hypot(width, height)
-    return {name: round(value, _DIGITS) for name, value in found.items()}
+        values["ball_overlap"] = max(_inside(ball, player) for player in players)
+        values["ball_distance"] = min(_distance(ball, player) for player in players) / math.hypot(width, height)
+    return {name: round(value, _DIGITS) for name, value in values.items()}
 
 
 def _rules(settings: RulesSettings) -> tuple[tuple[str, str, float, float], ...]:

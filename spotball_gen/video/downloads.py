@@ -58,14 +58,14 @@ def fetch(query: str, folder: Path, *, match: str | None, tell: Callable[[str], 
         *(["--match-filters", match] if match else []),
         *("--", query),
     ]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    found = _there(folder)
-    if done.returncode:
-        said = "\n".join(done.stderr.strip().splitlines()[-5:]) or f"exit status {done.returncode}"
-        if not found:
-            raise SpotballError(f"yt-dlp could not get {query}:\n{said}")
-        tell(f"yt-dlp could not get all of {query}:\n{said}")
-    return found
+    process = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    downloads = _there(folder)
+    if process.returncode:
+        message = "\n".join(process.stderr.strip().splitlines()[-5:]) or f"exit status {process.returncode}"
+        if not downloads:
+            raise SpotballError(f"yt-dlp could not get {query}:\n{message}")
+        tell(f"yt-dlp could not get all of {query}:\n{message}")
+    return downloads
 
 
 def _program() -> str:
@@ -78,7 +78,7 @@ def _program() -> str:
 
 def _there(folder: Path) -> tuple[Download, ...]:
     """What was downloaded to its end: a video under its final name, beside what its site says."""
-    found = []
+    downloads = []
     for info in sorted(folder.glob(f"*{_INFO}")):
         try:
             record: dict[str, Any] = parse_json(info.read_text(encoding="utf-8"))
@@ -87,5 +87,5 @@ def _there(folder: Path) -> tuple[Download, ...]:
         path = find_file([folder], f"{info.name.removesuffix(_INFO)}.{record.get('ext')}")
         if path:
             address = record.get("webpage_url") or record.get("original_url") or ""
-            found.append(Download(path, str(address), str(record.get("license") or "")))
-    return tuple(found)
+            downloads.append(Download(path, str(address), str(record.get("license") or "")))
+    return tuple(downloads)

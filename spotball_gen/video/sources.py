@@ -10,7 +10,7 @@ from pathlib import Path
 
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.service.progress import OnProgress, counted
-from spotball_gen.items.item import Source
+from spotball_gen.items.item import VideoSource
 from spotball_gen.pipeline.config import GenerationPlan, SourceSettings
 from spotball_gen.pipeline.ledger import Ledger, Video
 from spotball_gen.video.downloads import fetch
@@ -47,15 +47,15 @@ def settle_videos(
         InputError: if there are none, or others than there were when the run began.
         OptionError: if videos are to be searched for and cannot be.
     """
-    if known := ledger.videos():
-        _check_same(plan, ledger, known)
+    if recorded := ledger.videos():
+        _check_same(plan, ledger, recorded)
         return ledger.videos()
-    found = [*_local(plan), *_downloaded(plan, ledger.work / DOWNLOADS, tell)]
+    found_videos = [*_local(plan), *_downloaded(plan, ledger.work / DOWNLOADS, tell)]
     videos: list[Video] = []
-    for one in counted(found, len(found), on_progress):
-        video = _read(one)
-        if video.source.sha256 in {other.source.sha256 for other in videos}:
-            tell(f"{one.path}: the same video as another one, and left out")
+    for found_video in counted(found_videos, len(found_videos), on_progress):
+        video = _read(found_video)
+        if video.source.sha256 in {earlier.source.sha256 for earlier in videos}:
+            tell(f"{found_video.path}: the same video as another one, and left out")
         else:
             videos.append(video)
     if not videos:
@@ -66,7 +66,7 @@ def settle_videos(
 
 
 def _local(plan: GenerationPlan) -> list[FoundVideo]:
-    found: list[FoundVideo] = []
+    videos: list[FoundVideo] = []
     for source in plan.sources:
         if source.path is None:
             continue
@@ -75,8 +75,8 @@ def _local(plan: GenerationPlan) -> list[FoundVideo]:
         for path in inside if place.is_dir() else [place]:
             # As the configuration names it: where that lies is nobody's business.
             origin = Path(source.path, path.relative_to(place)) if place.is_dir() else Path(source.path)
-            found.append(FoundVideo(path, source.sport, source.license, origin.as_posix()))
-    return found
+            videos.append(FoundVideo(path, source.sport, source.license, origin.as_posix()))
+    return videos
 
 
 def _downloaded(plan: GenerationPlan, folder: Path, tell: Callable[[str], None]) -> Iterator[FoundVideo]:
@@ -86,36 +86,41 @@ def _downloaded(plan: GenerationPlan, folder: Path, tell: Callable[[str], None])
         for query in _queries(source, plan):
             tell(f"searching: {query}")
             into = folder / f"{number}-{hashlib.sha256(query.encode()).hexdigest()[:8]}"
-            for one in fetch(query, into, match=source.match, tell=tell):
-                yield FoundVideo(one.path, source.sport, one.license or source.license, one.address)
+            for download in fetch(query, into, match=source.match, tell=tell):
+                yield FoundVideo(download.path, source.sport, download.license or source.license, download.address)
 
 
 def _queries(source: SourceSettings, plan: GenerationPlan) -> list[str]:
     """What yt-dlp is asked for."""
-    given = [source.query] if source.query is not None else list(plan.sports[source.sport].queries)
-    return [query if re.match(r"\w+://", query) else f"ytsearch{source.count}:{query}" for query in given]
+    queries = [source.query] if source.query is not None else list(plan.sports[source.sport].queries)
+    return [query if re.match(r"\w+://", query) else f"ytsearch{source.count}:{query}" for query in queries]
 
 
-def _read(found: FoundVideo) -> Video:
-    status = found.path.stat()
-    sha256 = _sha256(found.path)
-    name = re.sub(r"[^A-Za-z0-9]+", "-", found.path.stem).strip("-").lower()[:40] or "video"
-    source = Source(
-        f"{name}-{sha256[:8]}", str(found.path.absolute()), found.sport, found.license, found.origin, sha256
+def _read(found_video: FoundVideo) -> Video:
+    status = found_video.path.stat()
+    sha256 = _sha256(found_video.path)
+    name = re.sub(r"[^A-Za-z0-9]+", "-", found_video.path.stem).strip("-").lower()[:40] or "video"
+    source = VideoSource(
+        f"{name}-{sha256[:8]}",
+        str(found_video.path.absolute()),
+        found_video.sport,
+        found_video.license,
+        found_video.origin,
+        sha256,
     )
     return Video(source, status.st_size, status.st_mtime_ns)
 
 
-def _check_same(plan: GenerationPlan, ledger: Ledger, known: Sequence[Video]) -> None:
+def _check_same(plan: GenerationPlan, ledger: Ledger, videos: Sequence[Video]) -> None:
     """See that the videos are still those that the run began with, wherever they lie now.
 
     A video all of whose frames were taken may be gone.
     """
-    there = {found.origin: found for found in _local(plan)}
+    present = {found_video.origin: found_video for found_video in _local(plan)}
     problems = []
-    for video in known:
+    for video in videos:
         source = video.source
-        path = (there[source.origin].path if source.origin in there else Path(source.path)).absolute()
+        path = (present[source.origin].path if source.origin in present else Path(source.path)).absolute()
         if not path.exists():
             if video.state == "waiting":
                 expected = "the video, not all of which was read"
@@ -129,9 +134,9 @@ def _check_same(plan: GenerationPlan, ledger: Ledger, known: Sequence[Video]) ->
             ledger.moved(source.video, str(path), status.st_size, status.st_mtime_ns)
     if problems:
         raise InputError(problems)
-    begun = {video.source.origin for video in known}
-    contents = {video.source.sha256 for video in known}
-    new = [origin for origin in sorted(set(there) - begun) if _sha256(there[origin].path) not in contents]
+    recorded = {video.source.origin for video in videos}
+    contents = {video.source.sha256 for video in videos}
+    new = [origin for origin in sorted(set(present) - recorded) if _sha256(present[origin].path) not in contents]
     if new:
         listed = ", ".join(new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
         raise OptionError(

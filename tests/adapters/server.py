@@ -26,7 +26,7 @@ from tests.adapters.faults import NAMED, Fault, TokenBucket
 from tests.adapters.speaks_anthropic import AnthropicProtocol
 from tests.adapters.speaks_gemini import GeminiProtocol
 from tests.adapters.speaks_openai import OpenAIProtocol
-from tests.adapters.speech import Asked, BadRequest, Speaks, text_of
+from tests.adapters.speech import BadRequest, ReceivedRequest, Speaks, text_of
 
 PROTOCOLS: Mapping[str, Callable[..., Speaks]] = {
     "anthropic": AnthropicProtocol,
@@ -53,7 +53,7 @@ class Seen:
     path: str
     headers: Mapping[str, str]
     body: bytes
-    asked: Asked | None
+    asked: ReceivedRequest | None
     status: int
 
     @property
@@ -84,7 +84,7 @@ class LoopbackServer:
         delay: float = 0.0,
         seed: int = 0,
         limit: TokenBucket | None = None,
-        says: Callable[[Asked, int], str] | None = None,
+        says: Callable[[ReceivedRequest, int], str] | None = None,
         keep: bool = True,
         base_path: str = "/v1",
         tls: ssl.SSLContext | None = None,
@@ -121,7 +121,7 @@ class LoopbackServer:
         return len(self._writers)
 
     @property
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[ReceivedRequest]:
         """The requests that were understood."""
         return [one.asked for one in self.seen if one.asked is not None]
 
@@ -242,7 +242,7 @@ class LoopbackServer:
 
     def _said(
         self, fault: Fault | None, method: str, path: str, headers: Mapping[str, str], body: bytes
-    ) -> tuple[int, bytes, Mapping[str, str], Asked | None]:
+    ) -> tuple[int, bytes, Mapping[str, str], ReceivedRequest | None]:
         """Status, body and headers of the answer, and what was asked where that was read."""
         if self.limit and (wait := self.limit.wait()):
             answer = self.speaks.error(429, "Rate limit reached", "rate_limit_exceeded", None)

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 from tests.adapters.speech import (
     INPUT_TOKENS,
     OUTPUT_TOKENS,
-    Asked,
     BadRequest,
     Ends,
+    ReceivedRequest,
     decoded,
     known,
     need,
@@ -36,7 +36,7 @@ class AnthropicProtocol:
     def __init__(self, *, keys: set[str] | None = None) -> None:
         self.keys = keys
 
-    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Asked:
+    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
         need(path == "/v1/messages", f"unknown path {path}", status=404)
         need(method == "POST", f"no {method} here", status=405)
         need(headers.get("content-type") == "application/json", "the content type is not application/json")
@@ -56,9 +56,9 @@ class AnthropicProtocol:
             need(isinstance(given["system"], str), "system: no text")
             turns = (("system", given["system"]), *turns)
         settings = {name: given[name] for name in given if name not in ("model", "messages", "system")}
-        return Asked(given["model"], turns, pictures, settings, 1, key)
+        return ReceivedRequest(given["model"], turns, pictures, settings, 1, key)
 
-    def write(self, asked: Asked, texts: list[str], style: str) -> dict[str, Any]:
+    def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
         (text,) = texts
         # In two blocks, with one between that is no text: what is said is all of the text.
         content: list[dict[str, Any]] = [

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
-from tests.adapters.speech import Asked, BadRequest, known, need, parsed
+from tests.adapters.speech import BadRequest, ReceivedRequest, known, need, parsed
 
 DIMENSION = 8
 
@@ -62,7 +62,7 @@ class OpenAIEmbeddings:
         self.keys, self.most, self.longest = keys, most, longest
         self.dimension, self.indexed = dimension, indexed
 
-    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Asked:
+    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
         need(path == "/v1/embeddings", f"unknown path {path}", status=404)
         need(method == "POST", f"no {method} here", status=405)
         key = headers.get("authorization", "").removeprefix("Bearer ") or None
@@ -78,9 +78,9 @@ class OpenAIEmbeddings:
         if len(texts) > self.most:
             raise BadRequest(f"batch size {len(texts)} > maximum allowed batch size {self.most}", status=413)
         need(all(len(text) <= self.longest for text in texts), "maximum context length exceeded", field="input")
-        return Asked(given["model"], tuple(("input", text) for text in texts), (), {}, len(texts), key)
+        return ReceivedRequest(given["model"], tuple(("input", text) for text in texts), (), {}, len(texts), key)
 
-    def write(self, asked: Asked, texts: list[str], style: str) -> dict[str, Any]:
+    def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
         inputs = [text for _, text in asked.turns]
         data: list[dict[str, Any]] = [
             {"object": "embedding", "embedding": vector} for vector in _vectors(inputs, style, self.dimension)
@@ -107,7 +107,7 @@ class GeminiEmbeddings:
     def __init__(self, *, keys: set[str] | None = None) -> None:
         self.keys = keys
 
-    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Asked:
+    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
         parts = urlsplit(path)
         match = _PATH.fullmatch(parts.path)
         need(match is not None, f"unknown path {parts.path}", status=404)
@@ -134,9 +134,9 @@ class GeminiEmbeddings:
         need(len(tasks) == 1, "the task types differ")
         task = tasks.pop()
         settings = {} if task is None else {"taskType": task}
-        return Asked(match[1], tuple(("input", text) for text in texts), (), settings, len(texts), key)
+        return ReceivedRequest(match[1], tuple(("input", text) for text in texts), (), settings, len(texts), key)
 
-    def write(self, asked: Asked, texts: list[str], style: str) -> dict[str, Any]:
+    def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
         vectors = _vectors([text for _, text in asked.turns], style, DIMENSION)
         return {"embeddings": [{"values": vector} for vector in vectors]}
 

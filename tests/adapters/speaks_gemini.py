@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 from tests.adapters.speech import (
     INPUT_TOKENS,
     OUTPUT_TOKENS,
-    Asked,
     BadRequest,
     Ends,
+    ReceivedRequest,
     decoded,
     known,
     need,
@@ -50,7 +50,7 @@ class GeminiProtocol:
         self.most = most
         self.give = give
 
-    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Asked:
+    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
         parts = urlsplit(path)
         match = _PATH.fullmatch(parts.path)
         need(match is not None, f"unknown path {parts.path}", status=404)
@@ -77,9 +77,9 @@ class GeminiProtocol:
             known(given["systemInstruction"], {"parts", "role"}, "systemInstruction")
             turns = (("system", _texts(given["systemInstruction"]["parts"])[0]), *turns)
         kept = {name: value for name, value in settings.items() if name != "candidateCount"}
-        return Asked(match[1], turns, pictures, kept, min(n, self.give), key)
+        return ReceivedRequest(match[1], turns, pictures, kept, min(n, self.give), key)
 
-    def write(self, asked: Asked, texts: list[str], style: str) -> dict[str, Any]:
+    def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
         usage = {
             "promptTokenCount": INPUT_TOKENS,
             "candidatesTokenCount": OUTPUT_TOKENS * len(texts) - 5,

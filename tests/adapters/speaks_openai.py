@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from tests.adapters.speech import (
     INPUT_TOKENS,
     OUTPUT_TOKENS,
-    Asked,
     BadRequest,
     Ends,
+    ReceivedRequest,
     decoded,
     known,
     need,
@@ -55,7 +55,7 @@ class OpenAIProtocol:
         self.give = give
         self.models = models
 
-    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Asked:
+    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
         need(path == "/v1/chat/completions", f"unknown path {path}", status=404)
         need(method == "POST", f"no {method} here", status=405)
         need(headers.get("content-type") == "application/json", "the content type is not application/json", status=415)
@@ -79,9 +79,9 @@ class OpenAIProtocol:
             raise BadRequest(f"n is {n}, at most {self.most} is supported", field="n")
         turns, pictures = _messages(given.get("messages"))
         settings = {name: given[name] for name in given if name not in ("model", "messages", "n")}
-        return Asked(given["model"], turns, pictures, settings, min(n, self.give), key)
+        return ReceivedRequest(given["model"], turns, pictures, settings, min(n, self.give), key)
 
-    def write(self, asked: Asked, texts: list[str], style: str) -> dict[str, Any]:
+    def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
         choices = []
         for index, text in enumerate(texts):
             message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}

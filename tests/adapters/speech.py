@@ -31,7 +31,7 @@ class BadRequest(Exception):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReceivedRequest:
     """A request as the server understood it.
 
     Attributes:
@@ -77,11 +77,11 @@ Ends = Mapping[str, tuple[Finish, str, str | None]]
 class Speaks(Protocol):
     """A protocol: how requests are read, and answers and errors written."""
 
-    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Asked:
+    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
         """What is asked; BadRequest for anything that the protocol does not know."""
         ...
 
-    def write(self, asked: Asked, texts: list[str], style: str) -> dict[str, Any]:
+    def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
         """The body of an answer with these replies."""
         ...
 

@@ -20,7 +20,7 @@ from spotball_adapters.gaze.prompts import load_prompts
 from spotball_adapters.gaze.training.experiment import read_run
 from spotball_adapters.prompts.prompt import load_prompt
 from spotball_adapters.replies import POLICIES, parse_reply
-from spotball_adapters.study.server.wire import MalformedError, parsed, read_event, read_events, read_start
+from spotball_adapters.study.server.wire import MalformedRequestError, parsed, read_event, read_events, read_start
 from spotball_adapters.study.setup.config import read_config as read_study
 from spotball_adapters.study.setup.init import init_study
 from spotball_core.counting.counts_file import read_counts_file
@@ -225,7 +225,7 @@ def _wire(folder: Path) -> None:
     for read in (read_start, read_events, lambda value: read_event(value, "2026-01-01T00:00:00Z")):
         try:
             read(content)
-        except MalformedError:
+        except MalformedRequestError:
             continue
 
 
@@ -278,7 +278,7 @@ TARGETS: Mapping[str, Target] = {
     "batch asked": Target(lambda: {ASKED: _lines({**ASKED_FIELDS, "picture": "a.png"})}, lambda f: list(read_asked(f))),
     "batch replies": Target(_texts(replies__jsonl=_lines(*REPLIES)), _received),
     "study": Target(_study, read_study, ("study.toml",)),
-    "study requests": Target(_texts(body=json.dumps(EVENT).encode()), _wire, refusals=(MalformedError,)),
+    "study requests": Target(_texts(body=json.dumps(EVENT).encode()), _wire, refusals=(MalformedRequestError,)),
     "generation": Target(_texts(config__toml=PLAN), lambda f: read_plan(f / "config.toml")),
     "coco": Target(_texts(a__json=json.dumps(COCO).encode()), lambda f: read_coco(f / "a.json")),
     "mot": Target(_texts(a__txt=b"1,1,10,20,30,40,0.5,1,1\n2,1,10,20,30,40,1\n"), lambda f: read_mot(f / "a.txt", 1.0)),

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spotball_core.grid import Grid
-from spotball_gen.items.item import Item, Source
-from spotball_gen.items.pictures import Picture
+from spotball_gen.items.item import Item, VideoSource
+from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.stage import Context
 
 
@@ -18,8 +18,8 @@ def item_of(
     pixels: NDArray[np.uint8], work: Path, ident: str = "match-000001000", sport: str = "soccer", **fields: Any
 ) -> Item:
     """An item whose frame is a file in the work folder, as the frames' stage leaves it."""
-    source = Source("match", "match.avi", sport, "made up", "match.avi", "0" * 64)
-    frame = Picture.write(work / "frames" / f"{ident}.png", pixels)
+    source = VideoSource("match", "match.avi", sport, "made up", "match.avi", "0" * 64)
+    frame = PictureFile.write(work / "frames" / f"{ident}.png", pixels)
     return Item(ident, source, time=1.0, shot=0, frame=frame, **fields)
 
 

@@ -17,7 +17,7 @@ from spotball_gen.items.item import Box, Item
 from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
 
 
-class Settings(StageSettings):
+class PlainSettings(StageSettings):
     """What is to happen.
 
     Attributes:
@@ -39,7 +39,7 @@ class Settings(StageSettings):
 class Plain:
     """Lets items pass, with their mean as a score."""
 
-    Settings: ClassVar[type[StageSettings]] = Settings
+    Settings: ClassVar[type[StageSettings]] = PlainSettings
     packages: ClassVar[tuple[str, ...]] = ("numpy", "no-such-package")
     name = "filter"
     kind = "plain"

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import spotball_gen.run
-from spotball_gen.pipeline.engines.ray_data import RayEngine
+from spotball_gen.pipeline.engines.ray_data import GenerationRayEngine
 from tests.counting.engines.workers import ACTORS, TASKS, first_at_work
 
 
-class Killing(RayEngine):
+class Killing(GenerationRayEngine):
     """Kills a worker, once."""
 
     killed, names = 0, TASKS
@@ -29,7 +29,7 @@ class Killing(RayEngine):
 def main(address: str, config: str, out: str, which: str) -> None:
     """Generate on the cluster at the address, and kill one that is at a `task`, or an `actor`."""
     Killing.names = ACTORS if which == "actor" else TASKS
-    spotball_gen.run.RayEngine = Killing  # type: ignore[misc]
+    spotball_gen.run.GenerationRayEngine = Killing  # type: ignore[misc]
     spotball_gen.run.generate(Path(config), Path(out), engine="ray", ray_address=address)
 
 

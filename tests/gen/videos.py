@@ -10,7 +10,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from spotball_gen.items.item import Source
+from spotball_gen.items.item import VideoSource
 
 
 def write_video(
@@ -53,5 +53,5 @@ def textured(seed: int, *, width: int = 160, height: int = 96) -> NDArray[np.uin
     return np.kron(coarse, np.ones((height // 6, width // 10, 1))).astype(np.uint8)
 
 
-def source_of(path: Path, *, sport: str = "soccer") -> Source:
-    return Source(path.stem, str(path), sport, "", path.name, "")
+def source_of(path: Path, *, sport: str = "soccer") -> VideoSource:
+    return VideoSource(path.stem, str(path), sport, "", path.name, "")

@@ -13,7 +13,7 @@ from spotball_core.grid import Grid
 Array = NDArray[Any]
 
 
-class Item(NamedTuple):
+class ImageCounts(NamedTuple):
     """One image: its grid, how often each cell was named, where the ball is."""
 
     grid: Grid
@@ -48,9 +48,9 @@ def truths(n_cells: int) -> st.SearchStrategy[Array]:
 
 
 @st.composite
-def items(draw: st.DrawFn, max_rows: int = 4, max_cols: int = 4, max_value: int = 6) -> Item:
+def items(draw: st.DrawFn, max_rows: int = 4, max_cols: int = 4, max_value: int = 6) -> ImageCounts:
     grid = draw(grids(max_rows, max_cols))
-    return Item(grid, draw(counts(grid.n_cells, max_value)), draw(truths(grid.n_cells)))
+    return ImageCounts(grid, draw(counts(grid.n_cells, max_value)), draw(truths(grid.n_cells)))
 
 
 @st.composite

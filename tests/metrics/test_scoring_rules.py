@@ -13,12 +13,12 @@ from spotball_core import brier_score, energy_score, expected_error, log_score
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 
-from .strategies import Array, Item, counts, grids, items, masses
+from .strategies import Array, ImageCounts, counts, grids, items, masses
 
 GRID = Grid(2, 3, 30, 40)  # cells of 10 x 20 pixels: A1 A2 A3 over B1 B2 B3
 
 
-def probabilities(item: Item) -> tuple[list[float], list[float]]:
+def probabilities(item: ImageCounts) -> tuple[list[float], list[float]]:
     """The guesses' and the ball's probabilities, as lists."""
     total, n_true = sum(item.counts), sum(1 for ball in item.truth if ball)
     return [count / total for count in item.counts], [ball / n_true for ball in item.truth]
@@ -41,7 +41,7 @@ def test_log_score_by_hand() -> None:
 
 
 @given(item=items(), smoothing=st.floats(1e-6, 1))
-def test_log_score_against_a_loop(item: Item, smoothing: float) -> None:
+def test_log_score_against_a_loop(item: ImageCounts, smoothing: float) -> None:
     p, _ = probabilities(item)
     given_to_ball = 0.0
     for probability, ball in zip(p, item.truth, strict=True):
@@ -80,7 +80,7 @@ def test_brier_score_by_hand() -> None:
 
 
 @given(item=items())
-def test_brier_score_against_a_loop(item: Item) -> None:
+def test_brier_score_against_a_loop(item: ImageCounts) -> None:
     p, q = probabilities(item)
     expected = 0.0
     for j in range(len(p)):
@@ -102,7 +102,7 @@ def test_energy_score_by_hand() -> None:
 
 
 @given(item=items())
-def test_energy_score_against_a_double_loop(item: Item) -> None:
+def test_energy_score_against_a_double_loop(item: ImageCounts) -> None:
     p, q = probabilities(item)
     to_ball = spread = 0.0
     for j, k in itertools.product(range(len(p)), repeat=2):
@@ -141,7 +141,7 @@ def test_telling_the_truth_is_best(world: tuple[Grid, Array, Array]) -> None:
 
 
 @given(item=items())
-def test_a_ball_that_spans_cells_is_best_answered_by_its_cells(item: Item) -> None:
+def test_a_ball_that_spans_cells_is_best_answered_by_its_cells(item: ImageCounts) -> None:
     ball = item.truth.astype(float)
     best, said = energy_score(np.stack([ball, item.counts]), item.truth, grid=item.grid)
     assert best <= said + 1e-12 * item.grid.diagonal

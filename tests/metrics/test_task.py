@@ -15,7 +15,7 @@ from spotball_core.grid import Grid
 from spotball_core.metrics.task import truth_distances
 from tests.conftest import examples
 
-from .strategies import Array, Item, items
+from .strategies import Array, ImageCounts, items
 
 GRID = Grid(2, 3, 30, 40)  # cells of 10 x 20 pixels: A1 A2 A3 over B1 B2 B3
 
@@ -30,7 +30,7 @@ def center(grid: Grid, cell: int) -> tuple[float, float]:
     return (col + 0.5) * grid.width / grid.cols, (row + 0.5) * grid.height / grid.rows
 
 
-def ball_centers(item: Item) -> list[tuple[float, float]]:
+def ball_centers(item: ImageCounts) -> list[tuple[float, float]]:
     return [center(item.grid, cell) for cell, ball in enumerate(item.truth) if ball]
 
 
@@ -62,7 +62,7 @@ def test_what_is_no_number_of_unparsed_answers(unparsed: object) -> None:
 
 
 @given(item=items(), unparsed=st.integers(0, 5))
-def test_accuracy_against_a_loop(item: Item, unparsed: int) -> None:
+def test_accuracy_against_a_loop(item: ImageCounts, unparsed: int) -> None:
     answers = named_cells(item.counts)
     right = sum(1 for cell in answers if item.truth[cell])
     found = accuracy(item.counts, item.truth, unparsed=unparsed)
@@ -90,7 +90,7 @@ def test_errors_on_the_papers_grid_by_hand() -> None:
 
 
 @given(item=items())
-def test_euclidean_error_against_a_loop(item: Item) -> None:
+def test_euclidean_error_against_a_loop(item: ImageCounts) -> None:
     distances = [
         min(math.dist(center(item.grid, cell), ball) for ball in ball_centers(item))
         for cell in named_cells(item.counts)
@@ -100,7 +100,7 @@ def test_euclidean_error_against_a_loop(item: Item) -> None:
 
 
 @given(item=items())
-def test_expected_error_against_a_loop(item: Item) -> None:
+def test_expected_error_against_a_loop(item: ImageCounts) -> None:
     distances = [
         math.dist(center(item.grid, cell), ball) for cell in named_cells(item.counts) for ball in ball_centers(item)
     ]
@@ -140,7 +140,7 @@ def test_a_cell_never_named_is_not_among_the_top() -> None:
 
 @settings(max_examples=examples(60))
 @given(item=items(max_rows=2, max_cols=3, max_value=3), k=st.integers(1, 7))
-def test_top_k_against_every_order_of_the_ties(item: Item, k: int) -> None:
+def test_top_k_against_every_order_of_the_ties(item: ImageCounts, k: int) -> None:
     cells = range(item.grid.n_cells)
     hits = []
     for order in itertools.permutations(cells):
@@ -150,7 +150,7 @@ def test_top_k_against_every_order_of_the_ties(item: Item, k: int) -> None:
 
 
 @given(item=items())
-def test_top_k_grows_with_k_and_ends_where_every_named_cell_is_in(item: Item) -> None:
+def test_top_k_grows_with_k_and_ends_where_every_named_cell_is_in(item: ImageCounts) -> None:
     values = [float(top_k_accuracy(item.counts, item.truth, k=k)) for k in range(1, item.grid.n_cells + 1)]
     assert all(later >= earlier - 1e-12 for earlier, later in itertools.pairwise(values))
     assert values[-1] == float(item.counts[item.truth].sum() > 0)

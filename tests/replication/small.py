@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from spotball_core.replication import Item, Replication, replicate
+from spotball_core.replication import ReplicatedFigure, Replication, replicate
 from tests.release_layout import write_csv
 
 Truth = tuple[float, float, float, float, str]
@@ -71,13 +71,13 @@ def write_all_matching(folder: Path) -> Path:
     return folder
 
 
-def items(found: Replication | Path, **chosen: object) -> list[Item]:
+def items(found: Replication | Path, **chosen: object) -> list[ReplicatedFigure]:
     """The items of a replication, or of a folder's, with some fields."""
     replication = replicate(found) if isinstance(found, Path) else found
     return [item for item in replication.items if all(getattr(item, key) == value for key, value in chosen.items())]
 
 
-def item(found: Replication | Path, **chosen: object) -> Item:
+def item(found: Replication | Path, **chosen: object) -> ReplicatedFigure:
     """The one item with some fields."""
     (only,) = items(found, **chosen)
     return only

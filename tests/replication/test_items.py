@@ -12,7 +12,7 @@ import pytest
 
 from spotball_core.errors import InputError
 from spotball_core.release.convert import import_release
-from spotball_core.replication import Item, Replication, published, replicate
+from spotball_core.replication import ReplicatedFigure, Replication, published, replicate
 from spotball_core.scoring.score import score
 from tests.release_layout import BOXES, TRUTHS, write_release
 from tests.replication.small import (
@@ -93,7 +93,7 @@ def corners(sport: str, x: float, y: float, width: float, height: float) -> tupl
 def test_the_ball_in_table_1(found: Replication, sport: str) -> None:
     rows = truths(sport)
 
-    def says(quantity: str) -> Item:
+    def says(quantity: str) -> ReplicatedFigure:
         return item(found, where="table 1", sport=sport, quantity=quantity)
 
     cells = statistics.mean(len(named) for *_, named in rows)
@@ -463,7 +463,7 @@ def without(folder: Path, to: Path, *parts: str) -> Path:
     return copy
 
 
-def has_data(items: list[Item]) -> set[str]:
+def has_data(items: list[ReplicatedFigure]) -> set[str]:
     return {i.where for i in items if i.reproduced is not None}
 
 

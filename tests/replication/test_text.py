@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spotball_core.replication import Item, Replication, replicate
+from spotball_core.replication import ReplicatedFigure, Replication, replicate
 from spotball_core.replication.text import to_markdown, to_text
 from tests.release_layout import write_release
 
@@ -14,7 +14,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Replication:
     return replicate(write_release(tmp_path_factory.mktemp("release")))
 
 
-def an_item(**changes: object) -> Item:
+def an_item(**changes: object) -> ReplicatedFigure:
     fields: dict[str, object] = {
         "where": "table 2",
         "sport": "soccer",
@@ -27,10 +27,10 @@ def an_item(**changes: object) -> Item:
         "status": "match",
         "note": None,
     }
-    return Item.model_validate({**fields, **changes})
+    return ReplicatedFigure.model_validate({**fields, **changes})
 
 
-def replication(*items: Item) -> Replication:
+def replication(*items: ReplicatedFigure) -> Replication:
     return Replication(items=items, signature="spotball|standard", signature_reproduced="spotball|paper")
 
 

@@ -208,9 +208,9 @@ class _Pen:
 
         mask = None
         for area in (corners, *windows):
-            one = Images.new("L", self.image.size)
-            ImageDraw.Draw(one).polygon(self._pixels(area), fill=255)
-            mask = one if mask is None else ImageChops.darker(mask, one)
+            layer = Images.new("L", self.image.size)
+            ImageDraw.Draw(layer).polygon(self._pixels(area), fill=255)
+            mask = layer if mask is None else ImageChops.darker(mask, layer)
         self.image.paste(color, (0, 0), mask)
 
     def _pixels(self, shares: FloatArray) -> list[tuple[float, float]]:

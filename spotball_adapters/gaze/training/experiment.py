@@ -31,7 +31,7 @@ from spotball_adapters.gaze.training.pictures import (
     training_plans,
     validation_plans,
 )
-from spotball_adapters.gaze.training.settings import Run, Settings
+from spotball_adapters.gaze.training.settings import Run, TrainingSettings
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trials, make_trials, read_trials, together, write_trials
@@ -55,7 +55,7 @@ _PACKAGES: Final = ("spotball-core", "torch", "numpy", "pillow")
 
 
 @dataclass(frozen=True)
-class Source:
+class TrainingSource:
     """What an experiment is made of, and its settings do not hold.
 
     Attributes:
@@ -90,13 +90,13 @@ class Task:
     set: str | None
     seed: int
     out: Path
-    settings: Settings
+    settings: TrainingSettings
     checkpoint: Path | None
     images: Path | None
     device: str
 
 
-def prepare(settings: Settings, source: Source, out: Path, *, jobs: int = 1) -> None:
+def prepare(settings: TrainingSettings, source: TrainingSource, out: Path, *, jobs: int = 1) -> None:
     """Make an experiment's folder with its pictures; where it is there already, check that it is the same experiment.
 
     Raises:
@@ -118,37 +118,38 @@ def prepare(settings: Settings, source: Source, out: Path, *, jobs: int = 1) -> 
             return
         plans = training_plans(settings.pictures, settings.seed)
         plans |= {VALIDATION: validation_plans(settings.validation, settings.seed), TEST: design_plans()}
-        for name, some in plans.items():
-            draw_set(some, beside / name, size=settings.size, seed=settings.seed, jobs=jobs)
+        for name, set_plans in plans.items():
+            draw_set(set_plans, beside / name, size=settings.size, seed=settings.seed, jobs=jobs)
 
 
-def tasks(settings: Settings, source: Source, out: Path, device: str) -> list[Task]:
+def tasks(settings: TrainingSettings, source: TrainingSource, out: Path, device: str) -> list[Task]:
     """Every run of an experiment: each set with each seed, and a pretrained model before its training."""
     sets = (AGREE, DISAGREE) if source.photos is None else (PHOTOS,)
-    found: list[tuple[str, str | None, int]] = [(BEFORE, None, settings.seed)] if settings.model == "gazelle" else []
-    found += [
+    runs: list[tuple[str, str | None, int]] = [(BEFORE, None, settings.seed)] if settings.model == "gazelle" else []
+    runs += [
         (f"{name}-{number + 1}", name, settings.seed + number) for number in range(settings.seeds) for name in sets
     ]
     return [
-        Task(name, which, seed, out, settings, source.checkpoint, source.images, device) for name, which, seed in found
+        Task(name, set_name, seed, out, settings, source.checkpoint, source.images, device)
+        for name, set_name, seed in runs
     ]
 
 
-def run_all(asked: list[Task], *, jobs: int, on_progress: Callable[[Run], None] = lambda run: None) -> list[Run]:
+def run_all(all_tasks: list[Task], *, jobs: int, on_progress: Callable[[Run], None] = lambda run: None) -> list[Run]:
     """Do the runs that are not there yet, and read all of them.
 
     Args:
-        asked: the runs.
+        all_tasks: the runs.
         jobs: processes that train.
         on_progress: called with each new run when it is done.
 
     Returns:
-        In the order asked.
+        In the order of `all_tasks`.
     """
-    left = [task for task in asked if not is_done(task)]
+    left = [task for task in all_tasks if not is_done(task)]
     for run in in_processes(do, left, jobs):
         on_progress(run)
-    return [read_run(_folder(task) / RUN) for task in asked]
+    return [read_run(_folder(task) / RUN) for task in all_tasks]
 
 
 def is_done(task: Task) -> bool:
@@ -156,30 +157,30 @@ def is_done(task: Task) -> bool:
     return _folder(task).exists()
 
 
-def all_trials(asked: list[Task]) -> Trials:
+def all_trials(all_tasks: list[Task]) -> Trials:
     """The test's trials of all runs."""
-    return together([read_trials(_folder(task) / TRIALS) for task in asked])
+    return together([read_trials(_folder(task) / TRIALS) for task in all_tasks])
 
 
 def do(task: Task) -> Run:
     """Do a run: train, test, and write its folder, which is whole or not there."""
     import torch
 
-    from spotball_adapters.gaze.training.loop import GazeModel, Pictures, in_memory, predicted, train
+    from spotball_adapters.gaze.training.loop import GazeModel, PictureTensors, in_memory, predicted, train
 
     with _one_thread() if task.checkpoint is None else nullcontext():
         torch.manual_seed(task.seed)
         model: Any = _model(task)
-        shown: GazeModel = model
+        gaze_model: GazeModel = model
 
-        def pictures(name: str) -> Pictures:
-            return in_memory(_set(task, name), shown.size)
+        def pictures(name: str) -> PictureTensors:
+            return in_memory(_set(task, name), gaze_model.size)
 
         start = time.perf_counter()
         epochs = []
         if task.set is not None:
             epochs = train(
-                shown,
+                gaze_model,
                 pictures(task.set),
                 pictures(VALIDATION),
                 task.settings.schedule,
@@ -195,7 +196,7 @@ def do(task: Task) -> Run:
             versions={package: version(package) for package in _PACKAGES} | {"device": task.device},
         )
         test = pictures(TEST)
-        trials = point_trials(predicted(shown, test, task.device), test.stimuli, task.name)
+        trials = point_trials(predicted(gaze_model, test, task.device), test.stimuli, task.name)
         weights = {name: value.cpu() for name, value in model.state_dict().items() if not name.startswith("backbone.")}
         with replacing_folder(_folder(task)) as beside:
             torch.save(weights, beside / MODEL)
@@ -211,22 +212,22 @@ def read_run(path: Path) -> Run:
         parse_json(text)
         return Run.model_validate_json(text)
     except (OSError, ValueError) as error:
-        said = str(error).split("\n", 1)[0]
+        reason = str(error).split("\n", 1)[0]
         expected = "a finished run; remove its folder to train it again"
-        raise InputError([Problem(str(path), None, "run", said, expected)]) from error
+        raise InputError([Problem(str(path), None, "run", reason, expected)]) from error
 
 
-def _check_same(settings: Settings, out: Path) -> None:
+def _check_same(settings: TrainingSettings, out: Path) -> None:
     path = out / SETTINGS
     try:
         text = path.read_text(encoding="utf-8")
         parse_json(text)
-        before = Settings.model_validate_json(text)
+        before = TrainingSettings.model_validate_json(text)
     except (OSError, ValidationError, ValueError) as error:
-        said = str(error).split("\n", 1)[0]
-        raise InputError([Problem(str(path), None, "file", said, "settings of an experiment")]) from error
+        reason = str(error).split("\n", 1)[0]
+        raise InputError([Problem(str(path), None, "file", reason, "settings of an experiment")]) from error
     # More seeds may join.
-    old, new = (one.model_dump(exclude={"seeds"}) for one in (before, settings))
+    old, new = (record.model_dump(exclude={"seeds"}) for record in (before, settings))
     differing = [f"{key} {old[key]} (now {new[key]})" for key in new if old[key] != new[key]]
     if differing:
         raise OptionError(f"{out} holds an experiment with {', '.join(differing)}: give another folder")

@@ -54,7 +54,7 @@ class GazeModel(Protocol):
 
 
 @dataclass(frozen=True)
-class Pictures:
+class PictureTensors:
     """Pictures in memory, as a model takes them.
 
     Attributes:
@@ -70,7 +70,7 @@ class Pictures:
     targets: Tensor
 
 
-def in_memory(pictures: PictureSet, size: tuple[int, int]) -> Pictures:
+def in_memory(pictures: PictureSet, size: tuple[int, int]) -> PictureTensors:
     """Read a set's pictures.
 
     Args:
@@ -82,10 +82,10 @@ def in_memory(pictures: PictureSet, size: tuple[int, int]) -> Pictures:
         OptionError: for objects whose points are not known.
     """
     files = Photos(pictures.images, SIZE, None)
-    images = torch.stack([loaded(files.path(Photo(one)), size).half() for one in pictures.stimuli])
-    targets = torch.tensor([points_of(one)[one.gaze] for one in pictures.stimuli])
-    faces = tuple(pictures.faces.get(one.stimulus_id) for one in pictures.stimuli)
-    return Pictures(pictures.stimuli, images, faces, targets)
+    images = torch.stack([loaded(files.path(Photo(stimulus)), size).half() for stimulus in pictures.stimuli])
+    targets = torch.tensor([points_of(stimulus)[stimulus.gaze] for stimulus in pictures.stimuli])
+    faces = tuple(pictures.faces.get(stimulus.stimulus_id) for stimulus in pictures.stimuli)
+    return PictureTensors(pictures.stimuli, images, faces, targets)
 
 
 def missed(heatmaps: Tensor, targets: Tensor) -> Tensor:
@@ -111,8 +111,8 @@ def missed(heatmaps: Tensor, targets: Tensor) -> Tensor:
 
 def train(
     model: GazeModel,
-    training: Pictures,
-    validation: Pictures,
+    training: PictureTensors,
+    validation: PictureTensors,
     schedule: Schedule,
     *,
     seed: int,
@@ -140,7 +140,9 @@ def train(
     model.to(device)
     n = len(training.stimuli)
     steps = schedule.epochs * math.ceil(n / schedule.batch)
-    optimizer = torch.optim.Adam([one for one in model.parameters() if one.requires_grad], lr=schedule.rate)
+    optimizer = torch.optim.Adam(
+        [parameter for parameter in model.parameters() if parameter.requires_grad], lr=schedule.rate
+    )
     slower = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps, eta_min=schedule.last_rate)
     epochs = [_watched(model, validation, device, epoch=0, rate=None, loss=None)]
     on_progress(epochs[0])
@@ -161,17 +163,17 @@ def train(
     return epochs
 
 
-def predicted(model: GazeModel, pictures: Pictures, device: str) -> list[Predicted]:
+def predicted(model: GazeModel, pictures: PictureTensors, device: str) -> list[Predicted]:
     """The peak of a model's heatmap for each picture."""
     model.to(device)
     model.train(False)
-    found = []
+    predictions = []
     for places in torch.arange(len(pictures.stimuli)).split(_BATCH):
         with torch.inference_mode():
             heatmaps = _heatmaps(model, pictures, places, device).cpu()
         for place, heatmap in zip(places.tolist(), heatmaps, strict=True):
-            found.append(Predicted(pictures.stimuli[place].stimulus_id, peak(heatmap)))
-    return found
+            predictions.append(Predicted(pictures.stimuli[place].stimulus_id, peak(heatmap)))
+    return predictions
 
 
 def accuracy_by_condition(trials: Sequence[Trial], stimuli: Sequence[Stimulus]) -> dict[str, float]:
@@ -181,31 +183,31 @@ def accuracy_by_condition(trials: Sequence[Trial], stimuli: Sequence[Stimulus]) 
         trials: one of each stimulus.
         stimuli: in the same order.
     """
-    found: dict[str, float] = {}
+    accuracies: dict[str, float] = {}
     for condition in conditions_of(stimuli):
         right = [
-            trial.choice == one.gaze_target
-            for trial, one in zip(trials, stimuli, strict=True)
-            if one.condition == condition
+            trial.choice == stimulus.gaze_target
+            for trial, stimulus in zip(trials, stimuli, strict=True)
+            if stimulus.condition == condition
         ]
-        found[condition] = sum(right) / len(right)
-    return found
+        accuracies[condition] = sum(right) / len(right)
+    return accuracies
 
 
-def _heatmaps(model: GazeModel, pictures: Pictures, places: Tensor, device: str) -> Tensor:
+def _heatmaps(model: GazeModel, pictures: PictureTensors, places: Tensor, device: str) -> Tensor:
     images = pictures.images[places].to(device).float()
     return model(images, [pictures.faces[place] for place in places.tolist()])
 
 
 def _watched(
-    model: GazeModel, validation: Pictures, device: str, *, epoch: int, rate: float | None, loss: float | None
+    model: GazeModel, validation: PictureTensors, device: str, *, epoch: int, rate: float | None, loss: float | None
 ) -> Epoch:
     points = predicted(model, validation, device)
-    found = torch.tensor([one.point for one in points])
+    peaks = torch.tensor([prediction.point for prediction in points])
     return Epoch(
         epoch=epoch,
         rate=rate,
         loss=loss,
-        distance=float((found - validation.targets).norm(dim=1).mean()),
+        distance=float((peaks - validation.targets).norm(dim=1).mean()),
         accuracy=accuracy_by_condition(point_trials(points, validation.stimuli, "watched"), validation.stimuli),
     )

@@ -56,8 +56,8 @@ class TwoPaths(nn.Module):
         """
         boxes = torch.tensor([face or _WHOLE for face in faces], dtype=images.dtype, device=images.device)
         scene = functional.interpolate(images, (SCENE, SCENE), mode="bilinear", antialias=True)
-        seen = torch.cat([self.head(cut_out(images, boxes, HEAD)), self.scene(scene), boxes], 1)
-        return self.together(seen).softmax(1).unflatten(1, (CELLS, CELLS))
+        features = torch.cat([self.head(cut_out(images, boxes, HEAD)), self.scene(scene), boxes], 1)
+        return self.together(features).softmax(1).unflatten(1, (CELLS, CELLS))
 
 
 def cut_out(images: Tensor, boxes: Tensor, side: int) -> Tensor:

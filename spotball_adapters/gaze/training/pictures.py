@@ -73,8 +73,8 @@ def training_plans(n: int, seed: int) -> dict[str, list[PhotoPlan]]:
     """
     disagree = _picked(n, DISAGREE, seed)
     agree = [
-        PhotoPlan(one.stimulus.model_copy(update={"head_target": one.stimulus.gaze_target}), one.key)
-        for one in disagree
+        PhotoPlan(plan.stimulus.model_copy(update={"head_target": plan.stimulus.gaze_target}), plan.key)
+        for plan in disagree
     ]
     return {AGREE: agree, DISAGREE: disagree}
 
@@ -89,12 +89,12 @@ def design_plans() -> list[PhotoPlan]:
 
     As in the study, pictures that share a scene and a head target differ in the eyes alone.
     """
-    found = []
-    for one in _design():
-        scene = ("+".join(one.objects), str(one.proximity), one.view)
-        head = ("to", one.head_target) if one.head_target else ("free", one.gaze_target)
-        found.append(PhotoPlan(one, (TEST, *scene, *head)))
-    return found
+    plans = []
+    for stimulus in _design():
+        scene = ("+".join(stimulus.objects), str(stimulus.proximity), stimulus.view)
+        head = ("to", stimulus.head_target) if stimulus.head_target else ("free", stimulus.gaze_target)
+        plans.append(PhotoPlan(stimulus, (TEST, *scene, *head)))
+    return plans
 
 
 def draw_set(plans: Sequence[PhotoPlan], folder: Path, *, size: int, seed: int, jobs: int = 1) -> None:
@@ -108,10 +108,10 @@ def draw_set(plans: Sequence[PhotoPlan], folder: Path, *, size: int, seed: int, 
         jobs: processes that draw.
     """
     (folder / "pictures").mkdir(parents=True, exist_ok=True)
-    tasks = [_Task(tuple(plans[i : i + _CHUNK]), folder, size, seed) for i in range(0, len(plans), _CHUNK)]
-    done = [pair for chunk in in_processes(_draw_some, tasks, jobs) for pair in chunk]
-    write_faces({stimulus.stimulus_id: face for stimulus, face in done}, folder / FACES)
-    write_stimuli([stimulus for stimulus, _ in done], folder / STIMULI)
+    tasks = [_DrawingTask(tuple(plans[i : i + _CHUNK]), folder, size, seed) for i in range(0, len(plans), _CHUNK)]
+    drawn = [pair for chunk in in_processes(_draw_some, tasks, jobs) for pair in chunk]
+    write_faces({stimulus.stimulus_id: face for stimulus, face in drawn}, folder / FACES)
+    write_stimuli([stimulus for stimulus, _ in drawn], folder / STIMULI)
 
 
 def read_set(folder: Path, images: Path | None = None) -> PictureSet:
@@ -143,20 +143,22 @@ def split_photos(
     """
     parts: dict[str, list[Stimulus]] = {PHOTOS: [], VALIDATION: [], TEST: []}
     for condition in CONDITIONS:
-        mine = [one for one in stimuli if one.condition == condition and not one.attention_check]
-        for one in mine:
-            points_of(one)
-        order = np.random.default_rng([seed, CONDITIONS.index(condition)]).permutation(len(mine))
-        ends = np.rint(np.cumsum(SHARES) * len(mine)).astype(int)
+        in_condition = [
+            stimulus for stimulus in stimuli if stimulus.condition == condition and not stimulus.attention_check
+        ]
+        for stimulus in in_condition:
+            points_of(stimulus)
+        order = np.random.default_rng([seed, CONDITIONS.index(condition)]).permutation(len(in_condition))
+        ends = np.rint(np.cumsum(SHARES) * len(in_condition)).astype(int)
         for part, places in zip(parts.values(), np.split(order, ends[:-1]), strict=True):
-            part += [mine[place] for place in places]
+            part += [in_condition[place] for place in places]
     if not all(parts.values()):
         raise OptionError(f"{len(stimuli)} photos are too few to train on some, watch some and test some")
     for name, part in parts.items():
         (folder / name).mkdir(parents=True)
-        known = {one.stimulus_id for one in part}
+        ids = {stimulus.stimulus_id for stimulus in part}
         write_faces(
-            {stimulus_id: box for stimulus_id, box in faces.items() if stimulus_id in known}, folder / name / FACES
+            {stimulus_id: box for stimulus_id, box in faces.items() if stimulus_id in ids}, folder / name / FACES
         )
         write_stimuli(part, folder / name / STIMULI)
     return {name: tuple(part) for name, part in parts.items()}
@@ -164,54 +166,54 @@ def split_photos(
 
 def conditions_of(stimuli: Iterable[Stimulus]) -> list[Condition]:
     """The conditions that are there, in the order of the paper's Table 3."""
-    there = {one.condition for one in stimuli}
-    return [condition for condition in ("congruent", "incongruent", "natural") if condition in there]
+    present = {stimulus.condition for stimulus in stimuli}
+    return [condition for condition in ("congruent", "incongruent", "natural") if condition in present]
 
 
 @dataclass(frozen=True)
-class _Task:
+class _DrawingTask:
     plans: tuple[PhotoPlan, ...]
     folder: Path
     size: int
     seed: int
 
 
-def _draw_some(task: _Task) -> list[tuple[Stimulus, Box]]:
+def _draw_some(task: _DrawingTask) -> list[tuple[Stimulus, Box]]:
     """Draw some pictures; their stimuli with path and points, and the heads' boxes."""
-    found = []
+    results = []
     for plan in task.plans:
         look = drawn_look(generator_for(task.seed, *plan.key))
-        drawn = draw(plan.stimulus, look, task.size)
+        drawing = draw(plan.stimulus, look, task.size)
         path = f"pictures/{plan.stimulus.stimulus_id}.png"
-        drawn.image.save(task.folder / path)
-        found.append((plan.stimulus.model_copy(update={"image": path, "points": drawn.points}), drawn.face))
-    return found
+        drawing.image.save(task.folder / path)
+        results.append((plan.stimulus.model_copy(update={"image": path, "points": drawing.points}), drawing.face))
+    return results
 
 
 def _design() -> list[Stimulus]:
     """The main study's design with things that can be drawn."""
     names = {f"object {chr(97 + place)}": name for place, name in enumerate(THINGS)}
     return [
-        one.model_copy(
+        stimulus.model_copy(
             update={
-                "objects": tuple(names[name] for name in one.objects),
-                "gaze_target": names[one.gaze_target],
-                "head_target": one.head_target and names[one.head_target],
+                "objects": tuple(names[name] for name in stimulus.objects),
+                "gaze_target": names[stimulus.gaze_target],
+                "head_target": stimulus.head_target and names[stimulus.head_target],
                 "scene": None,
             }
         )
-        for one in factorial_design()
+        for stimulus in factorial_design()
     ]
 
 
-def _picked(n: int, what: str, seed: int) -> list[PhotoPlan]:
+def _picked(n: int, set_name: str, seed: int) -> list[PhotoPlan]:
     """Stimuli of the design at random, none twice before each was there once."""
-    design, generator = _design(), generator_for(seed, "picked", what)
+    design, generator = _design(), generator_for(seed, "picked", set_name)
     order: list[int] = []
     while len(order) < n:
         order += generator.permutation(len(design)).tolist()
     plans = []
     for number, place in enumerate(order[:n], start=1):
         name = f"{number:05d}"
-        plans.append(PhotoPlan(design[place].model_copy(update={"stimulus_id": name}), (what, name)))
+        plans.append(PhotoPlan(design[place].model_copy(update={"stimulus_id": name}), (set_name, name)))
     return plans

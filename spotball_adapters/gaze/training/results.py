@@ -10,7 +10,7 @@ import numpy as np
 
 from spotball_adapters.gaze.training.experiment import BEFORE
 from spotball_adapters.gaze.training.pictures import AGREE, DISAGREE
-from spotball_adapters.gaze.training.settings import Run, Settings
+from spotball_adapters.gaze.training.settings import Run, TrainingSettings
 from spotball_core.gaze.data.stimuli import Condition
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint
@@ -55,9 +55,9 @@ class Over(Record):
     @classmethod
     def of(cls, values: Sequence[float]) -> Over:
         """Of a value for each seed."""
-        found = one_sample(values)
+        estimate = one_sample(values)
         sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
-        return cls(mean=float(np.mean(values)), sd=sd, ci95=found.ci95 if found else None, seeds=tuple(values))
+        return cls(mean=float(np.mean(values)), sd=sd, ci95=estimate.ci95 if estimate else None, seeds=tuple(values))
 
 
 class EpochOver(Record):
@@ -107,7 +107,7 @@ class TrainingReport(Record):
     """
 
     schema_version: Literal[1] = 1
-    settings: Settings
+    settings: TrainingSettings
     sets: tuple[SetResult, ...]
     difference: dict[str, Over] | None
     chance: dict[str, float]
@@ -116,7 +116,7 @@ class TrainingReport(Record):
     signature: str
 
 
-def report_of(settings: Settings, runs: Sequence[Run], trials: Trials) -> TrainingReport:
+def report_of(settings: TrainingSettings, runs: Sequence[Run], trials: Trials) -> TrainingReport:
     """Everything over seeds.
 
     Args:
@@ -131,21 +131,26 @@ def report_of(settings: Settings, runs: Sequence[Run], trials: Trials) -> Traini
     frame = trials.frame.with_columns(right=(pl.col("choice") == pl.col("gaze")).fill_null(False))
     shares = frame.group_by("respondent", "condition").agg(pl.col("right").mean())
     right = {(respondent, condition): share for respondent, condition, share in shares.iter_rows()}
-    one = frame.filter(respondent=runs[0].name).group_by("condition").agg(pl.len(), (1 / pl.col("n_objects")).mean())
-    tested = {condition: (n, chance) for condition, n, chance in one.iter_rows()}
-    there = [condition for condition in ORDER if condition in tested]
-    sets = [_set_result(name, some, right, there) for name, some in by_set.items()]
-    found = {one.set: one for one in sets}
+    first_run = (
+        frame.filter(respondent=runs[0].name).group_by("condition").agg(pl.len(), (1 / pl.col("n_objects")).mean())
+    )
+    tested = {condition: (n, chance) for condition, n, chance in first_run.iter_rows()}
+    conditions = [condition for condition in ORDER if condition in tested]
+    sets = [_set_result(name, set_runs, right, conditions) for name, set_runs in by_set.items()]
+    by_name = {result.set: result for result in sets}
     difference: dict[str, Over] | None = None
-    if AGREE in found and DISAGREE in found:
-        pairs = {c: zip(found[AGREE].accuracy[c].seeds, found[DISAGREE].accuracy[c].seeds, strict=True) for c in there}
-        difference = {c: Over.of([b - a for a, b in some]) for c, some in pairs.items()}
+    if AGREE in by_name and DISAGREE in by_name:
+        pairs = {
+            c: zip(by_name[AGREE].accuracy[c].seeds, by_name[DISAGREE].accuracy[c].seeds, strict=True)
+            for c in conditions
+        }
+        difference = {c: Over.of([b - a for a, b in values]) for c, values in pairs.items()}
     return TrainingReport(
         settings=settings,
         sets=tuple(sets),
         difference=difference,
-        chance={condition: tested[condition][1] for condition in there},
-        n_test={condition: tested[condition][0] for condition in there},
+        chance={condition: tested[condition][1] for condition in conditions},
+        n_test={condition: tested[condition][0] for condition in conditions},
         versions=runs[-1].versions,
         signature=_signature(settings, trials, runs[-1].versions),
     )
@@ -183,20 +188,22 @@ def write_figure(report: TrainingReport, folder: Path) -> None:
 def training_chart(report: TrainingReport) -> TrendChart:
     """A panel for each set, a line for each condition."""
     panels = []
-    for one in report.sets:
-        if not one.epochs:
+    for result in report.sets:
+        if not result.epochs:
             continue
         lines = []
         for condition in report.chance:
             color, marker = _LOOKS[condition]
-            course = [(epoch.epoch, epoch.accuracy[condition]) for epoch in one.epochs if condition in epoch.accuracy]
+            course = [
+                (epoch.epoch, epoch.accuracy[condition]) for epoch in result.epochs if condition in epoch.accuracy
+            ]
             points = tuple(TrendPoint(number, over.mean, over.ci95) for number, over in course)
             if points:
                 lines.append(TrendLine(condition, THEME[color][0], marker, points))
         chance = float(np.average(list(report.chance.values()), weights=list(report.n_test.values())))
-        ends = (one.epochs[0].epoch, one.epochs[-1].epoch)
+        ends = (result.epochs[0].epoch, result.epochs[-1].epoch)
         lines.append(TrendLine("guessing", FAINT, "", tuple(TrendPoint(end, chance) for end in ends), dashed=True))
-        panels.append(TrendPanel(f"Trained on: {one.set}", _SAID.get(one.set, ""), tuple(lines)))
+        panels.append(TrendPanel(f"Trained on: {result.set}", _SAID.get(result.set, ""), tuple(lines)))
     last = report.settings.schedule.epochs
     apart = max(1, round(last / 5))
     return TrendChart(
@@ -208,14 +215,14 @@ def _set_result(
     name: str, runs: Sequence[Run], right: Mapping[tuple[str, str], float], conditions: Sequence[str]
 ) -> SetResult:
     epochs = []
-    for same in zip(*(run.epochs for run in runs), strict=True):
-        losses = [one.loss for one in same if one.loss is not None]
+    for epoch_runs in zip(*(run.epochs for run in runs), strict=True):
+        losses = [epoch.loss for epoch in epoch_runs if epoch.loss is not None]
         epochs.append(
             EpochOver(
-                epoch=same[0].epoch,
+                epoch=epoch_runs[0].epoch,
                 loss=float(np.mean(losses)) if losses else None,
-                distance=float(np.mean([one.distance for one in same])),
-                accuracy={c: Over.of([one.accuracy[c] for one in same]) for c in same[0].accuracy},
+                distance=float(np.mean([epoch.distance for epoch in epoch_runs])),
+                accuracy={c: Over.of([epoch.accuracy[c] for epoch in epoch_runs]) for c in epoch_runs[0].accuracy},
             )
         )
     return SetResult(
@@ -229,8 +236,8 @@ def _set_result(
 def _table(report: TrainingReport) -> Titled:
     heads = ["trained on", "runs", *(f"{c.capitalize()} (%)" for c in report.chance)]
     rows = [
-        [_named(one.set), str(len(one.respondents)), *(_cell(one.accuracy[c]) for c in report.chance)]
-        for one in report.sets
+        [_named(result.set), str(len(result.respondents)), *(_cell(result.accuracy[c]) for c in report.chance)]
+        for result in report.sets
     ]
     if report.difference:
         rows.append(["difference", "", *(_cell(report.difference[c], sign="+") for c in report.chance)])
@@ -257,7 +264,7 @@ def _kind(report: TrainingReport) -> str:
     return "synthetic pictures" if report.settings.data == "synthetic" else "photos"
 
 
-def _signature(settings: Settings, trials: Trials, versions: Mapping[str, str]) -> str:
+def _signature(settings: TrainingSettings, trials: Trials, versions: Mapping[str, str]) -> str:
     fields = {
         "v": versions["spotball-core"],
         "torch": versions["torch"],

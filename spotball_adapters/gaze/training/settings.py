@@ -25,7 +25,7 @@ class Schedule(Record):
     last_rate: float = Field(default=1e-5, ge=0)
 
 
-class Settings(Record):
+class TrainingSettings(Record):
     """All that decides what comes out.
 
     Attributes:

@@ -68,18 +68,18 @@ def attrition(people: Sequence[Participation], lists: Sequence[str], exclusion: 
     times: dict[str, Times] = {}
     times_kept: dict[str, Times] = {}
     for name, group in groups.items():
-        done = [person for person in group if person.finished]
-        reasons = [exclusion.reasons(person) for person in done]
-        stays = [person for person, why in zip(done, reasons, strict=True) if not why]
+        finished = [person for person in group if person.finished]
+        reasons = [exclusion.reasons(person) for person in finished]
+        stays = [person for person, why in zip(finished, reasons, strict=True) if not why]
         counts = {
-            said: sum(STAGES.index(person.stage) >= STAGES.index(stage) for person in group)
-            for said, stage in _STEPS.items()
+            label: sum(STAGES.index(person.stage) >= STAGES.index(stage) for person in group)
+            for label, stage in _STEPS.items()
         }
         counts |= {f"excluded: {rule}": sum(rule in why for why in reasons) for rule in exclusion.rules}
-        counts |= {"excluded in all": len(done) - len(stays), "kept": len(stays)}
-        for said, n in counts.items():
-            rows.setdefault(said, {})[name] = n
-        times[name], times_kept[name] = _times(done), _times(stays)
+        counts |= {"excluded in all": len(finished) - len(stays), "kept": len(stays)}
+        for label, n in counts.items():
+            rows.setdefault(label, {})[name] = n
+        times[name], times_kept[name] = _times(finished), _times(stays)
     return Attrition(rows, times, times_kept)
 
 

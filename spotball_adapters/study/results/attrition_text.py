@@ -39,11 +39,11 @@ def to_json(attrition: Attrition, exclusion: Exclusion, faults: Sequence[str]) -
 
 def _tables(attrition: Attrition) -> Iterator[Titled]:
     lists = list(attrition.finished)
-    rows = [[said, *(f"{numbers[name]:,}" for name in lists)] for said, numbers in attrition.rows.items()]
+    rows = [[label, *(f"{numbers[name]:,}" for name in lists)] for label, numbers in attrition.rows.items()]
     yield "Participants", 1, ["", *lists], rows
     rows = [
-        [f"{said}, {figure}", *(_minutes(times[name], figure) for name in lists)]
-        for said, times in _groups(attrition).items()
+        [f"{label}, {figure}", *(_minutes(times[name], figure) for name in lists)]
+        for label, times in _groups(attrition).items()
         for figure in ("mean", "sd")
     ]
     yield "Minutes from consent to the last answer", 1, ["", *lists], rows
@@ -59,7 +59,7 @@ def _minutes(times: Times, figure: str) -> str:
 
 
 def _foot(exclusion: Exclusion, faults: Sequence[str]) -> str:
-    said = [f"{rule}: {RULES[rule].description}" for rule in exclusion.rules] or ["nobody is excluded"]
+    lines = [f"{rule}: {RULES[rule].description}" for rule in exclusion.rules] or ["nobody is excluded"]
     if "fast" in exclusion.rules:
-        said.append(f"--min-seconds: {exclusion.min_seconds:g}")
-    return "\n".join([*said, *faults] if faults else [*said, AGREES])
+        lines.append(f"--min-seconds: {exclusion.min_seconds:g}")
+    return "\n".join([*lines, *faults] if faults else [*lines, AGREES])

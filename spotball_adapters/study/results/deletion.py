@@ -50,26 +50,32 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
     with StudyStore(folder) as store:
         identities = store.identities()
         if prolific is not None:
-            named = [one.participant for one in identities if (one.platform, one.person) == ("prolific", prolific)]
+            labels = [
+                identity.participant
+                for identity in identities
+                if (identity.platform, identity.person) == ("prolific", prolific)
+            ]
         else:
-            known = [one.participant for one in identities] + [one.participant for one in store.participants()]
-            named = [label for label in known if label == participant][:1]
-        gone = None
-        if named:
-            row = store.by_label(named[0])
+            all_labels = [entry.participant for entry in identities] + [
+                entry.participant for entry in store.participants()
+            ]
+            labels = [label for label in all_labels if label == participant][:1]
+        deleted = None
+        if labels:
+            row = store.by_label(labels[0])
             events = len(store.events(row.id)) if row else 0
             # The answers first: were this to end between the two, the ID still finds what is left.
             for file, table in ((store.study, "participants"), (store.identities_file, "identities")):
                 file.rows("PRAGMA secure_delete = ON")
                 with file.transaction() as connection:
-                    connection.execute(f"DELETE FROM {table} WHERE participant = ?", named)
-            gone = Deleted(named[0], events, sum(one.participant == named[0] for one in identities))
+                    connection.execute(f"DELETE FROM {table} WHERE participant = ?", labels)
+            deleted = Deleted(labels[0], events, sum(identity.participant == labels[0] for identity in identities))
         # Also where there is nobody: an earlier deletion may have ended before this.
         for file in (store.identities_file, store.study):
             _scrub(file)
-        if gone is None:
+        if deleted is None:
             raise OptionError(f"{folder}: there is no participant {participant or prolific}")
-        return gone
+        return deleted
 
 
 def _scrub(file: SqliteStore) -> None:

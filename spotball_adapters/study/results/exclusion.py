@@ -72,10 +72,10 @@ def exclusion_of(config: ExclusionConfig, *, rules: str | None = None, min_secon
     """
     seconds = config.min_seconds_per_image if min_seconds is None else min_seconds
     if rules is not None:
-        named = tuple(name.strip() for name in rules.split(",") if name.strip())
-        if min_seconds is not None and "fast" not in named:
+        names = tuple(name.strip() for name in rules.split(",") if name.strip())
+        if min_seconds is not None and "fast" not in names:
             raise OptionError("--min-seconds is for the rule fast, which --exclude does not name")
-        return Exclusion(named, seconds)
+        return Exclusion(names, seconds)
     checks = {"any": ("checks",), "all": ("checks-all",), "none": ()}[config.checks]
     return Exclusion((*checks, *["fast"] * (seconds > 0), *["same-cell"] * config.same_cell), seconds)
 
@@ -95,7 +95,7 @@ def _fast(person: Participation, min_seconds: float) -> bool:
 
 def _same_cell(person: Participation, _: float) -> bool:
     answers = [answer for answer in person.answers if not answer.check]
-    return len(answers) > 1 and len({said for answer in answers for said in answer.said}) == 1
+    return len(answers) > 1 and len({choice for answer in answers for choice in answer.choices}) == 1
 
 
 RULES: Mapping[str, Rule] = MappingProxyType(

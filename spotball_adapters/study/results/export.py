@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from spotball_adapters.study.results import columns
 from spotball_adapters.study.results.columns import frame
 from spotball_adapters.study.results.exclusion import Exclusion
-from spotball_adapters.study.results.participations import Given, Participation
+from spotball_adapters.study.results.participations import GivenAnswer, Participation
 from spotball_adapters.study.setup.design import StudyDesign
 from spotball_core.errors import OptionError
 from spotball_core.gaze.data.stimuli import SEPARATOR
@@ -55,7 +55,7 @@ def responses(people: Iterable[Participation], design: StudyDesign, respondent: 
         for person in people
         for answer in person.answers
         if _scored_as_shown(answer, design)
-        for number, cell in enumerate(answer.said, start=1)
+        for number, cell in enumerate(answer.choices, start=1)
     ]
     schema = {column: pl.Int64 if column == "sample" else pl.String for column in COLUMNS}
     return pl.DataFrame(rows, schema=schema, orient="row")
@@ -71,14 +71,14 @@ def trials(people: Iterable[Participation], design: StudyDesign, respondent: str
     """
     rows = [
         (
-            *(respondent, answer.image, PROMPT, shown.condition, shown.view, shown.proximity),
-            *(SEPARATOR.join(shown.objects), shown.gaze_target, shown.head_target, answer.said[0]),
-            *(person.participant, answer.seconds, shown.actor, shown.scene, answer.check),
+            *(respondent, answer.image, PROMPT, stimulus.condition, stimulus.view, stimulus.proximity),
+            *(SEPARATOR.join(stimulus.objects), stimulus.gaze_target, stimulus.head_target, answer.choices[0]),
+            *(person.participant, answer.seconds, stimulus.actor, stimulus.scene, answer.check),
             *(answer.order, answer.explanation),
         )
         for person in people
         for answer in person.answers
-        for shown in [design.stimuli[answer.key]]
+        for stimulus in [design.stimuli[answer.key]]
     ]
     return frame(columns.TRIALS, rows)
 
@@ -152,15 +152,19 @@ def write_folder(
     if design.config.task == "choice":
         _write(trials(people, design, respondent), folder / f"{TRIALS}.{form}")
     else:
-        keys = {(one.sport, image) for one in design.config.lists for image in (*one.images, *one.checks)}
+        keys = {
+            (study_list.sport, image)
+            for study_list in design.config.lists
+            for image in (*study_list.images, *study_list.checks)
+        }
         scenes = tuple(scene for key, scene in design.scenes.items() if key in keys)
         if (folder / SCENES).exists() and read_scenes(folder / SCENES) != scenes:
             raise OptionError(f"{folder} is a dataset of other scenes; name another folder with --out")
         write_scenes(scenes, folder / SCENES)
-        for other in FORMS:
-            if other != form:
+        for other_form in FORMS:
+            if other_form != form:
                 # Read together, they would give every click twice.
-                (folder / f"{RESPONSES}.{other}").unlink(missing_ok=True)
+                (folder / f"{RESPONSES}.{other_form}").unlink(missing_ok=True)
         write_responses(responses(people, design, respondent), folder / f"{RESPONSES}.{form}")
         _write(clicks(people), folder / CLICKS)
     _write(participants(everybody, exclusion), folder / PARTICIPANTS)
@@ -173,7 +177,7 @@ def left_out_checks(people: Iterable[Participation], design: StudyDesign) -> int
     return sum(not _scored_as_shown(answer, design) for person in people for answer in person.answers)
 
 
-def _scored_as_shown(answer: Given, design: StudyDesign) -> bool:
+def _scored_as_shown(answer: GivenAnswer, design: StudyDesign) -> bool:
     return not answer.check or design.scenes[answer.key].control
 
 

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from spotball_adapters.study.items import Click, NotAllowedError
-from spotball_adapters.study.progress import Answered, Stage, replay
+from spotball_adapters.study.progress import AnsweredTrial, Stage, replay
 from spotball_adapters.study.setup.design import StudyDesign
-from spotball_adapters.study.store import Participant, Reader
+from spotball_adapters.study.store import Participant, StudyReader
 from spotball_core.service.sqlite_file import StoreError
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenAnswer:
     """One answer that was given.
 
     Attributes:
         order: the image's place among those the participant saw, from 1; checks count, practice does not.
         check: it was an attention check.
-        said: the labels of the cells that were clicked, in order; or the option that was chosen.
+        choices: the labels of the cells that were clicked, in order; or the option that was chosen.
         hits: whether each of them is right; empty where the truth is not known.
         clicks: the clicks with their times and places; empty for a choice.
         seconds: that the image was on the screen until it was answered.
@@ -31,7 +31,7 @@ class Given:
     sport: str
     image: str
     check: bool
-    said: tuple[str, ...]
+    choices: tuple[str, ...]
     hits: tuple[bool, ...]
     seconds: float
     clicks: tuple[Click, ...] = ()
@@ -58,7 +58,7 @@ class Participation:
     participant: str
     list: str
     stage: Stage
-    answers: tuple[Given, ...]
+    answers: tuple[GivenAnswer, ...]
     minutes: float | None = None
 
     @property
@@ -72,7 +72,7 @@ class Participation:
         return [hit for answer in self.answers if not answer.check for hit in answer.hits]
 
 
-def participations(reader: Reader, design: StudyDesign) -> list[Participation]:
+def participations(reader: StudyReader, design: StudyDesign) -> list[Participation]:
     """What everybody did who took part, in the order they began.
 
     Raises:
@@ -81,7 +81,7 @@ def participations(reader: Reader, design: StudyDesign) -> list[Participation]:
     return [_participation(row, reader, design) for row in reader.participants()]
 
 
-def _participation(row: Participant, reader: Reader, design: StudyDesign) -> Participation:
+def _participation(row: Participant, reader: StudyReader, design: StudyDesign) -> Participation:
     try:
         progress = replay(row.trials, reader.events(row.id), design.item_type)
     except (NotAllowedError, KeyError) as error:
@@ -95,22 +95,22 @@ def _participation(row: Participant, reader: Reader, design: StudyDesign) -> Par
     return Participation(row.participant, row.list, progress.stage, answers, minutes)
 
 
-def _given(answered: Answered, design: StudyDesign) -> Given:
+def _given(answered: AnsweredTrial, design: StudyDesign) -> GivenAnswer:
     trial, answer = answered.trial, answered.answer
-    said: Sequence[str]
+    choices: Sequence[str]
     hits: tuple[bool, ...]
     if answer.option is not None:
-        said, hits = (trial.options[answer.option],), (design.item_type.passes(trial, answer),)
+        choices, hits = (trial.options[answer.option],), (design.item_type.passes(trial, answer),)
     else:
         scene = design.scenes[trial.key]
-        said = [scene.layout.label(click.cell) for click in answer.clicks]
-        hits = tuple(cell in scene.ball_cells for cell in said) if scene.ball_cells else ()
-    return Given(
+        choices = [scene.layout.label(click.cell) for click in answer.clicks]
+        hits = tuple(cell in scene.ball_cells for cell in choices) if scene.ball_cells else ()
+    return GivenAnswer(
         order=trial.trial + 1,
         sport=trial.sport,
         image=trial.image,
         check=trial.check,
-        said=tuple(said),
+        choices=tuple(choices),
         hits=hits,
         seconds=answered.response_ms / 1000,
         clicks=answer.clicks,

@@ -36,29 +36,31 @@ def write_release(people: Sequence[Participation], design: StudyDesign, folder: 
     """
     scenes = list(design.scenes.values())
     _check(design, scenes)
-    sports = dict.fromkeys(one.sport for one in design.config.lists)
-    said: list[str] = []
+    sports = dict.fromkeys(study_list.sport for study_list in design.config.lists)
+    notes: list[str] = []
     files: dict[str, tuple[tuple[str, ...], list[tuple[object, ...]]]] = {}
     for sport in sports:
         truth = [scene for scene in scenes if scene.sport == sport and scene.ball_cells]
         if lacking := [scene.image for scene in truth if scene.ball_box is None]:
-            said.append(f"{sport}: no ground truth of {len(lacking)} images whose ball has no bounding box")
+            notes.append(f"{sport}: no ground truth of {len(lacking)} images whose ball has no bounding box")
         files[f"images/{sport}/{sport}_gt.csv"] = (TRUTH_HEADS, list(_truth_rows(truth)))
         files[f"responses/humans/{sport}_clicks.csv"] = (CLICK_HEADS, list(_click_rows(people, sport)))
         files[f"responses/humans/{sport}_explanations.csv"] = (EXPLANATION_HEADS, list(_explanations(people, sport)))
     # The reader takes a file without rows for one that lost them.
     files = {name: (heads, rows) for name, (heads, rows) in files.items() if rows}
     data = folder / "data"
-    if others := sorted(str(p) for p in data.rglob("*") if p.is_file() and p.relative_to(data).as_posix() not in files):
+    if other_files := sorted(
+        str(p) for p in data.rglob("*") if p.is_file() and p.relative_to(data).as_posix() not in files
+    ):
         raise OptionError(
-            f"{folder} holds other files of a release, such as {others[0]}; name another folder with --out"
+            f"{folder} holds other files of a release, such as {other_files[0]}; name another folder with --out"
         )
     for name, (heads, rows) in files.items():
         with replacing(data / name) as beside, beside.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(heads)
             writer.writerows(map(csv_cells, rows))
-    return said
+    return notes
 
 
 def _check(design: StudyDesign, scenes: Iterable[Scene]) -> None:
@@ -66,8 +68,8 @@ def _check(design: StudyDesign, scenes: Iterable[Scene]) -> None:
         raise OptionError("--format release: the published release has clicks, and this study asks for choices")
     for scene in scenes:
         if scene.sport not in SPORTS.values():
-            known = ", ".join(dict.fromkeys(SPORTS.values()))
-            raise OptionError(f"--format release: {scene.sport} is no sport of the release, which has {known}")
+            names = ", ".join(dict.fromkeys(SPORTS.values()))
+            raise OptionError(f"--format release: {scene.sport} is no sport of the release, which has {names}")
         if scene.layout != GRID:
             raise OptionError(
                 f"--format release: {scene.sport}/{scene.image} is not {GRID}, as the release's images are"

@@ -39,14 +39,14 @@ def admin_page(design: StudyDesign, failures: Mapping[str, int]) -> str:
     config = design.config
     with reading(design.folder) as reader:
         everybody, people = reader.participants(), participations(reader, design)
-    lists = [one.name for one in config.lists]
-    found = attrition(people, lists, exclusion_of(config.exclusion))
+    lists = [study_list.name for study_list in config.lists]
+    table = attrition(people, lists, exclusion_of(config.exclusion))
     balance = [(name, *_counted(everybody, name, config.serve.silent_minutes)) for name in lists]
-    columns = list(found.finished)
-    steps = [(said, *(row[name] for name in columns)) for said, row in found.rows.items()]
+    columns = list(table.finished)
+    steps = [(label, *(row[name] for name in columns)) for label, row in table.rows.items()]
     times = [
-        ("finished, minutes", *(_minutes(found.finished[name]) for name in columns)),
-        ("kept, minutes", *(_minutes(found.kept[name]) for name in columns)),
+        ("finished, minutes", *(_minutes(table.finished[name]) for name in columns)),
+        ("kept, minutes", *(_minutes(table.kept[name]) for name in columns)),
     ]
     refused = sorted(failures.items())
     sections = [
@@ -61,10 +61,10 @@ def admin_page(design: StudyDesign, failures: Mapping[str, int]) -> str:
 def _counted(everybody: Iterable[Participant], name: str, silent_minutes: float) -> tuple[int, int, int, int]:
     """How many of a list finished, are at it, went silent, and began."""
     since = (datetime.now(UTC) - timedelta(minutes=silent_minutes)).isoformat(timespec="milliseconds")
-    mine = [one for one in everybody if one.list == name]
-    finished = sum(one.finished_at is not None for one in mine)
-    active = sum(one.finished_at is None and one.seen_at > since for one in mine)
-    return finished, active, len(mine) - finished - active, len(mine)
+    of_list = [participant for participant in everybody if participant.list == name]
+    finished = sum(participant.finished_at is not None for participant in of_list)
+    active = sum(participant.finished_at is None and participant.seen_at > since for participant in of_list)
+    return finished, active, len(of_list) - finished - active, len(of_list)
 
 
 def _minutes(times: Times) -> str:

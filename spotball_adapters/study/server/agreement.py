@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spotball_adapters.study.setup.design import StudyDesign
-from spotball_adapters.study.store import Reader
+from spotball_adapters.study.store import StudyReader
 
 
-def disagreements(reader: Reader, design: StudyDesign) -> Iterator[str]:
+def disagreements(reader: StudyReader, design: StudyDesign) -> Iterator[str]:
     """What does not agree, in words; nothing where all does.
 
     The study's unchangeable parts are those that were when the first participant began, every participant saw a list of
@@ -16,14 +16,14 @@ def disagreements(reader: Reader, design: StudyDesign) -> Iterator[str]:
     """
     if changed := reader.changed(design.parts):
         yield f"changed since somebody took part: {', '.join(changed)}"
-    names = {one.name for one in design.config.lists}
-    strangers, others = 0, 0
+    names = {study_list.name for study_list in design.config.lists}
+    strangers, differing = 0, 0
     for person in reader.participants():
         if person.list not in names:
             strangers += 1
         elif person.trials != design.trials(person.list, person.seed):
-            others += 1
+            differing += 1
     if strangers:
         yield f"{strangers} participants saw a list that study.toml no longer has"
-    if others:
-        yield f"{others} participants saw other images, or another order, than their seed gives"
+    if differing:
+        yield f"{differing} participants saw other images, or another order, than their seed gives"

@@ -26,13 +26,13 @@ from spotball_adapters.study.server.admin import admin_page
 from spotball_adapters.study.server.images import Images
 from spotball_adapters.study.server.security import Limit, address, is_admin
 from spotball_adapters.study.server.sessions import ConflictError, Session, Sessions, TakenPartError
-from spotball_adapters.study.server.wire import MAX_BODY, MalformedError, parsed, read_events, read_start
+from spotball_adapters.study.server.wire import MAX_BODY, MalformedRequestError, parsed, read_events, read_start
 from spotball_adapters.study.setup.design import StudyDesign, StudyImage
 from spotball_adapters.study.setup.texts import to_html
-from spotball_adapters.study.store import Reader, StudyStore
+from spotball_adapters.study.store import StudyReader, StudyStore
 from spotball_core.service.safe_text import show
 from spotball_core.service.sqlite_file import StoreError
-from spotball_core.service.web import RefusedError, SafeHeaders, check_origin, read_body
+from spotball_core.service.web import HttpError, SafeHeaders, check_origin, read_body
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -74,7 +74,9 @@ class StudyServer:
         self.sessions.close()
 
 
-def study_server(design: StudyDesign, store: StudyStore, reader: Reader, *, password: str | None = None) -> StudyServer:
+def study_server(
+    design: StudyDesign, store: StudyStore, reader: StudyReader, *, password: str | None = None
+) -> StudyServer:
     """The app of a study.
 
     Args:
@@ -83,7 +85,7 @@ def study_server(design: StudyDesign, store: StudyStore, reader: Reader, *, pass
         password: of the admin page; None or empty for no admin page.
     """
     sessions = Sessions(design, store, reader)
-    handlers = _Handlers(design, sessions, reader, store.secret(), password)
+    handlers = _StudyHandlers(design, sessions, reader, store.secret(), password)
     routes = [
         Route("/", handlers.index),
         Route("/static/{name}", handlers.static),
@@ -96,8 +98,8 @@ def study_server(design: StudyDesign, store: StudyStore, reader: Reader, *, pass
         Route("/admin.css", handlers.admin_style),
     ]
     faults: dict[Any, Any] = {
-        RefusedError: handlers.refused,
-        MalformedError: handlers.malformed,
+        HttpError: handlers.refused,
+        MalformedRequestError: handlers.malformed,
         HTTPException: handlers.http_fault,
         StoreError: handlers.not_stored,
         sqlite3.Error: handlers.not_stored,
@@ -108,11 +110,11 @@ def study_server(design: StudyDesign, store: StudyStore, reader: Reader, *, pass
     return StudyServer(app, design, sessions)
 
 
-class _Handlers:
+class _StudyHandlers:
     """What is answered to each request."""
 
     def __init__(
-        self, design: StudyDesign, sessions: Sessions, reader: Reader, secret: bytes, password: str | None
+        self, design: StudyDesign, sessions: Sessions, reader: StudyReader, secret: bytes, password: str | None
     ) -> None:
         self._design, self._sessions, self._reader, self._password = design, sessions, reader, password
         self._images = Images(design.pictures, design.example or (), secret)
@@ -178,11 +180,11 @@ class _Handlers:
         self._starts.check(address(request))
         start = read_start(parsed(await read_body(request, MAX_BODY)))
         if start.prolific is None and self._design.config.serve.only_prolific:
-            raise RefusedError(403, "this study is for those who come by Prolific's link")
+            raise HttpError(403, "this study is for those who come by Prolific's link")
         try:
             token = await self._sessions.start(self._token(request), start.prolific, start.viewport)
         except TakenPartError:
-            raise RefusedError(409, "taken part") from None
+            raise HttpError(409, "taken part") from None
         response = await self._state(token)
         response.set_cookie(
             self._cookie,
@@ -209,23 +211,23 @@ class _Handlers:
         self._by_address.check(address(request))
         token = self._token(request)
         if not self._sessions.knows(token):
-            raise RefusedError(401, NOBODY)
-        sent = read_events(parsed(await read_body(request, MAX_BODY)))
+            raise HttpError(401, NOBODY)
+        contents = read_events(parsed(await read_body(request, MAX_BODY)))
         async with self._sessions.held(token) as session:
-            done = await self._sessions.append(self._limited(session), sent)
+            appended = await self._sessions.append(self._limited(session), contents)
             stage = session.progress.stage if session else None
-        if done.refused is not None:
-            status = 409 if isinstance(done.refused, ConflictError) else 422
-            return self._failed(status, str(done.refused), seq=done.seq)
-        told = {"seq": done.seq, "stage": stage}
-        return JSONResponse(told if done.feedback is None else {**told, "feedback": done.feedback})
+        if appended.refused is not None:
+            status = 409 if isinstance(appended.refused, ConflictError) else 422
+            return self._failed(status, str(appended.refused), seq=appended.seq)
+        content = {"seq": appended.seq, "stage": stage}
+        return JSONResponse(content if appended.feedback is None else {**content, "feedback": appended.feedback})
 
     def _token(self, request: Request) -> str | None:
         return request.cookies.get(self._cookie)
 
     def _limited(self, session: Session | None) -> Session:
         if session is None:
-            raise RefusedError(401, NOBODY)
+            raise HttpError(401, NOBODY)
         self._by_participant.check(session.participant.id)
         return session
 
@@ -233,15 +235,15 @@ class _Handlers:
 
     def _public(self) -> dict[str, Any]:
         config = self._design.config
-        n_images = max(len(one.images) + len(one.checks) for one in config.lists)
+        n_images = max(len(study_list.images) + len(study_list.checks) for study_list in config.lists)
         example = None
         if self._design.example:
-            shown = self._design.example[1]
+            image = self._design.example[1]
             example = {
                 "with_ball": self._url(("", "0"), "example"),
                 "without_ball": self._url(("", "1"), "example"),
-                "width": shown.width,
-                "height": shown.height,
+                "width": image.width,
+                "height": image.height,
             }
         return {
             "title": config.title,
@@ -288,7 +290,7 @@ class _Handlers:
                 "answered": len(answered),
                 "trial": current and current.trial,
                 "clicks": [list(click.cell) for click in clicks],
-                "explained": [one.trial.trial for one in answered if one.explanation is not None],
+                "explained": [answer.trial.trial for answer in answered if answer.explanation is not None],
             },
             "seq": progress.seq,
             "completion": (completion.model_dump(exclude_none=True) or None) if finished else None,
@@ -325,12 +327,12 @@ class _Handlers:
         self.failures[f"{status} {why}" if status >= 500 else str(status)] += 1
         return JSONResponse({"error": why, **more}, status, headers)
 
-    async def refused(self, request: Request, error: RefusedError) -> Response:
+    async def refused(self, request: Request, error: HttpError) -> Response:
         """A request that is not answered as it was meant."""
         headers = None if error.retry_after is None else {"retry-after": str(error.retry_after)}
         return self._failed(error.status, str(error), headers=headers)
 
-    async def malformed(self, request: Request, error: MalformedError) -> Response:
+    async def malformed(self, request: Request, error: MalformedRequestError) -> Response:
         """A request of the wrong shape."""
         return self._failed(422, str(error))
 
@@ -355,11 +357,11 @@ class _Handlers:
 
 def _static_files() -> dict[str, tuple[bytes, str, str]]:
     """What the page consists of: content, media type and tag by name."""
-    found = {}
+    static_files = {}
     package = files("spotball_adapters.study.server")
     for file in (*package.joinpath("page").iterdir(), package.joinpath(ADMIN_STYLE)):
         if file.name == "index.html" or file.name.endswith(STATIC):
             content = file.read_bytes()
             media_type = mimetypes.guess_type(file.name)[0] or "text/plain"
-            found[file.name] = content, media_type, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    return found
+            static_files[file.name] = content, media_type, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    return static_files

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from spotball_core.service.web import RefusedError
+from spotball_core.service.web import HttpError
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
@@ -34,21 +34,21 @@ class Limit:
         self._most, self._clock = float(per_minute), clock
         self._left: OrderedDict[object, tuple[float, float]] = OrderedDict()
 
-    def wait(self, who: object) -> int:
+    def wait(self, client: object) -> int:
         """Count a request; 0 if it is within the limit, else the seconds after which the next one is."""
         at = self._clock()
-        left, since = self._left.pop(who, (self._most, at))
+        left, since = self._left.pop(client, (self._most, at))
         left = min(self._most, left + (at - since) * self._most / 60)
         allowed = left >= 1
-        self._left[who] = (left - allowed, at)
+        self._left[client] = (left - allowed, at)
         if len(self._left) > MANY:
             self._left.popitem(last=False)
         return 0 if allowed else max(1, round((1 - left) * 60 / self._most))
 
-    def check(self, who: object) -> None:
+    def check(self, client: object) -> None:
         """Count a request; RefusedError if it is over the limit."""
-        if seconds := self.wait(who):
-            raise RefusedError(429, "too many requests; wait a little", retry_after=seconds)
+        if seconds := self.wait(client):
+            raise HttpError(429, "too many requests; wait a little", retry_after=seconds)
 
 
 def address(request: Request) -> str:
@@ -58,11 +58,11 @@ def address(request: Request) -> str:
 
 def is_admin(headers: Headers, password: str) -> bool:
     """Whether a request has HTTP Basic's name `admin` and this password; takes as long whatever it has."""
-    given = b""
+    credentials = b""
     scheme, _, encoded = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "basic":
         try:
-            given = base64.b64decode(encoded, validate=True)
+            credentials = base64.b64decode(encoded, validate=True)
         except (binascii.Error, ValueError):
-            given = b""
-    return hmac.compare_digest(given, f"admin:{password}".encode())
+            credentials = b""
+    return hmac.compare_digest(credentials, f"admin:{password}".encode())

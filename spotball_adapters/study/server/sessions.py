@@ -18,14 +18,14 @@ from weakref import WeakValueDictionary
 from spotball_adapters.study.events import Event, Viewport
 from spotball_adapters.study.items import NotAllowedError
 from spotball_adapters.study.progress import ParticipantProgress, replay
-from spotball_adapters.study.server.wire import MalformedError, Prolific, read_event
+from spotball_adapters.study.server.wire import MalformedRequestError, Prolific, read_event
 from spotball_adapters.study.server.writer import EventWriter
 from spotball_adapters.study.setup.assignment import choose_list, seed_of
 from spotball_adapters.study.setup.design import StudyDesign
 from spotball_adapters.study.store import (
     Identity,
     Participant,
-    Reader,
+    StudyReader,
     StudyStore,
     insert_events,
     insert_identity,
@@ -88,7 +88,7 @@ class Sessions:
         reader: another view of it, to read from.
     """
 
-    def __init__(self, design: StudyDesign, store: StudyStore, reader: Reader) -> None:
+    def __init__(self, design: StudyDesign, store: StudyStore, reader: StudyReader) -> None:
         self._design, self._store, self._reader = design, store, reader
         self._writer = EventWriter(store.study)
         self._sessions: WeakValueDictionary[int, Session] = WeakValueDictionary()
@@ -153,17 +153,17 @@ class Sessions:
                 self._tokens[token_hash] = identity
         return identity
 
-    async def append(self, session: Session, sent: Sequence[Any]) -> Appended:
+    async def append(self, session: Session, contents: Sequence[Any]) -> Appended:
         """Store events as they were sent, up to the first that is refused; returns once they are on disk.
 
         Args:
             session: held.
-            sent: as `wire.read_event` reads them.
+            contents: as `wire.read_event` reads them.
         """
         progress, fresh, feedback = session.progress, list[Event](), None
         refused: Exception | None = None
         received_at = now()
-        for content in sent:
+        for content in contents:
             try:
                 event = read_event(content, received_at)
                 if _is_new(event, session.ids):
@@ -172,7 +172,7 @@ class Sessions:
                     fresh.append(event)
                 if event.kind in ("answer", "choice"):
                     feedback = self.feedback(progress, event.trial) or feedback
-            except (MalformedError, ConflictError, NotAllowedError) as error:
+            except (MalformedRequestError, ConflictError, NotAllowedError) as error:
                 refused = error
                 break
         if fresh:
@@ -196,26 +196,26 @@ class Sessions:
 
     def feedback(self, progress: ParticipantProgress, trial: int | None) -> dict[str, Any] | None:
         """What a practice item tells; None for one that is not answered, and for all others."""
-        known = progress.answered.get(trial) if trial is not None and trial < 0 else None
-        return self._design.item_type.feedback(known.trial, known.answer) if known else None
+        answered = progress.answered.get(trial) if trial is not None and trial < 0 else None
+        return self._design.item_type.feedback(answered.trial, answered.answer) if answered else None
 
     # In the writer's thread ----------------------------------------------------------------------------------
 
     def _start(
         self, connection: sqlite3.Connection, token: str | None, prolific: Prolific | None, viewport: Viewport
     ) -> str:
-        mine = token and self._label(connection, "token_hash", hashed(token))
+        own_label = token and self._label(connection, "token_hash", hashed(token))
         if prolific is None:
-            return token if mine and token else self._begin(connection, _new_label(connection), None, viewport)
+            return token if own_label and token else self._begin(connection, _new_label(connection), None, viewport)
         query = "SELECT participant, study, session FROM identities WHERE platform = ? AND person = ?"
-        known = next(iter(self._store.identities_file.rows(query, PROLIFIC, prolific.pid)), None)
-        label = known[0] if known else _new_label(connection)
-        if not known or not self._label(connection, "participant", label):
+        identity = next(iter(self._store.identities_file.rows(query, PROLIFIC, prolific.pid)), None)
+        label = identity[0] if identity else _new_label(connection)
+        if not identity or not self._label(connection, "participant", label):
             # Who is known there and not here: the process had ended between the two files.
             return self._begin(connection, label, prolific, viewport)
-        if known[1:] != (prolific.study, prolific.session):
+        if identity[1:] != (prolific.study, prolific.session):
             raise TakenPartError
-        if label == mine and token:
+        if label == own_label and token:
             return token
         fresh = new_token()
         connection.execute("UPDATE participants SET token_hash = ? WHERE participant = ?", (hashed(fresh), label))
@@ -233,14 +233,16 @@ class Sessions:
                 insert_identity(identities, identity)
         config, at, token = self._design.config, now(), new_token()
         silent_since = datetime.now(UTC) - timedelta(minutes=config.serve.silent_minutes)
-        held = connection.execute(
+        counts = connection.execute(
             "SELECT list, count(*) FROM participants WHERE finished_at NOT NULL OR seen_at > ? GROUP BY list",
             (silent_since.isoformat(timespec="milliseconds"),),
         )
         seed = seed_of(config.seed, label)
-        chosen = choose_list({**dict.fromkeys((one.name for one in config.lists), 0), **dict(held)}, seed)
-        trials = self._design.trials(chosen, seed)
-        participant = Participant(0, label, chosen, seed, trials, at, at, None, version())
+        list_name = choose_list(
+            {**dict.fromkeys((study_list.name for study_list in config.lists), 0), **dict(counts)}, seed
+        )
+        trials = self._design.trials(list_name, seed)
+        participant = Participant(0, label, list_name, seed, trials, at, at, None, version())
         consent = Event(1, str(uuid4()), "stage", None, {"stage": "consent"}, 0.0, viewport, at)
         insert_events(connection, insert_participant(connection, participant, hashed(token)), [consent])
         return token

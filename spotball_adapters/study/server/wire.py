@@ -28,7 +28,7 @@ Length = Annotated[float, Field(strict=True, ge=0, le=10**6)]
 Id = Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
-class MalformedError(ValueError):
+class MalformedRequestError(ValueError):
     """A request that is not of the shape it must have."""
 
 
@@ -136,7 +136,7 @@ def parsed(body: bytes) -> Any:
     try:
         return parse_json(body)
     except ValueError as error:
-        raise MalformedError(f"no JSON: {error}") from error
+        raise MalformedRequestError(f"no JSON: {error}") from error
 
 
 def read_start(content: Any) -> Start:
@@ -151,20 +151,20 @@ def read_events(content: Any) -> list[Any]:
     """What a request has for events, each to be read by `read_event`; MalformedError if it has none, or too many."""
     events = content.get("events") if isinstance(content, dict) and set(content) == {"events"} else None
     if not isinstance(events, list) or not events or len(events) > MAX_EVENTS:
-        raise MalformedError(f'expected {{"events": [...]}} with 1 to {MAX_EVENTS} events')
+        raise MalformedRequestError(f'expected {{"events": [...]}} with 1 to {MAX_EVENTS} events')
     return events
 
 
 def read_event(content: Any, received_at: str) -> Event:
     """An event; MalformedError if it is none."""
     try:
-        sent = SentEvent.model_validate(content)
-        value = VALUES[sent.kind].model_validate(sent.value).model_dump(mode="json")
+        event = SentEvent.model_validate(content)
+        value = VALUES[event.kind].model_validate(event.value).model_dump(mode="json")
     except ValidationError as error:
         raise _malformed(error) from error
-    return Event(sent.seq, sent.event, sent.kind, sent.trial, value, sent.elapsed_ms, sent.viewport, received_at)
+    return Event(event.seq, event.event, event.kind, event.trial, value, event.elapsed_ms, event.viewport, received_at)
 
 
-def _malformed(error: ValidationError) -> MalformedError:
+def _malformed(error: ValidationError) -> MalformedRequestError:
     detail = error.errors(include_url=False, include_input=False)[0]
-    return MalformedError(f"{'.'.join(map(str, detail['loc'])) or 'the body'}: {detail['msg']}")
+    return MalformedRequestError(f"{'.'.join(map(str, detail['loc'])) or 'the body'}: {detail['msg']}")

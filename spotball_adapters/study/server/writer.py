@@ -31,14 +31,14 @@ class EventWriter(BatchThread[tuple[Job, "Future[Any]"]]):
         return future
 
     def _do(self, batch: list[tuple[Job, Future[Any]]]) -> None:
-        done: list[tuple[Future[Any], Any]] = []
+        results: list[tuple[Future[Any], Any]] = []
         failed: list[tuple[Future[Any], Exception]] = []
         try:
             with self._store.transaction() as connection:
                 for job, future in batch:
                     connection.execute("SAVEPOINT job")
                     try:
-                        done.append((future, job(connection)))
+                        results.append((future, job(connection)))
                     except Exception as error:
                         if not connection.in_transaction:
                             # SQLite has taken all of it back, as it does on a full disk.
@@ -51,9 +51,9 @@ class EventWriter(BatchThread[tuple[Job, "Future[Any]"]]):
             # Whatever it is, the thread goes on and who waits hears of it.
             alone = {future for future, _ in failed}
             failed += [(future, error) for _, future in batch if future not in alone]
-            done = []
+            results = []
         # Whoever waits may have gone away with a lost connection.
-        for future, result in done:
+        for future, result in results:
             if future.set_running_or_notify_cancel():
                 future.set_result(result)
         for future, why in failed:

@@ -33,7 +33,7 @@ def choose_list(holding: Mapping[str, int], seed: int) -> str:
 
 
 def draw_trials(
-    shown: ListConfig,
+    study_list: ListConfig,
     seed: int,
     *,
     explanations: int,
@@ -44,7 +44,7 @@ def draw_trials(
     Every order in which no check is first and no two checks are neighbors is equally likely.
 
     Args:
-        shown: the list, with no more checks than images.
+        study_list: the list, with no more checks than images.
         seed: the participant's.
         explanations: of how many images, drawn at random, an explanation is asked; of all if there are fewer.
         options: of an image, by its identity; drawn into an order of their own.
@@ -55,21 +55,21 @@ def draw_trials(
         ['2', '1', '9', '3']
     """
     rng = generator_for(seed, "order")
-    images = [shown.images[i] for i in rng.permutation(len(shown.images))]
-    checks = [shown.checks[i] for i in rng.permutation(len(shown.checks))]
+    images = [study_list.images[i] for i in rng.permutation(len(study_list.images))]
+    checks = [study_list.checks[i] for i in rng.permutation(len(study_list.checks))]
     # Each check right behind another image: so it is not first, and its neighbors are no checks.
     behind = set(rng.choice(len(images), size=len(checks), replace=False).tolist())
     explained = set(rng.choice(len(images), size=min(explanations, len(images)), replace=False).tolist())
-    rest = iter(checks)
+    remaining_checks = iter(checks)
     order: list[tuple[str, bool, bool]] = []
     for i, image in enumerate(images):
         order.append((image, False, i in explained))
         if i in behind:
-            order.append((next(rest), True, False))
-    practice = [(image, False, False) for image in shown.practice]
+            order.append((next(remaining_checks), True, False))
+    practice = [(image, False, False) for image in study_list.practice]
     numbered = [*((-1 - i, row) for i, row in enumerate(practice)), *enumerate(order)]
     return tuple(
-        StudyTrial(number, shown.sport, image, check, explain, _shuffled(options((shown.sport, image)), rng))
+        StudyTrial(number, study_list.sport, image, check, explain, _shuffled(options((study_list.sport, image)), rng))
         for number, (image, check, explain) in numbered
     )
 

@@ -26,14 +26,14 @@ def lists_of_stimuli(stimuli: Sequence[Stimulus], *, per_list: int | None = None
             name none, it is 45.
         seed: of the lists that are made here.
     """
-    checks = tuple(one.stimulus_id for one in stimuli if one.attention_check)
-    photos = [one for one in stimuli if not one.attention_check]
-    if per_list is None and any(one.list_id is not None for one in photos):
-        named: defaultdict[int, list[str]] = defaultdict(list)
-        for one in photos:
-            if one.list_id is not None:
-                named[one.list_id].append(one.stimulus_id)
-        lists = dict(sorted(named.items()))
+    checks = tuple(stimulus.stimulus_id for stimulus in stimuli if stimulus.attention_check)
+    photos = [stimulus for stimulus in stimuli if not stimulus.attention_check]
+    if per_list is None and any(stimulus.list_id is not None for stimulus in photos):
+        by_list: defaultdict[int, list[str]] = defaultdict(list)
+        for stimulus in photos:
+            if stimulus.list_id is not None:
+                by_list[stimulus.list_id].append(stimulus.stimulus_id)
+        lists = dict(sorted(by_list.items()))
     else:
         lists = dict(enumerate(dealt(photos, per_list or PER_LIST, seed)))
     return [
@@ -57,8 +57,8 @@ def dealt(photos: Sequence[Stimulus], per_list: int, seed: int = 0) -> list[list
         Names of stimuli, list by list.
     """
     kinds: defaultdict[tuple[str, int, int, str], list[str]] = defaultdict(list)
-    for one in photos:
-        kinds[one.condition, len(one.objects), one.proximity, one.view].append(one.stimulus_id)
+    for stimulus in photos:
+        kinds[stimulus.condition, len(stimulus.objects), stimulus.proximity, stimulus.view].append(stimulus.stimulus_id)
     rng = generator_for(seed, "lists")
     cards = [names[i] for _, names in sorted(kinds.items()) for i in rng.permutation(len(names))]
     n = math.ceil(len(cards) / per_list)

@@ -188,12 +188,12 @@ def read_config(folder: Path) -> StudyConfig:
 
 def _problem(path: Path, detail: Any) -> Problem:
     # Positions count from 0 in Python and from 1 for people.
-    named = [str(part + 1) if isinstance(part, int) else part for part in detail["loc"]]
-    found = "nothing" if detail["type"] == "missing" else json.dumps(detail["input"], default=str)[:80]
+    field = [str(part + 1) if isinstance(part, int) else part for part in detail["loc"]]
+    actual = "nothing" if detail["type"] == "missing" else json.dumps(detail["input"], default=str)[:80]
     if detail["type"] == "missing":
-        wanted = "a value"
+        expected = "a value"
     elif detail["type"] == "extra_forbidden":
-        wanted = "no field of this name"
+        expected = "no field of this name"
     else:
-        wanted = detail["msg"].removeprefix("Value error, ").removeprefix("expected ")
-    return Problem(str(path), None, ".".join(named), found, wanted)
+        expected = detail["msg"].removeprefix("Value error, ").removeprefix("expected ")
+    return Problem(str(path), None, ".".join(field), actual, expected)

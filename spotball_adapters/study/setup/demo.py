@@ -67,9 +67,9 @@ def demo_choices(folder: Path) -> Path:
     plans = design_plans()
     easy = [plan for plan in plans if len(plan.stimulus.objects) == 2 and plan.stimulus.proximity == 1]
     checks = [plan for plan in easy if plan.stimulus.condition == "congruent"][:PHOTO_CHECKS]
-    others = [plan for plan in plans if plan not in checks][:: len(plans) // PHOTOS][:PHOTOS]
-    marked = [replace(one, stimulus=one.stimulus.model_copy(update={"attention_check": True})) for one in checks]
-    draw_set([*others, *marked], data, size=SIDE, seed=0)
+    photos = [plan for plan in plans if plan not in checks][:: len(plans) // PHOTOS][:PHOTOS]
+    marked = [replace(plan, stimulus=plan.stimulus.model_copy(update={"attention_check": True})) for plan in checks]
+    draw_set([*photos, *marked], data, size=SIDE, seed=0)
     init_study(data, study, task="choice", images=PHOTOS // 2)
     _adapt(study, {})
     return study

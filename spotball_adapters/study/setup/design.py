@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spotball_adapters.study.events import StudyTrial
-from spotball_adapters.study.items import Choice, Clicks, ItemType, Key
+from spotball_adapters.study.items import Clicks, ItemType, Key, ObjectChoice
 from spotball_adapters.study.setup.assignment import draw_trials
 from spotball_adapters.study.setup.config import CONFIG, ListConfig, StudyConfig, read_config
 from spotball_core.errors import InputError, MissingExtraError, Problem
@@ -70,12 +70,12 @@ class StudyDesign:
         """What is shown and asked."""
         choice = self.config.choice
         if choice is not None and self.config.task == "choice":
-            return Choice(self.stimuli, choice.question, feedback=choice.feedback)
+            return ObjectChoice(self.stimuli, choice.question, feedback=choice.feedback)
         return Clicks(self.scenes, self.config.clicks.per_image)
 
     def list_named(self, name: str) -> ListConfig:
         """One of the lists; KeyError if there is none of this name."""
-        return {one.name: one for one in self.config.lists}[name]
+        return {study_list.name: study_list for study_list in self.config.lists}[name]
 
     def trials(self, name: str, seed: int) -> tuple[StudyTrial, ...]:
         """What a participant with this seed sees of a list."""
@@ -95,7 +95,7 @@ class StudyDesign:
             "explanations": config.explanations,
             "clicks": config.clicks.model_dump(mode="json"),
             "choice": config.choice and config.choice.model_dump(mode="json", exclude={"stimuli"}),
-            "lists": [one.model_dump(mode="json") for one in config.lists],
+            "lists": [study_list.model_dump(mode="json") for study_list in config.lists],
             "texts.instructions": config.texts.instructions,
             "texts.explanation": config.texts.explanation,
             "example": self.example and [picture.digest for picture in self.example],
@@ -124,12 +124,12 @@ def load(folder: Path) -> StudyDesign:
     else:
         scenes, stimuli = {}, _stimuli(folder, config)
     problems = [
-        Problem(str(folder / CONFIG), None, field, found, wanted)
-        for field, found, wanted in _faults(config, scenes, stimuli)
+        Problem(str(folder / CONFIG), None, field, actual, expected)
+        for field, actual, expected in _faults(config, scenes, stimuli)
     ]
     if problems:
         raise InputError(problems)
-    keys = list(dict.fromkeys((one.sport, image) for one in config.lists for image in _all(one)))
+    keys = list(dict.fromkeys((study_list.sport, image) for study_list in config.lists for image in _all(study_list)))
     pictures: dict[Key, StudyImage] = {}
     for key in keys:
         size = (scenes[key].width, scenes[key].height) if scenes else None
@@ -155,8 +155,8 @@ def load(folder: Path) -> StudyDesign:
     )
 
 
-def _all(shown: ListConfig) -> tuple[str, ...]:
-    return (*shown.images, *shown.checks, *shown.practice)
+def _all(study_list: ListConfig) -> tuple[str, ...]:
+    return (*study_list.images, *study_list.checks, *study_list.practice)
 
 
 def _faults(
@@ -166,38 +166,42 @@ def _faults(
     if config.task == "choice" and config.choice is None:
         yield "choice", "nothing", "a table [choice] for the task choice"
         return
-    names = [one.name for one in config.lists]
+    names = [study_list.name for study_list in config.lists]
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
         yield "lists", f"{name!r} twice", "a name for each list"
-    for number, one in enumerate(config.lists, start=1):
+    for number, study_list in enumerate(config.lists, start=1):
         place = f"lists.{number}"
-        scored = (*one.images, *one.checks)
+        scored = (*study_list.images, *study_list.checks)
         for image in dict.fromkeys(image for image in scored if scored.count(image) > 1):
-            yield place, f"{one.sport}/{image} twice", "each image once, among images and checks together"
-        if len(one.checks) > len(one.images):
-            yield f"{place}.checks", str(len(one.checks)), f"at most as many as images, {len(one.images)}"
-        if config.explanations > len(one.images):
+            yield place, f"{study_list.sport}/{image} twice", "each image once, among images and checks together"
+        if len(study_list.checks) > len(study_list.images):
+            yield f"{place}.checks", str(len(study_list.checks)), f"at most as many as images, {len(study_list.images)}"
+        if config.explanations > len(study_list.images):
             yield "explanations", str(config.explanations), f"at most as many as list {number} has images"
         for field in ("images", "checks", "practice"):
-            for image in getattr(one, field):
-                key = (one.sport, image)
-                known = key in scenes or key in stimuli
-                if not known:
-                    yield f"{place}.{field}", f"{one.sport}/{image}", "an image of the dataset"
+            for image in getattr(study_list, field):
+                key = (study_list.sport, image)
+                is_known = key in scenes or key in stimuli
+                if not is_known:
+                    yield f"{place}.{field}", f"{study_list.sport}/{image}", "an image of the dataset"
                 elif key in stimuli and stimuli[key].image is None:
-                    yield f"{place}.{field}", f"{one.sport}/{image}, without the path of an image", "one with it"
+                    yield f"{place}.{field}", f"{study_list.sport}/{image}, without the path of an image", "one with it"
                 elif field != "images" and key in scenes and not scenes[key].ball_cells:
-                    yield f"{place}.{field}", f"{one.sport}/{image}, whose answer is not known", "one with ball cells"
+                    yield (
+                        f"{place}.{field}",
+                        f"{study_list.sport}/{image}, whose answer is not known",
+                        "one with ball cells",
+                    )
 
 
 def _stimuli(folder: Path, config: StudyConfig) -> dict[Key, Stimulus]:
     """The stimuli of a study of choices, by identity: under the name of each list's sport."""
     if config.choice is None:
         return {}
-    sports = {one.sport for one in config.lists}
-    file = data_file(folder / config.dataset, config.choice.stimuli, field="stimuli", wanted="a file of stimuli")
-    known = read_stimuli(file)
-    return {(sport, one.stimulus_id): one for one in known for sport in sports}
+    sports = {study_list.sport for study_list in config.lists}
+    file = data_file(folder / config.dataset, config.choice.stimuli, field="stimuli", description="a file of stimuli")
+    all_stimuli = read_stimuli(file)
+    return {(sport, stimulus.stimulus_id): stimulus for stimulus in all_stimuli for sport in sports}
 
 
 def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> StudyImage:
@@ -215,11 +219,11 @@ def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> S
             media_type = FORMATS[image.format or ""]
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        wanted = f"an image ({', '.join(FORMATS)})"
-        raise InputError([Problem(str(file), None, "image", str(error), wanted)]) from error
+        expected = f"an image ({', '.join(FORMATS)})"
+        raise InputError([Problem(str(file), None, "image", str(error), expected)]) from error
     if size is not None and size != (width, height):
-        found, wanted = f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as its scene says"
-        raise InputError([Problem(str(file), None, "image", found, wanted)])
+        actual, expected = f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as its scene says"
+        raise InputError([Problem(str(file), None, "image", actual, expected)])
     return StudyImage(file, media_type, width, height, digest)
 
 

@@ -64,8 +64,8 @@ def init_study(
         path, stimuli = _stimuli_of(dataset)
         dataset, words = path.parent, {**_CHOICE_WORDS, "asked": _CHOICE.format(stimuli=json.dumps(path.name))}
         lists = _lists_of_choices(path, stimuli, images, seed)
-    explanations = min(EXPLANATIONS, *(len(one.images) for one in lists)) if task == "clicks" else 0
-    shown = max(len(one.images) + len(one.checks) for one in lists)
+    explanations = min(EXPLANATIONS, *(len(study_list.images) for study_list in lists)) if task == "clicks" else 0
+    n_shown = max(len(study_list.images) + len(study_list.checks) for study_list in lists)
     text = files("spotball_adapters.study.setup").joinpath("study.toml.in").read_text(encoding="utf-8")
     for name, value in {
         "dataset": json.dumps(Path(os.path.relpath(dataset, out)).as_posix()),
@@ -75,7 +75,7 @@ def init_study(
         **words,
         "lists": "\n".join(map(_list_text, lists)),
         "example": _example_text(dataset) if task == "clicks" else "",
-        "shown": str(shown),
+        "shown": str(n_shown),
         "to_fill_in": TO_FILL_IN,
     }.items():
         text = text.replace(f"@{name}@", value)
@@ -90,18 +90,18 @@ def _lists_of_scenes(dataset: Path, sports: Sequence[str], images: int | None, s
         if scene.path is not None:
             by_sport[scene.sport].append(scene)
     if missing := [sport for sport in sports if sport not in by_sport]:
-        known = ", ".join(sorted(by_sport)) or "none with images"
-        raise OptionError(f"--sport: there is no {', '.join(missing)} in {dataset}; there are {known}")
+        names = ", ".join(sorted(by_sport)) or "none with images"
+        raise OptionError(f"--sport: there is no {', '.join(missing)} in {dataset}; there are {names}")
     if not by_sport:
-        wanted = "scenes with images"
-        raise InputError([Problem(str(dataset / SCENES), None, "path", "no path of an image", wanted)])
+        expected = "scenes with images"
+        raise InputError([Problem(str(dataset / SCENES), None, "path", "no path of an image", expected)])
     return [_list_of(sport, by_sport[sport], images, seed) for sport in sports or sorted(by_sport)]
 
 
 def _list_of(sport: str, scenes: Iterable[Scene], images: int | None, seed: int) -> ListConfig:
-    known = list(scenes)
-    checks = [scene.image for scene in known if scene.control and scene.ball_cells]
-    tests = [scene for scene in known if not scene.control]
+    all_scenes = list(scenes)
+    checks = [scene.image for scene in all_scenes if scene.control and scene.ball_cells]
+    tests = [scene for scene in all_scenes if not scene.control]
     if images is not None and not 1 <= images <= len(tests):
         raise OptionError(f"--images: {images} of {sport}, which has {len(tests)}")
     order = generator_for(seed, "images", sport).permutation(len(tests))
@@ -120,43 +120,50 @@ def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
     """The file of a study's stimuli, given itself or by its folder, and what is in it."""
     if dataset.is_file():
         return dataset, read_stimuli(dataset)
-    found = sorted(dataset.glob("stimuli*.csv"))
-    if not found:
+    paths = sorted(dataset.glob("stimuli*.csv"))
+    if not paths:
         raise InputError(
             [Problem(str(dataset), None, "folder", "no stimuli*.csv", "the stimuli of a study of choices")]
         )
-    if len(found) > 1:
+    if len(paths) > 1:
         raise OptionError(
-            f"{dataset} has {', '.join(path.name for path in found)}: name the file itself, not its folder"
+            f"{dataset} has {', '.join(path.name for path in paths)}: name the file itself, not its folder"
         )
-    return found[0], read_stimuli(found[0])
+    return paths[0], read_stimuli(paths[0])
 
 
 def _lists_of_choices(path: Path, stimuli: Sequence[Stimulus], per_list: int | None, seed: int) -> list[ListConfig]:
     lists = lists_of_stimuli(stimuli, per_list=per_list, seed=seed)
     if not lists:
         raise InputError([Problem(str(path), None, "rows", "no stimulus", "at least one beside the checks")])
-    for one in lists:
-        if len(one.checks) > len(one.images):
-            few = f"{len(one.images)} photos and {len(one.checks)} checks"
-            raise OptionError(f"{one.name} has {few}; checks are never neighbors, so that there are at most as many")
+    for study_list in lists:
+        if len(study_list.checks) > len(study_list.images):
+            counts = f"{len(study_list.images)} photos and {len(study_list.checks)} checks"
+            raise OptionError(
+                f"{study_list.name} has {counts}; checks are never neighbors, so that there are at most as many"
+            )
     return lists
 
 
-def _list_text(one: ListConfig) -> str:
-    fields = {"name": one.name, "sport": one.sport, "images": one.images, "checks": one.checks}
-    fields["practice"] = one.practice
+def _list_text(study_list: ListConfig) -> str:
+    fields = {
+        "name": study_list.name,
+        "sport": study_list.sport,
+        "images": study_list.images,
+        "checks": study_list.checks,
+    }
+    fields["practice"] = study_list.practice
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
     return "\n".join(["[[lists]]", *lines, ""])
 
 
 def _example_text(dataset: Path) -> str:
-    found = [
+    paths = [
         next((path.relative_to(dataset).as_posix() for path in sorted(dataset.glob(f"{stem}.*"))), None)
         for stem in _EXAMPLE
     ]
-    mark = "" if all(found) else "# "
-    with_ball, without_ball = (json.dumps(path or f"{stem}.png") for path, stem in zip(found, _EXAMPLE, strict=True))
+    mark = "" if all(paths) else "# "
+    with_ball, without_ball = (json.dumps(path or f"{stem}.png") for path, stem in zip(paths, _EXAMPLE, strict=True))
     about = (
         "# Shown with the instructions: an image before and after its ball was removed. Paths in the dataset's folder."
     )

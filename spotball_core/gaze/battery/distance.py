@@ -98,10 +98,10 @@ def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float 
     if fitted.fit is None or fitted.problem:
         excess = pl.col(distance.column) - pl.col(distance.expected)
         photos = by_stimulus(matched, excess=excess)
-        others: list[ArrayLike] = [photos["proximity"], *indicators(photos["view"]), *indicators(photos["place"])]
-        found = regression_slope(photos["dist_eye_head"], photos["excess"], others)
+        covariates: list[ArrayLike] = [photos["proximity"], *indicators(photos["view"]), *indicators(photos["place"])]
+        estimate = regression_slope(photos["dist_eye_head"], photos["excess"], covariates)
         return by_t_test(
-            *(distance.key, fitted, found),
+            *(distance.key, fitted, estimate),
             lambda change: f"{distance.title.capitalize()} changes by {change:+.3f} with each step of DistEyeHead.",
             scale=f"{distance.title} a step of DistEyeHead",
             numbers=numbers,

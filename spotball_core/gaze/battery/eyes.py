@@ -85,17 +85,17 @@ def supported(pairs: Sequence[Pair], alpha: float) -> Supports:
     return "head-dominant" if falls and not rises else "neither"
 
 
-def together(each: Sequence[Supports]) -> Supports:
+def together(supports: Sequence[Supports]) -> Supports:
     """What the sets of three and of four objects say together.
 
     Examples:
         >>> together(["neither", "head-dominant"]), together(["eye-head ambivalent", "head-dominant"])
         ('head-dominant', 'head-dominant')
     """
-    said = set(each) - {"neither"}
-    if not said:
+    decided = set(supports) - {"neither"}
+    if not decided:
         return "neither"
-    return "head-dominant" if "head-dominant" in said else "eye-head ambivalent"
+    return "head-dominant" if "head-dominant" in decided else "eye-head ambivalent"
 
 
 @dataclass(frozen=True)
@@ -128,50 +128,53 @@ def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     }
     sets = []
     for n_objects in SIZES:
-        mine = matched.filter(n_objects=n_objects)
-        if mine["dist_eye_head"].n_unique() > 2 and 0.0 in mine["dist_eye_head"]:
-            sets.append(_set(mine, n_objects, alpha))
-    sets = [one for one in sets if one.pairs]
+        of_size = matched.filter(n_objects=n_objects)
+        if of_size["dist_eye_head"].n_unique() > 2 and 0.0 in of_size["dist_eye_head"]:
+            sets.append(_set(of_size, n_objects, alpha))
+    sets = [photo_set for photo_set in sets if photo_set.pairs]
     if not sets:
         return no_answer("4", "no set of three or four objects has photos at three distances, 0 among them", **counts)
-    raw = [pair for one in sets for pair in one.pairs]
+    raw = [pair for photo_set in sets for pair in photo_set.pairs]
     adjusted = [
         Pair(pair.n_objects, pair.near, pair.far, pair.drop, p)
         for pair, p in zip(raw, holm([pair.p for pair in raw]), strict=True)
     ]
-    each = {one.n_objects: supported([p for p in adjusted if p.n_objects == one.n_objects], alpha) for one in sets}
-    verdict = together(list(each.values()))
+    by_size = {
+        photo_set.n_objects: supported([p for p in adjusted if p.n_objects == photo_set.n_objects], alpha)
+        for photo_set in sets
+    }
+    verdict = together(list(by_size.values()))
     shares = matched.group_by("n_objects", "dist_eye_head").agg(share=pl.col("is_head").mean(), n=pl.len())
-    says = "; ".join(
+    shares_text = "; ".join(
         f"{n} objects: "
         + ", ".join(f"{row['share']:.0%}" for row in shares.filter(n_objects=n).sort("dist_eye_head").to_dicts())
-        for n in each
+        for n in by_size
     )
-    problems = [f"{one.n_objects} objects: {one.problem}" for one in sets if one.problem]
+    problems = [f"{photo_set.n_objects} objects: {photo_set.problem}" for photo_set in sets if photo_set.problem]
     return Finding(
         verdict=verdict == "eye-head ambivalent",
         question=QUESTIONS["4"],
-        says=f"The head target was chosen, by distance of the eyes ({says}): {verdict}.",
+        says=f"The head target was chosen, by distance of the eyes ({shares_text}): {verdict}.",
         supports=verdict,
         method="t-test" if problems else sets[0].method,
         reason="; ".join(problems),
         numbers={
             "by_objects": {
-                str(one.n_objects): {
-                    "supports": each[one.n_objects],
-                    "method": one.method,
-                    "means": one.means,
+                str(photo_set.n_objects): {
+                    "supports": by_size[photo_set.n_objects],
+                    "method": photo_set.method,
+                    "means": photo_set.means,
                     "pairs": [
                         {"near": pair.near, "far": pair.far, "drop": pair.drop, "p_adjusted": pair.p}
                         for pair in adjusted
-                        if pair.n_objects == one.n_objects
+                        if pair.n_objects == photo_set.n_objects
                     ],
                 }
-                for one in sets
+                for photo_set in sets
             },
             "shares": shares.sort("n_objects", "dist_eye_head").to_dicts(),
         },
-        models=tuple(model for one in sets for model in one.models),
+        models=tuple(model for photo_set in sets for model in photo_set.models),
         **counts,
     )
 
@@ -204,8 +207,8 @@ def _plain(rows: pl.DataFrame, n_objects: int, fitted: Modeled) -> _Set:
     for near, far in combinations(distances, 2):
         two = photos.filter(pl.col("dist_eye_head").is_in([float(near), float(far)]))
         is_far = (two["dist_eye_head"] == far).cast(pl.Float64)
-        found = regression_slope(is_far, two["share"], indicators(two["place"]))
-        if found is not None:
-            pairs.append(Pair(n_objects, near, far, -found.estimate, found.p))
+        slope = regression_slope(is_far, two["share"], indicators(two["place"]))
+        if slope is not None:
+            pairs.append(Pair(n_objects, near, far, -slope.estimate, slope.p))
     means = photos.group_by("dist_eye_head").agg(estimate=pl.col("share").mean(), n=pl.len()).sort("dist_eye_head")
     return _Set(n_objects, means.to_dicts(), pairs, "t-test", fitted.problem, fitted.records)

@@ -39,31 +39,31 @@ def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     """
     import polars as pl
 
-    asked = rows.filter((pl.col("condition") == "incongruent") & (pl.col("n_objects") > 2))
-    either = asked.filter((pl.col("is_head") == 1) | (pl.col("correct") == 1))
+    relevant = rows.filter((pl.col("condition") == "incongruent") & (pl.col("n_objects") > 2))
+    either = relevant.filter((pl.col("is_head") == 1) | (pl.col("correct") == 1))
     if either.is_empty():
         return no_answer("2.1", "no incongruent photo of more than two objects was answered with either target")
     counts: dict[str, Any] = {
         "n_trials": len(either),
-        "n_left_out": asked["choice"].null_count(),
+        "n_left_out": relevant["choice"].null_count(),
         "n_stimuli": either["stimulus_id"].n_unique(),
     }
     share = float(either["is_head"].mean() or 0.0)  # type: ignore[arg-type]
     by_proximity = either.group_by("proximity").agg(share=pl.col("is_head").mean(), n=pl.len()).sort("proximity")
     numbers = {"share": share, "by_proximity": by_proximity.to_dicts()}
-    says = f"{share:.1%} of the choices of either target are the head target."
+    sentence = f"{share:.1%} of the choices of either target are the head target."
     fitted = model(either, "is_head", ("center(proximity)",), (), alpha=alpha)
     if fitted.fit is None or fitted.problem:
-        found = one_sample(by_stimulus(either, share=pl.col("is_head"))["share"], 0.5)
+        test = one_sample(by_stimulus(either, share=pl.col("is_head"))["share"], 0.5)
         scale = "share of the head target, mean over photos, less one half"
-        return by_t_test("2.1", fitted, found, lambda _: says, scale=scale, numbers=numbers, **counts)
+        return by_t_test("2.1", fitted, test, lambda _: sentence, scale=scale, numbers=numbers, **counts)
     mean = marginal_means(fitted.fit).table.row(0, named=True)
     z = mean["estimate"] / mean["se"]
     from scipy.stats import norm
 
     return tested(
         "2.1",
-        says,
+        sentence,
         estimate=mean["estimate"],
         ci95=(mean["low"], mean["high"]),
         scale="log odds of the head target against the gaze target",
@@ -92,7 +92,7 @@ def combinations(rows: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     controlled = rows.filter(pl.col("condition") != "natural")
-    found = controlled.group_by(COMBINATION, maintain_order=True).agg(
+    grouped = controlled.group_by(COMBINATION, maintain_order=True).agg(
         pl.col("n_objects").first(),
         k=pl.len().cast(pl.Int64),
         eyes=pl.col("gaze").n_unique(),
@@ -101,8 +101,8 @@ def combinations(rows: pl.DataFrame) -> pl.DataFrame:
         all_head=(pl.col("choice") == pl.col("head")).all().cast(pl.Float64),
     )
     n, k = pl.col("n_objects").cast(pl.Float64), pl.col("k").cast(pl.Float64)
-    whole = found.filter((pl.col("eyes") > 1) & (pl.col("unmatched") == 0))
-    return whole.drop("eyes", "unmatched").with_columns(chance_same=n.pow(1 - k), chance_head=n.pow(-k))
+    complete = grouped.filter((pl.col("eyes") > 1) & (pl.col("unmatched") == 0))
+    return complete.drop("eyes", "unmatched").with_columns(chance_same=n.pow(1 - k), chance_head=n.pow(-k))
 
 
 def same_choice(rows: pl.DataFrame) -> Finding:
@@ -116,18 +116,18 @@ def same_choice(rows: pl.DataFrame) -> Finding:
     """
     import polars as pl
 
-    found = combinations(rows)
-    if len(found) < 2:
+    combined = combinations(rows)
+    if len(combined) < 2:
         return no_answer("2.2", "fewer than two combinations of photos differ in the eyes alone")
-    over = found["same"] - found["chance_same"]
+    over = combined["same"] - combined["chance_same"]
     test = one_sample(over, sides="greater")
     assert test is not None
-    scenes = found.with_columns(over=over).group_by(COMBINATION[:6], maintain_order=True).agg(pl.col("over").mean())
+    scenes = combined.with_columns(over=over).group_by(COMBINATION[:6], maintain_order=True).agg(pl.col("over").mean())
     by_scene = one_sample(scenes["over"], sides="greater")
-    head = one_sample(found["all_head"] - found["chance_head"], sides="greater")
+    head = one_sample(combined["all_head"] - combined["chance_head"], sides="greater")
     assert head is not None
-    share, chance = float(found["same"].mean() or 0.0), float(found["chance_same"].mean() or 0.0)  # type: ignore[arg-type]
-    kinds = found.group_by("n_objects", "k", maintain_order=True).agg(
+    share, chance = float(combined["same"].mean() or 0.0), float(combined["chance_same"].mean() or 0.0)  # type: ignore[arg-type]
+    kinds = combined.group_by("n_objects", "k", maintain_order=True).agg(
         n=pl.len(), same=pl.col("same").mean(), chance=pl.col("chance_same").first()
     )
     controlled = rows.filter(pl.col("condition") != "natural")
@@ -136,31 +136,31 @@ def same_choice(rows: pl.DataFrame) -> Finding:
         notes = (f"Over scenes instead of combinations, p is {by_scene.p:.2g}.",)
     return tested(
         "2.2",
-        f"The same object was chosen in {share:.1%} of {len(found):,} combinations; by chance in {chance:.1%}.",
+        f"The same object was chosen in {share:.1%} of {len(combined):,} combinations; by chance in {chance:.1%}.",
         estimate=test.estimate,
         ci95=test.ci95,
         scale="share of combinations answered alike, less chance",
         p=test.p,
         method="t-test",
         notes=notes,
-        n_trials=int(found["k"].sum()),
+        n_trials=int(combined["k"].sum()),
         n_left_out=controlled["choice"].null_count(),
         n_stimuli=controlled["stimulus_id"].n_unique(),
         numbers={
             **test_numbers(test),
             "share": share,
             "chance": chance,
-            "n_combinations": len(found),
+            "n_combinations": len(combined),
             "exact_p": exact_p(
-                int(found["same"].sum()),
-                [(int(n), float(each)) for n, each in kinds.select("n", "chance").iter_rows()],
+                int(combined["same"].sum()),
+                [(int(n), float(chance)) for n, chance in kinds.select("n", "chance").iter_rows()],
                 sides="greater",
             ),
-            "chance_of_habits": _chance_of_habits(controlled, found),
+            "chance_of_habits": _chance_of_habits(controlled, combined),
             "by_scene": None if by_scene is None else {"p": by_scene.p, "n": by_scene.n, **test_numbers(by_scene)},
             "always_head": {
-                "share": float(found["all_head"].mean() or 0.0),  # type: ignore[arg-type]
-                "chance": float(found["chance_head"].mean() or 0.0),  # type: ignore[arg-type]
+                "share": float(combined["all_head"].mean() or 0.0),  # type: ignore[arg-type]
+                "chance": float(combined["chance_head"].mean() or 0.0),  # type: ignore[arg-type]
                 "p": head.p,
                 **test_numbers(head),
             },
@@ -169,7 +169,7 @@ def same_choice(rows: pl.DataFrame) -> Finding:
     )
 
 
-def _chance_of_habits(rows: pl.DataFrame, found: pl.DataFrame) -> float:
+def _chance_of_habits(rows: pl.DataFrame, combined: pl.DataFrame) -> float:
     """The chance of one choice throughout for who chooses places as often as the respondent, whatever the photo."""
     import polars as pl
 
@@ -177,8 +177,8 @@ def _chance_of_habits(rows: pl.DataFrame, found: pl.DataFrame) -> float:
     share = habits.with_columns(share=pl.col("len") / pl.col("len").sum().over("n_objects"))
     per = share.group_by("n_objects", maintain_order=True).agg("share")
     table = {n: np.asarray(shares) for n, shares in per.iter_rows()}
-    kinds = found.group_by("n_objects", "k", maintain_order=True).len().iter_rows()
-    return float(sum(number * (table[n] ** k).sum() for n, k, number in kinds) / len(found))
+    kinds = combined.group_by("n_objects", "k", maintain_order=True).len().iter_rows()
+    return float(sum(number * (table[n] ** k).sum() for n, k, number in kinds) / len(combined))
 
 
 def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
@@ -195,7 +195,7 @@ def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding
         return no_answer("2.3", "there are no trials of both the congruent and the incongruent condition")
     counts: dict[str, Any] = {"n_trials": len(controlled), "n_stimuli": controlled["stimulus_id"].n_unique()}
     share = dict(controlled.group_by("condition").agg(pl.col("correct").mean()).iter_rows())
-    says = (
+    sentence = (
         f"{share['congruent']:.1%} correct in the congruent condition, {share['incongruent']:.1%} in the incongruent."
     )
     fitted = model(
@@ -208,14 +208,14 @@ def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding
     )
     if fitted.fit is None or fitted.problem:
         photos = by_stimulus(controlled, excess=pl.col("correct") - 1 / pl.col("n_objects"))
-        found = welch(*(photos.filter(condition=one)["excess"] for one in ("congruent", "incongruent")))
+        test = welch(*(photos.filter(condition=condition)["excess"] for condition in ("congruent", "incongruent")))
         scale = "accuracy beyond chance, congruent less incongruent"
-        return by_t_test("2.3", fitted, found, lambda _: says, scale=scale, numbers={"accuracy": share}, **counts)
+        return by_t_test("2.3", fitted, test, lambda _: sentence, scale=scale, numbers={"accuracy": share}, **counts)
     means = marginal_means(fitted.fit, ["condition"])
     pair = pairwise(means, adjust="none").row(0, named=True)
     return tested(
         "2.3",
-        says,
+        sentence,
         estimate=pair["estimate"],
         ci95=(pair["low"], pair["high"]),
         scale="log odds of a correct answer, congruent less incongruent",

@@ -20,7 +20,7 @@ from spotball_core.gaze.battery.findings import (
     no_answer,
     tested,
 )
-from spotball_core.gaze.mixed import Chosen, Fit, bimodal, choose, design, fit, likelihood_ratio
+from spotball_core.gaze.mixed import Fit, SelectedFit, bimodal, choose, design, fit, likelihood_ratio
 from spotball_core.gaze.plain_tests import Mean
 from spotball_core.typing import FloatArray
 
@@ -93,37 +93,37 @@ def model(
             # Not all combinations of levels are there.
             full, plain = plain, None
             fixed = design(rows, full)
-        chosen = choose(y, fixed, groups, weights=weights, offset=offset)
+        selected = choose(y, fixed, groups, weights=weights, offset=offset)
     except OptionError as error:
         return Modeled(None, None, f"no model can be fitted: {error}")
-    reported, interactions = chosen.fit, None
-    if plain is not None and chosen.fit.converged and set(plain) != set(full):
-        kept = {name: groups[name] for name in chosen.groups}
-        smaller = fit(y, design(rows, plain), kept, weights=weights, offset=offset)
+    reported, interactions = selected.fit, None
+    if plain is not None and selected.fit.converged and set(plain) != set(full):
+        kept_groups = {name: groups[name] for name in selected.groups}
+        smaller = fit(y, design(rows, plain), kept_groups, weights=weights, offset=offset)
         if smaller.converged:
-            test = likelihood_ratio(smaller, chosen.fit)
+            test = likelihood_ratio(smaller, selected.fit)
             needed = test.p < alpha
             interactions = Interactions(
-                without=_formula(response, plain, kept, offset is not None),
+                without=_formula(response, plain, kept_groups, offset is not None),
                 chi2=test.chi2,
                 df=test.df,
                 p=test.p,
                 needed=needed,
             )
-            reported = chosen.fit if needed else smaller
-    problem = _problem(chosen)
+            reported = selected.fit if needed else smaller
+    problem = _problem(selected)
     record = Model(
-        formula=_formula(response, full, chosen.groups, offset is not None),
-        groups={name: chosen.fit.sds[name] for name in chosen.groups},
-        dropped=tuple(f"{', '.join(one.groups) or 'none'}: {one.reason}" for one in chosen.dropped),
+        formula=_formula(response, full, selected.groups, offset is not None),
+        groups={name: selected.fit.sds[name] for name in selected.groups},
+        dropped=tuple(f"{', '.join(attempt.groups) or 'none'}: {attempt.reason}" for attempt in selected.dropped),
         n_rows=len(rows),
-        log_likelihood=chosen.fit.log_likelihood,
-        converged=chosen.fit.converged,
+        log_likelihood=selected.fit.log_likelihood,
+        converged=selected.fit.converged,
         problem=problem,
         interactions=interactions,
         coefficients=_coefficients(reported) if reported.converged else {},
     )
-    return Modeled(chosen.fit, record, problem)
+    return Modeled(selected.fit, record, problem)
 
 
 def by_stimulus(rows: pl.DataFrame, **means: pl.Expr) -> pl.DataFrame:
@@ -132,7 +132,7 @@ def by_stimulus(rows: pl.DataFrame, **means: pl.Expr) -> pl.DataFrame:
 
     fixed = [name for name in rows.columns if name not in {"stimulus_id", *means}]
     return rows.group_by("stimulus_id", maintain_order=True).agg(
-        *(pl.col(name).first() for name in fixed), **{name: each.mean() for name, each in means.items()}
+        *(pl.col(name).first() for name in fixed), **{name: mean.mean() for name, mean in means.items()}
     )
 
 
@@ -144,8 +144,8 @@ def indicators(column: pl.Series) -> list[FloatArray]:
 def by_t_test(
     key: Key,
     fitted: Modeled,
-    found: Mean | None,
-    says: Callable[[float], str],
+    mean: Mean | None,
+    sentence_of: Callable[[float], str],
     *,
     scale: str,
     numbers: Mapping[str, Any] | None = None,
@@ -154,45 +154,45 @@ def by_t_test(
     """What the paper falls back on where a model is not relied on, with the model's problem as the reason.
 
     Args:
-        found: over photos; None if they are too few.
-        says: the estimate in a sentence.
+        mean: over photos; None if they are too few.
+        sentence_of: the estimate in a sentence.
         numbers: of the finding, beside the test's.
     """
-    if found is None:
+    if mean is None:
         return no_answer(key, f"{fitted.problem}, and the photos are too few for a t-test", **more)
     return tested(
         key,
-        says(found.estimate),
-        estimate=found.estimate,
-        ci95=found.ci95,
+        sentence_of(mean.estimate),
+        estimate=mean.estimate,
+        ci95=mean.ci95,
         scale=scale,
-        p=found.p,
+        p=mean.p,
         method="t-test",
         reason=fitted.problem,
-        numbers={**(numbers or {}), **test_numbers(found)},
+        numbers={**(numbers or {}), **test_numbers(mean)},
         models=fitted.records,
         **more,
     )
 
 
-def test_numbers(found: Mean | None) -> dict[str, float | None]:
+def test_numbers(mean: Mean | None) -> dict[str, float | None]:
     """A t-test's numbers, for a finding."""
-    return {} if found is None else {"t": found.t, "df": found.df, "se": found.se}
+    return {} if mean is None else {"t": mean.t, "df": mean.df, "se": mean.se}
 
 
 def _varying(terms: Sequence[str], rows: pl.DataFrame) -> tuple[str, ...]:
     """The terms without variables that take a single value."""
-    found = []
+    varying = []
     for term in terms:
-        kept = []
+        parts = []
         for part in term.split("*"):
             match = _VARIABLE.fullmatch(part)
             assert match is not None
             if rows[match[1] or match[2]].n_unique() > 1:
-                kept.append(part)
-        if kept:
-            found.append("*".join(kept))
-    return tuple(dict.fromkeys(found))
+                parts.append(part)
+        if parts:
+            varying.append("*".join(parts))
+    return tuple(dict.fromkeys(varying))
 
 
 def _tells_apart(rows: pl.DataFrame, name: str) -> bool:
@@ -205,26 +205,32 @@ def _formula(response: str, terms: Sequence[str], groups: Iterable[str], offset:
     return f"{response} ~ {' + '.join(right) or '1'}"
 
 
-def _problem(chosen: Chosen) -> str:
+def _problem(selected: SelectedFit) -> str:
     """Why a fit is not relied on."""
-    if not chosen.fit.converged:
-        return f"the model did not converge: {chosen.fit.message}"
-    if "stimulus_id" not in chosen.full.sds:
+    if not selected.fit.converged:
+        return f"the model did not converge: {selected.fit.message}"
+    if "stimulus_id" not in selected.full.sds:
         return ""
-    if bimodal(chosen.full, "stimulus_id").bimodal:
+    if bimodal(selected.full, "stimulus_id").bimodal:
         return "the photos' effects are bimodal"
-    lost = [one for one in chosen.dropped if "stimulus_id" in one.groups and one.reason.startswith("did not converge")]
-    if lost and "stimulus_id" not in chosen.groups:
+    lost = [
+        attempt
+        for attempt in selected.dropped
+        if "stimulus_id" in attempt.groups and attempt.reason.startswith("did not converge")
+    ]
+    if lost and "stimulus_id" not in selected.groups:
         # What is left would take all trials with a photo for independent.
         return f"no model with the photos' effects converged: {lost[-1].reason.removeprefix('did not converge: ')}"
     return ""
 
 
-def _coefficients(found: Fit) -> dict[str, Coefficient]:
-    numbers = zip(found.coefficients, found.standard_errors, found.z, found.p_values, found.intervals(), strict=True)
+def _coefficients(fitted: Fit) -> dict[str, Coefficient]:
+    numbers = zip(
+        fitted.coefficients, fitted.standard_errors, fitted.z, fitted.p_values, fitted.intervals(), strict=True
+    )
     return {
         name: Coefficient(
             estimate=float(b), se=float(se), z=float(z), p=float(p), ci95=(float(ends[0]), float(ends[1]))
         )
-        for name, (b, se, z, p, ends) in zip(found.design.names, numbers, strict=True)
+        for name, (b, se, z, p, ends) in zip(fitted.design.names, numbers, strict=True)
     }

@@ -38,22 +38,22 @@ def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None) -> F
     """
     import polars as pl
 
-    mine = rows.filter(condition="natural")
-    if mine.is_empty():
+    natural = rows.filter(condition="natural")
+    if natural.is_empty():
         return no_answer("1", "there are no trials in the natural condition")
-    theirs = people.filter(condition="natural") if people is not None else None
-    known = set(theirs["n_objects"]) if theirs is not None else set(PUBLISHED)
-    sizes = sorted(set(mine["n_objects"]) & known)
+    people_natural = people.filter(condition="natural") if people is not None else None
+    known_sizes = set(people_natural["n_objects"]) if people_natural is not None else set(PUBLISHED)
+    sizes = sorted(set(natural["n_objects"]) & known_sizes)
     if not sizes:
         return no_answer("1", "people's accuracy is not known for these numbers of objects")
-    mine = mine.filter(pl.col("n_objects").is_in(sizes))
-    weights = {n: float((mine["n_objects"] == n).mean() or 0.0) for n in sizes}
-    parts = [_influence(mine, weights, -1.0)]
-    accuracy = {n: _accuracy(mine, n) for n in sizes}
-    if theirs is not None:
-        theirs = theirs.filter(pl.col("n_objects").is_in(sizes))
-        reference = {n: _accuracy(theirs, n) for n in sizes}
-        parts.append(_influence(theirs, weights, 1.0))
+    natural = natural.filter(pl.col("n_objects").is_in(sizes))
+    weights = {n: float((natural["n_objects"] == n).mean() or 0.0) for n in sizes}
+    parts = [_influence(natural, weights, -1.0)]
+    accuracy = {n: _accuracy(natural, n) for n in sizes}
+    if people_natural is not None:
+        people_natural = people_natural.filter(pl.col("n_objects").is_in(sizes))
+        reference = {n: _accuracy(people_natural, n) for n in sizes}
+        parts.append(_influence(people_natural, weights, 1.0))
         known_variance = 0.0
     else:
         reference = {n: PUBLISHED[n] for n in sizes}
@@ -66,7 +66,7 @@ def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None) -> F
     z = gap / se if se > 0 else None
     p = _two_sided(z, gap)
     ends = (gap - 1.959963984540054 * se, gap + 1.959963984540054 * se)
-    whom = "people" if theirs is not None else "the published people"
+    whom = "people" if people_natural is not None else "the published people"
     words = f"{abs(gap):.1%} {'less' if gap > 0 else 'more'} accurate than {whom}"
     return tested(
         "1",
@@ -76,12 +76,12 @@ def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None) -> F
         scale="accuracy of people less the respondent's",
         p=p,
         method="z-test",
-        n_trials=len(mine),
-        n_stimuli=mine["stimulus_id"].n_unique(),
+        n_trials=len(natural),
+        n_stimuli=natural["stimulus_id"].n_unique(),
         numbers={
             "z": z,
             "se": se,
-            "people": "responses" if theirs is not None else "published",
+            "people": "responses" if people_natural is not None else "published",
             "by_objects": {
                 str(n): {"respondent": accuracy[n], "people": reference[n], "weight": weights[n]} for n in sizes
             },
@@ -115,11 +115,11 @@ def _clustered(pieces: pl.DataFrame) -> float:
         sums: FloatArray = rows.group_by(keys, maintain_order=True).agg(pl.col("part").sum())["part"].to_numpy()
         return float((sums**2).sum()) * len(sums) / (len(sums) - 1)
 
-    found = by_photo = by(pieces, "stimulus_id")
+    variance = by_photo = by(pieces, "stimulus_id")
     for side in pieces.filter(pl.col("person").is_not_null()).partition_by("side"):
         if side["person"].n_unique() > 1:
-            found += by(side, "person") - by(side, "stimulus_id", "person")
-    return max(found, by_photo)
+            variance += by(side, "person") - by(side, "stimulus_id", "person")
+    return max(variance, by_photo)
 
 
 def _two_sided(z: float | None, estimate: float) -> float:

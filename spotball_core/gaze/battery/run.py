@@ -38,22 +38,22 @@ class Battery:
     """The tests of one respondent, each made when it is first asked for.
 
     Attributes:
-        found: those made so far, with their verdicts at alpha.
+        findings: those made so far, with their verdicts at alpha.
     """
 
     def __init__(self, rows: pl.DataFrame, alpha: float, people: pl.DataFrame | None = None) -> None:
         """Of one respondent's trials, of `measures.with_measures`, and people's, likewise, for Test 1."""
-        self.found: dict[Key, Finding] = {}
+        self.findings: dict[Key, Finding] = {}
         self._rows, self._alpha, self._people = rows, alpha, people
 
     def __getitem__(self, key: Key) -> Finding:
         """What a test finds."""
-        if key not in self.found:
+        if key not in self.findings:
             for name, finding in self._tested(key).items():
                 tested = finding.p is not None
                 p = finding.p or 0.0
-                self.found[name] = finding.decided(p, self._alpha, adjusted=False) if tested else finding
-        return self.found[key]
+                self.findings[name] = finding.decided(p, self._alpha, adjusted=False) if tested else finding
+        return self.findings[key]
 
     def _tested(self, key: Key) -> dict[Key, Finding]:
         rows, alpha = self._rows, self._alpha
@@ -83,10 +83,10 @@ def run_battery(
     """
     policy = policy or TestPolicy()
     battery = Battery(rows, policy.alpha, people)
-    found = {key: battery[key] for key in ORDER}
+    findings = {key: battery[key] for key in ORDER}
     if policy.multiplicity != "none":
-        tested = [key for key in ORDER if found[key].p is not None]
-        p_values = adjusted([found[key].p or 0.0 for key in tested], policy.multiplicity)
+        tested = [key for key in ORDER if findings[key].p is not None]
+        p_values = adjusted([findings[key].p or 0.0 for key in tested], policy.multiplicity)
         for key, p in zip(tested, p_values, strict=True):
-            found[key] = found[key].decided(p, policy.alpha, adjusted=True)
-    return found, type_of(found.__getitem__)
+            findings[key] = findings[key].decided(p, policy.alpha, adjusted=True)
+    return findings, type_of(findings.__getitem__)

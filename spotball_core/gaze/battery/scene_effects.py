@@ -67,10 +67,10 @@ def _proximity(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Fin
     if rows["proximity"].n_unique() < 2:
         return no_answer("proximity", "all photos have one proximity")
     if fitted.fit is None or fitted.problem:
-        others: list[ArrayLike] = [photos["n_objects"], *indicators(photos["view"])]
-        found = regression_slope(photos["proximity"], photos["excess"], others)
+        covariates: list[ArrayLike] = [photos["n_objects"], *indicators(photos["view"])]
+        estimate = regression_slope(photos["proximity"], photos["excess"], covariates)
         return by_t_test(
-            *("proximity", fitted, found),
+            *("proximity", fitted, estimate),
             lambda slope: (
                 f"Wrongness {'rises' if slope > 0 else 'falls'} by {abs(slope):.3f} with each step of proximity."
             ),
@@ -98,11 +98,11 @@ def _view(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Finding:
     if "front" not in views or len(views) < 2:
         return no_answer("view", "the photos do not show both the front and a side")
     if fitted.fit is None or fitted.problem:
-        found = welch(
+        estimate = welch(
             *(photos.filter(side)["excess"] for side in (pl.col("view") != "front", pl.col("view") == "front"))
         )
         return by_t_test(
-            *("view", fitted, found),
+            *("view", fitted, estimate),
             lambda more: f"Wrongness is {abs(more):.3f} {_more(more)} from the sides.",
             scale="wrongness from the sides less that from the front",
         )

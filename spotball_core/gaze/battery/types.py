@@ -59,12 +59,12 @@ def head_bias(verdict: Callable[[Key], bool | None]) -> bool | None:
         >>> head_bias({"2.1": False, "2.2": True, "2.3": True, "2.4": None}.get) is None
         True
     """
-    known: list[bool | None] = []
+    verdicts: list[bool | None] = []
     for key in SUBTESTS:
-        known.append(verdict(key))
-        if known.count(True) >= ENOUGH:
+        verdicts.append(verdict(key))
+        if verdicts.count(True) >= ENOUGH:
             return True
-        if known.count(False) > len(SUBTESTS) - ENOUGH:
+        if verdicts.count(False) > len(SUBTESTS) - ENOUGH:
             return False
     return None
 
@@ -82,8 +82,8 @@ def type_of(finding: Callable[[Key], Finding]) -> Type:
         cache(lambda: finding("4").supports),
     ]
     for rule in TABLE:
-        asked = (rule.gap, rule.bias, rule.responsive, rule.supports)
-        if all(wanted is None or wanted == fact() for wanted, fact in zip(asked, facts, strict=True)):
+        conditions = (rule.gap, rule.bias, rule.responsive, rule.supports)
+        if all(expected is None or expected == fact() for expected, fact in zip(conditions, facts, strict=True)):
             return rule.type
     return "unclear"
 

@@ -38,7 +38,6 @@ class Rows:
 
         self.path = Path(path)
         self._checks: list[pl.Expr] = []
-        self._told: list[pl.DataFrame] = []
         if not self.path.is_file():
             raise self.broken("a folder" if self.path.is_dir() else "nothing there", "a CSV file")
         if self.path.stat().st_size == 0:
@@ -62,24 +61,24 @@ class Rows:
         if frame.is_empty():
             raise self.broken("a header alone", "at least one row")
 
-    def broken(self, found: str, expected: str, field: str = "file") -> InputError:
+    def broken(self, actual: str, expected: str, field: str = "file") -> InputError:
         """An error about the file as a whole."""
-        return InputError([Problem(str(self.path), None, field, found, expected)])
+        return InputError([Problem(str(self.path), None, field, actual, expected)])
 
     def know(self, columns: Iterable[str]) -> None:
         """Raise InputError for columns that are there twice, or look like one of these that is not."""
-        here = [column for column in self.frame.columns if column != "_record"]
-        if problems := [Problem(str(self.path), None, *doubt) for doubt in doubtful(here, tuple(columns))]:
+        present = [column for column in self.frame.columns if column != "_record"]
+        if problems := [Problem(str(self.path), None, *doubt) for doubt in doubtful(present, tuple(columns))]:
             raise InputError(problems)
 
     def need(self, columns: Iterable[str]) -> None:
         """Raise InputError for columns that are not there."""
-        here = [column for column in self.frame.columns if column != "_record"]
-        listed = plain(", ".join(here), limit=200)
-        missing = [column for column in columns if column not in here]
+        present = [column for column in self.frame.columns if column != "_record"]
+        listed = plain(", ".join(present), limit=200)
+        missing = [column for column in columns if column not in present]
         if missing:
-            found = f"the columns {listed}"
-            raise InputError([Problem(str(self.path), None, name, found, f"a column {name}") for name in missing])
+            actual = f"the columns {listed}"
+            raise InputError([Problem(str(self.path), None, name, actual, f"a column {name}") for name in missing])
 
     def optional(self, columns: Iterable[str]) -> None:
         """Add columns that are not there, empty."""
@@ -88,16 +87,16 @@ class Rows:
         missing = [column for column in columns if column not in self.frame.columns]
         self.frame = self.frame.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
 
-    def check(self, wrong: pl.Expr, field: str, found: pl.Expr | str, expected: pl.Expr | str) -> None:
+    def check(self, wrong: pl.Expr, field: str, actual: pl.Expr | str, expected: pl.Expr | str) -> None:
         """Where `wrong` is true of a row, say what was found in a field and what was expected there.
 
         Of several checks that a row fails, the first is told.
         """
         import polars as pl
 
-        parts = [pl.lit(part) if isinstance(part, str) else part for part in (field, found, expected)]
-        told = pl.concat_str([part.fill_null("nothing") for part in parts], separator=_MARK)
-        self._checks.append(pl.when(wrong.fill_null(False)).then(told))
+        parts = [pl.lit(part) if isinstance(part, str) else part for part in (field, actual, expected)]
+        message = pl.concat_str([part.fill_null("nothing") for part in parts], separator=_MARK)
+        self._checks.append(pl.when(wrong.fill_null(False)).then(message))
 
     def names(self, columns: Iterable[str]) -> None:
         """Check columns of names: no control characters, and not too long."""
@@ -112,12 +111,12 @@ class Rows:
 
         if not self._checks:
             return
-        said = pl.coalesce(self._checks).str.split(_MARK)
-        texts = {name: said.list.get(i) for i, name in enumerate(("field", "found", "expected"))}
-        told = self.frame.select("_record", **texts).filter(pl.col("field").is_not_null())
+        message = pl.coalesce(self._checks).str.split(_MARK)
+        texts = {name: message.list.get(i) for i, name in enumerate(("field", "found", "expected"))}
+        faults = self.frame.select("_record", **texts).filter(pl.col("field").is_not_null())
         self._checks.clear()
-        if not told.is_empty():
-            raise InputError(problems_of(str(self.path), self.path, told))
+        if not faults.is_empty():
+            raise InputError(problems_of(str(self.path), self.path, faults))
 
 
 def quoted(column: str) -> pl.Expr:

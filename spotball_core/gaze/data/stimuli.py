@@ -149,20 +149,20 @@ def check_scene(rows: Rows) -> None:
     rows.check(pl.col("stimulus_id").is_null(), "stimulus_id", "nothing", "a name")
     rows.names(("stimulus_id", "actor", "scene"))
     rows.check(~_known("view", VIEWS), "view", quoted("view"), "front, left or right")
-    near = [str(one) for one in PROXIMITIES]
+    near = [str(proximity) for proximity in PROXIMITIES]
     rows.check(~_known("proximity", near), "proximity", quoted("proximity"), "1, 2 or 3")
     each_once = objects.list.n_unique() == objects.list.len()
-    whole = objects.list.eval(pl.element() != "").list.all()
+    filled = objects.list.eval(pl.element() != "").list.all()
     enough = objects.list.len().is_between(2, MOST_OBJECTS)
     expected = f"2 to {MOST_OBJECTS} names, each once, joined by {SEPARATOR}"
     unfit = objects.list.eval(not_a_name(pl.element())).list.any()
     rows.check(unfit, "objects", quoted("objects"), f"each {NAME_RULE}")
-    rows.check(~(each_once & whole & enough).fill_null(False), "objects", quoted("objects"), expected)
+    rows.check(~(each_once & filled & enough).fill_null(False), "objects", quoted("objects"), expected)
     one_of = pl.format("one of {}", objects.list.join(", "))
     for target in ("gaze_target", "head_target"):
-        there = objects.list.contains(pl.col(target)).fill_null(False)
+        is_listed = objects.list.contains(pl.col(target)).fill_null(False)
         needed = pl.lit(True) if target == "gaze_target" else pl.col(target).is_not_null()
-        rows.check(needed & ~there, target, quoted(target), one_of)
+        rows.check(needed & ~is_listed, target, quoted(target), one_of)
     stated = pl.col("condition").is_not_null()
     rows.check(stated & ~_known("condition", CONDITIONS), "condition", quoted("condition"), ", ".join(CONDITIONS))
     follows = condition_of()
@@ -188,11 +188,11 @@ def condition_of() -> pl.Expr:
     """The condition, by gaze and head target."""
     import polars as pl
 
-    same = pl.when(pl.col("gaze_target") == pl.col("head_target")).then(pl.lit("congruent"))
+    congruent = pl.when(pl.col("gaze_target") == pl.col("head_target")).then(pl.lit("congruent"))
     return (
         pl.when(pl.col("head_target").is_null())
         .then(pl.lit("natural"))
-        .otherwise(same.otherwise(pl.lit("incongruent")))
+        .otherwise(congruent.otherwise(pl.lit("incongruent")))
     )
 
 
@@ -207,12 +207,12 @@ def stimuli_frame(stimuli: Iterable[Stimulus]) -> pl.DataFrame:
     }
     rows = [
         {
-            **one.model_dump(exclude={"objects", "points"}),
-            "condition": one.condition,
-            "objects": SEPARATOR.join(one.objects),
-            "points": _written(one.points),
+            **stimulus.model_dump(exclude={"objects", "points"}),
+            "condition": stimulus.condition,
+            "objects": SEPARATOR.join(stimulus.objects),
+            "points": _written(stimulus.points),
         }
-        for one in stimuli
+        for stimulus in stimuli
     ]
     return pl.DataFrame(rows, schema=schema)
 
@@ -255,12 +255,12 @@ def _study_points(columns: Sequence[str]) -> pl.Expr:
         x, y = (f"option{place}_{axis}" for axis in "xy")
         if x not in columns or y not in columns:
             return pl.lit("")
-        given = (pl.col(x).cast(pl.Float64, strict=False) >= 0).fill_null(False)
-        return pl.when(given).then(pl.format("{} {}", x, y)).otherwise(pl.lit(""))
+        is_given = (pl.col(x).cast(pl.Float64, strict=False) >= 0).fill_null(False)
+        return pl.when(is_given).then(pl.format("{} {}", x, y)).otherwise(pl.lit(""))
 
     every = pl.concat_list([point(place + 1) for place in range(MOST_OBJECTS)])
-    mine = every.list.head(pl.col("objects").str.split(SEPARATOR).list.len())
-    return pl.when(mine.list.join("") != "").then(mine.list.join(";"))
+    own_points = every.list.head(pl.col("objects").str.split(SEPARATOR).list.len())
+    return pl.when(own_points.list.join("") != "").then(own_points.list.join(";"))
 
 
 def _check_points(rows: Rows) -> None:
@@ -278,11 +278,11 @@ def _check_points(rows: Rows) -> None:
 def _points(text: str) -> tuple[Point | None, ...] | None:
     """Points as they are written; None if they are not."""
     try:
-        found = [tuple(float(value) for value in pair.split()) if pair.strip() else None for pair in text.split(";")]
+        pairs = [tuple(float(value) for value in pair.split()) if pair.strip() else None for pair in text.split(";")]
     except ValueError:
         return None
     points: list[Point | None] = []
-    for pair in found:
+    for pair in pairs:
         if pair is None:
             points.append(None)
         elif len(pair) == 2 and all(0 <= value <= 1 for value in pair):
@@ -293,7 +293,9 @@ def _points(text: str) -> tuple[Point | None, ...] | None:
 
 
 def _written(points: tuple[Point | None, ...] | None) -> str | None:
-    return None if points is None else ";".join("" if one is None else f"{one[0]:g} {one[1]:g}" for one in points)
+    return (
+        None if points is None else ";".join("" if point is None else f"{point[0]:g} {point[1]:g}" for point in points)
+    )
 
 
 def _stimulus(row: dict[str, str | None]) -> Stimulus:

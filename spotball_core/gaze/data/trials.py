@@ -83,8 +83,8 @@ class Trials:
     @property
     def respondents(self) -> list[str]:
         """Everyone who answered, in the order of the file."""
-        found: list[str] = self.frame["respondent"].unique(maintain_order=True).to_list()
-        return found
+        names: list[str] = self.frame["respondent"].unique(maintain_order=True).to_list()
+        return names
 
     def of(self, respondent: str) -> pl.DataFrame:
         """One respondent's trials."""
@@ -137,12 +137,12 @@ def together(parts: Sequence[Trials]) -> Trials:
     import polars as pl
 
     frame = pl.concat([part.frame for part in parts])
-    again = frame.filter(pl.struct(_IDENTITY).is_duplicated())
-    if len(again):
-        respondent, stimulus, prompt, *_ = again.select(_IDENTITY).row(0)
+    repeated = frame.filter(pl.struct(_IDENTITY).is_duplicated())
+    if len(repeated):
+        respondent, stimulus, prompt, *_ = repeated.select(_IDENTITY).row(0)
         raise OptionError(f"two files have a trial of {respondent} with the stimulus {stimulus} and prompt {prompt}")
-    shown = ["stimulus_id", "view", "proximity", "objects", "gaze", "head"]
-    ways = frame.select(shown).unique().filter(pl.col("stimulus_id").is_duplicated())
+    columns = ["stimulus_id", "view", "proximity", "objects", "gaze", "head"]
+    ways = frame.select(columns).unique().filter(pl.col("stimulus_id").is_duplicated())
     if len(ways):
         raise OptionError(f"two files say different things of the stimulus {ways['stimulus_id'].sort()[0]}")
     return Trials(frame, sum(part.n_checks for part in parts))
@@ -156,11 +156,11 @@ def make_trials(trials: Sequence[Trial], stimuli: Sequence[Stimulus]) -> Trials:
     """
     import polars as pl
 
-    known = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
+    by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
     for trial in trials:
-        if trial.stimulus_id not in known:
+        if trial.stimulus_id not in by_id:
             raise OptionError(f"there is no stimulus {trial.stimulus_id}")
-        if trial.choice is not None and trial.choice not in known[trial.stimulus_id].objects:
+        if trial.choice is not None and trial.choice not in by_id[trial.stimulus_id].objects:
             raise OptionError(f"{trial.choice} is no object of the stimulus {trial.stimulus_id}")
     text = ("respondent", "stimulus_id", "prompt_id", "choice", "participant", "sample")
     schema: dict[str, pl.DataType] = {**dict.fromkeys(text, pl.String()), "response_time": pl.Float64()}
@@ -173,11 +173,11 @@ def write_trials(trials: Trials, path: str | Path) -> None:
     import polars as pl
 
     objects = pl.col("objects").str.split(SEPARATOR)
-    named = {
+    names = {
         name: objects.list.get(pl.col(place))
         for name, place in (("gaze_target", "gaze"), ("head_target", "head"), ("choice", "choice"))
     }
-    frame = trials.frame.with_columns(**named)
+    frame = trials.frame.with_columns(**names)
     also = [name for name in COLUMNS[-3:] if frame[name].null_count() < len(frame)]
     with replacing(path) as beside:
         csv_frame(frame.select(*COLUMNS[:-3], *also)).write_csv(beside)
@@ -188,19 +188,24 @@ def _joined(rows: Rows, stimuli: Sequence[Stimulus]) -> None:
     import polars as pl
 
     tidy_objects(rows)
-    known = stimuli_frame(stimuli).with_columns(pl.col("proximity", "attention_check").cast(pl.String))
-    known = known.select("stimulus_id", *_SHOWN, *_OF_STIMULI, _known=pl.lit(True))
-    frame = rows.frame.join(known, on="stimulus_id", how="left", suffix="_of_stimulus", maintain_order="left")
+    stimulus_rows = stimuli_frame(stimuli).with_columns(pl.col("proximity", "attention_check").cast(pl.String))
+    stimulus_rows = stimulus_rows.select("stimulus_id", *_SHOWN, *_OF_STIMULI, _known=pl.lit(True))
+    frame = rows.frame.join(stimulus_rows, on="stimulus_id", how="left", suffix="_of_stimulus", maintain_order="left")
     rows.frame = frame
     expected = f"a stimulus of those given, such as '{stimuli[0].stimulus_id}'"
     rows.check(pl.col("_known").is_null(), "stimulus_id", quoted("stimulus_id"), expected)
     for name in _SHOWN:
-        theirs = f"{name}_of_stimulus"
-        differs = pl.col(name).is_not_null() & pl.col(name).ne_missing(pl.col(theirs))
-        rows.check(differs, name, quoted(name), pl.format("'{}', as the stimuli have it", pl.col(theirs).fill_null("")))
+        stimulus_column = f"{name}_of_stimulus"
+        differs = pl.col(name).is_not_null() & pl.col(name).ne_missing(pl.col(stimulus_column))
+        rows.check(
+            differs,
+            name,
+            quoted(name),
+            pl.format("'{}', as the stimuli have it", pl.col(stimulus_column).fill_null("")),
+        )
     rows.settle()
-    given = [pl.col(f"{name}_of_stimulus").alias(name) for name in (*_SHOWN, *_OF_STIMULI)]
-    rows.frame = frame.with_columns(given).select(pl.exclude("_known", "^.*_of_stimulus$"))
+    columns = [pl.col(f"{name}_of_stimulus").alias(name) for name in (*_SHOWN, *_OF_STIMULI)]
+    rows.frame = frame.with_columns(columns).select(pl.exclude("_known", "^.*_of_stimulus$"))
 
 
 def _check_answers(rows: Rows) -> None:
@@ -209,9 +214,9 @@ def _check_answers(rows: Rows) -> None:
     check_yes_no(rows, "attention_check")
     rows.names(("respondent", "prompt_id", "participant"))
     objects = pl.col("objects").str.split(SEPARATOR)
-    chosen = pl.col("choice").is_not_null() & ~objects.list.contains(pl.col("choice")).fill_null(False)
+    unknown_choice = pl.col("choice").is_not_null() & ~objects.list.contains(pl.col("choice")).fill_null(False)
     expected = pl.format("one of {}, or nothing where no choice could be matched", objects.list.join(", "))
-    rows.check(chosen, "choice", quoted("choice"), expected)
+    rows.check(unknown_choice, "choice", quoted("choice"), expected)
     seconds = pl.col("response_time").cast(pl.Float64, strict=False)
     wrong = pl.col("response_time").is_not_null() & ~((seconds >= 0) & seconds.is_finite()).fill_null(False)
     rows.check(wrong, "response_time", quoted("response_time"), "seconds, at least 0")
@@ -232,10 +237,10 @@ def _check_whole(rows: Rows) -> None:
     """Check what only all rows together tell."""
     import polars as pl
 
-    named = pl.format("{}, {}, {}", "respondent", "stimulus_id", "prompt_id")
-    again = pl.struct(_IDENTITY).is_first_distinct().not_()
+    identity = pl.format("{}, {}, {}", "respondent", "stimulus_id", "prompt_id")
+    repeated = pl.struct(_IDENTITY).is_first_distinct().not_()
     expected = f"each ({', '.join(_IDENTITY)}) once"
-    rows.check(again, "stimulus_id", pl.format("a second trial of {}", named), expected)
+    rows.check(repeated, "stimulus_id", pl.format("a second trial of {}", identity), expected)
     for name in _SHOWN:
         first = pl.col(name).first().over("stimulus_id")
         differs = pl.col(name).ne_missing(first)
@@ -255,14 +260,14 @@ def _numbered(frame: pl.DataFrame) -> Trials:
         frame = frame.join(look_up, on=["objects", target], how="left", maintain_order="left")
     frame = frame.join(codes.select("objects", "n_objects"), on="objects", maintain_order="left")
     is_check = pl.col("attention_check").cast(pl.String).fill_null("false") == "true"
-    kept = frame.filter(~is_check)
+    remaining = frame.filter(~is_check)
     return Trials(
-        kept.select(
+        remaining.select(
             *("respondent", "stimulus_id", "prompt_id", "participant", "sample"),
             pl.col("response_time").cast(pl.Float64),
             *("condition", "view", pl.col("proximity").cast(pl.Int64), "objects", "n_objects"),
             *(pl.col(f"_{name}").alias(name) for name in ("gaze", "head", "choice")),
             *("actor", "scene"),
         ),
-        n_checks=len(frame) - len(kept),
+        n_checks=len(frame) - len(remaining),
     )

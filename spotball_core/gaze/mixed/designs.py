@@ -43,11 +43,11 @@ class Variable:
         if self.levels is None:
             values = column.cast(pl.Float64).to_numpy() - self.shift
             return (self.name,), np.asarray(values[:, None])
-        others = self.levels[1:]
+        other_levels = self.levels[1:]
         names = tuple(
-            f"{self.name}[{level:g}]" if isinstance(level, float) else f"{self.name}[{level}]" for level in others
+            f"{self.name}[{level:g}]" if isinstance(level, float) else f"{self.name}[{level}]" for level in other_levels
         )
-        return names, np.column_stack([(column == level).to_numpy().astype(float) for level in others])
+        return names, np.column_stack([(column == level).to_numpy().astype(float) for level in other_levels])
 
 
 @dataclass(frozen=True)
@@ -116,12 +116,12 @@ def design(table: pl.DataFrame, terms: Sequence[str] = ()) -> Design:
 
 
 def _variable(table: pl.DataFrame, text: str, term: str) -> Variable:
-    found = _FACTOR.fullmatch(text.strip())
-    if not found or bool(found[1]) != bool(found[3]):
+    match = _FACTOR.fullmatch(text.strip())
+    if not match or bool(match[1]) != bool(match[3]):
         raise OptionError(
             f"cannot read {text.strip()!r} in the term {term!r}: give a column, C(column) or center(column)"
         )
-    how, name = found[1], found[2]
+    how, name = match[1], match[2]
     if name not in table.columns:
         raise OptionError(f"the term {term!r} names no column of the table: {', '.join(table.columns)}")
     column = table[name]
@@ -155,9 +155,9 @@ def _product(parts: Sequence[tuple[tuple[str, ...], FloatArray]], n: int) -> tup
     if not parts:
         return (INTERCEPT,), np.ones((n, 1))
     names, columns = parts[0]
-    for more, other in parts[1:]:
-        names = tuple(f"{a}:{b}" for b in more for a in names)
-        columns = np.column_stack([columns * column[:, None] for column in other.T])
+    for more_names, more_columns in parts[1:]:
+        names = tuple(f"{a}:{b}" for b in more_names for a in names)
+        columns = np.column_stack([columns * column[:, None] for column in more_columns.T])
     return names, columns
 
 

@@ -148,12 +148,12 @@ def fit(
 def refit(larger: Fit, groups: Sequence[str]) -> Fit:
     """Fit the same with some of the groups, from where the larger fit ended if it converged."""
     data = larger.data
-    kept = [k for k, name in enumerate(data.names) if name in groups]
+    indices = [k for k, name in enumerate(data.names) if name in groups]
     smaller = replace(
         data,
-        names=tuple(data.names[k] for k in kept),
-        codes=tuple(data.codes[k] for k in kept),
-        levels=tuple(data.levels[k] for k in kept),
+        names=tuple(data.names[k] for k in indices),
+        codes=tuple(data.codes[k] for k in indices),
+        levels=tuple(data.levels[k] for k in indices),
     )
     theta = np.array([max(larger.sds[name], AFAR) for name in smaller.names])
     return _fit(smaller, larger.design, groups, (theta, larger.coefficients) if larger.converged else None)
@@ -218,12 +218,12 @@ def _data(
     share = _row_values("y", y, n)
     trials = np.ones(n) if weights is None else _row_values("weights", weights, n)
     successes = share * trials
-    whole = np.round(successes)
+    rounded = np.round(successes)
     if (trials < 1).any() or (trials % 1).any():
         raise OptionError("weights are whole numbers of trials, at least 1")
-    if (share < 0).any() or (share > 1).any() or (np.abs(successes - whole) > 1e-6).any():
+    if (share < 0).any() or (share > 1).any() or (np.abs(successes - rounded) > 1e-6).any():
         raise OptionError("y is 0, 1 or a share of the trials that weights give, from 0 to 1")
-    found = []
+    coded = []
     for name, labels in groups.items():
         values = np.asarray(labels)
         if values.shape != (n,):
@@ -231,16 +231,16 @@ def _data(
         levels, codes = np.unique(values, return_inverse=True)
         if len(levels) < 2:
             raise OptionError(f"the group {name} has {len(levels)} level; it needs at least 2")
-        found.append((name, codes, tuple(levels.tolist())))
-    found.sort(key=lambda group: -len(group[2]))
+        coded.append((name, codes, tuple(levels.tolist())))
+    coded.sort(key=lambda group: -len(group[2]))
     return Data(
-        successes=whole,
+        successes=rounded,
         trials=trials,
         matrix=design.matrix,
         offset=np.zeros(n) if offset is None else _row_values("offset", offset, n),
-        names=tuple(name for name, _, _ in found),
-        codes=tuple(codes for _, codes, _ in found),
-        levels=tuple(levels for _, _, levels in found),
+        names=tuple(name for name, _, _ in coded),
+        codes=tuple(codes for _, codes, _ in coded),
+        levels=tuple(levels for _, _, levels in coded),
     )
 
 

@@ -58,7 +58,7 @@ class Data:
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many levels each group has."""
-        return tuple(len(each) for each in self.levels)
+        return tuple(len(group_levels) for group_levels in self.levels)
 
     @property
     def constant(self) -> float:
@@ -91,26 +91,26 @@ class Hessian:
     """I + A'WA in two blocks: the first group's diagonal, and all others' dense after the first is eliminated."""
 
     def __init__(self, data: Data, theta: FloatArray, working: FloatArray) -> None:
-        first, *others = data.codes
+        first, *other_codes = data.codes
         q, *sizes = data.sizes
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
-        rest = int(starts[-1])
+        n_others = int(starts[-1])
         self._theta, self._data, self._starts = theta, data, starts
         self.diagonal = 1 + theta[0] ** 2 * np.bincount(first, working, q)
-        self.cross = np.empty((q, rest))
-        dense = np.eye(rest)
-        for k, (code, size) in enumerate(zip(others, sizes, strict=True)):
-            mine = slice(starts[k], starts[k + 1])
+        self.cross = np.empty((q, n_others))
+        dense = np.eye(n_others)
+        for k, (code, size) in enumerate(zip(other_codes, sizes, strict=True)):
+            own_slice = slice(starts[k], starts[k + 1])
             table = np.bincount(first * size + code, working, q * size).reshape(q, size)
-            self.cross[:, mine] = theta[0] * theta[k + 1] * table
-            dense[mine, mine] += np.diag(theta[k + 1] ** 2 * np.bincount(code, working, size))
+            self.cross[:, own_slice] = theta[0] * theta[k + 1] * table
+            dense[own_slice, own_slice] += np.diag(theta[k + 1] ** 2 * np.bincount(code, working, size))
             for j in range(k):
-                table = np.bincount(others[j] * size + code, working, sizes[j] * size).reshape(sizes[j], size)
+                table = np.bincount(other_codes[j] * size + code, working, sizes[j] * size).reshape(sizes[j], size)
                 block = theta[j + 1] * theta[k + 1] * table
-                theirs = slice(starts[j], starts[j + 1])
-                dense[theirs, mine], dense[mine, theirs] = block, block.T
+                other_slice = slice(starts[j], starts[j + 1])
+                dense[other_slice, own_slice], dense[own_slice, other_slice] = block, block.T
         self._scaled = self.cross / self.diagonal[:, None]
-        self._factor = cho_factor(dense - across(self.cross, self._scaled), lower=True) if rest else None
+        self._factor = cho_factor(dense - across(self.cross, self._scaled), lower=True) if n_others else None
 
     @property
     def log_determinant(self) -> float:
@@ -138,18 +138,18 @@ class Hessian:
 
     def leverages(self) -> tuple[FloatArray, FloatArray]:
         """Each row's (A H^-1 A')_ii, and the diagonal of H^-1."""
-        first, *others = self._data.codes
+        first, *other_codes = self._data.codes
         theta, starts = self._theta, self._starts
         top, cross, dense = self.inverse()
-        found = theta[0] ** 2 * top[first]
+        leverage = theta[0] ** 2 * top[first]
         flat, square, width = cross.ravel(), dense.ravel(), cross.shape[1]
-        places = [code + start for code, start in zip(others, starts, strict=False)]
+        places = [code + start for code, start in zip(other_codes, starts, strict=False)]
         for k, place in enumerate(places, 1):
-            found += 2 * theta[0] * theta[k] * flat[first * width + place]
-            found += theta[k] ** 2 * square[place * (width + 1)]
+            leverage += 2 * theta[0] * theta[k] * flat[first * width + place]
+            leverage += theta[k] ** 2 * square[place * (width + 1)]
             for j in range(1, k):
-                found += 2 * theta[j] * theta[k] * square[places[j - 1] * width + place]
-        return found, np.concatenate([top, np.diag(dense)])
+                leverage += 2 * theta[j] * theta[k] * square[places[j - 1] * width + place]
+        return leverage, np.concatenate([top, np.diag(dense)])
 
 
 class Likelihood:

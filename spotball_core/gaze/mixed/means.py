@@ -177,8 +177,8 @@ def slopes(
     Raises:
         OptionError: as `marginal_means` does, or for a factor.
     """
-    known = fit.design.variables.get(variable)
-    if known is None or known.levels is not None or variable in by:
+    design_variable = fit.design.variables.get(variable)
+    if design_variable is None or design_variable.levels is not None or variable in by:
         raise OptionError(f"{variable} is no number in the design, or stands in `by`")
     grid = _grid(fit, by, at or {})
     # The predictor is linear in each number: a difference of 1 is the derivative.

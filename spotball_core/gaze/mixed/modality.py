@@ -72,26 +72,31 @@ def bimodal(fit: Fit, group: str) -> Bimodality:
     """
     code, levels = fit.codes(group), len(fit.modes[group])
     curves = _curves(fit, group)
-    one = _fit_components(curves, np.array([0.0]), max(fit.sds[group], 0.5))
+    one_component = _fit_components(curves, np.array([0.0]), max(fit.sds[group], 0.5))
     starts = (0.5, 1.0, 2.0)
-    two = max(
-        (_fit_components(curves, one.means + reach * max(one.sd, 1.0) * np.array([-1, 1]), 0.5) for reach in starts),
-        key=lambda found: found.log_likelihood,
+    two_components = max(
+        (
+            _fit_components(curves, one_component.means + reach * max(one_component.sd, 1.0) * np.array([-1, 1]), 0.5)
+            for reach in starts
+        ),
+        key=lambda candidate: candidate.log_likelihood,
     )
-    evidence = 2 * (two.log_likelihood - one.log_likelihood) - 2 * np.log(levels)
+    evidence = 2 * (two_components.log_likelihood - one_component.log_likelihood) - 2 * np.log(levels)
     yes = np.bincount(code, fit.data.successes, levels)
     all_ = np.bincount(code, fit.data.trials, levels)
     always, never = float(np.mean(yes == all_)), float(np.mean(yes == 0))
     decided = always + never >= DECIDED and min(always, never) >= LEAST_END and float(np.median(all_)) >= 4
-    clusters = evidence > EVIDENCE and two.has_trough and two.log_likelihood > _one_mode(curves) + GAIN
-    order = np.argsort(two.means)
+    clusters = (
+        evidence > EVIDENCE and two_components.has_trough and two_components.log_likelihood > _one_mode(curves) + GAIN
+    )
+    order = np.argsort(two_components.means)
     return Bimodality(
         bimodal=bool(decided or clusters),
         group=group,
         evidence=float(evidence),
-        modes=(float(two.means[order[0]]), float(two.means[order[1]])),
-        shares=(float(two.shares[order[0]]), float(two.shares[order[1]])),
-        sd=two.sd,
+        modes=(float(two_components.means[order[0]]), float(two_components.means[order[1]])),
+        shares=(float(two_components.shares[order[0]]), float(two_components.shares[order[1]])),
+        sd=two_components.sd,
         always=always,
         never=never,
     )

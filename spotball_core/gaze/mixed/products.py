@@ -24,9 +24,9 @@ def across(a: FloatArray, b: FloatArray) -> FloatArray:
     rows = PIECE // max(1, a.shape[1] * b.shape[1])
     if rows < 16 or len(a) <= rows:
         return np.asarray(a.T @ b)
-    whole = len(a) // rows * rows
-    pieces = a[:whole].reshape(-1, rows, a.shape[1]).transpose(0, 2, 1) @ b[:whole].reshape(-1, rows, b.shape[1])
-    return np.asarray(pieces.sum(axis=0) + a[whole:].T @ b[whole:])
+    full = len(a) // rows * rows
+    pieces = a[:full].reshape(-1, rows, a.shape[1]).transpose(0, 2, 1) @ b[:full].reshape(-1, rows, b.shape[1])
+    return np.asarray(pieces.sum(axis=0) + a[full:].T @ b[full:])
 
 
 def along(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -34,6 +34,6 @@ def along(a: FloatArray, b: FloatArray) -> FloatArray:
     rows = PIECE // max(1, a.shape[1] * b.shape[1])
     if rows < 16 or len(a) <= rows:
         return np.asarray(a @ b)
-    whole = len(a) // rows * rows
-    pieces = (a[:whole].reshape(-1, rows, a.shape[1]) @ b).reshape(whole, b.shape[1])
-    return np.concatenate([pieces, a[whole:] @ b])
+    full = len(a) // rows * rows
+    pieces = (a[:full].reshape(-1, rows, a.shape[1]) @ b).reshape(full, b.shape[1])
+    return np.concatenate([pieces, a[full:] @ b])

@@ -89,9 +89,9 @@ class Search:
         return np.zeros(int(self._free.sum()) + len(self.beta))
 
     def _quasi_newton(self) -> None:
-        found = minimize(self._at, self._origin(), jac=True, method="BFGS", options={"gtol": ROUGH, "maxiter": 500})
-        self.theta, self.beta = self._moved(found.x)
-        self.value = -float(found.fun)
+        result = minimize(self._at, self._origin(), jac=True, method="BFGS", options={"gtol": ROUGH, "maxiter": 500})
+        self.theta, self.beta = self._moved(result.x)
+        self.value = -float(result.fun)
 
     def _drop_zeros(self) -> None:
         """Fix at 0 what is a maximum there; search again from afar if the search only stuck there."""
@@ -154,10 +154,10 @@ class Search:
     def _descend(self, value: float, step: FloatArray) -> tuple[float, FloatArray] | None:
         """Go a step, or that part of it that loses nothing; what is found there, or None where no part does."""
         for _ in range(30):
-            found = self._at(step)
-            if found[0] <= value + 1e-12 * abs(value):
+            reached = self._at(step)
+            if reached[0] <= value + 1e-12 * abs(value):
                 self.theta, self.beta = self._moved(step)
-                return found
+                return reached
             step = step / 2
         return None
 

@@ -36,7 +36,7 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SelectedFit:
     """A fit with the most complex random structure that can be had, and what was tried before.
 
     Attributes:
@@ -59,7 +59,7 @@ def choose(
     *,
     weights: ArrayLike | None = None,
     offset: ArrayLike | None = None,
-) -> Chosen:
+) -> SelectedFit:
     """Fit with as many random intercepts as converge and are not singular.
 
     All groups first, then all sets of one fewer, and so on; of sets of one size the likeliest is taken. Without any
@@ -78,34 +78,34 @@ def choose(
     full = fit(y, design, groups, weights=weights, offset=offset)
     dropped: list[Dropped] = []
     for size in range(len(groups), -1, -1):
-        kept: Fit | None = None
+        best: Fit | None = None
         for names in _by_promise(full, size):
-            found = full if size == len(groups) else refit(full, names)
-            if size and (reason := _reason(found)):
-                dropped.append(Dropped(names, reason, found.log_likelihood))
-            elif kept is None:
-                kept = found
+            candidate = full if size == len(groups) else refit(full, names)
+            if size and (reason := _reason(candidate)):
+                dropped.append(Dropped(names, reason, candidate.log_likelihood))
+            elif best is None:
+                best = candidate
             else:
-                worse, kept = sorted((kept, found), key=lambda each: each.log_likelihood)
-                dropped.append(Dropped(tuple(worse.sds), f"{', '.join(kept.sds)} is likelier", worse.log_likelihood))
-            if kept and full.converged and kept.log_likelihood > full.log_likelihood - AS_GOOD:
+                worse, best = sorted((best, candidate), key=lambda option: option.log_likelihood)
+                dropped.append(Dropped(tuple(worse.sds), f"{', '.join(best.sds)} is likelier", worse.log_likelihood))
+            if best and full.converged and best.log_likelihood > full.log_likelihood - AS_GOOD:
                 break
-        if kept:
-            return Chosen(kept, full, tuple(kept.sds), tuple(dropped))
+        if best:
+            return SelectedFit(best, full, tuple(best.sds), tuple(dropped))
     raise AssertionError("an ordinary logistic regression is always kept")
 
 
 def _by_promise(full: Fit, size: int) -> list[tuple[str, ...]]:
     """All sets of so many groups, first those that leave out the groups with the smallest intercepts."""
     sets = itertools.combinations(full.sds, size)
-    return sorted(sets, key=lambda kept: sum(sd**2 for name, sd in full.sds.items() if name not in kept))
+    return sorted(sets, key=lambda names: sum(sd**2 for name, sd in full.sds.items() if name not in names))
 
 
-def _reason(found: Fit) -> str:
-    if not found.converged:
-        return f"did not converge: {found.message}"
-    if found.singular:
-        none = [name for name, sd in found.sds.items() if sd < SINGULAR]
+def _reason(candidate: Fit) -> str:
+    if not candidate.converged:
+        return f"did not converge: {candidate.message}"
+    if candidate.singular:
+        none = [name for name, sd in candidate.sds.items() if sd < SINGULAR]
         return f"singular: {', '.join(none)} has no variance"
     return ""
 
@@ -131,7 +131,7 @@ def likelihood_ratio(smaller: Fit, larger: Fit) -> LikelihoodRatio:
     Raises:
         OptionError: for different answers, or a larger model that has no more parameters.
     """
-    same = all(
+    same_data = all(
         np.array_equal(a, b)
         for a, b in (
             (smaller.data.successes, larger.data.successes),
@@ -139,7 +139,7 @@ def likelihood_ratio(smaller: Fit, larger: Fit) -> LikelihoodRatio:
             (smaller.data.offset, larger.data.offset),
         )
     )
-    if not same:
+    if not same_data:
         raise OptionError("a likelihood-ratio test is of two fits to the same answers")
     df = larger.parameters - smaller.parameters
     if df < 1:

@@ -99,13 +99,13 @@ class TrendChart:
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Some of the panels, as they are on a page, or framed for a file."""
-        chosen = [self.panels[place] for place in places]
+        selected = [self.panels[place] for place in places]
         names = [line.name for panel in self.panels for line in panel.lines]
         right = max(text_width(name, SMALL) for name in names) + 0.12
         box = PanelBox(COLUMN - _LEFT - right, _HIGH, _LEFT, right, _HEAD, _BELOW)
-        figure, axes = panels(len(chosen), box, frame)
-        for one, panel in zip(axes, chosen, strict=True):
-            self._draw(one, panel, box)
+        figure, axes = panels(len(selected), box, frame)
+        for axis, panel in zip(axes, selected, strict=True):
+            self._draw(axis, panel, box)
         return figure
 
     def _scale(self) -> tuple[float, float]:
@@ -127,7 +127,9 @@ class TrendChart:
         low, high = self._scale()
         axes.set_ylim(low, high)
         axes.set_yticks(*scale(low, high, percent=self.percent))
-        steps = sorted({point.step for one in self.panels for line in one.lines for point in line.points})
+        steps = sorted(
+            {point.step for chart_panel in self.panels for line in chart_panel.lines for point in line.points}
+        )
         gap = min((b - a for a, b in pairwise(steps)), default=1.0)
         axes.set_xlim(steps[0] - 0.35 * gap, steps[-1] + 0.35 * gap)
         axes.set_xticks(steps, [self.step(step) for step in steps])

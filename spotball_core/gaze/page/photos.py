@@ -50,19 +50,19 @@ def photo_sheet(source: PhotoSource, colors: Mapping[str, str]) -> PhotoSheet | 
         None where no photo that was answered has a file that can be read.
     """
     names = source.trials.respondents[:MOST_RESPONDENTS]
-    chosen = _chosen(source.trials.frame, names)
-    answered = {stimulus for stimulus, _ in chosen}
+    choices = _chosen(source.trials.frame, names)
+    answered = {stimulus for stimulus, _ in choices}
     cards: list[PhotoCard] = []
     for number, (condition, view) in enumerate(product(CONDITIONS, VIEWS)):
-        wanted = PROXIMITIES[number % len(PROXIMITIES)]
+        proximity = PROXIMITIES[number % len(PROXIMITIES)]
         fitting = [
-            one
-            for one in source.stimuli
-            if one.stimulus_id in answered and (one.condition, one.view) == (condition, view)
+            stimulus
+            for stimulus in source.stimuli
+            if stimulus.stimulus_id in answered and (stimulus.condition, stimulus.view) == (condition, view)
         ]
-        fitting.sort(key=lambda one: (abs(one.proximity - wanted), -len(one.objects)))
-        for one in fitting:
-            if card := _card(f"photo-{number}", one, source.folder, names, chosen, colors):
+        fitting.sort(key=lambda stimulus: (abs(stimulus.proximity - proximity), -len(stimulus.objects)))
+        for stimulus in fitting:
+            if card := _card(f"photo-{number}", stimulus, source.folder, names, choices, colors):
                 cards.append(card)
                 break
     if not cards:
@@ -76,37 +76,37 @@ def _chosen(frame: pl.DataFrame, names: Sequence[str]) -> dict[tuple[str, str], 
     import polars as pl
 
     counts = frame.filter(pl.col("respondent").is_in(names)).group_by("stimulus_id", "respondent", "choice").len()
-    found: dict[tuple[str, str], dict[int | None, int]] = {}
+    choices: dict[tuple[str, str], dict[int | None, int]] = {}
     for stimulus, respondent, choice, n in counts.sort("choice", nulls_last=True).iter_rows():
-        found.setdefault((stimulus, respondent), {})[choice] = n
-    return found
+        choices.setdefault((stimulus, respondent), {})[choice] = n
+    return choices
 
 
 def _card(
     name: str,
-    one: Stimulus,
+    stimulus: Stimulus,
     folder: Path,
     names: Sequence[str],
-    chosen: Mapping[tuple[str, str], Mapping[int | None, int]],
+    choices: Mapping[tuple[str, str], Mapping[int | None, int]],
     colors: Mapping[str, str],
 ) -> PhotoCard | None:
     """A photo's card; None where its file is not there or cannot be read."""
-    path = find_file([folder], one.image)
+    path = find_file([folder], stimulus.image)
     image = upright(path) if path else None
     if image is None:
         return None
     data = written(image)
-    mine = {
-        respondent: chosen[one.stimulus_id, respondent]
+    by_respondent = {
+        respondent: choices[stimulus.stimulus_id, respondent]
         for respondent in names
-        if (one.stimulus_id, respondent) in chosen
+        if (stimulus.stimulus_id, respondent) in choices
     }
     width, height = image.size
-    marks = tuple(_marks(one, (width, height), mine, colors))
-    head = f"head: {one.head_target}" if one.head_target else "head free"
-    lines = [f"Eyes: {one.gaze_target}; {head}. Objects: {', '.join(one.objects)}."]
-    lines += [f"{respondent}: {_said(one.objects, counts)}" for respondent, counts in mine.items()]
-    title = f"{one.stimulus_id}: {one.condition}, {one.view}, proximity {one.proximity}"
+    marks = tuple(_marks(stimulus, (width, height), by_respondent, colors))
+    head = f"head: {stimulus.head_target}" if stimulus.head_target else "head free"
+    lines = [f"Eyes: {stimulus.gaze_target}; {head}. Objects: {', '.join(stimulus.objects)}."]
+    lines += [f"{respondent}: {_said(stimulus.objects, counts)}" for respondent, counts in by_respondent.items()]
+    title = f"{stimulus.stimulus_id}: {stimulus.condition}, {stimulus.view}, proximity {stimulus.proximity}"
     return PhotoCard(name, title, data, width, height, marks, tuple(lines))
 
 
@@ -118,26 +118,26 @@ def _said(objects: Sequence[str], counts: Mapping[int | None, int]) -> str:
 
 
 def _marks(
-    one: Stimulus,
+    stimulus: Stimulus,
     size: tuple[int, int],
-    chosen: Mapping[str, Mapping[int | None, int]],
+    by_respondent: Mapping[str, Mapping[int | None, int]],
     colors: Mapping[str, str],
 ) -> Iterator[PhotoMark]:
     """Outlines at the targets; beneath each object (above, at the edge) a disc for each respondent, by how often."""
     width, height = size
-    points = one.points or (None,) * len(one.objects)
+    points = stimulus.points or (None,) * len(stimulus.objects)
     radius = _MARK * width
     for place, point in enumerate(points):
         if point is None:
             continue
         x, y = point[0] * width, point[1] * height
-        if place == one.gaze:
+        if place == stimulus.gaze:
             yield PhotoMark("eyes", x, y, radius)
-        if place == one.head:
+        if place == stimulus.head:
             yield PhotoMark("head", x, y, radius)
         beside = y + 1.7 * radius if y + 2.2 * radius < height else y - 1.7 * radius
-        for column, (respondent, counts) in enumerate(chosen.items()):
+        for column, (respondent, counts) in enumerate(by_respondent.items()):
             share = counts.get(place, 0) / sum(counts.values())
             if share:
-                across = x + (column - (len(chosen) - 1) / 2) * radius
+                across = x + (column - (len(by_respondent) - 1) / 2) * radius
                 yield PhotoMark("choice", across, beside, radius / 2 * share**0.5, colors[respondent])

@@ -26,61 +26,65 @@ _SIZE_LOOKS = {"3": ("model-1", "o"), "4": ("people", "s")}
 
 def all_sections(report: GazeReport, photos: PhotoSource | None = None) -> tuple[Section, ...]:
     """Every section, in order; those without data are left out."""
-    drawn = _looks(report)
-    found = (
+    looks = _looks(report)
+    sections = (
         _types(report),
-        _photos(photos, drawn) if photos else None,
-        _accuracy(report, drawn),
+        _photos(photos, looks) if photos else None,
+        _accuracy(report, looks),
         _scene_effects(report),
-        _conditions(report, drawn),
+        _conditions(report, looks),
         _head(report),
         times(report),
         _numbers(report),
         _others(report),
     )
-    return tuple(section for section in found if section is not None)
+    return tuple(section for section in sections if section is not None)
 
 
 def _looks(report: GazeReport) -> dict[str, Look]:
     people = report.provenance.people
-    names = (one.respondent for one in report.respondents)
+    names = (result.respondent for result in report.respondents)
     return {name: look_of(name, "human" if name == people else "model") for name in names}
 
 
-def _photos(source: PhotoSource, drawn: dict[str, Look]) -> Section | None:
-    sheet = photo_sheet(source, {name: look.color for name, look in drawn.items()})
+def _photos(source: PhotoSource, looks: dict[str, Look]) -> Section | None:
+    sheet = photo_sheet(source, {name: look.color for name, look in looks.items()})
     if sheet is None:
         return None
     lead = "A photo of each condition and view, as far as they are there, with proximity going round."
     marks = "Below each object, how often it was chosen, by area."
     if not sheet.key:
         marks = "The stimuli do not say where objects are (`points`), so that nothing is marked."
-    more = [f"Of {len(drawn)} respondents, the first {len(drawn) - sheet.more} are shown."] if sheet.more else []
+    more = [f"Of {len(looks)} respondents, the first {len(looks) - sheet.more} are shown."] if sheet.more else []
     return Section("photos", "Photos", (lead, marks, *more), photos=sheet)
 
 
 def _types(report: GazeReport) -> Section:
     heads = ("Respondent", *(f"Test {key}" if key[0].isdigit() else key.capitalize() for key in QUESTIONS), "Type")
     rows = tuple(
-        (TableCell(one.respondent), *(TableCell(mark(finding)) for finding in one.tests.values()), TableCell(one.type))
-        for one in report.respondents
+        (
+            TableCell(result.respondent),
+            *(TableCell(mark(finding)) for finding in result.tests.values()),
+            TableCell(result.type),
+        )
+        for result in report.respondents
     )
     table = PageTable("types", "Tests and types (Table 2): + yes, - no, ? no answer.", heads, 1, (TableRows("", rows),))
-    points = tuple(f"{one.respondent}: {one.type}. {_because(one)}" for one in report.respondents)
+    points = tuple(f"{result.respondent}: {result.type}. {_because(result)}" for result in report.respondents)
     lead = "Each test asks a question of a respondent's trials, and the answers lead to a type. Test 4 says which type."
     return Section("types", "Types", (lead,), points, tables=(table,))
 
 
-def _because(one: RespondentResult) -> str:
+def _because(result: RespondentResult) -> str:
     """Which verdicts decide."""
-    verdicts = one.tests
+    verdicts = result.tests
     if verdicts["1"].verdict is None:
         return "Without an answer to Test 1 there is no type."
     if not verdicts["1"].verdict:
         return "No gap to people in the natural condition."
     positive = [key for key in SUBTESTS if verdicts[key].verdict]
     bias = f"{len(positive)} of 4 tests see a head bias"
-    if one.type == "gap without head bias":
+    if result.type == "gap without head bias":
         return f"{bias}, fewer than three."
     if len(positive) < ENOUGH:
         unknown = sum(verdicts[key].verdict is None for key in SUBTESTS)
@@ -89,21 +93,21 @@ def _because(one: RespondentResult) -> str:
     return f"{bias}; {responsive[verdicts['3'].verdict]}; Test 4: {mark(verdicts['4'])}."
 
 
-def _accuracy(report: GazeReport, drawn: dict[str, Look]) -> Section:
+def _accuracy(report: GazeReport, looks: dict[str, Look]) -> Section:
     columns = sizes(report)
     panels = []
     for n in columns:
         dots = [
             Dot(
-                shortened(one.respondent, _ROOM),
+                shortened(result.respondent, _ROOM),
                 "",
-                drawn[one.respondent].color,
+                looks[result.respondent].color,
                 "o",
-                one.accuracy[n],
-                one.accuracy_ci95[n],
+                result.accuracy[n],
+                result.accuracy_ci95[n],
             )
-            for one in report.respondents
-            if n in one.accuracy
+            for result in report.respondents
+            if n in result.accuracy
         ]
         rules = [ReferenceLine(1 / int(n), CHANCE_NAME)]
         if int(n) in PUBLISHED and report.provenance.people is None:
@@ -116,17 +120,17 @@ def _accuracy(report: GazeReport, drawn: dict[str, Look]) -> Section:
     heads = ("Respondent", "Trials", "Unmatched", *(f"{n} objects (%)" for n in columns))
     rows = [
         (
-            TableCell(one.respondent),
-            TableCell(f"{one.n_trials:,}"),
-            TableCell(f"{one.n_unmatched:,}"),
+            TableCell(result.respondent),
+            TableCell(f"{result.n_trials:,}"),
+            TableCell(f"{result.n_unmatched:,}"),
             *(
-                TableCell(number(one.accuracy[n], "share"), interval(one.accuracy_ci95[n], "share"))
-                if n in one.accuracy
+                TableCell(number(result.accuracy[n], "share"), interval(result.accuracy_ci95[n], "share"))
+                if n in result.accuracy
                 else TableCell("–")
                 for n in columns
             ),
         )
-        for one in report.respondents
+        for result in report.respondents
     ]
     published = (
         TableCell(f"{100 * PUBLISHED[int(n)]:.0f}") if int(n) in PUBLISHED else TableCell("–") for n in columns
@@ -155,9 +159,9 @@ def _dot_alts(panels: Sequence[DotPanel]) -> tuple[str, ...]:
 
 def _scene_effects(report: GazeReport) -> Section | None:
     observed = [
-        TrendPanel(shortened(one.respondent, _ROOM), "", _by_view(cells))
-        for one in report.respondents
-        if (cells := [cell for cell in one.cells if cell.measure == "wrongness" and "proximity" in cell.by])
+        TrendPanel(shortened(result.respondent, _ROOM), "", _by_view(cells))
+        for result in report.respondents
+        if (cells := [cell for cell in result.cells if cell.measure == "wrongness" and "proximity" in cell.by])
     ]
     if not observed:
         return None
@@ -175,9 +179,9 @@ def _scene_effects(report: GazeReport) -> Section | None:
         )
     ]
     modeled = [
-        TrendPanel(shortened(one.respondent, _ROOM), "", _by_view_modeled(means))
-        for one in report.respondents
-        if (means := one.tests["proximity"].numbers.get("means")) and "view" in means[0]
+        TrendPanel(shortened(result.respondent, _ROOM), "", _by_view_modeled(means))
+        for result in report.respondents
+        if (means := result.tests["proximity"].numbers.get("means")) and "view" in means[0]
     ]
     if modeled:
         caption = (
@@ -190,9 +194,9 @@ def _scene_effects(report: GazeReport) -> Section | None:
             PagePicture("gaze-log-odds", "The model's log odds of wrongness (Figure 14)", caption, chart, alts)
         )
     points = [
-        f"{one.respondent}: {finding.says} p {say_p(finding.p)}, {finding.method}."
-        for one in report.respondents
-        for finding in (one.tests["proximity"], one.tests["view"])
+        f"{result.respondent}: {finding.says} p {say_p(finding.p)}, {finding.method}."
+        for result in report.respondents
+        for finding in (result.tests["proximity"], result.tests["view"])
         if finding.p is not None
     ]
     return Section("scene", "Proximity and view", points=tuple(points), pictures=tuple(pictures))
@@ -201,10 +205,12 @@ def _scene_effects(report: GazeReport) -> Section | None:
 def _by_view(cells: Sequence[Mean]) -> tuple[TrendLine, ...]:
     lines = []
     for view in VIEWS:
-        mine = sorted((cell for cell in cells if cell.by.get("view") == view), key=lambda cell: cell.by["proximity"])
-        if mine:
+        own_cells = sorted(
+            (cell for cell in cells if cell.by.get("view") == view), key=lambda cell: cell.by["proximity"]
+        )
+        if own_cells:
             color, marker = _VIEW_LOOKS[view]
-            points = tuple(TrendPoint(float(cell.by["proximity"]), cell.value, cell.ci95) for cell in mine)
+            points = tuple(TrendPoint(float(cell.by["proximity"]), cell.value, cell.ci95) for cell in own_cells)
             lines.append(TrendLine(view, THEME[color][0], marker, points))
     of_all = sorted((cell for cell in cells if "view" not in cell.by), key=lambda cell: cell.by["proximity"])
     chance = tuple(TrendPoint(float(cell.by["proximity"]), cell.chance) for cell in of_all)
@@ -214,10 +220,10 @@ def _by_view(cells: Sequence[Mean]) -> tuple[TrendLine, ...]:
 def _by_view_modeled(means: Sequence[dict[str, float | str]]) -> tuple[TrendLine, ...]:
     lines = []
     for view in VIEWS:
-        mine = sorted((row for row in means if row["view"] == view), key=lambda row: float(row["proximity"]))
+        own_rows = sorted((row for row in means if row["view"] == view), key=lambda row: float(row["proximity"]))
         points = tuple(
             TrendPoint(float(row["proximity"]), float(row["estimate"]), (float(row["low"]), float(row["high"])))
-            for row in mine
+            for row in own_rows
         )
         if points:
             color, marker = _VIEW_LOOKS[view]
@@ -225,18 +231,18 @@ def _by_view_modeled(means: Sequence[dict[str, float | str]]) -> tuple[TrendLine
     return tuple(lines)
 
 
-def _conditions(report: GazeReport, drawn: dict[str, Look]) -> Section | None:
+def _conditions(report: GazeReport, looks: dict[str, Look]) -> Section | None:
     panels = []
     for condition in CONDITIONS:
         cells = [
-            (one.respondent, cell)
-            for one in report.respondents
-            for cell in one.cells
+            (result.respondent, cell)
+            for result in report.respondents
+            for cell in result.cells
             if cell.measure == "accuracy" and cell.by == {"condition": condition}
         ]
         if cells:
             dots = tuple(
-                Dot(shortened(name, _ROOM), "", drawn[name].color, "o", cell.value, cell.ci95) for name, cell in cells
+                Dot(shortened(name, _ROOM), "", looks[name].color, "o", cell.value, cell.ci95) for name, cell in cells
             )
             rule = ReferenceLine(report.chance[condition], CHANCE_NAME)
             n = sum(report.n_stimuli.get(condition, {}).values())
@@ -250,21 +256,23 @@ def _conditions(report: GazeReport, drawn: dict[str, Look]) -> Section | None:
     )
     picture = PagePicture("gaze-conditions", "Accuracy by condition (Figure 6)", caption, chart, _dot_alts(panels))
     points = tuple(
-        f"{one.respondent}: {one.tests['2.3'].says}" for one in report.respondents if one.tests["2.3"].p is not None
+        f"{result.respondent}: {result.tests['2.3'].says}"
+        for result in report.respondents
+        if result.tests["2.3"].p is not None
     )
     return Section("conditions", "Does the head decide?", points=points, pictures=(picture,))
 
 
 def _head(report: GazeReport) -> Section | None:
     panels = []
-    for one in report.respondents:
-        cells = [cell for cell in one.cells if cell.measure == "head" and cell.by["n_objects"] in _SIZE_LOOKS]
+    for result in report.respondents:
+        cells = [cell for cell in result.cells if cell.measure == "head" and cell.by["n_objects"] in _SIZE_LOOKS]
         lines = []
         for n, (color, marker) in _SIZE_LOOKS.items():
-            mine = sorted(
+            own_cells = sorted(
                 (cell for cell in cells if cell.by["n_objects"] == n), key=lambda cell: cell.by["dist_eye_head"]
             )
-            points = tuple(TrendPoint(float(cell.by["dist_eye_head"]), cell.value, cell.ci95) for cell in mine)
+            points = tuple(TrendPoint(float(cell.by["dist_eye_head"]), cell.value, cell.ci95) for cell in own_cells)
             if points:
                 chance = tuple(TrendPoint(point.step, 1 / int(n)) for point in points)
                 lines += [
@@ -272,7 +280,7 @@ def _head(report: GazeReport) -> Section | None:
                     TrendLine(f"{CHANCE_NAME}, {n}", FAINT, "", chance, dashed=True),
                 ]
         if lines:
-            panels.append(TrendPanel(shortened(one.respondent, _ROOM), "", tuple(lines)))
+            panels.append(TrendPanel(shortened(result.respondent, _ROOM), "", tuple(lines)))
     if not panels:
         return None
     caption = (
@@ -282,20 +290,20 @@ def _head(report: GazeReport) -> Section | None:
     )
     chart = TrendChart(tuple(panels), "distance of the eyes", "head target", percent=True, start=0.0)
     picture = PagePicture("gaze-head", "Choosing the head target", caption, chart, trend_alts(panels, percent=True))
-    said = tuple(
-        f"{one.respondent}: {one.tests[key].says}"
-        for one in report.respondents
+    sentences = tuple(
+        f"{result.respondent}: {result.tests[key].says}"
+        for result in report.respondents
         for key in ("2.1", "3", "4")
-        if one.tests[key].verdict is not None
+        if result.tests[key].verdict is not None
     )
-    return Section("head", "Head and eyes", points=said, pictures=(picture,))
+    return Section("head", "Head and eyes", points=sentences, pictures=(picture,))
 
 
 def _numbers(report: GazeReport) -> Section:
     heads = ("Test", "Verdict", "Estimate", "Of", "p", "Method", "Trials", "Photos")
     rows = tuple(
-        TableRows(one.respondent, tuple(_row(key, finding) for key, finding in one.tests.items()))
-        for one in report.respondents
+        TableRows(result.respondent, tuple(_row(key, finding) for key, finding in result.tests.items()))
+        for result in report.respondents
     )
     caption = (
         "Every test: its estimate with the 95% interval. Models, fits that were dropped and all means: report.json."
@@ -335,12 +343,12 @@ def _row(key: str, finding: Finding) -> tuple[TableCell, ...]:
     if finding.p_adjusted is not None:
         p += f" (adjusted {say_p(finding.p_adjusted).removeprefix('= ')})"
     counts = (TableCell(f"{finding.n_trials:,}"), TableCell(f"{finding.n_stimuli:,}"))
-    what = finding.scale or finding.reason
+    label = finding.scale or finding.reason
     return (
         TableCell(key),
         TableCell(mark(finding)),
         estimate,
-        TableCell(what),
+        TableCell(label),
         TableCell(p),
         TableCell(finding.method or "–"),
         *counts,
@@ -348,16 +356,16 @@ def _row(key: str, finding: Finding) -> tuple[TableCell, ...]:
 
 
 def _others(report: GazeReport) -> Section | None:
-    found: list[PageTable] = []
+    page_tables: list[PageTable] = []
     for title, names, heads, rows in tables(report):
         if title.startswith(("Table ", "Every test")):
             continue
         body = tuple(tuple(_split(cell) for cell in row) for row in rows)
-        name = f"more-{len(found)}"
-        found.append(
+        name = f"more-{len(page_tables)}"
+        page_tables.append(
             PageTable(name, f"{title}.", tuple(head.capitalize() for head in heads), names, (TableRows("", body),))
         )
-    return Section("more", "Other checks", tables=tuple(found)) if found else None
+    return Section("more", "Other checks", tables=tuple(page_tables)) if page_tables else None
 
 
 def _split(text: str) -> TableCell:

@@ -20,9 +20,9 @@ _ROOM = 24
 def times(report: GazeReport) -> Section | None:
     """The section; None where no trial has a time."""
     timed = [
-        (one.respondent, cells)
-        for one in report.respondents
-        if (cells := [cell for cell in one.cells if "seconds_from" in cell.by])
+        (result.respondent, cells)
+        for result in report.respondents
+        if (cells := [cell for cell in result.cells if "seconds_from" in cell.by])
     ]
     if not timed:
         return None
@@ -34,12 +34,12 @@ def times(report: GazeReport) -> Section | None:
     chart = TrendChart(tuple(panels), "response time (seconds)", "accuracy", percent=True, start=0.0, step=_named)
     alts = trend_alts(panels, percent=True)
     picture = PagePicture("gaze-times", "Accuracy by response time (Figure 9)", caption, chart, alts)
-    said = tuple(
-        f"{one.respondent}: {said_of(effect)}"
-        for one in report.respondents
-        if (effect := one.checks.response_time) is not None
+    sentences = tuple(
+        f"{result.respondent}: {said_of(effect)}"
+        for result in report.respondents
+        if (effect := result.checks.response_time) is not None
     )
-    return Section("times", "Response times", points=said, pictures=(picture,))
+    return Section("times", "Response times", points=sentences, pictures=(picture,))
 
 
 def said_of(effect: Effect) -> str:
@@ -59,10 +59,10 @@ def said_of(effect: Effect) -> str:
 def _lines(cells: Sequence[Mean]) -> tuple[TrendLine, ...]:
     ordered = sorted(cells, key=lambda cell: float(cell.by["seconds_from"]))
     steps = [math.log2(float(cell.by["seconds_from"])) for cell in ordered]
-    mine = tuple(TrendPoint(step, cell.value, cell.ci95) for step, cell in zip(steps, ordered, strict=True))
+    points = tuple(TrendPoint(step, cell.value, cell.ci95) for step, cell in zip(steps, ordered, strict=True))
     chance = tuple(TrendPoint(step, cell.chance) for step, cell in zip(steps, ordered, strict=True))
     color = THEME["people"][0]
-    return TrendLine("correct", color, "o", mine), TrendLine(CHANCE_NAME, FAINT, "", chance, dashed=True)
+    return TrendLine("correct", color, "o", points), TrendLine(CHANCE_NAME, FAINT, "", chance, dashed=True)
 
 
 def _named(step: float) -> str:

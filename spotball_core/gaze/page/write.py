@@ -50,9 +50,9 @@ def write_gaze_report(
     out = Path(out).resolve()
     check_report(out)
     sections = all_sections(report, photos)
-    n_trials = sum(one.n_trials for one in report.respondents)
+    n_trials = sum(result.n_trials for result in report.respondents)
     n_photos = sum(n for by_objects in report.n_stimuli.values() for n in by_objects.values())
-    who = plural(len(report.respondents), "respondent")
-    intro = [f"{who}: {plural(n_trials, 'trial')} with {plural(n_photos, 'photo')}."]
+    respondents = plural(len(report.respondents), "respondent")
+    intro = [f"{respondents}: {plural(n_trials, 'trial')} with {plural(n_photos, 'photo')}."]
     page = Page(TITLE, GENERATOR, intro, report.signature, report.warnings, report.provenance.dropped)
     write_folder(out, page, sections, report, tell=tell)

@@ -95,8 +95,11 @@ def simulate(
 
     if prompts < 1:
         raise OptionError(f"an observer needs at least 1 prompt, found {prompts}")
-    frame = stimuli_frame(one for one in stimuli if not one.attention_check)
-    places = {name: [getattr(one, name) for one in stimuli if not one.attention_check] for name in ("gaze", "head")}
+    frame = stimuli_frame(stimulus for stimulus in stimuli if not stimulus.attention_check)
+    places = {
+        name: [getattr(stimulus, name) for stimulus in stimuli if not stimulus.attention_check]
+        for name in ("gaze", "head")
+    }
     frame = frame.with_columns(
         n_objects=pl.col("objects").str.count_matches(r"\+").cast(pl.Int64) + 1,
         gaze=pl.Series(places["gaze"], dtype=pl.Int64),
@@ -128,15 +131,15 @@ def factorial_design() -> tuple[Stimulus, ...]:
     """
     sizes = [4, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2, 2, 2]
     sites = [0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 1]
-    found: list[Stimulus] = []
+    stimuli: list[Stimulus] = []
     for number, (size, site) in enumerate(zip(sizes, sites, strict=True)):
         objects = tuple(f"object {chr(97 + (number + step) % 11)}" for step in range(size))
         for proximity in PROXIMITIES:
             for view in VIEWS:
                 for head in (None, *objects):
-                    found += [
+                    stimuli += [
                         Stimulus(
-                            stimulus_id=str(len(found) + place),
+                            stimulus_id=str(len(stimuli) + place),
                             objects=objects,
                             view=view,
                             proximity=proximity,
@@ -146,7 +149,7 @@ def factorial_design() -> tuple[Stimulus, ...]:
                         )
                         for place, gaze in enumerate(objects)
                     ]
-    return tuple(found)
+    return tuple(stimuli)
 
 
 def _choices(observer: Observer, frame: pl.DataFrame, prompts: int, generator: np.random.Generator) -> IntArray:

@@ -56,8 +56,8 @@ class Population:
             "stimulus_noise": self.stimulus_noise,
             "lapse": self.lapse,
         }
-        drawn = {name: float(generator.uniform(*ends)) for name, ends in ranges.items()}
-        return Observer(self.cue, **drawn)
+        parameters = {name: float(generator.uniform(*ends)) for name, ends in ranges.items()}
+        return Observer(self.cue, **parameters)
 
 
 POPULATIONS: Final = (
@@ -144,7 +144,7 @@ class Power(Record):
 
 
 @dataclass(frozen=True)
-class _Task:
+class _PowerTask:
     observer: Observer
     stimuli: tuple[Stimulus, ...]
     prompts: int
@@ -184,7 +184,7 @@ def power(
     Raises:
         OptionError: for no simulations, or some tests with an adjustment that needs all.
     """
-    policy, known = policy or TestPolicy(), tuple(one for one in stimuli if not one.attention_check)
+    policy, photos = policy or TestPolicy(), tuple(stimulus for stimulus in stimuli if not stimulus.attention_check)
     if simulations < 1:
         raise OptionError(f"power needs at least 1 simulation, found {simulations}")
     if tests != "all" and policy.multiplicity != "none":
@@ -193,27 +193,27 @@ def power(
     for number in range(simulations):
         generator = np.random.default_rng((seed, number))
         observer = make.draw(generator) if isinstance(make, Population) else make
-        tasks.append(_Task(observer, known, prompts, policy, tests, int(generator.integers(2**63))))
-    found = list(counted(in_processes(_verdicts, tasks, jobs), simulations, on_progress))
-    types = Counter(kind for kind, _, _ in found if kind)
-    supports = Counter(supports for _, _, supports in found if supports)
-    made = {key: [verdicts[key] for _, verdicts, _ in found if key in verdicts] for key in ORDER}
+        tasks.append(_PowerTask(observer, photos, prompts, policy, tests, int(generator.integers(2**63))))
+    outcomes = list(counted(in_processes(_verdicts, tasks, jobs), simulations, on_progress))
+    types = Counter(kind for kind, _, _ in outcomes if kind)
+    supports = Counter(supports for _, _, supports in outcomes if supports)
+    by_test = {key: [verdicts[key] for _, verdicts, _ in outcomes if key in verdicts] for key in ORDER}
     return Power(
         name=make.name if isinstance(make, Population) else make.cue,
         expected=make.type if isinstance(make, Population) else None,
         n=simulations,
-        n_trials=len(known) * prompts,
+        n_trials=len(photos) * prompts,
         types={kind: types[kind] for kind in TYPES if types[kind]},
-        tests={key: _rate(verdicts) for key, verdicts in made.items() if verdicts},
+        tests={key: _rate(verdicts) for key, verdicts in by_test.items() if verdicts},
         supports=dict(sorted(supports.items())),
     )
 
 
-def _verdicts(task: _Task) -> _Verdicts:
+def _verdicts(task: _PowerTask) -> _Verdicts:
     rows = with_measures(simulate(task.observer, task.stimuli, prompts=task.prompts, seed=task.seed).frame)
     kind: Type | None = None
     if task.tests == "all":
-        found, kind = run_battery(rows, task.policy)
+        findings, kind = run_battery(rows, task.policy)
     else:
         battery = Battery(rows, task.policy.alpha)
         if task.tests == "deciding":
@@ -221,9 +221,9 @@ def _verdicts(task: _Task) -> _Verdicts:
         else:
             for key in task.tests:
                 battery[key]
-        found = battery.found
-    supports = found["4"].supports if "4" in found else None
-    return kind, {key: one.verdict for key, one in found.items()}, supports
+        findings = battery.findings
+    supports = findings["4"].supports if "4" in findings else None
+    return kind, {key: finding.verdict for key, finding in findings.items()}, supports
 
 
 def _rate(verdicts: Sequence[bool | None]) -> Rate:

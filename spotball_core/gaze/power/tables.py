@@ -15,33 +15,33 @@ from spotball_core.text.numbers import interval, number
 from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
 
-def to_json(found: Sequence[Power], prompts: Sequence[int], observer: Observer, policy: TestPolicy, seed: int) -> str:
+def to_json(powers: Sequence[Power], prompts: Sequence[int], observer: Observer, policy: TestPolicy, seed: int) -> str:
     """The rates, and the observer and choices that they are of."""
-    rows = [{"prompts": n, **one.model_dump(mode="json")} for n, one in zip(prompts, found, strict=True)]
-    content = {"observer": asdict(observer), "power": rows, "signature": signature(found, policy, seed)}
+    rows = [{"prompts": n, **power.model_dump(mode="json")} for n, power in zip(prompts, powers, strict=True)]
+    content = {"observer": asdict(observer), "power": rows, "signature": signature(powers, policy, seed)}
     return json.dumps(content, indent=1) + "\n"
 
 
-def to_text(found: Sequence[Power], prompts: Sequence[int], observer: Observer, policy: TestPolicy, seed: int) -> str:
+def to_text(powers: Sequence[Power], prompts: Sequence[int], observer: Observer, policy: TestPolicy, seed: int) -> str:
     """The rates as tables."""
-    tables = _tables(found, prompts)
-    return tables_as_text(tables, _foot(found, observer, policy, seed), to_terminal=True)
+    tables = _tables(powers, prompts)
+    return tables_as_text(tables, _foot(powers, observer, policy, seed), to_terminal=True)
 
 
 def to_markdown(
-    found: Sequence[Power], prompts: Sequence[int], observer: Observer, policy: TestPolicy, seed: int
+    powers: Sequence[Power], prompts: Sequence[int], observer: Observer, policy: TestPolicy, seed: int
 ) -> str:
     """The rates as Markdown tables."""
-    return tables_as_markdown(_tables(found, prompts), _foot(found, observer, policy, seed))
+    return tables_as_markdown(_tables(powers, prompts), _foot(powers, observer, policy, seed))
 
 
-def signature(found: Sequence[Power], policy: TestPolicy, seed: int) -> str:
+def signature(powers: Sequence[Power], policy: TestPolicy, seed: int) -> str:
     """What the rates rest on, short."""
     from spotball_core.version import version
 
     fields = {
         "v": version(),
-        "simulations": found[0].n,
+        "simulations": powers[0].n,
         "alpha": f"{policy.alpha:g}",
         "multiplicity": policy.multiplicity,
         "seed": seed,
@@ -49,24 +49,24 @@ def signature(found: Sequence[Power], policy: TestPolicy, seed: int) -> str:
     return "|".join(["spotball-gaze-power", *(f"{key}:{value}" for key, value in fields.items())])
 
 
-def said(one: Power, key: Key) -> str:
+def said(power: Power, key: Key) -> str:
     """How often a test said yes, with its interval."""
-    rate = one.tests[key]
+    rate = power.tests[key]
     if rate.no_answer == rate.n:
         return "no answer"
     return f"{number(rate.share, 'share')} {interval(rate.ci95, 'share')}"
 
 
-def _tables(found: Sequence[Power], prompts: Sequence[int]) -> Iterator[Titled]:
-    columns = [f"{n} a photo ({one.n_trials:,} trials)" for n, one in zip(prompts, found, strict=True)]
-    rows = [[key, QUESTIONS[key], *(said(one, key) for one in found)] for key in ORDER]
+def _tables(powers: Sequence[Power], prompts: Sequence[int]) -> Iterator[Titled]:
+    columns = [f"{n} a photo ({power.n_trials:,} trials)" for n, power in zip(prompts, powers, strict=True)]
+    rows = [[key, QUESTIONS[key], *(said(power, key) for power in powers)] for key in ORDER]
     yield "How often each test says yes (%)", 2, ["test", "question", *columns], rows
-    kinds = [kind for kind in TYPES if any(kind in one.types for one in found)]
-    rows = [[kind, *(number(one.types.get(kind, 0) / one.n, "share") for one in found)] for kind in kinds]
+    kinds = [kind for kind in TYPES if any(kind in power.types for power in powers)]
+    rows = [[kind, *(number(power.types.get(kind, 0) / power.n, "share") for power in powers)] for kind in kinds]
     yield "How often each type is given (%)", 1, ["type", *columns], rows
 
 
-def _foot(found: Sequence[Power], observer: Observer, policy: TestPolicy, seed: int) -> str:
+def _foot(powers: Sequence[Power], observer: Observer, policy: TestPolicy, seed: int) -> str:
     about = ", ".join(f"{name} {value}" for name, value in asdict(observer).items())
     lines = [f"simulated observer: {about}", "[Wilson's 95% interval over simulated respondents]"]
-    return "\n".join([*lines, signature(found, policy, seed)])
+    return "\n".join([*lines, signature(powers, policy, seed)])

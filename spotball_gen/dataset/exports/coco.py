@@ -26,8 +26,8 @@ def write(rows: list[Row], out: Path) -> None:
     for row in rows:
         row.copy(out / "images")
     for part in PARTS:
-        told = _annotations([row for row in rows if row.part == part])
-        text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
+        content = _annotations([row for row in rows if row.part == part])
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
         (out / "annotations" / f"{part}.json").write_text(text + "\n", encoding="utf-8")
 
 

@@ -139,7 +139,9 @@ def _read(path: Path, model: type[_Model]) -> _Model | None:
         return model.model_validate(read_json(path, "the record of a generated dataset"))
     except ValidationError as error:
         problems = [
-            Problem(str(path), None, ".".join(map(str, each["loc"])) or "file", str(each["input"])[:80], each["msg"])
-            for each in error.errors(include_url=False)
+            Problem(
+                str(path), None, ".".join(map(str, detail["loc"])) or "file", str(detail["input"])[:80], detail["msg"]
+            )
+            for detail in error.errors(include_url=False)
         ]
         raise InputError(problems) from None

@@ -27,10 +27,10 @@ def find_balls(image: Image, color: Color) -> tuple[Box, ...]:
         side over its longer.
     """
     _, measured = parts(closed(of_hue(image, color, _HUE, _SATURATION, _BRIGHTNESS), 3))
-    found = []
+    balls = []
     for x, y, width, height, area in measured[1:].tolist():
         if area >= _SMALLEST * image.shape[0] ** 2:
             filled = min(1.0, area / (math.pi / 4 * width * height))
             score = round(filled * min(width, height) / max(width, height), 4)
-            found.append(Box(x, y, x + width, y + height, score, "ball"))
-    return tuple(sorted(found, key=lambda box: (-box.score, box.corners)))
+            balls.append(Box(x, y, x + width, y + height, score, "ball"))
+    return tuple(sorted(balls, key=lambda box: (-box.score, box.corners)))

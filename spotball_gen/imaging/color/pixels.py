@@ -25,11 +25,11 @@ def of_colors(image: Image, colors: Iterable[Color], near: int) -> Mask:
         [[True, True]]
     """
     cv2 = opencv()
-    found = np.zeros(image.shape[:2], dtype=np.bool_)
+    mask = np.zeros(image.shape[:2], dtype=np.bool_)
     for color in colors:
         low, high = (tuple(float(part + sign * near) for part in color) for sign in (-1, 1))
-        found |= cv2.inRange(image, low, high) > 0
-    return found
+        mask |= cv2.inRange(image, low, high) > 0
+    return mask
 
 
 def of_hue(image: Image, color: Color, near: int, saturation: float, brightness: float) -> Mask:
@@ -43,13 +43,13 @@ def of_hue(image: Image, color: Color, near: int, saturation: float, brightness:
         brightness: likewise.
     """
     cv2 = opencv()
-    wanted = cv2.cvtColor(np.array([[color]], dtype=np.uint8), cv2.COLOR_RGB2HSV_FULL)[0, 0].astype(np.int16)
+    target = cv2.cvtColor(np.array([[color]], dtype=np.uint8), cv2.COLOR_RGB2HSV_FULL)[0, 0].astype(np.int16)
     pixels = cv2.cvtColor(image, cv2.COLOR_RGB2HSV_FULL).astype(np.int16)
-    turned = np.abs((pixels[..., 0] - wanted[0] + 128) % 256 - 128)
-    found: Mask = (
-        (turned <= near) & (pixels[..., 1] >= saturation * wanted[1]) & (pixels[..., 2] >= brightness * wanted[2])
+    turned = np.abs((pixels[..., 0] - target[0] + 128) % 256 - 128)
+    mask: Mask = (
+        (turned <= near) & (pixels[..., 1] >= saturation * target[1]) & (pixels[..., 2] >= brightness * target[2])
     )
-    return found
+    return mask
 
 
 def opened(mask: Mask, width: int) -> Mask:

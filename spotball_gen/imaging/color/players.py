@@ -70,15 +70,15 @@ def find_players(image: Image, teams: Sequence[Team], skin: Sequence[Color], hai
     bare, heads = opened(of_colors(smooth, skin, _NEAR), 3), of_colors(smooth, hair, _HAIR_NEAR)
     shirts = [opened(of_colors(smooth, [team.shirt], _NEAR), odd(_THIN, height)) for team in teams]
     free = ~np.any(np.stack([*shirts, np.zeros_like(bare)]), axis=0)
-    found: list[Box] = []
+    players: list[Box] = []
     for team, mask in zip(teams, shirts, strict=True):
         shorts = of_colors(smooth, [team.shorts], _NEAR)
         labels, measured = parts(mask)
-        found += [
+        players += [
             _person(shirt, labels, bare & free, heads & free, shorts & free)
             for shirt in _shirts(labels, measured, mask | bare)
         ]
-    return tuple(sorted(found, key=lambda box: (-box.score, box.corners)))
+    return tuple(sorted(players, key=lambda box: (-box.score, box.corners)))
 
 
 def _shirts(labels: NDArray[np.int32], measured: NDArray[np.int32], bodies: Mask) -> list[_Shirt]:
@@ -121,18 +121,18 @@ def _person(shirt: _Shirt, labels: NDArray[np.int32], bare: Mask, heads: Mask, s
     top, bottom = int(max(y2 - _ABOVE * tall, 0)), int(min(y2 + _BELOW * tall, height))
     top, bottom = min(top, y1), max(bottom, y2)
     window = slice(top, bottom), slice(left, right)
-    own = np.isin(labels[window], shirt.pieces)
+    shirt_mask = np.isin(labels[window], shirt.pieces)
     head = heads[window].copy()
     head[max(int(y1 + _HAIR_BELOW * tall) - top, 0) :] = False
     below, aside = int(_SHORTS_BELOW * tall), int(_SHORTS_ASIDE * tall)
-    legs = np.zeros_like(own)
-    there = slice(max(y2 - 3 - top, 0), y2 + below - top), slice(max(x1 - aside - left, 0), x2 + aside - left)
-    legs[there] = shorts[window][there]
-    body = opened(bare[window] | head | legs, 3) | own
+    legs = np.zeros_like(shirt_mask)
+    legs_window = slice(max(y2 - 3 - top, 0), y2 + below - top), slice(max(x1 - aside - left, 0), x2 + aside - left)
+    legs[legs_window] = shorts[window][legs_window]
+    body = opened(bare[window] | head | legs, 3) | shirt_mask
     joined, _ = parts(closed(body, odd(_GAP, height)))
-    mine = body & np.isin(joined, np.unique(joined[own]))
-    rows, cols = np.flatnonzero(mine.any(axis=1)), np.flatnonzero(mine.any(axis=0))
-    filled = mine.sum() / ((rows[-1] - rows[0] + 1) * (cols[-1] - cols[0] + 1))
+    person_mask = body & np.isin(joined, np.unique(joined[shirt_mask]))
+    rows, cols = np.flatnonzero(person_mask.any(axis=1)), np.flatnonzero(person_mask.any(axis=0))
+    filled = person_mask.sum() / ((rows[-1] - rows[0] + 1) * (cols[-1] - cols[0] + 1))
     return Box(
         left + int(cols[0]),
         top + int(rows[0]),

@@ -42,8 +42,8 @@ def _outline(mask: NDArray[np.float32], corners: NDArray[np.floating], box: Lett
     inside = (cv2.resize(mask, (width, height), interpolation=cv2.INTER_LINEAR) > 0).astype(np.uint8)
     x1, y1, x2, y2 = np.rint(corners).astype(int).clip(0, [width, height, width, height])
     inside[:y1], inside[y2:], inside[:, :x1], inside[:, x2:] = 0, 0, 0, 0
-    found, _ = cv2.findContours(inside, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+    contours, _ = cv2.findContours(inside, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     # A contour runs through the centers of the outermost pixels.
-    parts = [box.points_to_image(contour[:, 0] + 0.5) for contour in found if len(contour) >= 3]
+    parts = [box.points_to_image(contour[:, 0] + 0.5) for contour in contours if len(contour) >= 3]
     rows, columns = box.image
     return clipped([[(float(x), float(y)) for x, y in part] for part in parts], columns, rows)

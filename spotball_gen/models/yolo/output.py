@@ -18,7 +18,7 @@ from spotball_gen.models.yolo.masks import read_outlines
 def read_boxes(
     output: NDArray[np.floating],
     box: Letterbox,
-    wanted: Mapping[int, Label],
+    labels: Mapping[int, Label],
     *,
     confidence: float,
     overlap: float,
@@ -32,7 +32,7 @@ def read_boxes(
         output: shape (4 + classes + masks, places): center x and y, width and height in pixels of the input, then a
             score in [0, 1] for each class, then the mask's coefficients.
         box: where the image is in the input.
-        wanted: by number of the class, what it is called here; others are left out.
+        labels: by number of the class, what it is called here; others are left out.
         confidence: scores must be above.
         overlap: of two boxes of one class whose intersection over union is above, the one that scores less goes.
         prototypes: of a segmentation model, shape (masks, height, width); None for a detector, which has no masks.
@@ -50,23 +50,23 @@ def read_boxes(
     scores, kinds = of_classes.max(axis=0), of_classes.argmax(axis=0)
     # A score of 16 bits would not be what it is compared with.
     scores = scores.astype(np.float32)
-    chosen = np.flatnonzero((scores > np.float32(confidence)) & np.isin(kinds, list(wanted)))
-    chosen = chosen[(output[2:4, chosen] > 0).all(axis=0)]
-    found: list[tuple[int, Box]] = []
-    for number, label in wanted.items():
-        places = chosen[kinds[chosen] == number]
+    candidates = np.flatnonzero((scores > np.float32(confidence)) & np.isin(kinds, list(labels)))
+    candidates = candidates[(output[2:4, candidates] > 0).all(axis=0)]
+    boxes: list[tuple[int, Box]] = []
+    for number, label in labels.items():
+        places = candidates[kinds[candidates] == number]
         x, y, width, height = output[:4, places].astype(np.float64)
         cornered = np.stack([x - width / 2, y - height / 2, width, height], axis=1)
-        kept = places_left(cornered, scores[places], overlap)
-        corners = np.concatenate([cornered[kept, :2], cornered[kept, :2] + cornered[kept, 2:]], axis=1)
-        outlines: list[tuple[Polygon, ...]] = [()] * len(kept)
+        remaining = places_left(cornered, scores[places], overlap)
+        corners = np.concatenate([cornered[remaining, :2], cornered[remaining, :2] + cornered[remaining, 2:]], axis=1)
+        outlines: list[tuple[Polygon, ...]] = [()] * len(remaining)
         if prototypes is not None and label == "player":
-            outlines = read_outlines(prototypes, output[-n_masks:, places[kept]].T, corners, box)
-        for place, edges, outline in zip(places[kept], box.to_image(corners), outlines, strict=True):
+            outlines = read_outlines(prototypes, output[-n_masks:, places[remaining]].T, corners, box)
+        for place, edges, outline in zip(places[remaining], box.to_image(corners), outlines, strict=True):
             x1, y1, x2, y2 = (float(edge) for edge in edges)
             if x1 < x2 and y1 < y2:
-                found.append((int(place), Box(x1, y1, x2, y2, float(scores[place]), label, outline or None)))
-    return tuple(one for _, one in sorted(found, key=lambda pair: (-pair[1].score, pair[0])))
+                boxes.append((int(place), Box(x1, y1, x2, y2, float(scores[place]), label, outline or None)))
+    return tuple(found_box for _, found_box in sorted(boxes, key=lambda pair: (-pair[1].score, pair[0])))
 
 
 def places_left(cornered: NDArray[np.float64], scores: NDArray[np.float32], overlap: float) -> NDArray[np.intp]:
@@ -82,5 +82,5 @@ def places_left(cornered: NDArray[np.float64], scores: NDArray[np.float32], over
     """
     if not len(scores):
         return np.empty(0, dtype=np.intp)
-    kept = opencv().dnn.NMSBoxes(cornered, scores, score_threshold=0.0, nms_threshold=overlap)
-    return cast("NDArray[np.intp]", np.asarray(kept, dtype=np.intp).reshape(-1))
+    indices = opencv().dnn.NMSBoxes(cornered, scores, score_threshold=0.0, nms_threshold=overlap)
+    return cast("NDArray[np.intp]", np.asarray(indices, dtype=np.intp).reshape(-1))

@@ -50,15 +50,15 @@ def wanted_classes(names: Mapping[int, str], sport: Sport, model: str) -> dict[i
         >>> wanted_classes({0: "person", 32: "sports ball", 38: "tennis racket"}, Sport(), "m.onnx")
         {32: 'ball', 0: 'player'}
     """
-    wanted: dict[int, Label] = {}
+    classes: dict[int, Label] = {}
     labels: tuple[tuple[str, Label], ...] = ((sport.ball_class, "ball"), (sport.player_class, "player"))
     for name, label in labels:
-        numbers = [number for number, known in names.items() if known == name]
+        numbers = [number for number, class_name in names.items() if class_name == name]
         if not numbers:
             known_names = ", ".join(names.values())
             raise OptionError(f"detect: {model} knows no {name!r} ({label}_class); it knows {known_names}")
-        wanted |= dict.fromkeys(numbers, label)
-    return wanted
+        classes |= dict.fromkeys(numbers, label)
+    return classes
 
 
 def by_size(items: Sequence[Item]) -> dict[tuple[int, int], list[Item]]:

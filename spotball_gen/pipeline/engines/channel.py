@@ -30,11 +30,11 @@ class Channel(Generic[T]):
         self._changed = threading.Condition()
         self._closed = False
 
-    def put(self, one: T) -> None:
-        """Add one, when there is room."""
+    def put(self, item: T) -> None:
+        """Add an item, when there is room."""
         with self._changed:
             self._until(lambda: len(self._waiting) < self._room, None)
-            self._waiting.append(one)
+            self._waiting.append(item)
             self._changed.notify_all()
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from spotball_gen.items.frames import FrameReader, VideoFrame
-from spotball_gen.items.item import Item, Source
+from spotball_gen.items.item import Item, VideoSource
 from spotball_gen.items.stage import Reject, Stage
 from spotball_gen.pipeline.config import GenerationPlan
 from spotball_gen.pipeline.engines.channel import Channel, Stopped
@@ -59,7 +59,7 @@ class LocalEngine:
         context = self._plan.context(self._ledger.work)
         reader: FrameReader = self._plan.frames.make(self._plan.frames.settings, context)
         stages = [choice.make(choice.settings, context) for choice in self._plan.stages]
-        frames: Channel[tuple[Source, VideoFrame | End]] = Channel(_FRAMES_AHEAD, self._stop)
+        frames: Channel[tuple[VideoSource, VideoFrame | End]] = Channel(_FRAMES_AHEAD, self._stop)
         ways: list[Channel[Item]] = [Channel(2 * stage.batch_size, self._stop) for stage in stages]
         self._channels = [frames, *ways]
         taker = Taker(self._ledger, self._plan.frames)
@@ -110,7 +110,7 @@ class LocalEngine:
 
     # Threads --------------------------------------------------------------------------------------------------------
 
-    def _decode(self, reader: FrameReader, taker: Taker, frames: Channel[tuple[Source, VideoFrame | End]]) -> None:
+    def _decode(self, reader: FrameReader, taker: Taker, frames: Channel[tuple[VideoSource, VideoFrame | End]]) -> None:
         for video in self._ledger.videos():
             if video.state == "waiting":
                 for part in frames_left(reader, video.source, taker.mark(video.source)):
@@ -118,17 +118,17 @@ class LocalEngine:
         frames.close()
 
     def _take(
-        self, taker: Taker, frames: Channel[tuple[Source, VideoFrame | End]], ways: Sequence[Channel[Item]]
+        self, taker: Taker, frames: Channel[tuple[VideoSource, VideoFrame | End]], ways: Sequence[Channel[Item]]
     ) -> None:
         for batch in frames.batches(_TOGETHER):
             for source, group in groupby(batch, key=lambda pair: pair[0]):
-                those = [part for _, part in group]
-                taken = [part for part in those if isinstance(part, VideoFrame)]
-                items = taker.take(source, taken)
-                self.tally.count(FRAMES, len(taken), len(items), sum(bool(frame.error) for frame in taken))
+                video_parts = [part for _, part in group]
+                decoded = [part for part in video_parts if isinstance(part, VideoFrame)]
+                items = taker.take(source, decoded)
+                self.tally.count(FRAMES, len(decoded), len(items), sum(bool(frame.error) for frame in decoded))
                 for item in items:
                     ways[0].put(item)
-                for part in those:
+                for part in video_parts:
                     if isinstance(part, End):
                         self._ledger.end_video(source.video, part.detail, failed=part.failed)
                         self.tally.videos_done += 1
@@ -150,8 +150,8 @@ class LocalEngine:
             if not settles and not last:
                 self._pass_on(outcome.items, ways[number + 1])
         if settles:
-            kept = self._plan.run.keep_rejected
-            settled = settle(self._ledger, stage, choice, after, self.tally, keep_pictures=kept)
+            keep_pictures = self._plan.run.keep_rejected
+            settled = settle(self._ledger, stage, choice, after, self.tally, keep_pictures=keep_pictures)
             if not last:
                 self._pass_on((self._ledger.item(name) for name in settled), ways[number + 1])
         if not last:
@@ -168,5 +168,5 @@ class LocalEngine:
 
     def _drop(self, items: Iterable[Item], rejects: Sequence[Reject]) -> None:
         if not self._plan.run.keep_rejected:
-            gone = {reject.item for reject in rejects}
-            drop_pictures(item for item in items if item.id in gone)
+            rejected = {reject.item for reject in rejects}
+            drop_pictures(item for item in items if item.id in rejected)

@@ -21,11 +21,11 @@ from spotball_gen.pipeline.config import GenerationPlan
 from spotball_gen.pipeline.engines.decoding import End
 from spotball_gen.pipeline.engines.ray_work import (
     COLUMN,
+    DecodedVideo,
     Passage,
     RayJob,
-    Read,
-    Reading,
     Stretch,
+    VideoToDecode,
     packed_table,
     read_video,
     through,
@@ -46,7 +46,7 @@ NOTED_TOGETHER = 500
 """Frames that one transaction has."""
 
 
-class RayEngine:
+class GenerationRayEngine:
     """Takes what is left of a run through its stages, on Ray Data.
 
     Args:
@@ -115,13 +115,13 @@ class RayEngine:
         if not videos:
             return
         taker = Taker(self._ledger, self._plan.frames)
-        readings = [Reading(at, video.source, taker.mark(video.source)) for at, video in enumerate(videos)]
+        readings = [VideoToDecode(at, video.source, taker.mark(video.source)) for at, video in enumerate(videos)]
         rows = [{COLUMN: pickle.dumps(reading)} for reading in readings]
         dataset = ray.data.from_items(rows, override_num_blocks=len(rows))
-        early: dict[int, Read] = {}
+        early: dict[int, DecodedVideo] = {}
         due = 0
         for row in dataset.map(partial(read_video, job=self._packed)).iter_rows():
-            read: Read = pickle.loads(row[COLUMN])
+            read: DecodedVideo = pickle.loads(row[COLUMN])
             if read.error:
                 raise read.error
             early[read.number] = read
@@ -129,13 +129,13 @@ class RayEngine:
                 self._take(taker, videos[due], early.pop(due).frames)
                 due += 1
 
-    def _take(self, taker: Taker, video: Video, found: Sequence[VideoFrame | End]) -> None:
-        frames = [frame for frame in found if isinstance(frame, VideoFrame)]
-        for some in parts(frames, NOTED_TOGETHER):
-            items = taker.take(video.source, some)
-            self.tally.count(FRAMES, len(some), len(items), sum(bool(frame.error) for frame in some))
+    def _take(self, taker: Taker, video: Video, entries: Sequence[VideoFrame | End]) -> None:
+        frames = [frame for frame in entries if isinstance(frame, VideoFrame)]
+        for lot in parts(frames, NOTED_TOGETHER):
+            items = taker.take(video.source, lot)
+            self.tally.count(FRAMES, len(lot), len(items), sum(bool(frame.error) for frame in lot))
             self._on_progress()
-        for end in found:
+        for end in entries:
             if isinstance(end, End):
                 self._ledger.end_video(video.source.video, end.detail, failed=end.failed)
                 self.tally.videos_done += 1
@@ -148,8 +148,8 @@ class RayEngine:
         before = [FRAMES, *(choice.stage for choice in self._plan.stages)]
         breakers = {choice.stage: CircuitBreaker(choice) for choice in self._plan.stages}
         left = [(name, number) for number in numbers for name in self._ledger.ids("going", before[number])]
-        for some in parts(left, AT_ONCE):
-            for passages in self._passed(some, numbers, stages):
+        for lot in parts(left, AT_ONCE):
+            for passages in self._passed(lot, numbers, stages):
                 self._note(passages, before[numbers[-1] + 1], after, breakers)
 
     def _passed(
@@ -159,51 +159,51 @@ class RayEngine:
         import ray.data
 
         tables = [
-            packed_table([Passage(self._ledger.item(name), number) for name, number in some])
-            for some in parts(left, TOGETHER)
+            packed_table([Passage(self._ledger.item(name), number) for name, number in lot])
+            for lot in parts(left, TOGETHER)
         ]
         dataset: Any = ray.data.from_arrow(tables)
-        there: Any = ray
-        gpus = float(there.cluster_resources().get("GPU", 0))
+        ray_api: Any = ray
+        gpus = float(ray_api.cluster_resources().get("GPU", 0))
         on_gpu = [bool(gpus) and wants_gpu(stage, self._plan, at) for at, stage in enumerate(stages)]
         stretches = _stretches(numbers, on_gpu)
         pools = sum(gpu for _, gpu in stretches)
-        for those, gpu in stretches:
+        for members, gpu in stretches:
             of = partial(dataset.map_batches, batch_size=TOGETHER, batch_format="pyarrow")
             if gpu:
                 dataset = of(
                     Stretch,
-                    fn_constructor_args=(self._packed, those),
+                    fn_constructor_args=(self._packed, members),
                     # Several kinds of actors share what GPUs there are; none keeps a processor from other stages.
                     num_gpus=min(1.0, gpus / pools),
                     num_cpus=0,
                     concurrency=(1, max(1, int(gpus) - pools + 1)),
                 )
             else:
-                dataset = of(through, fn_args=(self._packed, those))
+                dataset = of(through, fn_args=(self._packed, members))
         for table in dataset.iter_batches(batch_size=None, batch_format="pyarrow"):
             yield [pickle.loads(packed) for packed in table[COLUMN].to_pylist()]
 
     def _note(self, passages: Sequence[Passage], last: str, after: State, breakers: dict[str, CircuitBreaker]) -> None:
         for choice in self._plan.stages:
-            said = [outcome for one in passages for stage, outcome in one.outcomes if stage == choice.stage]
-            if not said:
+            outcomes = [outcome for passage in passages for stage, outcome in passage.outcomes if stage == choice.stage]
+            if not outcomes:
                 continue
             outcome = Outcome(
-                tuple(item for one in said for item in one.items),
-                tuple(reject for one in said for reject in one.rejects),
-                tuple(failure for one in said for failure in one.failures),
+                tuple(item for outcome_of_item in outcomes for item in outcome_of_item.items),
+                tuple(reject for outcome_of_item in outcomes for reject in outcome_of_item.rejects),
+                tuple(failure for outcome_of_item in outcomes for failure in outcome_of_item.failures),
             )
             self._ledger.keep(choice.stage, outcome, after if choice.stage == last else "going")
-            self.tally.count(choice.stage, len(said), len(outcome.items), len(outcome.failures))
+            self.tally.count(choice.stage, len(outcomes), len(outcome.items), len(outcome.failures))
             if not self._plan.run.keep_rejected:
-                gone = {reject.item for reject in outcome.rejects}
-                drop_pictures(one.item for one in passages if one.item.id in gone)
+                rejected = {reject.item for reject in outcome.rejects}
+                drop_pictures(passage.item for passage in passages if passage.item.id in rejected)
             breakers[choice.stage].see(outcome)
         self._on_progress()
-        for one in passages:
-            if one.error:
-                raise one.error
+        for passage in passages:
+            if passage.error:
+                raise passage.error
 
 
 def _stretches(numbers: Sequence[int], on_gpu: Sequence[bool]) -> list[tuple[tuple[int, ...], bool]]:

@@ -11,10 +11,10 @@ from typing import Any
 
 from spotball_core.errors import SpotballError
 from spotball_gen.items.frames import FrameReader, Mark, VideoFrame, digest
-from spotball_gen.items.item import Item, Source
-from spotball_gen.items.pictures import Picture
+from spotball_gen.items.item import Item, VideoSource
+from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.stage import Outcome, Stage
-from spotball_gen.pipeline.config import Choice, GenerationPlan
+from spotball_gen.pipeline.config import GenerationPlan, StageChoice
 from spotball_gen.pipeline.engines.decoding import End, frames_left
 from spotball_gen.pipeline.engines.taking import frame_path
 from spotball_gen.pipeline.engines.work import parts, process
@@ -37,7 +37,7 @@ class RayJob:
 
 
 @dataclass(frozen=True)
-class Reading:
+class VideoToDecode:
     """A video to be read.
 
     Attributes:
@@ -46,16 +46,16 @@ class Reading:
     """
 
     number: int
-    source: Source
+    source: VideoSource
     mark: Mark | None
 
 
 @dataclass(frozen=True)
-class Read:
+class DecodedVideo:
     """A video that was read.
 
     Attributes:
-        number: as `Reading` has it.
+        number: as `VideoToDecode` has it.
         frames: those that were taken, whose pictures are in the work folder; and in the end how it ended.
         error: what the next video would meet, too.
     """
@@ -94,32 +94,32 @@ class Passage:
 
 def read_video(row: dict[str, Any], job: bytes) -> dict[str, Any]:
     """Read the video that a row names, and write the pictures of its frames."""
-    reading: Reading = pickle.loads(row[COLUMN])
-    found: list[VideoFrame | End] = []
+    reading: VideoToDecode = pickle.loads(row[COLUMN])
+    entries: list[VideoFrame | End] = []
     try:
         at, reader = _reader(job)
-        for one in frames_left(reader, reading.source, reading.mark):
-            frame = _written(one, reading.source, at.work) if isinstance(one, VideoFrame) else one
-            found.append(frame)
+        for entry in frames_left(reader, reading.source, reading.mark):
+            frame = _written(entry, reading.source, at.work) if isinstance(entry, VideoFrame) else entry
+            entries.append(frame)
     except Exception as error:
-        return {COLUMN: pickle.dumps(Read(reading.number, (), portable(error)))}
-    return {COLUMN: pickle.dumps(Read(reading.number, tuple(found)))}
+        return {COLUMN: pickle.dumps(DecodedVideo(reading.number, (), portable(error)))}
+    return {COLUMN: pickle.dumps(DecodedVideo(reading.number, tuple(entries)))}
 
 
-def _written(frame: VideoFrame, source: Source, work: Path) -> VideoFrame:
+def _written(frame: VideoFrame, source: VideoSource, work: Path) -> VideoFrame:
     """The frame without its pixels, which are in a file."""
     if frame.image is None:
         return frame
-    Picture.write(frame_path(work, source, frame.ms), frame.image)
+    PictureFile.write(frame_path(work, source, frame.ms), frame.image)
     return replace(frame, image=None, digest=digest(frame.image))
 
 
 @cache
 def _reader(job: bytes) -> tuple[RayJob, FrameReader]:
     """One for all videos that this process reads."""
-    found: RayJob = pickle.loads(job)
-    choice = found.plan.frames
-    return found, choice.make(choice.settings, found.plan.context(found.work))
+    ray_job: RayJob = pickle.loads(job)
+    choice = ray_job.plan.frames
+    return ray_job, choice.make(choice.settings, ray_job.plan.context(ray_job.work))
 
 
 class Stretch:
@@ -134,7 +134,7 @@ class Stretch:
         self._job, self._numbers = job, numbers
 
     @cached_property
-    def _stages(self) -> list[tuple[int, Choice, Stage]]:
+    def _stages(self) -> list[tuple[int, StageChoice, Stage]]:
         job: RayJob = pickle.loads(self._job)
         context = job.plan.context(job.work)
         choices = [(number, job.plan.stages[number]) for number in self._numbers]
@@ -150,14 +150,14 @@ class Stretch:
         passages = list(passages)
         try:
             for number, choice, stage in self._stages:
-                coming = [place for place, one in enumerate(passages) if one.going and one.at == number]
-                for some in parts(coming, stage.batch_size):
-                    outcome = process(stage, choice, [passages[place].item for place in some])
-                    said = _by_item(outcome)
-                    for place in some:
-                        passages[place] = passages[place].after(choice.stage, said[passages[place].item.id])
+                coming = [place for place, passage in enumerate(passages) if passage.going and passage.at == number]
+                for places in parts(coming, stage.batch_size):
+                    outcome = process(stage, choice, [passages[place].item for place in places])
+                    by_item = _by_item(outcome)
+                    for place in places:
+                        passages[place] = passages[place].after(choice.stage, by_item[passages[place].item.id])
         except Exception as error:
-            return [replace(one, error=one.error or portable(error)) for one in passages]
+            return [replace(passage, error=passage.error or portable(error)) for passage in passages]
         return passages
 
 
@@ -176,7 +176,9 @@ def packed_table(passages: Sequence[Passage]) -> Any:
     """A table of passages."""
     import pyarrow
 
-    return pyarrow.table({COLUMN: pyarrow.array([pickle.dumps(one) for one in passages], pyarrow.large_binary())})
+    return pyarrow.table(
+        {COLUMN: pyarrow.array([pickle.dumps(passage) for passage in passages], pyarrow.large_binary())}
+    )
 
 
 def portable(error: Exception) -> Exception:

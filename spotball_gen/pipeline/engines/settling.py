@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from spotball_gen.pipeline.config import Choice
+from spotball_gen.pipeline.config import StageChoice
 from spotball_gen.pipeline.engines.taking import drop_pictures
 from spotball_gen.pipeline.engines.tally import GenerationTally
 from spotball_gen.pipeline.ledger import Ledger, State
 
 
 def settle(
-    ledger: Ledger, stage: Any, choice: Choice, after: State, tally: GenerationTally, *, keep_pictures: bool
+    ledger: Ledger, stage: Any, choice: StageChoice, after: State, tally: GenerationTally, *, keep_pictures: bool
 ) -> list[str]:
     """Let a stage decide on all items that it held; the ids of those that go on.
 
@@ -25,8 +25,8 @@ def settle(
     items = {name: ledger.item(name) for name in held}
     rejects = stage.settle(held, {name: item.sport for name, item in items.items()})
     ledger.settle(choice.stage, rejects, after)
-    gone = {reject.item for reject in rejects}
+    rejected = {reject.item for reject in rejects}
     if not keep_pictures:
-        drop_pictures(items[name] for name in gone)
+        drop_pictures(items[name] for name in rejected)
     tally.count(choice.stage, 0, -len(rejects), 0)
-    return [name for name in held if name not in gone]
+    return [name for name in held if name not in rejected]

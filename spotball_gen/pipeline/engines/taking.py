@@ -7,22 +7,22 @@ from pathlib import Path
 
 from spotball_core.service.paths import output_name
 from spotball_gen.items.frames import Mark, Seen, VideoFrame, digest
-from spotball_gen.items.item import Item, Source
-from spotball_gen.items.pictures import Picture, save_all
+from spotball_gen.items.item import Item, VideoSource
+from spotball_gen.items.pictures import PictureFile, save_all
 from spotball_gen.items.stage import Failure, Reject
-from spotball_gen.pipeline.config import Choice
+from spotball_gen.pipeline.config import StageChoice
 from spotball_gen.pipeline.engines.work import settings_digest
 from spotball_gen.pipeline.ledger import FRAMES, Ledger, TakenFrame
 
 DUPLICATE = "near duplicate"
 
 
-def item_id(source: Source, ms: int) -> str:
+def item_id(source: VideoSource, ms: int) -> str:
     """The id of the item at a time stamp in milliseconds; ids of a video sort as its time stamps do."""
     return f"{source.video}-{ms:09d}"
 
 
-def frame_path(work: Path, source: Source, ms: int) -> Path:
+def frame_path(work: Path, source: VideoSource, ms: int) -> Path:
     """The file of the picture of the frame at a time stamp in milliseconds."""
     return work / output_name(FRAMES, source.video, item_id(source, ms), ending=".png")
 
@@ -30,46 +30,46 @@ def frame_path(work: Path, source: Source, ms: int) -> Path:
 class Taker:
     """Turns frames into items, videos in their order and frames in theirs, across restarts."""
 
-    def __init__(self, ledger: Ledger, choice: Choice) -> None:
+    def __init__(self, ledger: Ledger, choice: StageChoice) -> None:
         self._ledger, self._choice = ledger, choice
         bits = choice.settings.model_dump().get("duplicate_bits", -1)
         self._seen = Seen(bits, ledger.digests()) if bits >= 0 else None
         self._notes = {"kind": choice.kind, "version": choice.make.version, "settings": settings_digest(choice)}
 
-    def mark(self, source: Source) -> Mark | None:
+    def mark(self, source: VideoSource) -> Mark | None:
         """How far a video was read."""
         last = self._ledger.last(source.video)
         return last and Mark(*last)
 
-    def take(self, source: Source, frames: Iterable[VideoFrame]) -> tuple[Item, ...]:
+    def take(self, source: VideoSource, frames: Iterable[VideoFrame]) -> tuple[Item, ...]:
         """Note some frames, their pictures being on the disk by then; those that are items, to go on."""
-        taken: list[TakenFrame] = []
+        taken_frames: list[TakenFrame] = []
         failures: list[Failure] = []
         for frame in frames:
             if frame.error:
                 failures.append(Failure(item_id(source, frame.ms), FRAMES, frame.error))
             else:
-                taken.append(self._judged(source, frame))
+                taken_frames.append(self._judged(source, frame))
         # Of a near duplicate no picture is kept.
-        save_all([one.item.frame for one in taken if not one.reject])
-        drop_pictures(one.item for one in taken if one.reject)
-        self._ledger.take(source.video, taken, failures)
-        return tuple(one.item for one in taken if not one.reject)
+        save_all([frame.item.frame for frame in taken_frames if not frame.reject])
+        drop_pictures(frame.item for frame in taken_frames if frame.reject)
+        self._ledger.take(source.video, taken_frames, failures)
+        return tuple(frame.item for frame in taken_frames if not frame.reject)
 
-    def _judged(self, source: Source, frame: VideoFrame) -> TakenFrame:
-        name, found = item_id(source, frame.ms), frame.digest
-        if found is None:
+    def _judged(self, source: VideoSource, frame: VideoFrame) -> TakenFrame:
+        name, frame_hash = item_id(source, frame.ms), frame.digest
+        if frame_hash is None:
             assert frame.image is not None
-            found = digest(frame.image)
-        near = self._seen.near(found) if self._seen else None
+            frame_hash = digest(frame.image)
+        near = self._seen.near(frame_hash) if self._seen else None
         if self._seen and near is None:
-            self._seen.add(name, found)
-        picture = Picture(frame_path(self._ledger.work, source, frame.ms), frame.image)
+            self._seen.add(name, frame_hash)
+        picture = PictureFile(frame_path(self._ledger.work, source, frame.ms), frame.image)
         item = Item(name, source, frame.ms / 1000, frame.shot, picture)
         place = {"number": frame.number, "size": list(frame.size), "window": list(frame.window)}
         item = item.noted(FRAMES, **self._notes, **place)
         reject = near and Reject(name, FRAMES, DUPLICATE, f"{near[1]} bits from {near[0]}", {"bits": float(near[1])})
-        return TakenFrame(item, frame.number, found, reject or None)
+        return TakenFrame(item, frame.number, frame_hash, reject or None)
 
 
 def drop_pictures(items: Iterable[Item]) -> None:

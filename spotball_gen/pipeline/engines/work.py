@@ -11,7 +11,7 @@ from typing import TypeVar
 from spotball_core.errors import SpotballError
 from spotball_gen.items.item import Item
 from spotball_gen.items.stage import Failure, Outcome, Stage, said, spares_no_other
-from spotball_gen.pipeline.config import Choice, GenerationPlan
+from spotball_gen.pipeline.config import GenerationPlan, StageChoice
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class StageError(SpotballError):
     """A stage that is broken, rather than an item."""
 
 
-def process(stage: Stage, choice: Choice, items: Sequence[Item]) -> Outcome:
+def process(stage: Stage, choice: StageChoice, items: Sequence[Item]) -> Outcome:
     """What a stage says of a batch; one that breaks is tried item by item, so that an item costs no other.
 
     Raises:
@@ -51,11 +51,11 @@ def process(stage: Stage, choice: Choice, items: Sequence[Item]) -> Outcome:
             f"{choice.stage} {choice.kind!r} was given {len(items)} items and spoke of {len(ids)}, not the same"
         )
     notes = {"kind": choice.kind, "version": choice.make.version, "settings": settings_digest(choice)}
-    kept = tuple(item.noted(choice.stage, **notes) for item in outcome.items)
-    return replace(outcome, items=kept)
+    noted = tuple(item.noted(choice.stage, **notes) for item in outcome.items)
+    return replace(outcome, items=noted)
 
 
-def settings_digest(choice: Choice) -> str:
+def settings_digest(choice: StageChoice) -> str:
     """A short digest of a stage's settings, by which items of different ones are told apart."""
     settings = json.dumps(choice.settings.model_dump(mode="json"), sort_keys=True)
     return hashlib.sha256(settings.encode()).hexdigest()[:12]
@@ -64,7 +64,7 @@ def settings_digest(choice: Choice) -> str:
 class CircuitBreaker:
     """Counts a stage's failures in a row, and ends the run when there are too many."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: StageChoice) -> None:
         self._choice, self._row = choice, 0
 
     def see(self, outcome: Outcome) -> None:
@@ -91,18 +91,18 @@ def wants_gpu(stage: Stage, plan: GenerationPlan, number: int) -> bool:
         number: which of the plan's stages it is.
     """
     # What lets the detector look again works where that does.
-    again = getattr(plan.stages[number].settings, "detect_again", False)
-    with_it = [choice for choice in plan.stages if again and choice.stage == "detect"]
+    detects_again = getattr(plan.stages[number].settings, "detect_again", False)
+    with_it = [choice for choice in plan.stages if detects_again and choice.stage == "detect"]
     devices = [getattr(choice.settings, "device", "cpu") for choice in (plan.stages[number], *with_it)]
     return stage.device == "gpu" or any(device != "cpu" for device in devices)
 
 
-def parts(them: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+def parts(sequence: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """So many at a time, in order.
 
     Examples:
         >>> list(parts("abcde", 2))
         ['ab', 'cd', 'e']
     """
-    for start in range(0, len(them), size):
-        yield them[start : start + size]
+    for start in range(0, len(sequence), size):
+        yield sequence[start : start + size]

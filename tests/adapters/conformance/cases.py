@@ -14,7 +14,7 @@ from PIL import Image
 
 from spotball_adapters.gaze.photos import Photo
 from spotball_adapters.providers.find import find
-from spotball_adapters.providers.protocol import Answer, Item, Message, Picture, Provider, Request, Settings
+from spotball_adapters.providers.protocol import Answer, Message, Picture, Provider, Request, RunItem, Settings
 from tests.adapters.asking import access
 from tests.adapters.gaze.made import stimulus
 from tests.adapters.own_provider import install
@@ -75,7 +75,7 @@ class Local:
 
     name: str
     model: str | Callable[[Path], object]
-    item: Item = field(default_factory=lambda: scene("163"))
+    item: RunItem = field(default_factory=lambda: scene("163"))
     text: str = "Where is the ball?"
     options: Mapping[str, Any] = field(default_factory=dict)
     takes: tuple[str, ...] = ("seed",)
@@ -141,7 +141,7 @@ class Subject:
     case: Service | Local
     make: Callable[..., Provider]
     model: str
-    item: Item
+    item: RunItem
     text: str
     settings: Mapping[str, Any]
     server: LoopbackServer | None = None

@@ -14,7 +14,7 @@ from tests.adapters import faults
 from tests.adapters.asking import ask, request
 from tests.adapters.conformance.cases import SECRET, Client, Service
 from tests.adapters.faults import Fault, body, status
-from tests.adapters.runs import dataset, here
+from tests.adapters.run_process import dataset, here
 from tests.adapters.server import serve
 
 FAULTS: dict[str, Fault | None] = {

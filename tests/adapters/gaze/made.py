@@ -13,8 +13,8 @@ from typing import Any
 from PIL import Image
 
 from spotball_core.gaze.data.stimuli import Stimulus, write_stimuli
-from tests.adapters.runs import Done, here
-from tests.adapters.speech import Asked
+from tests.adapters.run_process import Done, here
+from tests.adapters.speech import ReceivedRequest
 
 SETS = (("kettle", "bunny"), ("keys", "remote control", "bottle"), ("kettle", "bunny", "tulips", "bottle"))
 MODEL = "gaze-model"
@@ -64,17 +64,17 @@ def match(out: Path, *options: str | Path) -> Done:
     return here("gaze", "match", str(out), *map(str, options))
 
 
-def offered(asked: Asked) -> dict[str, str]:
+def offered(asked: ReceivedRequest) -> dict[str, str]:
     """Each letter's option in what was asked."""
     return dict(OPTION.findall(asked.turns[-1][1]))
 
 
-def choosing(choose: Callable[[dict[str, str], Asked], str]) -> Callable[[Asked, int], str]:
+def choosing(choose: Callable[[dict[str, str], ReceivedRequest], str]) -> Callable[[ReceivedRequest, int], str]:
     """A model that is given its options and says something."""
     return lambda asked, number: choose(offered(asked), asked)
 
 
-def first_letter(options: dict[str, str], asked: Asked) -> str:
+def first_letter(options: dict[str, str], asked: ReceivedRequest) -> str:
     """The letter of the option that comes first in the alphabet."""
     return min(options, key=lambda letter: options[letter], default="Cell: D5")
 

@@ -29,7 +29,7 @@ from spotball_adapters.gaze.gazelle import (  # noqa: E402
 from spotball_core.errors import InputError  # noqa: E402
 from spotball_core.gaze.data.stimuli import write_stimuli  # noqa: E402
 from tests.adapters.gaze.made import made, rows, stimulus  # noqa: E402
-from tests.adapters.runs import here, said  # noqa: E402
+from tests.adapters.run_process import here, said  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from spotball_core.errors import InputError, OptionError
 from spotball_core.gaze.data.stimuli import write_stimuli
 from spotball_core.gaze.data.trials import read_trials
 from tests.adapters.gaze.made import rows, stimulus
-from tests.adapters.runs import here, said
+from tests.adapters.run_process import here, said
 
 SHARE = st.floats(0, 1, allow_nan=False)
 POINT = st.tuples(SHARE, SHARE)

@@ -13,21 +13,21 @@ from typer.testing import CliRunner
 
 from spotball_adapters.cli.study import study as app
 from spotball_adapters.study.progress import Stage
-from spotball_adapters.study.results.participations import Given, Participation
+from spotball_adapters.study.results.participations import GivenAnswer, Participation
 
 BALL = ("C2", "C3")
 
 
 def given(
     *said: str, check: bool = False, seconds: float = 10.0, ball: Sequence[str] = BALL, image: str = "1"
-) -> Given:
+) -> GivenAnswer:
     """An answer whose clicks are right where they are in a cell of the ball."""
     hits = tuple(cell in ball for cell in said) if ball else ()
-    return Given(order=1, sport="soccer", image=image, check=check, said=said, hits=hits, seconds=seconds)
+    return GivenAnswer(order=1, sport="soccer", image=image, check=check, choices=said, hits=hits, seconds=seconds)
 
 
 def person(
-    *answers: Given, name: str = "p", at: str = "soccer", stage: Stage = "finished", minutes: float | None = None
+    *answers: GivenAnswer, name: str = "p", at: str = "soccer", stage: Stage = "finished", minutes: float | None = None
 ) -> Participation:
     """Somebody who gave these answers."""
     return Participation(name, at, stage, answers, minutes)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spotball_adapters.study.events import Event, StudyTrial
-from spotball_adapters.study.items import Choice, Clicks, ItemType, NotAllowedError
+from spotball_adapters.study.items import Clicks, ItemType, NotAllowedError, ObjectChoice
 from spotball_adapters.study.progress import ParticipantProgress, replay
 from spotball_core.gaze.data.stimuli import Stimulus
 from tests.adapters.study.made import middle, stored
@@ -19,7 +19,7 @@ from tests.builders import scene
 
 CLICKS = Clicks({("soccer", image): scene(image) for image in "abp"}, 3)
 VASE = {"objects": ("cup", "vase", "kettle"), "view": "front", "proximity": 1, "gaze_target": "vase"}
-CHOICE = Choice({("gaze", image): Stimulus(stimulus_id=image, **VASE) for image in "abp"}, "What?")
+CHOICE = ObjectChoice({("gaze", image): Stimulus(stimulus_id=image, **VASE) for image in "abp"}, "What?")
 TRIALS = (
     StudyTrial(-1, "soccer", "p"),
     StudyTrial(0, "soccer", "a", explain=True),

@@ -16,7 +16,7 @@ from spotball_core.grid import Grid
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.scene import Scene
 from spotball_gen.cli.gen import gen
-from spotball_gen.items.pictures import Picture
+from spotball_gen.items.pictures import PictureFile
 from spotball_gen.quality.cells import FEATURES, cell_features
 from spotball_gen.quality.classifier import Discriminant, areas
 from spotball_gen.quality.leak import leak_test, lines
@@ -35,7 +35,7 @@ def write(folder: Path, *, painted: bool, videos: int = 6, each: int = 5, grid: 
             image, mask = textured(seed), disk(x, y, 12)
             name = f"v{video}-{second * 1000:09d}"
             path = f"images/soccer/{name}.png"
-            Picture.write(folder / path, filled(image, mask) if painted else image)
+            PictureFile.write(folder / path, filled(image, mask) if painted else image)
             box = (x - 12, y - 12, x + 12, y + 12)
             scenes.append(
                 Scene.model_validate({"sport": "soccer", "image": name, "grid": grid, "ball_box": box, "path": path})
@@ -94,7 +94,7 @@ class TestVerdict:
                 image = textured(100 * video + second).copy()
                 image[:45, :40] = 90
                 path = f"images/soccer/{name}.png"
-                Picture.write(folder / path, image)
+                PictureFile.write(folder / path, image)
                 scenes.append(
                     Scene.model_validate(
                         {"sport": "soccer", "image": name, "grid": GRID, "ball_cells": ["A1"], "path": path}
@@ -118,8 +118,8 @@ class TestVerdict:
                 mask = disk(x, y, 12)
                 name, part = f"v{video}-{second * 1000:09d}", "soccer"
                 path = f"images/{part}/{name}.png"
-                Picture.write(tmp_path / path, filled(image, mask) if painted else image)
-                Picture.write(tmp_path / f"with_ball/{part}/{name}.png", np.where(mask[..., None] > 0, 255, image))
+                PictureFile.write(tmp_path / path, filled(image, mask) if painted else image)
+                PictureFile.write(tmp_path / f"with_ball/{part}/{name}.png", np.where(mask[..., None] > 0, 255, image))
                 players = [(edge, 92.0, edge + 30, 133.0) for edge in range(5, 300, 60)]
                 fields = {"ball_box": (x - 12, y - 12, x + 12, y + 12), "players": players, "path": path}
                 scenes.append(Scene.model_validate({"sport": part, "image": name, "grid": GRID, **fields}))

@@ -15,7 +15,7 @@ from spotball_core.errors import OptionError
 from spotball_gen.demo.look import LOOKS
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.items.item import Box, Item, Source
+from spotball_gen.items.item import Box, Item, VideoSource
 from spotball_gen.stages.detect_color import Color, ColorSettings, SportColors
 from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
 from tests.gen.making import context_of, item_of
@@ -49,7 +49,7 @@ def match(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     write_match(path, request.param, SHOTS, seed=11, rate=2)
     truth = json.loads(path.with_suffix(".truth.json").read_text())
     scale = WIDTH / truth["width"]
-    source = Source("match", str(path), request.param, "", path.name, "")
+    source = VideoSource("match", str(path), request.param, "", path.name, "")
     found = Match([], [], [])
     for frame in OpenCV(OpenCVSettings(fps=2), context_of(work)).read(source):
         assert frame.image is not None

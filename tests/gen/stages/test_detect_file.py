@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from spotball_core.errors import InputError, OptionError
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.items.item import Item, Source
-from spotball_gen.items.pictures import Picture
+from spotball_gen.items.item import Item, VideoSource
+from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.sports import Sport
 from spotball_gen.stages.detect_file import FileSettings, FromFile
 from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
@@ -26,10 +26,10 @@ CLASSES = {"32": "ball", "0": "player"}
 
 def item(number: int, video: str = "match", **fields: Any) -> Item:
     """A frame of a 1920 x 1080 video, of which the middle 1600 x 900 pixels are in the image."""
-    source = Source(f"{video}-1a2b3c4d", f"videos/{video}.mp4", "soccer", "", f"{video}.mp4", "")
+    source = VideoSource(f"{video}-1a2b3c4d", f"videos/{video}.mp4", "soccer", "", f"{video}.mp4", "")
     notes = {"frames": {"number": number, "size": [1920, 1080], "window": [160, 90, 1760, 990]}}
     ident = f"{source.video}-{number * 40:09d}"
-    return Item(ident, source, number * 0.04, 0, Picture(Path("none.png")), notes=notes, **fields)
+    return Item(ident, source, number * 0.04, 0, PictureFile(Path("none.png")), notes=notes, **fields)
 
 
 def stage(folder: Path, **settings: Any) -> FromFile:
@@ -194,7 +194,7 @@ def test_the_truth_of_a_match_ends_where_the_frames_stage_put_the_picture(tmp_pa
     ]
     (tmp_path / "match.csv").write_text("\n".join(rows))
     context = replace(context_of(tmp_path), folder=tmp_path)
-    source = Source("match-0", str(video), "synthetic-soccer", "", "match.avi", "")
+    source = VideoSource("match-0", str(video), "synthetic-soccer", "", "match.avi", "")
     settings = FileSettings(path="{video}.csv", format="mot", classes=CLASSES, first_frame=0, first_pixel=0)
     made = FromFile(settings, context)
     seen = 0

@@ -28,7 +28,7 @@ onnx = pytest.importorskip(
 
 from onnx import TensorProto, helper  # noqa: E402
 
-from tests.gen.yolo.onnx_models import COCO_LIKE, write_detector  # noqa: E402
+from tests.gen.models.yolo.onnx_models import COCO_LIKE, write_detector  # noqa: E402
 
 OPEN = {"batch": "batch", "height": "height", "width": "width"}
 BALL, PLAYER = (96, 60, 128, 92), (200, 100, 260, 300)

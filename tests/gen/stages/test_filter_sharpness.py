@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.imaging.sharpness import contrast, motion, sharpness
-from spotball_gen.items.item import Item, Source
+from spotball_gen.items.item import Item, VideoSource
 from spotball_gen.stages.filter_sharpness import Sharpness, SharpnessSettings
 from tests.gen.making import context_of, item_of
 
@@ -113,7 +113,7 @@ def test_a_title_does_not_move_and_a_match_does(video: Path) -> None:
 
 def item_at(video: Path, work: Path, number: int, pixels: NDArray[np.uint8]) -> Item:
     item = item_of(pixels, work, f"match-{number:09d}", notes={"frames": {"number": number}})
-    return replace(item, source=Source("match", str(video), "soccer", "", video.name, ""))
+    return replace(item, source=VideoSource("match", str(video), "soccer", "", video.name, ""))
 
 
 def test_each_is_rejected_for_what_it_lacks(video: Path, tmp_path: Path) -> None:

@@ -12,14 +12,14 @@ from hypothesis import given, strategies as st
 from pydantic import ValidationError
 from shapely.geometry import box as rectangle
 
-from spotball_gen.items.item import Box, Item, Source
-from spotball_gen.items.pictures import Picture
+from spotball_gen.items.item import Box, Item, VideoSource
+from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.sports import Sport
 from spotball_gen.items.stage import Outcome, Reject
 from spotball_gen.stages.plausibility_rules import Rules, RulesSettings, measured
 from tests.gen.making import context_of
 
-SOURCE = Source("match", "match.avi", "soccer", "", "match.avi", "")
+SOURCE = VideoSource("match", "match.avi", "soccer", "", "match.avi", "")
 SIZE = 640.0, 360.0
 DIAGONAL = math.hypot(*SIZE)
 
@@ -29,7 +29,7 @@ BALL = Box(200, 150, 236, 186, 0.7)
 
 
 def item(*boxes: Box, **fields: Any) -> Item:
-    return Item("match-000001000", SOURCE, 1.0, 0, Picture(Path("none.png")), boxes=boxes, **fields)
+    return Item("match-000001000", SOURCE, 1.0, 0, PictureFile(Path("none.png")), boxes=boxes, **fields)
 
 
 def judged(*boxes: Box, sport: Sport | None = None, **settings: Any) -> Item | Reject:

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: it comes 
 
 from spotball_adapters.gaze.training.loop import (  # noqa: E402
     SPREAD,
-    Pictures,
+    PictureTensors,
     accuracy_by_condition,
     in_memory,
     missed,
@@ -49,7 +49,7 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pictures]:
+def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PictureTensors]:
     """600 pictures to train on, in two versions, and 300 to test with, in small."""
     folder = tmp_path_factory.mktemp("sets")
     plans = {**training_plans(600, 0), "other": validation_plans(300, 0)}
@@ -58,8 +58,8 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pictures]:
     return {name: in_memory(read_set(folder / name), (SIDE, SIDE)) for name in plans}
 
 
-def some(pictures: Pictures, n: int) -> Pictures:
-    return Pictures(pictures.stimuli[:n], pictures.images[:n], pictures.faces[:n], pictures.targets[:n])
+def some(pictures: PictureTensors, n: int) -> PictureTensors:
+    return PictureTensors(pictures.stimuli[:n], pictures.images[:n], pictures.faces[:n], pictures.targets[:n])
 
 
 def network(seed: int) -> TwoPaths:
@@ -124,7 +124,7 @@ class TestNetwork:
 
 
 class TestLoop:
-    def test_the_rate_falls_as_half_a_cosine(self, sets: dict[str, Pictures]) -> None:
+    def test_the_rate_falls_as_half_a_cosine(self, sets: dict[str, PictureTensors]) -> None:
         few, schedule = some(sets[AGREE], 40), Schedule(epochs=4, batch=16, rate=1e-3, last_rate=1e-5)
         heard: list[int] = []
         epochs = train(
@@ -135,12 +135,12 @@ class TestLoop:
         assert (epochs[0].rate, epochs[0].loss) == (None, None)
         assert heard == [0, 1, 2, 3, 4]
 
-    def test_a_seed_decides_all(self, sets: dict[str, Pictures]) -> None:
+    def test_a_seed_decides_all(self, sets: dict[str, PictureTensors]) -> None:
         few, schedule = some(sets[AGREE], 40), Schedule(epochs=2)
         first, again, other = (train(network(seed), few, few, schedule, seed=seed, device="cpu") for seed in (0, 0, 1))
         assert first == again != other
 
-    def test_the_distance_is_of_the_predicted_points(self, sets: dict[str, Pictures]) -> None:
+    def test_the_distance_is_of_the_predicted_points(self, sets: dict[str, PictureTensors]) -> None:
         few, model = some(sets[DISAGREE], 40), network(0)
         epochs = train(model, few, few, Schedule(epochs=1), seed=0, device="cpu")
         away = [
@@ -177,7 +177,7 @@ class TestHeadBias:
     """Chance is a third; margins are far from what runs differ by."""
 
     @pytest.fixture
-    def right(self, sets: dict[str, Pictures], seed: int) -> dict[str, dict[str, float]]:
+    def right(self, sets: dict[str, PictureTensors], seed: int) -> dict[str, dict[str, float]]:
         schedule = Schedule(epochs=12, batch=16)
         return {
             name: train(network(seed), sets[name], sets["other"], schedule, seed=seed, device="cpu")[-1].accuracy

@@ -19,7 +19,7 @@ from spotball_adapters.gaze.training.results import (
     training_chart,
     write_figure,
 )
-from spotball_adapters.gaze.training.settings import Epoch, Run, Schedule, Settings
+from spotball_adapters.gaze.training.settings import Epoch, Run, Schedule, TrainingSettings
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trial, make_trials
 from spotball_core.plots.canvas import FigureFrame
@@ -56,8 +56,8 @@ def answered(name: str, wrong: Sequence[int]) -> list[Trial]:
 WRONG = {"agree-1": range(40), "disagree-1": range(10), "agree-2": range(50), "disagree-2": range(5)}
 
 
-def report(settings: Settings | None = None) -> TrainingReport:
-    settings = settings or Settings(model="two-paths", seeds=2, schedule=Schedule(epochs=N_EPOCHS))
+def report(settings: TrainingSettings | None = None) -> TrainingReport:
+    settings = settings or TrainingSettings(model="two-paths", seeds=2, schedule=Schedule(epochs=N_EPOCHS))
     runs = [
         Run(
             name=name,
@@ -135,7 +135,7 @@ class TestTable:
             assert text.index("Congruent") < text.index("Incongruent") < text.index("Natural")
 
     def test_photos_are_not_called_synthetic(self) -> None:
-        settings = Settings(model="two-paths", data="0123456789", seeds=2)
+        settings = TrainingSettings(model="two-paths", data="0123456789", seeds=2)
         assert "synthetic" not in to_text(report(settings))
 
 

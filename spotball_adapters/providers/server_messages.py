@@ -1,0 +1,158 @@
+"""Prepare the messages of servers for errors and for storage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+MAX_MESSAGE = 300
+"""Characters of a server's message that an error repeats."""
+
+
+def shortened(text: str, most: int = MAX_MESSAGE) -> str:
+    """One line of printable characters, cut off at a length.
+
+    Examples:
+        >>> shortened("too  many\\n\\x1b[31mrequests", 12)
+        'too many [31...'
+    """
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= most else f"{line[:most]}..."
+
+
+def writable(text: str) -> str:
+    """The text with halves of characters replaced: JSON can say them, no file can hold them.
+
+    Examples:
+        >>> writable("Cell: D4 \\ud83d") == "Cell: D4 \\ufffd"
+        True
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+MOST_TOKENS = 10**9
+"""Tokens of one request, at most. A server that reports more is wrong, and the number might not fit into a store."""
+
+
+def count(value: object) -> int | None:
+    """Return a number of tokens as usage reports it; None for anything else.
+
+    Examples:
+        >>> count(7), count(None), count("7"), count(10**30)
+        (7, None, None, None)
+    """
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS else None
+
+
+def word(value: object) -> str:
+    """Return a word of a protocol, such as why a reply ended; empty for anything that is not text.
+
+    Examples:
+        >>> word("stop"), word(None), word({"type": "stop"})
+        ('stop', '', '')
+    """
+    return writable(value) if isinstance(value, str) else ""
+
+
+def describe_error(error: Exception) -> str:
+    """An error's kind and what it says, if anything."""
+    message = str(error)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def error_of(body: Any) -> tuple[str, str, str]:
+    """Message, code and field of a server's error, each empty where it is not there.
+
+    Servers that speak one protocol do not agree on their errors: an object, its text alone, a list of one, or `detail`.
+
+    Examples:
+        >>> error_of({"error": {"message": "No such model", "code": "model_not_found", "param": None}})
+        ('No such model', 'model_not_found', '')
+        >>> error_of({"error": "No such model"})
+        ('No such model', '', '')
+    """
+    if isinstance(body, list) and body:
+        body = body[0]
+    if not isinstance(body, dict):
+        return "", "", ""
+    error = body.get("error", body)
+    if isinstance(error, str):
+        return error, "", ""
+    if not isinstance(error, dict):
+        return "", "", ""
+    message = error.get("message") or error.get("detail") or ""
+    code = next((error[name] for name in ("code", "type", "status") if isinstance(error.get(name), str)), "")
+    field = error.get("param")
+    return str(message), code, field if isinstance(field, str) else ""
+
+
+_EVERY_REQUEST = ("api key", "api_key", "credit", "billing", "quota")
+"""Words of messages about the account. Some services send them with the status of a request that they refuse."""
+
+_SETTINGS = frozenset({"model", "n", "temperature", "top_p", "seed", "max_tokens", "max_completion_tokens"})
+
+
+def about_one_request(status: int, message: str, field: str) -> bool:
+    """Return whether an error may be about the content of one request, such as its image, and not about all requests.
+
+    Args:
+        status: the HTTP status.
+        message: the service's own.
+        field: the part of the request that the service names; empty where it names none.
+
+    Examples:
+        >>> about_one_request(400, "The image is too large", ""), about_one_request(401, "Unknown key", "")
+        (True, False)
+        >>> about_one_request(400, "API key not valid", ""), about_one_request(400, "Unsupported value", "temperature")
+        (False, False)
+        >>> about_one_request(403, "Your input was flagged by moderation", "")
+        True
+    """
+    lowered = message.lower()
+    if field in _SETTINGS or any(word in lowered for word in _EVERY_REQUEST):
+        return False
+    return status in (400, 413, 415, 422, 451) or (status == 403 and ("flagged" in lowered or "moderation" in lowered))
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, from `retry-after-ms`, or `retry-after` in seconds or as a date; None where neither can be read.
+
+    Examples:
+        >>> retry_after({"retry-after": "7"}), retry_after({"retry-after-ms": "250"}), retry_after({})
+        (7.0, 0.25, None)
+    """
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers[name]) / unit
+        except (KeyError, ValueError):
+            continue
+        if math.isfinite(seconds):
+            return max(seconds, 0.0)
+    try:
+        until = parsedate_to_datetime(headers["retry-after"])
+        # By the server's own clock, where it tells the time: ours may be off.
+        now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
+        return max((until - now).total_seconds(), 0.0)
+    except (KeyError, ValueError, TypeError, OverflowError):
+        return None
+
+
+def retry_delay(body: Any) -> float | None:
+    """Seconds to wait, from the `retryDelay` that Google puts into an error's details; None where there is none.
+
+    Examples:
+        >>> retry_delay({"error": {"code": 429, "details": [{"@type": "RetryInfo", "retryDelay": "34s"}]}})
+        34.0
+    """
+    if isinstance(body, list) and body:
+        body = body[0]
+    error = body.get("error") if isinstance(body, dict) else None
+    details = error.get("details") if isinstance(error, dict) else None
+    for detail in details if isinstance(details, list) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, dict) else None
+        if isinstance(delay, str) and delay.endswith("s"):
+            return retry_after({"retry-after": delay[:-1]})
+    return None

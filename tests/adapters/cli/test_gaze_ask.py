@@ -1,0 +1,326 @@
+"""`spotball gaze ask` against a server on loopback: what it asks, keeps and writes; it goes on after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from spotball_adapters.gaze.photos import Photo
+from spotball_adapters.gaze.prompts import built_in, load_prompts
+from spotball_core.gaze.data.stimuli import read_stimuli
+from spotball_core.gaze.data.trials import read_trials
+from tests.adapters.faults import BROKEN_JSON, DROP, reply, status
+from tests.adapters.gaze.made import ask, choosing, command, first_letter, made, replies, rows
+from tests.adapters.run_process import ENV, KEY, here, query, said
+from tests.adapters.server import LoopbackServer, serve
+from tests.adapters.speaks_anthropic import AnthropicProtocol
+from tests.adapters.speaks_openai import OpenAIProtocol
+
+HEADER = "respondent,stimulus_id,prompt_id,condition,view,proximity,objects,gaze_target,head_target,choice"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[LoopbackServer]:
+    with serve(OpenAIProtocol(keys={KEY}), says=choosing(first_letter)) as started:
+        yield started
+
+
+class TestARun:
+    def test_each_photo_with_each_prompt(self, server: LoopbackServer, tmp_path: Path) -> None:
+        stimuli, out = made(tmp_path / "data"), tmp_path / "run"
+        done = ask(stimuli, out, server.url)
+        assert done.returncode == 0, said(done)
+        assert f"{out}/trials.csv: 96 replies, 96 matched (letter 96)" in done.stderr
+        assert len(server.asked) == 96
+        known = {one.stimulus_id: one for one in read_stimuli(stimuli)}
+        expected = Counter(
+            (prompt.last(Photo(one), 1)[0].text, (stimuli.parent / str(one.image)).read_bytes())
+            for prompt in load_prompts("main")
+            for one in known.values()
+        )
+        asked = Counter((one.turns[0][1], one.pictures[0][1]) for one in server.asked)
+        assert asked == expected
+        assert all(one.turns[0][0] == "user" and len(one.turns) == len(one.pictures) == 1 for one in server.asked)
+        trials = rows(out / "trials.csv")
+        assert (out / "trials.csv").read_text().splitlines()[0] == HEADER
+        assert {(row["stimulus_id"], row["prompt_id"]) for row in trials} == {
+            (name, prompt.name) for name in known for prompt in built_in("main")
+        }
+        for row in trials:
+            one = known[row["stimulus_id"]]
+            assert row["choice"] == min(one.objects)
+            assert row["respondent"] == "gaze-model"
+            assert row["objects"] == "+".join(one.objects)
+            assert (row["gaze_target"], row["head_target"] or None) == (one.gaze_target, one.head_target)
+            assert row["condition"] == one.condition
+        assert len(read_trials(out / "trials.csv").frame) == len(trials) == 96
+
+    def test_the_order_of_the_options_is_recorded_and_is_what_was_shown(
+        self, server: LoopbackServer, tmp_path: Path
+    ) -> None:
+        stimuli, out = made(tmp_path / "data"), tmp_path / "run"
+        ask(stimuli, out, server.url, "--prompt", "pilot-1,pilot-2", "--samples", "3", "--order-seed", "5")
+        kept = replies(out)
+        assert len(kept) == 36
+        shown = Counter("\n".join(re.findall(r"^[A-Z]\. .+$", one.turns[0][1], re.M)) for one in server.asked)
+        recorded = Counter(
+            "\n".join(f"{letter}. {name}" for letter, name in zip("ABCD", row["options"], strict=False)) for row in kept
+        )
+        assert shown == recorded
+        prompt = load_prompts("pilot-2", seed=5)[0]
+        photos = {one.stimulus_id: Photo(one) for one in read_stimuli(stimuli)}
+        for row in kept:
+            if row["prompt_id"] == "pilot-2":
+                assert tuple(row["options"]) == prompt.options(photos[row["stimulus_id"]], row["sample"])
+            assert row["choice"] == min(row["options"])
+        of_four = [tuple(row["options"]) for row in kept if len(row["options"]) == 4]
+        assert len(set(of_four)) > len(of_four) / 2
+        assert {row["sample"] for row in rows(out / "trials.csv")} == {"1", "2", "3"}
+
+    def test_more_may_join_and_nothing_is_asked_twice(self, server: LoopbackServer, tmp_path: Path) -> None:
+        stimuli, out = made(tmp_path / "data"), tmp_path / "run"
+        ask(stimuli, out, server.url, "--prompt", "pilot-1", "--limit", "3")
+        assert {row["condition"] for row in rows(out / "trials.csv")} == {"natural", "congruent"}
+        done = ask(stimuli, out, server.url, "--prompt", "pilot-1,main-2", "--samples", "2")
+        assert done.returncode == 0, said(done)
+        assert len(server.asked) == len(rows(out / "trials.csv")) == 24
+        again = ask(stimuli, out, server.url, "--prompt", "pilot-1", "--samples", "2")
+        assert "asked: 0 requests" in again.stderr
+        assert len(server.asked) == len(rows(out / "trials.csv")) == 24
+
+    @pytest.mark.parametrize(
+        ("options", "difference"),
+        [
+            (("--order-seed", "1"), "order_seed: 0 -> 1"),
+            (("--size", "32"), "side: 448 -> 32"),
+            (("--temperature", "1"), "temperature: not set -> 1.0"),
+            (("--respondent", "me"), "respondent: gaze-model -> me"),
+        ],
+    )
+    def test_other_settings_are_refused(
+        self, server: LoopbackServer, tmp_path: Path, options: tuple[str, ...], difference: str
+    ) -> None:
+        stimuli, out = made(tmp_path / "data", 3), tmp_path / "run"
+        ask(stimuli, out, server.url, "--prompt", "pilot-1")
+        done = ask(stimuli, out, server.url, "--prompt", "pilot-1", *options)
+        assert done.returncode == 2
+        assert difference in done.stderr
+        assert len(server.asked) == 3
+
+    def test_other_stimuli_and_photos_are_refused(self, server: LoopbackServer, tmp_path: Path) -> None:
+        stimuli, out = made(tmp_path / "data", 3), tmp_path / "run"
+        ask(stimuli, out, server.url, "--prompt", "pilot-1")
+        Image.new("RGB", (64, 64), (255, 255, 255)).save(tmp_path / "data" / "photos" / "1.png")
+        done = ask(stimuli, out, server.url, "--prompt", "pilot-2")
+        assert done.returncode == 2
+        assert "holds answers to other pictures of gaze/1001" in done.stderr
+        other = made(tmp_path / "other", 4)
+        done = ask(other, out, server.url, "--prompt", "pilot-2")
+        assert "stimuli: " in done.stderr
+
+    def test_attention_checks_are_asked_about_only_if_wanted(self, server: LoopbackServer, tmp_path: Path) -> None:
+        stimuli, out = made(tmp_path / "data", 4, checks=1), tmp_path / "run"
+        ask(stimuli, out, server.url, "--prompt", "pilot-1")
+        assert len(server.asked) == 3
+        ask(stimuli, out, server.url, "--prompt", "pilot-1", "--checks")
+        assert len(server.asked) == len(replies(out)) == 4
+        # They are no part of what is analyzed.
+        assert len(rows(out / "trials.csv")) == 3
+
+    def test_photos_of_the_size_asked_for(self, server: LoopbackServer, tmp_path: Path) -> None:
+        stimuli = made(tmp_path / "data", 2, size=(90, 30))
+        ask(stimuli, tmp_path / "run", server.url, "--prompt", "pilot-1", "--size", "60")
+        for one in server.asked:
+            ((media, data),) = one.pictures
+            path = tmp_path / "shown.png"
+            path.write_bytes(data)
+            with Image.open(path) as shown:
+                assert (media, shown.size) == ("image/png", (60, 60))
+        assert len(list((tmp_path / "run" / "pictures").iterdir())) == 2
+
+    def test_another_provider(self, tmp_path: Path) -> None:
+        stimuli, out = made(tmp_path / "data", 3), tmp_path / "run"
+        with serve(AnthropicProtocol(), says=choosing(first_letter), base_path="") as server:
+            done = here(
+                *("gaze", "ask", str(stimuli), "--images", str(stimuli.parent), "--provider", "anthropic"),
+                *("--model", "claude-x", "--base-url", server.url, "--prompt", "pilot-1", "--out", str(out)),
+                env={"ANTHROPIC_API_KEY": KEY},
+            )
+        assert done.returncode == 0, said(done)
+        assert len(rows(out / "trials.csv")) == 3
+
+    def test_what_is_unmatched_is_no_choice_and_is_queued(self, tmp_path: Path) -> None:
+        stimuli, out = made(tmp_path / "data", 6), tmp_path / "run"
+        answers = {"2": "B", "3": "She looks at the bottle.", "4": "At the camera."}
+        with serve(OpenAIProtocol(), says=choosing(lambda options, _: answers[str(len(options))])) as server:
+            done = ask(stimuli, out, server.url, "--prompt", "pilot-1")
+        assert done.returncode == 0, said(done)
+        said_last = "6 replies, 4 matched (letter 2, name 2), 2 unmatched (no option 2), which count as wrong"
+        assert f"{said_last}\n{out}/manual.csv: 2 replies to decide by hand\n" in done.stderr
+        trials = {row["stimulus_id"]: row["choice"] for row in rows(out / "trials.csv")}
+        assert [trials[str(1000 + number)] for number in (1, 2, 4, 5)] == ["bottle", "", "bottle", ""]
+        assert [row["how"] for row in replies(out)] == ["letter", "name", None] * 2
+        queue = rows(out / "manual.csv")
+        assert [row["stimulus_id"] for row in queue] == ["1002", "1005"]
+        assert all(
+            (row["reply"], row["problem"], row["choice"]) == ("At the camera.", "no option", "") for row in queue
+        )
+
+    def test_refused_empty_and_cut_off(self, server: LoopbackServer, tmp_path: Path) -> None:
+        stimuli, out = made(tmp_path / "data", 4), tmp_path / "run"
+        server.script(reply("refusal"), reply("empty"), reply("filtered"), None)
+        done = ask(stimuli, out, server.url, "--prompt", "pilot-1", "--concurrency", "1")
+        assert done.returncode == 0, said(done)
+        assert Counter(row["problem"] for row in replies(out)) == Counter(["refused", "empty", "filtered", None])
+
+
+class TestObserver:
+    def test_it_needs_no_photos_and_follows_its_cue(self, tmp_path: Path) -> None:
+        stimuli, out = made(tmp_path / "data", 30), tmp_path / "run"
+        options = ("--provider", "observer", "--model", "head", "--prompt", "pilot", "--out", str(out))
+        done = here("gaze", "ask", str(stimuli), *options)
+        assert done.returncode == 0, said(done)
+        trials = [row for row in rows(out / "trials.csv") if row["head_target"]]
+        at_head = sum(row["choice"] == row["head_target"] for row in trials) / len(trials)
+        assert at_head > 0.7
+        again = tmp_path / "again"
+        here("gaze", "ask", str(stimuli), *options[:-1], str(again))
+        assert rows(again / "trials.csv") == rows(out / "trials.csv")
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--model", "nose"), "there is no observer 'nose'; there are eye, head,"),
+            (("--model", "eye", "--temperature", "1"), "take no setting but seed"),
+            (("--model", "eye", "--base-url", "http://x"), "observers have no server"),
+        ],
+    )
+    def test_what_it_cannot_be(self, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+        done = here("gaze", "ask", str(made(tmp_path / "data", 2)), "--provider", "observer", *options)
+        assert done.returncode == 2
+        assert message in done.stderr
+
+    def test_it_is_nobody_to_ask_about_a_ball(self, tmp_path: Path) -> None:
+        from tests.adapters.run_process import dataset
+
+        done = here("run", str(dataset(tmp_path / "data")), "--provider", "observer", "--model", "eye")
+        assert done.returncode == 2
+        assert "observers answer from stimuli" in done.stderr
+
+
+class TestBeforeItCosts:
+    def test_a_dry_run_sends_nothing_and_shows_all(self, server: LoopbackServer, tmp_path: Path) -> None:
+        stimuli, out = made(tmp_path / "data", 6), tmp_path / "run"
+        done = ask(stimuli, out, server.url, "--dry-run")
+        assert done.returncode == 0, said(done)
+        assert not server.seen
+        assert not out.exists()
+        assert "images      6: 6 of gaze" in done.stdout
+        assert "[image/png, 64 x 64 pixels," in done.stdout
+        assert re.search(r"all +96 +96 +96 +96 +not known", done.stdout)
+        photo = Photo(read_stimuli(stimuli)[0])
+        for prompt in load_prompts("main"):
+            for line in prompt.last(photo, 1)[0].text.splitlines():
+                assert line in done.stdout
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (("--prompt", "main-17"), "is no set"),
+            (("--provider", "nobody"), "there is no provider 'nobody'"),
+            (("--temperature", "9"), "temperature"),
+            (("--images", "nowhere"), "nothing there"),
+        ],
+    )
+    def test_what_cannot_be_asked(
+        self, server: LoopbackServer, tmp_path: Path, change: tuple[str, ...], message: str
+    ) -> None:
+        done = ask(made(tmp_path / "data", 2), tmp_path / "run", server.url, *change)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert not server.asked
+
+    def test_a_folder_of_photos_is_needed_where_somebody_looks(self, tmp_path: Path) -> None:
+        stimuli = made(tmp_path / "data", 2)
+        done = here("gaze", "ask", str(stimuli), "--provider", "openai", "--model", "m", "--base-url", "http://x")
+        assert done.returncode == 2
+        assert "openai looks at photos: name their folder with --images" in done.stderr
+
+    def test_a_model_is_needed(self, tmp_path: Path) -> None:
+        done = here("gaze", "ask", str(made(tmp_path / "data", 2)), "--provider", "openai")
+        assert (done.returncode, "name a --provider and a --model" in done.stderr) == (2, True)
+
+    def test_only_checks(self, server: LoopbackServer, tmp_path: Path) -> None:
+        done = ask(made(tmp_path / "data", 2, checks=2), tmp_path / "run", server.url)
+        assert done.returncode == 2
+        assert "all photos are attention checks" in done.stderr
+
+    def test_a_run_about_balls_is_not_gone_on_with(self, server: LoopbackServer, tmp_path: Path) -> None:
+        from tests.adapters.run_process import dataset, run
+
+        run(dataset(tmp_path / "data"), tmp_path / "run", server.url, "--prompt", "base", "--samples", "1")
+        done = ask(made(tmp_path / "gaze", 2), tmp_path / "run", server.url)
+        assert done.returncode == 2
+        assert "respondent: test-model -> gaze-model" in done.stderr
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(tmp_path: Path, seed: int) -> None:
+    stimuli, out = made(tmp_path / "data", 12), tmp_path / "run"
+    rng = random.Random(seed)
+    with serve(OpenAIProtocol(keys={KEY}), says=choosing(first_letter), delay=0.005) as server:
+        faults = (DROP, BROKEN_JSON, status(500), status(429, "slow down", retry_after="0.02"))
+        server.script(*(rng.choice(faults) if rng.random() < 0.05 else None for _ in range(2000)))
+        line = command(stimuli, out, server.url, "--concurrency", "4", "--seed", "1")
+        kept: dict[tuple[str, str, int], str] = {}
+        for _ in range(3):
+            enough = len(server.asked) + rng.randrange(60)
+            with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env={**os.environ, **ENV}) as child:
+                while len(server.asked) < enough and child.poll() is None:
+                    time.sleep(0.001)
+                child.kill()
+                _, stderr = child.communicate()
+            assert "Traceback" not in stderr
+            now = stored(out)
+            assert now.items() >= kept.items()
+            kept = now
+        before = len(server.asked)
+        done = ask(stimuli, out, server.url, "--concurrency", "4", "--seed", "1")
+        assert done.returncode == 0, said(done)
+        photos = {one.stimulus_id: one for one in read_stimuli(stimuli)}
+        prompts = {prompt.name: prompt for prompt in load_prompts("main")}
+        answered = {
+            (
+                prompts[prompt].last(Photo(photos[name]), 1)[0].text,
+                (stimuli.parent / str(photos[name].image)).read_bytes(),
+            )
+            for name, prompt, _ in kept
+        }
+        assert not answered & {(one.turns[0][1], one.pictures[0][1]) for one in server.asked[before:]}
+    assert stored(out).items() >= kept.items()
+    assert len(stored(out)) == len(rows(out / "trials.csv")) == 12 * 16
+
+
+def stored(out: Path) -> dict[tuple[str, str, int], str]:
+    if not (out / "run.sqlite").exists() or query(out, "PRAGMA user_version") == [(0,)]:
+        return {}
+    found = query(out, "SELECT image, prompt, sample, text FROM replies")
+    return {row[:3]: row[3] for row in found}
+
+
+def test_what_a_run_is_says_how_its_orders_came_about(server: LoopbackServer, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    ask(made(tmp_path / "data", 2), out, server.url, "--prompt", "pilot-1", "--order-seed", "3")
+    identity = {name: json.loads(value) for name, value in query(out, "SELECT name, value FROM run")}
+    assert (identity["order_seed"], identity["order"], identity["side"]) == (3, 1, 448)
+    assert identity["prompt pilot-1"]["digest"] == built_in("pilot")[0].digest

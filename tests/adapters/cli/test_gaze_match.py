@@ -1,0 +1,270 @@
+"""`spotball gaze match`: templates, then a judge on a loopback server, then what people fill in."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spotball_adapters.gaze.judge import NONE, judge_prompt
+from tests.adapters.faults import reply, status
+from tests.adapters.gaze.made import ask, choosing, made, match, offered, replies, rows, write_rows
+from tests.adapters.run_process import KEY, dataset, query, run, said
+from tests.adapters.server import LoopbackServer, serve
+from tests.adapters.speaks_anthropic import AnthropicProtocol
+from tests.adapters.speaks_openai import OpenAIProtocol
+from tests.adapters.speech import ReceivedRequest
+
+VAGUE = {"kettle": "the thing that one boils water in", "keys": "what opens a door", "bunny": "the one with long ears"}
+
+
+def vague(options: dict[str, str], asked: ReceivedRequest) -> str:
+    """Some answers that a template matches, some that only who knows the world does, and some that nobody can."""
+    if "keys" in options.values():
+        return "She looks at what opens a door. {options} \\1"
+    return "At the camera." if "tulips" in options.values() else "A"
+
+
+def judging(asked: ReceivedRequest, number: int) -> str:
+    """A judge that knows what keys are for."""
+    options = offered(asked)
+    by_name = {name: letter for letter, name in options.items()}
+    if list(options.values())[-1:] != [NONE]:
+        return vague(options, asked)
+    reply = asked.turns[0][1].split("-----\n")[1]
+    return f"**{by_name['keys']}**" if "opens a door" in reply else by_name[NONE]
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[LoopbackServer]:
+    with serve(OpenAIProtocol(keys={KEY}), says=judging) as started:
+        yield started
+
+
+@pytest.fixture
+def out(server: LoopbackServer, tmp_path: Path) -> Path:
+    """A run of 12 replies: 4 matched, 4 for the judge, 4 for people."""
+    done = ask(made(tmp_path / "data"), tmp_path / "run", server.url, "--prompt", "pilot-1,pilot-2")
+    assert done.returncode == 0, said(done)
+    assert "12 replies, 4 matched (letter 4), 8 unmatched (no option 8)" in done.stderr
+    server.seen.clear()
+    return tmp_path / "run"
+
+
+def judge(server: LoopbackServer, *options: str) -> tuple[str, ...]:
+    return ("--judge-provider", "openai", "--judge-model", "judge-1", "--judge-base-url", server.url, *options)
+
+
+def ways(out: Path) -> Counter[str | None]:
+    return Counter(row["how"] or row["problem"] for row in replies(out))
+
+
+class TestJudge:
+    def test_it_is_asked_about_what_no_template_matches_and_is_shown_no_photo(
+        self, server: LoopbackServer, out: Path
+    ) -> None:
+        done = match(out, *judge(server))
+        assert done.returncode == 0, said(done)
+        assert "12 replies, 8 matched (letter 4, judge 4), 4 unmatched (no option 4)" in done.stderr
+        assert len(server.asked) == 8
+        assert not any(one.pictures for one in server.asked)
+        assert ways(out) == {"letter": 4, "judge": 4, "no option": 4}
+        by_judge = [row for row in replies(out) if row["how"] == "judge"]
+        assert {row["choice"] for row in by_judge} == {"keys"}
+        trials = {(row["stimulus_id"], row["prompt_id"]): row["choice"] for row in rows(out / "trials.csv")}
+        assert all(trials[row["stimulus_id"], row["prompt_id"]] == (row["choice"] or "") for row in replies(out))
+        assert len(rows(out / "manual.csv")) == 4
+
+    def test_what_it_is_asked(self, server: LoopbackServer, out: Path) -> None:
+        match(out, *judge(server, "--judge-temperature", "0"))
+        for one in server.asked:
+            ((role, text),) = one.turns
+            assert role == "user"
+            assert one.settings["temperature"] == 0
+            options = offered(one)
+            assert list(options.values())[-1] == NONE
+            assert f"Answer with one letter of {', '.join(options)}, and nothing else." in text
+            # Braces and backslashes of a reply stay as they are.
+            assert "At the camera." in text or "She looks at what opens a door. {options} \\1" in text
+        identity = {name: json.loads(value) for name, value in query(out / "judge", "SELECT name, value FROM run")}
+        assert identity["prompt judge"]["digest"] == judge_prompt().digest
+
+    def test_it_is_asked_once_and_what_it_said_is_kept(self, server: LoopbackServer, out: Path) -> None:
+        match(out, *judge(server))
+        before = (out / "replies.jsonl").read_bytes()
+        asked = len(server.asked)
+        assert "asked: 0 requests" in match(out, *judge(server)).stderr
+        # What is known counts, whether or not the judge is named again.
+        assert match(out).returncode == 0
+        assert len(server.asked) == asked
+        assert (out / "replies.jsonl").read_bytes() == before
+
+    def test_a_run_has_one_judge(self, server: LoopbackServer, out: Path) -> None:
+        match(out, *judge(server))
+        done = match(out, *judge(server)[:3], "judge-2", *judge(server)[4:])
+        assert done.returncode == 2
+        assert "its judge is openai judge-1" in done.stderr
+        assert "one judge: remove" in done.stderr
+
+    def test_it_goes_on_where_it_was(self, server: LoopbackServer, out: Path) -> None:
+        server.script(*[None] * 3, status(401, "no money"))
+        done = match(out, *judge(server), "--concurrency", "1")
+        assert done.returncode == 2
+        assert "no money" in done.stderr
+        assert len(query(out / "judge", "SELECT * FROM replies")) == 3
+        # What it said so far counts already.
+        assert sum(row["how"] == "judge" for row in replies(out)) > 0
+        done = match(out, *judge(server))
+        assert done.returncode == 0, said(done)
+        assert ways(out) == {"letter": 4, "judge": 4, "no option": 4}
+        assert len(query(out / "judge", "SELECT * FROM replies")) == 8
+
+    @pytest.mark.parametrize("style", ["refusal", "empty", "filtered", "cut-off"])
+    def test_a_judge_that_does_not_answer_matches_nothing(self, server: LoopbackServer, out: Path, style: str) -> None:
+        server.always(reply(style))
+        done = match(out, *judge(server))
+        assert done.returncode == 0, said(done)
+        assert ways(out)["judge"] == 0 or style == "cut-off"
+
+    def test_through_another_provider(self, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+        with serve(AnthropicProtocol(), says=judging, base_path="") as server:
+            options = ("--judge-provider", "anthropic", "--judge-model", "claude-x", "--judge-base-url", server.url)
+            assert match(out, *options).returncode == 0
+            assert len(server.asked) == 8
+            assert not any(one.pictures for one in server.asked)
+        assert ways(out)["judge"] == 4
+
+    def test_empty_replies_are_nothing_to_ask_about(self, server: LoopbackServer, tmp_path: Path) -> None:
+        server.always(reply("empty"))
+        ask(made(tmp_path / "data", 3), tmp_path / "run", server.url, "--prompt", "pilot-1")
+        server.always(None)
+        server.seen.clear()
+        assert match(tmp_path / "run", *judge(server)).returncode == 0
+        assert not server.asked
+
+    @pytest.mark.parametrize("half", [("--judge-provider", "openai"), ("--judge-model", "m")])
+    def test_half_a_judge(self, out: Path, half: tuple[str, str]) -> None:
+        done = match(out, *half)
+        assert done.returncode == 2
+        assert "a judge has a --judge-provider and a --judge-model" in done.stderr
+
+
+class TestManual:
+    def test_filled_in_and_read_back(self, server: LoopbackServer, out: Path, tmp_path: Path) -> None:
+        match(out, *judge(server))
+        queue = rows(out / "manual.csv")
+        assert list(queue[0]) == ["stimulus_id", "prompt_id", "sample", "options", "reply", "problem", "choice"]
+        letter = next(part[0] for part in queue[0]["options"].split(" | ") if part.endswith(". tulips"))
+        filled = [{**row, "choice": choice} for row, choice in zip(queue, (letter, "Bunny", "none", ""), strict=True)]
+        done = match(out, "--manual", write_rows(tmp_path / "filled.csv", filled))
+        assert done.returncode == 0, said(done)
+        assert "10 matched (letter 4, judge 4, manual 2), 2 unmatched (" in done.stderr
+        assert "1 replies to decide by hand" in done.stderr
+        kept = {(row["stimulus_id"], row["prompt_id"]): row for row in replies(out)}
+        read = [kept[row["stimulus_id"], row["prompt_id"]] for row in queue]
+        assert [(row["choice"], row["how"], row["problem"]) for row in read] == [
+            ("tulips", "manual", None),
+            ("bunny", "manual", None),
+            (None, None, "not recognizable"),
+            (None, None, "no option"),
+        ]
+        trials = {(row["stimulus_id"], row["prompt_id"]): row["choice"] for row in rows(out / "trials.csv")}
+        assert [trials[row["stimulus_id"], row["prompt_id"]] for row in queue] == ["tulips", "bunny", "", ""]
+        # The decisions are the run's from now on, and what is left is still asked for.
+        before = (out / "replies.jsonl").read_bytes()
+        (tmp_path / "filled.csv").unlink()
+        assert match(out).returncode == 0
+        assert (out / "replies.jsonl").read_bytes() == before
+        assert [row["choice"] for row in rows(out / "manual.csv")] == ["tulips", "bunny", "none", ""]
+
+    def test_filled_in_where_it_is(self, out: Path) -> None:
+        queue = rows(out / "manual.csv")
+        write_rows(out / "manual.csv", [{**row, "choice": "A"} for row in queue])
+        done = match(out)
+        assert "12 matched (manual 8, letter 4)" in done.stderr
+        assert "unmatched" not in done.stderr
+        for row in replies(out):
+            assert row["choice"] == row["options"][0]
+
+    def test_decisions_stay_when_the_run_goes_on(self, server: LoopbackServer, out: Path, tmp_path: Path) -> None:
+        queue = rows(out / "manual.csv")
+        write_rows(out / "manual.csv", [{**queue[0], "choice": "B"}, *queue[1:]])
+        done = ask(tmp_path / "data" / "stimuli.csv", out, server.url, "--prompt", "pilot-1,pilot-2,pilot-3")
+        assert "manual 1" in done.stderr
+        assert len(rows(out / "manual.csv")) == 12
+
+    def test_the_judge_goes_before_people(self, server: LoopbackServer, out: Path) -> None:
+        write_rows(out / "manual.csv", [{**row, "choice": "none"} for row in rows(out / "manual.csv")])
+        match(out, *judge(server))
+        assert ways(out) == {"letter": 4, "judge": 4, "not recognizable": 4}
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"choice": "umbrella"}, "manual.csv:2: choice: found 'umbrella', expected A or "),
+            ({"choice": "E"}, "choice: found 'E', expected"),
+            (
+                {"stimulus_id": "77", "choice": "A"},
+                "found no reply to 77, pilot-1, sample 1, expected each trial of the run",
+            ),
+            ({"sample": "2", "choice": "A"}, "found no reply to"),
+            ({"sample": "x"}, "found no reply to"),
+        ],
+    )
+    def test_what_is_no_decision(self, out: Path, change: dict[str, str], message: str) -> None:
+        before = (out / "replies.jsonl").read_bytes()
+        queue = rows(out / "manual.csv")
+        write_rows(out / "manual.csv", [{**queue[0], **change}, *queue[1:]])
+        done = match(out)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert (out / "replies.jsonl").read_bytes() == before
+
+    def test_twice_and_all_faults_at_once(self, out: Path, tmp_path: Path) -> None:
+        queue = rows(out / "manual.csv")
+        path = write_rows(tmp_path / "filled.csv", [queue[0], queue[0], {**queue[1], "choice": "fish"}])
+        done = match(out, "--manual", path)
+        assert done.returncode == 2
+        assert f"{path}:3: stimulus_id: found a second row for" in done.stderr
+        assert f"{path}:4: choice: found 'fish'" in done.stderr
+
+    def test_a_file_that_is_not_there(self, out: Path, tmp_path: Path) -> None:
+        done = match(out, "--manual", tmp_path / "no.csv")
+        assert done.returncode == 2
+        assert "nothing there" in done.stderr
+
+    def test_no_file_where_nothing_is_left(self, tmp_path: Path) -> None:
+        with serve(OpenAIProtocol(), says=choosing(lambda options, _: "A")) as server:
+            ask(made(tmp_path / "data", 3), tmp_path / "run", server.url, "--prompt", "pilot-1")
+        assert not (tmp_path / "run" / "manual.csv").exists()
+
+
+def test_matching_anew_writes_what_was_lost(out: Path) -> None:
+    before = {name: (out / name).read_bytes() for name in ("replies.jsonl", "trials.csv", "manual.csv")}
+    for name in before:
+        (out / name).unlink()
+    assert match(out).returncode == 0
+    assert {name: (out / name).read_bytes() for name in before} == before
+
+
+def test_what_is_no_run_about_gaze(server: LoopbackServer, tmp_path: Path) -> None:
+    done = match(tmp_path)
+    assert (done.returncode, "holds no run: there is no run.sqlite" in done.stderr) == (2, True)
+    run(dataset(tmp_path / "data"), tmp_path / "run", server.url, "--prompt", "base", "--samples", "1")
+    done = match(tmp_path / "run")
+    assert done.returncode == 2
+    assert "holds no run about gaze" in done.stderr
+
+
+def test_orders_of_another_version_are_not_read(out: Path) -> None:
+    import sqlite3
+
+    with sqlite3.connect(out / "run.sqlite") as connection:
+        connection.execute("UPDATE run SET value = '9' WHERE name = 'order'")
+    done = match(out)
+    assert done.returncode == 2
+    assert "its options stood in orders of version 9, known is 1" in done.stderr

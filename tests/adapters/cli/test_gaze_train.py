@@ -1,0 +1,203 @@
+"""`spotball gaze train`: from pictures to trials, gone on with, killed, and with broken input."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import time
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+
+from spotball_adapters.gaze.training.pictures import draw_set, validation_plans
+from spotball_core.gaze.data.stimuli import read_stimuli, write_stimuli
+from tests.adapters.gaze.made import rows
+from tests.adapters.run_process import Done, here, said
+
+SMALL = ("--size", "32", "--epochs", "2", "--batch", "16")
+
+
+def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    find = importlib.util.find_spec
+
+    def without_torch(name: str, package: str | None = None) -> ModuleSpec | None:
+        return None if name == "torch" else find(name, package)
+
+    monkeypatch.setattr(importlib.util, "find_spec", without_torch)
+    done = here("gaze", "train", "--out", str(tmp_path / "out"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == 'error: training needs the "local" extra: pip install "spotball-core[local]"\n'
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with 80 drawn pictures that stand for photos."""
+    folder = tmp_path_factory.mktemp("photos")
+    draw_set(validation_plans(80, 5), folder, size=40, seed=5)
+    return folder
+
+
+def command(photos: Path, out: Path, *options: str | Path) -> list[str]:
+    data = ("--stimuli", photos / "stimuli.csv", "--images", photos, "--faces", photos / "faces.csv")
+    return [*map(str, ("gaze", "train", "--out", out, *data, *SMALL, *options))]
+
+
+def trained(photos: Path, out: Path, *options: str | Path) -> Done:
+    done = here(*command(photos, out, "--jobs", "1", *options))
+    assert done.returncode == 0, said(done)
+    return done
+
+
+def stamps(out: Path) -> dict[str, int]:
+    return {path.parent.name: path.stat().st_mtime_ns for path in out.glob("runs/*/run.json")}
+
+
+@pytest.mark.slow
+class TestPhotos:
+    @pytest.fixture(autouse=True)
+    def _torch(self) -> None:
+        pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
+
+    def test_goes_on_where_it_was(self, photos: Path, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        first = trained(photos, out, "--seeds", "1")
+        before = stamps(out)
+        assert set(before) == {"photos-1"}
+        again = trained(photos, out, "--seeds", "1")
+        assert stamps(out) == before
+        assert again.stdout == first.stdout
+        assert "1 runs, 1 of them done before" in again.stderr
+        trained(photos, out, "--seeds", "2")
+        assert stamps(out)["photos-1"] == before["photos-1"]
+        assert {row["respondent"] for row in rows(out / "trials.csv")} == {"photos-1", "photos-2"}
+        tested = {one.stimulus_id for one in read_stimuli(out / "pictures/test/stimuli.csv")}
+        assert {row["stimulus_id"] for row in rows(out / "trials.csv")} == tested
+        # A run that is lost is done again, with the same end.
+        kept = (out / "trials.csv").read_bytes()
+        for path in (out / "runs/photos-2").iterdir():
+            path.unlink()
+        (out / "runs/photos-2").rmdir()
+        trained(photos, out, "--seeds", "2")
+        assert (out / "trials.csv").read_bytes() == kept
+
+    def test_killed_it_goes_on_and_ends_the_same(self, photos: Path, tmp_path: Path) -> None:
+        whole, out = tmp_path / "whole", tmp_path / "out"
+        trained(photos, whole, "--seeds", "3")
+        line = [sys.executable, "-m", "spotball_core", *command(photos, out, "--jobs", "1", "--seeds", "3")]
+        process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while not stamps(out) and process.poll() is None:
+                time.sleep(0.02)
+        finally:
+            process.kill()
+            process.wait()
+        before = stamps(out)
+        trained(photos, out, "--seeds", "3")
+        assert {name: stamps(out)[name] for name in before} == before
+        assert (out / "trials.csv").read_bytes() == (whole / "trials.csv").read_bytes()
+
+    def test_other_settings_are_another_experiment(self, photos: Path, tmp_path: Path) -> None:
+        trained(photos, tmp_path, "--seeds", "1")
+        done = here(*command(photos, tmp_path, "--seeds", "1", "--rate", "0.01"))
+        assert done.returncode == 2
+        assert "holds an experiment with schedule" in done.stderr
+        assert "give another folder" in done.stderr
+
+    def test_a_damaged_run(self, photos: Path, tmp_path: Path) -> None:
+        trained(photos, tmp_path, "--seeds", "1")
+        (tmp_path / "runs/photos-1/run.json").write_text("{", encoding="utf-8")
+        done = here(*command(photos, tmp_path, "--seeds", "1"))
+        assert done.returncode == 2
+        assert "remove its folder to train it again" in done.stderr
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--checkpoint", "x.pt"), "GazeLLE needs both --checkpoint, its decoder, and --backbone"),
+            (("--stimuli", "x.csv"), "photos need --stimuli and --images"),
+            (("--faces", "x.csv"), "photos need --stimuli and --images"),
+            (("--rate", "0"), "--rate is above 0"),
+            (("--rate", "0.1", "--last-rate", "0.2"), "--last-rate from 0 to it"),
+            (("--checkpoint", "nothing.pt", "--backbone", "b"), "nothing.pt"),
+        ],
+    )
+    def test_options_that_cannot_be(self, options: tuple[str, ...], message: str, tmp_path: Path) -> None:
+        done = here("gaze", "train", "--out", str(tmp_path / "out"), *options)
+        assert done.returncode == 2, said(done)
+        assert message in done.stderr
+        assert not (tmp_path / "out").exists()
+
+    def test_a_folder_of_something_else(self, photos: Path, tmp_path: Path) -> None:
+        (tmp_path / "mine.txt").write_text("mine")
+        done = here(*command(photos, tmp_path))
+        assert done.returncode == 2
+        assert "neither empty nor an experiment" in done.stderr
+        assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+    def test_a_photo_that_is_not_there(self, photos: Path, tmp_path: Path) -> None:
+        known = [one.model_copy(update={"image": "gone.png"}) for one in read_stimuli(photos / "stimuli.csv")]
+        write_stimuli(known, tmp_path / "stimuli.csv")
+        done = here(*command(photos, tmp_path / "out", "--jobs", "1", "--stimuli", tmp_path / "stimuli.csv"))
+        assert done.returncode == 2
+        assert "gone.png" in done.stderr
+
+
+@pytest.mark.slow
+def test_gazelle_is_trained_by_the_same_loop(photos: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
+    pytest.importorskip("transformers", reason="transformers is not installed: it comes with the local extra")
+    import torch
+
+    from spotball_adapters.gaze.gazelle import load_gazelle
+    from spotball_adapters.gaze.points import point_trials
+    from spotball_adapters.gaze.predict import predict
+    from spotball_adapters.gaze.training.pictures import read_set
+    from tests.adapters.gaze.test_gazelle import decoder, tiny
+
+    model = tiny()
+    model.backbone.save_pretrained(tmp_path / "encoder")
+    torch.save(decoder(model), tmp_path / "decoder.pt")
+    out = tmp_path / "out"
+    weights = ("--checkpoint", tmp_path / "decoder.pt", "--backbone", tmp_path / "encoder")
+    done = trained(photos, out, "--seeds", "1", *weights)
+    assert "before training" in done.stdout
+    assert {row["respondent"] for row in rows(out / "trials.csv")} == {"before", "photos-1"}
+    epochs = json.loads((out / "runs/photos-1/run.json").read_text(encoding="utf-8"))["epochs"]
+    assert epochs[2]["loss"] < epochs[1]["loss"]
+    # What was trained is a checkpoint like any other, and predicts what the trials say.
+    fresh = load_gazelle(out / "runs/photos-1/model.pt", str(tmp_path / "encoder"))
+    assert not torch.equal(fresh.linear.weight, model.linear.weight)
+    test = read_set(out / "pictures/test", photos)
+    points = list(predict(fresh, test.stimuli, photos, dict(test.faces), "cpu"))
+    chosen = {row["stimulus_id"]: row["choice"] for row in rows(out / "trials.csv") if row["respondent"] == "photos-1"}
+    same = [chosen[one.stimulus_id] == (one.choice or "") for one in point_trials(points, test.stimuli, "x")]
+    # Training holds pictures in half precision.
+    assert sum(same) >= len(same) - 1
+
+
+@pytest.mark.slow
+def test_from_nothing_to_the_battery(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
+    from spotball_adapters.gaze.training.results import TrainingReport
+
+    out = tmp_path / "out"
+    small = ("--pictures", "32", "--seeds", "1", "--jobs", "2", "--format", "json")
+    done = here("gaze", "train", "--out", str(out), *SMALL, *small)
+    assert done.returncode == 0, said(done)
+    report = TrainingReport.model_validate_json(done.stdout)
+    assert json.loads(done.stdout) == json.loads((out / "result.json").read_text(encoding="utf-8"))
+    found = rows(out / "trials.csv")
+    assert len(found) == 2 * 1368
+    for one in report.sets:
+        (name,) = one.respondents
+        for condition, over in one.accuracy.items():
+            mine = [row for row in found if (row["respondent"], row["condition"]) == (name, condition)]
+            assert over.mean == pytest.approx(sum(row["choice"] == row["gaze_target"] for row in mine) / len(mine))
+    assert (out / "figures/gaze-training.svg").stat().st_size > 5000
+    done = here("gaze", "analyze", str(out / "trials.csv"), "--format", "json", "--bootstrap", "0", "--jobs", "1")
+    assert done.returncode == 0, said(done)
+    assert {one["respondent"] for one in json.loads(done.stdout)["respondents"]} == {"agree-1", "disagree-1"}

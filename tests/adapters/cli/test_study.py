@@ -1,0 +1,55 @@
+"""`spotball study init` as a command: what it says, writes and refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spotball_adapters.study.setup.config import CONFIG, read_config
+from tests.adapters.run_process import here
+from tests.adapters.study.made import choices, dataset
+
+
+def test_init_says_what_it_made(tmp_path: Path) -> None:
+    data, out = dataset(tmp_path / "data", sports=("soccer", "tennis"), images=6), tmp_path / "study"
+    done = here("study", "init", str(data), "--out", str(out), "--images", "4", "--seed", "7")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.splitlines() == [
+        "soccer: 4 images, 2 checks, 1 for practice",
+        "tennis: 4 images, 2 checks, 1 for practice",
+        f"{out / CONFIG}: read it, and change what you need. Then: spotball study serve {out}",
+    ]
+    assert read_config(out).seed == 7
+
+
+def test_init_quietly_of_one_sport(tmp_path: Path) -> None:
+    data, out = dataset(tmp_path / "data", sports=("soccer", "tennis")), tmp_path / "study"
+    done = here("study", "init", str(data), "--out", str(out), "--sport", "tennis", "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert [one.name for one in read_config(out).lists] == ["tennis"]
+
+
+def test_init_of_choices(tmp_path: Path) -> None:
+    choices(tmp_path)
+    done = here("study", "init", str(tmp_path / "data"), "--out", str(tmp_path / "b"), "--task", "choice")
+    assert done.returncode == 0
+    assert read_config(tmp_path / "b").task == "choice"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["init", "{0}/data", "--out", "{0}/study", "--sport", "golf"], "error: --sport: there is no golf"),
+        (["init", "{0}/nowhere", "--out", "{0}/study"], "error: {0}/nowhere/scenes.jsonl: file: found nothing there"),
+        (["serve", "{0}/nowhere"], "error: {0}/nowhere/study.toml: file: found nothing there"),
+        (["serve", "{0}/data"], "error: {0}/data/study.toml: file: found nothing there"),
+    ],
+)
+def test_what_cannot_be_used_is_one_message(tmp_path: Path, arguments: list[str], says: str) -> None:
+    dataset(tmp_path / "data")
+    done = here("study", *(word.format(tmp_path) for word in arguments))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(says.format(tmp_path))
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "study").exists()

@@ -1,0 +1,355 @@
+"""The picture: what is drawn on an image, what is refused, and that each is drawn once."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from spotball_adapters.prompts.picture import ScenePictures, encoded
+from spotball_core.errors import GridError, InputError
+from spotball_core.grid import Grid
+from spotball_core.overlay import LARGEST, gridded, layout
+from spotball_core.schema.scene import GridShape, Scene
+from tests.conftest import examples
+
+Image = pytest.importorskip("PIL.Image", reason="pictures need the adapters extra")
+
+
+def noise(width: int = 640, height: int = 360, *, seed: int = 0):  # type: ignore[no-untyped-def]
+    """A made-up image: squares of any color."""
+    values = np.random.default_rng(seed).integers(0, 256, (height // 20, width // 20, 3), dtype=np.uint8)
+    return Image.fromarray(values).resize((width, height), Image.Resampling.NEAREST)
+
+
+def scene(path: str | None = "a.png", *, width: int = 640, height: int = 360, rows: int = 6, cols: int = 10) -> Scene:
+    shape = GridShape(rows=rows, cols=cols)
+    return Scene(sport="synthetic", image=str(path), width=width, height=height, grid=shape, path=path)
+
+
+def pixels(image) -> np.ndarray:  # type: ignore[no-untyped-def, type-arg]
+    return np.asarray(image.convert("RGB"))
+
+
+class TestDrawing:
+    @pytest.mark.parametrize("ground", [0, 40, 128, 215, 255])
+    def test_each_label_stands_out_in_its_own_cell(self, ground: int) -> None:
+        grid = Grid.standard()
+        drawn = pixels(gridded(Image.new("RGB", (640, 360), (ground,) * 3), grid))
+        for x1, y1, x2, y2 in grid.rectangles.astype(int):
+            inside = drawn[y1 + 2 : y2 - 2, x1 + 2 : x2 - 2]
+            # Light on dark or dark on light, in the upper left part, and nothing else but the ground.
+            changed = np.argwhere((inside != ground).any(axis=2))
+            assert np.ptp(inside) >= 200
+            assert len(changed) > 40
+            assert (changed.max(axis=0) < [0.4 * (y2 - y1), 0.65 * (x2 - x1)]).all()
+
+    def test_labels_differ_and_say_row_and_column(self) -> None:
+        grid = Grid.standard()
+        drawn = pixels(gridded(Image.new("RGB", (640, 360)), grid))
+        cells = {drawn[y : y + 56, x : x + 60].tobytes() for y in range(2, 360, 60) for x in range(2, 640, 64)}
+        assert len(cells) == 60
+        # The letter is the same along a row, the number along a column.
+        letters = {drawn[62 : 62 + 20, x + 2 : x + 11].tobytes() for x in range(64, 640, 64)}
+        assert len(letters) == 1
+
+    @pytest.mark.parametrize("ground", [0, 128, 255])
+    def test_lines_show_on_any_ground(self, ground: int) -> None:
+        drawn = pixels(gridded(Image.new("RGB", (640, 360), (ground,) * 3), Grid.standard()))
+        for x in range(64, 640, 64):
+            assert np.ptp(drawn[40, x - 1 : x + 1, 0].astype(int)) > 60
+        for y in range(60, 360, 60):
+            assert np.ptp(drawn[y - 1 : y + 1, 50, 0].astype(int)) > 60
+
+    def test_most_of_the_image_stays_as_it_is(self) -> None:
+        image = noise()
+        changed = (pixels(gridded(image, Grid.standard())) != pixels(image)).any(axis=2)
+        assert 0.02 < changed.mean() < 0.2
+
+    def test_the_given_image_stays(self) -> None:
+        image = noise()
+        before = image.tobytes()
+        gridded(image, Grid.standard())
+        assert image.tobytes() == before
+
+    @pytest.mark.parametrize(
+        ("rows", "cols", "width", "height", "labeled", "scale"),
+        [
+            (6, 10, 640, 360, True, 1),
+            (6, 10, 320, 180, True, 1),
+            (6, 10, 1920, 1080, True, 1),
+            (6, 10, 3840, 2160, True, 1),
+            (3, 5, 320, 180, True, 1),
+            (12, 20, 640, 360, True, 1),
+            (12, 20, 320, 180, False, 1),
+            (26, 40, 1920, 1080, True, 1),
+            (26, 40, 640, 360, False, 1),
+            (30, 40, 640, 360, False, 1),
+            (26, 40, 320, 180, False, 2),
+            (1, 1, 640, 360, True, 1),
+            (1, 40, 640, 360, False, 1),
+        ],
+    )
+    def test_sizes_and_grids(self, rows: int, cols: int, width: int, height: int, labeled: bool, scale: int) -> None:
+        grid = Grid(rows, cols, width, height)
+        plan = layout(grid)
+        assert (plan.margin == (0, 0), plan.scale) == (labeled, scale)
+        image = noise(width, height)
+        drawn = gridded(image, grid)
+        assert drawn.size == plan.size
+        left, above = plan.margin
+        assert plan.size == (width * scale + 2 * left, height * scale + 2 * above)
+        if scale == 1:
+            scene_part = pixels(drawn)[above : above + height, left : left + width]
+            assert (scene_part != pixels(image)).any(axis=2).mean() < 0.45
+
+    def test_a_margin_names_each_row_and_column_on_both_sides(self) -> None:
+        grid = Grid(26, 40, 640, 360)
+        plan, drawn = layout(grid), pixels(gridded(Image.new("RGB", (640, 360)), grid))
+        left, above = plan.margin
+        ink = drawn.max(axis=2) > 150
+        for top in (0, above + 360):
+            band = ink[top : top + above, left : left + 640]
+            assert all(band[:, i * 16 : (i + 1) * 16].any() for i in range(40))
+            # Apart from each other, so that 1 2 is not read as 12.
+            assert not any(band[:, i * 16].any() for i in range(41) if i * 16 < 640)
+        for side in (0, left + 640):
+            band = ink[above : above + 360, side : side + left]
+            edges = [round(i * 360 / 26) for i in range(27)]
+            assert all(band[a:b].any() for a, b in itertools.pairwise(edges))
+            assert not any(band[edge].any() for edge in edges[:-1])
+
+    @settings(max_examples=examples(25))
+    @given(st.integers(1, 40), st.integers(1, 60), st.integers(40, 900), st.integers(40, 900))
+    def test_any_grid_is_drawn_or_refused(self, rows: int, cols: int, width: int, height: int) -> None:
+        grid = Grid(rows, cols, width, height)
+        try:
+            plan = layout(grid)
+        except GridError:
+            assert min(grid.cell_width, grid.cell_height) < 3
+            return
+        assert gridded(Image.new("RGB", (width, height)), grid).size == plan.size
+        assert max(plan.size) <= LARGEST
+
+    def test_cells_too_small_to_name(self) -> None:
+        with pytest.raises(GridError, match="over 8000"):
+            layout(Grid(1000, 1000, 640, 360))
+
+    def test_an_image_of_another_size(self) -> None:
+        with pytest.raises(GridError, match=r"the image is 320 x 180 pixels, the grid 6x10@640x360"):
+            gridded(Image.new("RGB", (320, 180)), Grid.standard())
+
+
+class TestEncoded:
+    def test_a_png_of_the_drawing(self, tmp_path: Path) -> None:
+        noise().save(tmp_path / "a.png")
+        picture = encoded(scene(), tmp_path)
+        assert (picture.media_type, picture.width, picture.height) == ("image/png", 640, 360)
+        with Image.open(io.BytesIO(picture.data)) as image:
+            assert (image.format, image.mode, image.size) == ("PNG", "RGB", (640, 360))
+            assert (pixels(image) == pixels(gridded(noise(), Grid.standard()))).all()
+
+    def test_the_size_said_is_the_pictures(self, tmp_path: Path) -> None:
+        noise(320, 180).save(tmp_path / "a.png")
+        picture = encoded(scene(width=320, height=180, rows=26, cols=40), tmp_path)
+        with Image.open(io.BytesIO(picture.data)) as image:
+            assert image.size == (picture.width, picture.height) != (320, 180)
+
+    def test_the_same_bytes_each_time(self, tmp_path: Path) -> None:
+        noise().save(tmp_path / "a.png")
+        assert encoded(scene(), tmp_path) == encoded(scene(), str(tmp_path))
+
+    def test_nothing_of_the_file_but_its_pixels(self, tmp_path: Path) -> None:
+        noise().save(tmp_path / "a.png")
+        plain = encoded(scene(), tmp_path)
+        noise().save(tmp_path / "a.png", icc_profile=b"profile", dpi=(300, 300), exif=with_orientation(1))
+        assert encoded(scene(), tmp_path) == plain
+
+    @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA", "LA"])
+    @pytest.mark.parametrize("ending", ["png", "tiff"])
+    def test_kinds_of_pixels(self, tmp_path: Path, mode: str, ending: str) -> None:
+        image = noise().convert(mode)
+        image.save(tmp_path / f"a.{ending}")
+        picture = encoded(scene(f"a.{ending}"), tmp_path)
+        with Image.open(io.BytesIO(picture.data)) as drawn:
+            assert (pixels(drawn) == pixels(gridded(image.convert("RGB"), Grid.standard()))).all()
+
+    @pytest.mark.parametrize("ending", ["jpg", "webp", "bmp", "gif"])
+    def test_formats(self, tmp_path: Path, ending: str) -> None:
+        noise().save(tmp_path / f"a.{ending}")
+        assert encoded(scene(f"a.{ending}"), tmp_path).width == 640
+
+    @pytest.mark.parametrize("orientation", range(1, 9))
+    def test_an_image_is_turned_as_its_exif_says(self, tmp_path: Path, orientation: int) -> None:
+        turn = {
+            2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE",
+            6: "ROTATE_90", 7: "TRANSVERSE", 8: "ROTATE_270",
+        }  # fmt: skip
+        stored = noise()
+        if orientation > 1:
+            # How a camera stores what it saw upright: the other way round.
+            stored = stored.transpose(Image.Transpose[turn[orientation]])
+        stored.save(tmp_path / "a.png", exif=with_orientation(orientation))
+        with Image.open(io.BytesIO(encoded(scene(), tmp_path).data)) as drawn:
+            assert (pixels(drawn) == pixels(gridded(noise(), Grid.standard()))).all()
+
+
+def with_orientation(number: int):  # type: ignore[no-untyped-def]
+    exif = Image.Exif()
+    exif[0x0112] = number
+    return exif
+
+
+class TestRefused:
+    def refused(self, given: Scene, folder: Path) -> str:
+        with pytest.raises(InputError) as error:
+            encoded(given, folder)
+        (problem,) = error.value.problems
+        assert problem.field == "image"
+        return str(problem)
+
+    def test_no_path(self, tmp_path: Path) -> None:
+        assert "no path of an image for synthetic/None" in self.refused(scene(None), tmp_path)
+
+    def test_no_file(self, tmp_path: Path) -> None:
+        assert f"{tmp_path / 'a.png'}: image: found nothing there" in self.refused(scene(), tmp_path)
+
+    def test_a_path_that_leads_out(self, tmp_path: Path) -> None:
+        noise().save(tmp_path / "a.png")
+        (tmp_path / "dataset").mkdir()
+        (tmp_path / "dataset" / "a.png").symlink_to(tmp_path / "a.png")
+        assert "found a link that leads out of the folder" in self.refused(scene(), tmp_path / "dataset")
+        unchecked = scene().model_copy(update={"path": "../a.png"})
+        assert "found '../a.png', expected a path relative to" in self.refused(unchecked, tmp_path / "dataset")
+
+    @pytest.mark.parametrize("content", [b"", b"no image", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 640 360\n"])
+    def test_no_image(self, tmp_path: Path, content: bytes) -> None:
+        (tmp_path / "a.png").write_bytes(content)
+        assert "expected an image (BMP, GIF, JPEG, PNG, TIFF, WEBP)" in self.refused(scene(), tmp_path)
+
+    @pytest.mark.parametrize("ending", ["png", "jpg", "gif", "tiff", "webp", "bmp"])
+    @pytest.mark.parametrize("share", [0.3, 0.9])
+    def test_a_broken_image(self, tmp_path: Path, ending: str, share: float) -> None:
+        path = tmp_path / f"a.{ending}"
+        noise().save(path)
+        content = path.read_bytes()
+        path.write_bytes(content[: int(share * len(content))])
+        assert f"{path}: image: found" in self.refused(scene(path.name), tmp_path)
+
+    @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+    def test_a_png_with_a_wrong_byte(self, tmp_path: Path, share: float) -> None:
+        path = tmp_path / "a.png"
+        noise().save(path)
+        content = bytearray(path.read_bytes())
+        content[int(share * len(content))] ^= 0xFF
+        path.write_bytes(content)
+        assert f"{path}: image: found" in self.refused(scene(), tmp_path)
+
+    def test_another_size(self, tmp_path: Path) -> None:
+        noise(360, 640).save(tmp_path / "a.png")
+        said = self.refused(scene(), tmp_path)
+        assert "found 360 x 640 pixels, expected 640 x 360, as the scene synthetic/a.png says" in said
+
+    def test_another_size_as_it_is_turned(self, tmp_path: Path) -> None:
+        noise().save(tmp_path / "a.png", exif=with_orientation(6))
+        assert "found 360 x 640 pixels, expected 640 x 360" in self.refused(scene(), tmp_path)
+
+    def test_a_huge_image_is_not_even_read(self, tmp_path: Path) -> None:
+        Image.new("1", (9000, 9000)).save(tmp_path / "a.png")
+        assert "found 9000 x 9000 pixels" in self.refused(scene(), tmp_path)
+
+    def test_transparent_parts(self, tmp_path: Path) -> None:
+        image = noise().convert("RGBA")
+        image.putpixel((3, 5), (0, 0, 0, 254))
+        image.save(tmp_path / "a.png")
+        assert "found transparent parts, expected an image that covers" in self.refused(scene(), tmp_path)
+
+    def test_a_transparent_color(self, tmp_path: Path) -> None:
+        image = noise().convert("P")
+        image.save(tmp_path / "a.png", transparency=image.getpixel((0, 0)))
+        assert "found transparent parts" in self.refused(scene(), tmp_path)
+
+    @pytest.mark.parametrize(("mode", "ending"), [("CMYK", "jpg"), ("I;16", "tiff"), ("F", "tiff"), ("LAB", "tiff")])
+    def test_other_kinds_of_pixels(self, tmp_path: Path, mode: str, ending: str) -> None:
+        Image.new(mode, (640, 360)).save(tmp_path / f"a.{ending}")
+        said = self.refused(scene(f"a.{ending}"), tmp_path)
+        assert f"found pixels of the kind {mode}, expected 8 bits of gray or RGB" in said
+
+    def test_a_moving_image(self, tmp_path: Path) -> None:
+        noise().save(tmp_path / "a.gif", save_all=True, append_images=[noise(seed=1)])
+        assert "found 2 images in one file, expected one" in self.refused(scene("a.gif"), tmp_path)
+
+    def test_a_grid_too_fine(self, tmp_path: Path) -> None:
+        noise().save(tmp_path / "a.png")
+        assert "expected a grid that can be drawn" in self.refused(scene(rows=1000, cols=1000), tmp_path)
+
+
+class TestPictures:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        noise().save(tmp_path / "a.png")
+        noise(seed=1).save(tmp_path / "b.png")
+        return tmp_path
+
+    @pytest.mark.parametrize("cached", [True, False])
+    def test_the_same_as_encoded(self, folder: Path, cached: bool) -> None:
+        pictures = ScenePictures(folder, folder / "cache" if cached else None)
+        for _ in range(2):
+            for name in ("a.png", "b.png"):
+                assert pictures.of(scene(name)) == encoded(scene(name), folder)
+
+    @pytest.mark.parametrize("cached", [True, False])
+    def test_each_is_read_once_a_run(self, folder: Path, cached: bool) -> None:
+        pictures = ScenePictures(folder, folder / "cache" if cached else None)
+        first = pictures.of(scene())
+        (folder / "a.png").unlink()
+        assert pictures.of(scene()) == first
+
+    def test_each_is_drawn_once_at_all(self, folder: Path) -> None:
+        first = ScenePictures(folder, folder / "cache").of(scene())
+        (kept,) = (folder / "cache").iterdir()
+        assert kept.suffix == ".png"
+        # What is kept is what is sent: another drawing in its place would be too.
+        other = encoded(scene("b.png"), folder)
+        kept.write_bytes(other.data)
+        assert ScenePictures(folder, folder / "cache").of(scene()).data == other.data != first.data
+
+    def test_another_image_or_grid_is_another_drawing(self, folder: Path) -> None:
+        drawn = set()
+        for each in (scene(), scene("b.png"), scene(rows=12, cols=20)):
+            drawn.add(hashlib.sha256(ScenePictures(folder, folder / "cache").of(each).data).hexdigest())
+        noise(seed=2).save(folder / "a.png")
+        drawn.add(hashlib.sha256(ScenePictures(folder, folder / "cache").of(scene()).data).hexdigest())
+        assert len(drawn) == len(list((folder / "cache").iterdir())) == 4
+
+    def test_one_image_in_two_scenes_is_kept_once(self, folder: Path) -> None:
+        (folder / "c.png").write_bytes((folder / "a.png").read_bytes())
+        pictures = ScenePictures(folder, folder / "cache")
+        assert pictures.of(scene()) == pictures.of(scene("c.png"))
+        assert len(list((folder / "cache").iterdir())) == 1
+
+    def test_nothing_is_kept_of_what_is_refused(self, folder: Path) -> None:
+        (folder / "a.png").write_bytes(b"no image")
+        pictures = ScenePictures(folder, folder / "cache")
+        for _ in range(2):
+            with pytest.raises(InputError):
+                pictures.of(scene())
+        assert list((folder / "cache").iterdir()) == []
+        noise().save(folder / "a.png")
+        assert pictures.of(scene()).width == 640
+
+    def test_threads_side_by_side(self, folder: Path) -> None:
+        pictures, seen = ScenePictures(folder, folder / "cache"), []
+        threads = [threading.Thread(target=lambda: seen.append(pictures.of(scene()))) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert seen == [encoded(scene(), folder)] * 8
+        assert len(list((folder / "cache").iterdir())) == 1

@@ -1,0 +1,98 @@
+"""What the how-tos on providers show works: each recipe against a server of its protocol, and one's own provider."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.adapters.own_provider import install, listing
+from tests.adapters.run_process import dataset, here, rows, said
+from tests.adapters.server import serve
+from tests.adapters.speaks_anthropic import AnthropicProtocol
+from tests.adapters.speaks_gemini import GeminiProtocol
+from tests.adapters.speaks_openai import OpenAIProtocol
+from tests.adapters.speech import Speaks
+from tests.conftest import ROOT
+
+HOW_TO = ROOT / "docs" / "how-to"
+KEY = "sk-of-a-recipe"
+
+RECIPES: dict[str, tuple[Callable[[], Speaks], str]] = {
+    "OpenAI": (lambda: OpenAIProtocol(keys={KEY}), "/v1"),
+    "Gemini": (lambda: GeminiProtocol(keys={KEY}), ""),
+    "Gemini, compatible": (lambda: OpenAIProtocol(keys={KEY}, most=8), "/v1"),
+    "Anthropic": (lambda: AnthropicProtocol(keys={KEY}), ""),
+    "vLLM": (lambda: OpenAIProtocol(), "/v1"),
+    "Ollama": (lambda: OpenAIProtocol(give=1), "/v1"),
+    "LM Studio": (lambda: OpenAIProtocol(give=1), "/v1"),
+    "OpenRouter": (lambda: OpenAIProtocol(keys={KEY}), "/v1"),
+}
+
+
+def recipes() -> dict[str, str]:
+    """The commands below each heading; a heading's second one is "compatible"."""
+    text = (HOW_TO / "providers.md").read_text(encoding="utf-8")
+    found = {}
+    for heading, section in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL):
+        blocks = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
+        for block, end in zip(blocks, ("", ", compatible"), strict=False):
+            found[heading + end] = block
+    return found
+
+
+def test_each_recipe_is_run() -> None:
+    assert recipes().keys() == RECIPES.keys()
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("OPENAI_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    lines = recipes()[name].replace("\\\n", " ").splitlines()
+    keys = {match[1]: KEY for line in lines if (match := re.match(r"export (\w+_API_KEY)=", line))}
+    (shown,) = (shlex.split(line) for line in lines if line.startswith("spotball run dataset "))
+    speaks, base_path = RECIPES[name]
+    data = dataset(tmp_path / "data", images=2)
+    with serve(speaks(), base_path=base_path) as server:
+        # What comes later counts: ours is the server, and fewer images and samples.
+        ours = ["--base-url", server.url, "--out", str(tmp_path / "out"), "--limit", "1", "--samples", "3,2,2"]
+        done = here("run", str(data), *shown[3:], *ours, env=keys)
+        assert done.returncode == 0, said(done)
+        model = shown[shown.index("--model") + 1]
+        assert {asked.model for asked in server.asked} == {model}
+        assert {asked.settings["temperature"] for asked in server.asked} == {0.6}
+        assert all(asked.pictures for asked in server.asked)
+    answers = rows(tmp_path / "out")
+    assert sorted((row["prompt"], row["sample"]) for row in answers) == [
+        *(("base", n) for n in (1, 2, 3)),
+        *(("cot", n) for n in (1, 2)),
+        *(("cue", n) for n in (1, 2)),
+    ]
+    assert all(row["cell"] for row in answers)
+
+
+def test_a_provider_in_30_lines(tmp_path: Path) -> None:
+    written = [line for line in listing("python").splitlines() if line.strip()]
+    assert len(written) <= 30
+    assert max(map(len, written)) <= 120
+    package = install(tmp_path / "package")
+    data = dataset(tmp_path / "data", images=1)
+    pixels = np.zeros((360, 640, 3), np.uint8)
+    # The cell C7: the third row of 60 pixels, the seventh column of 64.
+    pixels[120:180, 384:448] = 255
+    Image.fromarray(pixels).save(data / "images" / "soccer" / "1.png")
+    arguments = [str(data) if part == "dataset" else part for part in shlex.split(listing("text"))[1:]]
+    command = [sys.executable, "-m", "spotball_core", *arguments, "--out", str(tmp_path / "out")]
+    environment = {**os.environ, "PYTHONPATH": str(package)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert [row["cell"] for row in rows(tmp_path / "out")] == ["C7"]

@@ -1,0 +1,221 @@
+"""The parse policy `lenient`: sets of labeled replies, and what must hold for any reply."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, strategies as st
+
+import spotball_adapters
+from spotball_adapters.replies import DEFAULT_POLICY, POLICIES, PROBLEMS, parse_reply
+from spotball_core.errors import OptionError
+from spotball_core.grid import Grid
+from tests.adapters.replies.test_parsing import ANY_TEXT, FINISHES, GRIDS, LONG, SPELLINGS
+from tests.conftest import ROOT
+
+REPLIES = ROOT / "tests/adapters/replies"
+
+STANDARD = Grid.standard()
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def lenient(text: str, finish: Any = "stop", grid: Grid = STANDARD) -> str | None:
+    return parse_reply(text, grid, policy="lenient", finish=finish).cell
+
+
+@dataclass
+class Measured:
+    readable: int
+    read: int
+    wrong: list[str]
+    total: int
+
+
+def measured(path: Path) -> Measured:
+    rows = rows_of(path)
+    found = [(row["id"], row["answer"], lenient(row["reply"], row["finish"])) for row in rows]
+    return Measured(
+        readable=sum(answer is not None for _, answer, _ in found),
+        read=sum(answer is not None and cell == answer for _, answer, cell in found),
+        wrong=[name for name, answer, cell in found if cell is not None and cell != answer],
+        total=len(rows),
+    )
+
+
+@pytest.mark.parametrize("name", ["development", "development_2", "development_3"])
+def test_the_development_sets(name: str) -> None:
+    result = measured(REPLIES / f"{name}.jsonl")
+    assert result.total >= 150
+    assert result.wrong == []
+    assert result.read >= 0.97 * result.readable
+
+
+def test_the_held_out_set() -> None:
+    """Replies that stayed unread while the parser was developed."""
+    result = measured(REPLIES / "held_out.jsonl")
+    assert result.total >= 150
+    assert len(result.wrong) <= 0.01 * result.total, result.wrong
+    assert result.read >= 0.85 * result.readable
+
+
+SENTENCES_ABOUT_OTHERS = (
+    "The striker in A1 is running.",
+    "The referee (A1) watches.",
+    "His gaze suggests A1.",
+    "If the shot was taken, it would be in A1.",
+    "A1 is less likely.",
+    "Some might say A1.",
+    "Would you like me to explain it?",
+)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES_ABOUT_OTHERS)
+def test_a_sentence_about_something_else_does_not_change_the_answer(sentence: str) -> None:
+    for row in rows_of(REPLIES / "development_3.jsonl"):
+        if row["finish"] == "stop":
+            assert lenient(f"{row['reply']}\n\n{sentence}") in (row["answer"], None)
+            assert lenient(f"{sentence}\n\n{row['reply']}") in (row["answer"], None)
+
+
+def test_phrases() -> None:
+    rows = rows_of(REPLIES / "phrases.jsonl")
+    assert len(rows) > 1000
+    assert [row for row in rows if lenient(row["reply"]) != row["answer"]] == []
+
+
+def test_the_public_function() -> None:
+    assert spotball_adapters.parse_reply is parse_reply
+    assert DEFAULT_POLICY == "strict"
+    said = "The ball is most likely in D4."
+    assert parse_reply(said, STANDARD) == parse_reply(said, STANDARD, policy="strict")
+    assert parse_reply(said, STANDARD).problem == "no answer"
+    assert parse_reply(said, STANDARD, policy="lenient").cell == "D4"
+    with pytest.raises(OptionError, match="strict, lenient"):
+        parse_reply(said, STANDARD, policy="loose")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "problem"),
+    [
+        ("", "stop", "empty"),
+        ("I cannot see a grid.", "stop", "no answer"),
+        ("I cannot help with that.", "refused", "refused"),
+        ("The player", "length", "cut off"),
+        ("Cell: D1", "length", "cut off"),
+        ("Cell: Z9", "stop", "outside the grid"),
+        ("Either D4 or E5.", "stop", "several answers"),
+        ("Cell: D4-D6", "stop", "a range"),
+    ],
+)
+def test_problems(text: str, finish: Any, problem: str) -> None:
+    assert parse_reply(text, STANDARD, policy="lenient", finish=finish).problem == problem
+
+
+@pytest.mark.parametrize(
+    ("text", "reasoning"),
+    [
+        ("Reasoning: They look left.\nCell: D4", "They look left."),
+        ("They look left.\n\n**Final answer:** D4", "They look left."),
+        ("Cell: D4\nReasoning: They look left.", "They look left."),
+        ('{"cell": "D4", "reasoning": "They look left."}', "They look left."),
+        ("<think>D5?</think>They look left.\nAnswer: D4", "They look left."),
+        ("They look left, so the ball is in D4.", "They look left, so the ball is in D4."),
+        ("D4", None),
+        ("**D4**.", None),
+    ],
+)
+def test_reasoning(text: str, reasoning: str | None) -> None:
+    parsed = parse_reply(text, STANDARD, policy="lenient")
+    assert (parsed.cell, parsed.reasoning) == ("D4", reasoning)
+
+
+# What must hold for any reply --------------------------------------------------------------------------------
+
+PIECES = st.sampled_from(
+    [
+        *("Cell: ", "Answer: ", "D4", "E5", "Z9", "not ", "or ", "actually ", "wait, ", "<think>", "</think>", "if "),
+        *("?", ". ", "\n", "\n\n", "1. ", "- ", "| ", "|---|", "50%", "(", ")", '{"cell": "D4"}', '{"a": [', "~~"),
+        *("\\boxed{", "}", "row D ", "column 4 ", "the ball is in ", "player ", "球在", "最可能", "गेंद ", "كرة "),
+        *("Ｄ４", "D٤", "than ", "e.g. ", "Example:\n"),
+    ]
+)
+REPLY = st.lists(PIECES | st.text(max_size=6), max_size=30).map("".join)
+
+
+@given(REPLY | ANY_TEXT | st.text(), GRIDS, FINISHES)
+def test_a_reply_never_fails_and_its_answer_is_a_cell(text: str, grid: Grid, finish: Any) -> None:
+    parsed = parse_reply(text, grid, policy="lenient", finish=finish)
+    assert (parsed.cell is None) == (parsed.problem in PROBLEMS)
+    assert parsed.cell is None or parsed.cell in grid.labels
+
+
+@given(REPLY, st.sampled_from(STANDARD.labels))
+def test_a_final_answer_line_counts_whatever_comes_before(before: str, label: str) -> None:
+    assume(not re.search(r"[<\[{]|think", before))
+    assert lenient(f"{before}\n\nFinal answer: {label}") == label
+
+
+@given(GRIDS, st.data())
+def test_every_spelling_of_every_cell_is_read(grid: Grid, data: st.DataObject) -> None:
+    label = data.draw(st.sampled_from(grid.labels))
+    letters, number = re.fullmatch(r"([A-Z]+)(\d+)", label).groups()  # type: ignore[union-attr]
+    assume(len(letters) == 1)
+    spelling = data.draw(st.sampled_from(SPELLINGS))
+    said = spelling.format(row=letters, low=letters.lower(), col=number)
+    assert lenient(data.draw(st.sampled_from(["Cell: {}", "Final answer: {}"])).format(said), grid=grid) == label
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_both_policies_read_the_format_of_the_prompts(policy: Any) -> None:
+    for label in STANDARD.labels:
+        for line in ("Cell: {}", "**Cell:** {}", "Cell: **{}**."):
+            parsed = parse_reply(f"Reasoning: They look left.\n{line.format(label)}", STANDARD, policy=policy)
+            assert (parsed.cell, parsed.reasoning) == (label, "They look left.")
+
+
+HARD_UNITS = (
+    *(
+        "a",
+        "\n",
+        "(",
+        "|",
+        "Cell: ",
+        "D4 ",
+        "D4 or ",
+        "(D4)",
+        "D4\n",
+        "- D4\n",
+        "D4 is wrong. ",
+        "D4 but ",
+        "4D",
+        "球在D4",
+    ),
+    *("row D ", "column 4 ", "not ", "most likely ", '{"a":', '{"cell": "D4"}\n', "<think>", "<a b=", "<|channel|>x"),
+    *(
+        "~~",
+        "**a",
+        "\\text{",
+        "Example:\n",
+        "Reasoning:",
+        "the ball ",
+        "if ",
+        "player I think ",
+        "| D4 |\n",
+        "(ignore D4",
+    ),
+    *('{"a": [{"b": ', '["', "Wait, ", "the ball a D4 ", "上から", "so it is "),
+)
+
+
+@pytest.mark.parametrize("unit", HARD_UNITS)
+def test_a_long_reply_of_anything_ends(unit: str) -> None:
+    parsed = parse_reply(unit * (LONG // len(unit)) + "\n\nFinal answer: D4", STANDARD, policy="lenient")
+    assert parsed.cell in ("D4", None)

@@ -1,0 +1,227 @@
+"""What no run may lose or double: killed, without room on the disk, started twice, met with faults; as processes."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import resource
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.faults import BROKEN_JSON, DROP, OVERLOADED, RESET, TRUNCATED, Fault, status
+from tests.adapters.run_process import ENV, STEPS, command, dataset, expected, query, replies, rows, run_process, said
+from tests.adapters.server import LoopbackServer, serve
+from tests.adapters.speaks_openai import OpenAIProtocol
+
+Question = tuple[str, int]
+"""A question as the server knows it, and the sample that was asked for."""
+
+PASSING: tuple[Fault, ...] = (
+    DROP,
+    RESET,
+    TRUNCATED,
+    BROKEN_JSON,
+    OVERLOADED,
+    status(429, "slow down", retry_after="0.05"),
+    *(status(code) for code in (408, 409, 500, 502)),
+)
+
+
+@pytest.fixture
+def server() -> Iterator[LoopbackServer]:
+    """One reply a request, as from servers that ignore `n`: many requests, and rests that are asked for again."""
+    with serve(OpenAIProtocol(give=1)) as started:
+        yield started
+
+
+def asked(server: LoopbackServer) -> list[Question]:
+    """What was asked, in order: with `--seed 1`, a request's seed is the number of its sample."""
+    return [(one.question, one.settings["seed"]) for one in server.asked]
+
+
+def stored(out: Path) -> dict[Question, str]:
+    """The replies that are stored, as the server gave them."""
+    if not (out / "run.sqlite").exists() or query(out, "PRAGMA user_version") == [(0,)]:
+        return {}
+    found = {}
+    for (*_, sample), text in replies(out).items():
+        match = re.match(r"Reasoning: reply \d+ to question (\w+)\.", text)
+        assert match, text
+        found[match[1], sample] = text
+    return found
+
+
+def check_all_there_once(out: Path, images: int, **samples: int) -> None:
+    everything = replies(out)
+    assert set(everything) == expected(images, **samples)
+    assert len(set(everything.values())) == len(everything)
+    found = Counter((row["sport"], row["image"], row["prompt"], row["sample"]) for row in rows(out))
+    finals = {(*key[:3], key[4]) for key in expected(images, **samples) if key[3] == STEPS[key[2]] - 1}
+    assert found == Counter(finals)
+
+
+def kill_and_go_on(
+    server: LoopbackServer,
+    data: Path,
+    out: Path,
+    options: tuple[str, ...],
+    *,
+    kills: int,
+    concurrency: int,
+    rng: random.Random,
+) -> None:
+    """Kill the run so many times, each at a random moment, and check each time that nothing stored is asked again."""
+    line = command(data, out, server.url, *options, "--seed", "1", "--concurrency", str(concurrency))
+    kept: dict[Question, str] = {}
+    for number in range(kills):
+        before = len(asked(server))
+        enough = before + rng.randrange(120)
+        with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env={**os.environ, **ENV}) as child:
+            if number % 3 == 2:
+                # Some while it starts: in the middle of imports, of making the store, of drawing.
+                time.sleep(rng.random())
+            while number % 3 != 2 and len(asked(server)) < enough and child.poll() is None:
+                time.sleep(0.001)
+            child.kill()
+            _, stderr = child.communicate()
+        assert "Traceback" not in stderr
+        now = stored(out)
+        assert now.items() >= kept.items()
+        assert not kept.keys() & set(asked(server)[before:])
+        kept = now
+    before = len(asked(server))
+    done = run_process(data, out, server.url, *options, "--seed", "1", "--concurrency", str(concurrency))
+    assert done.returncode == 0, said(done)
+    assert stored(out).items() >= kept.items()
+    assert not kept.keys() & set(asked(server)[before:])
+
+
+def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(server: LoopbackServer, tmp_path: Path) -> None:
+    data, out = dataset(tmp_path / "data", images=4), tmp_path / "run"
+    server.delay = 0.01
+    options = ("--prompt", "base,cot", "--samples", "20,8")
+    kill_and_go_on(server, data, out, options, kills=4, concurrency=4, rng=random.Random(1))
+    check_all_there_once(out, 4, base=20, cot=8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_again_and_again(server: LoopbackServer, tmp_path: Path, seed: int) -> None:
+    data, out = dataset(tmp_path / "data", images=10), tmp_path / "run"
+    rng = random.Random(seed)
+    server.delay = 0.01
+    server.script(*(rng.choice(PASSING) if rng.random() < 0.05 else None for _ in range(20_000)))
+    options = ("--prompt", "base,cue,cot", "--samples", "30,30,10")
+    kill_and_go_on(server, data, out, options, kills=15, concurrency=16, rng=rng)
+    check_all_there_once(out, 10, base=30, cue=30, cot=10)
+
+
+@pytest.mark.slow
+def test_the_whole_benchmark_with_five_percent_of_faults(server: LoopbackServer, tmp_path: Path) -> None:
+    data, out = dataset(tmp_path / "data", images=150), tmp_path / "run"
+    rng = random.Random(0)
+    server.keep = False
+    server.script(*(rng.choice(PASSING) if rng.random() < 0.05 else None for _ in range(40_000)))
+    done = run_process(data, out, server.url, "--concurrency", "32")
+    assert done.returncode == 0, said(done)
+    check_all_there_once(out, 150, base=50, cue=50, cot=20)
+    assert len(rows(out)) == 18_000
+    sent = server.log()["requests"]
+    assert 0.04 < (sent - len(expected(150, base=50, cue=50, cot=20))) / sent < 0.06
+
+
+def test_two_at_once_on_one_folder(server: LoopbackServer, tmp_path: Path) -> None:
+    data, out = dataset(tmp_path / "data", images=2), tmp_path / "run"
+    server.delay = 2  # so that the first is there for as long as the second takes to start
+    options = ("--prompt", "base", "--samples", "10", "--concurrency", "2")
+    line = command(data, out, server.url, *options)
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env={**os.environ, **ENV}) as first:
+        while not server.asked:
+            assert first.poll() is None
+            time.sleep(0.01)
+        second = run_process(data, out, server.url, *options)
+        server.delay = 0
+        _, stderr = first.communicate(timeout=120)
+    assert first.returncode == 0, stderr
+    assert second.returncode == 2
+    assert re.search(rf"error: .* is in use by process {first.pid} on .+, since 20", second.stderr)
+    check_all_there_once(out, 2, base=10)
+    assert len(server.asked) == 20
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """A file system of its own, with so little room."""
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "spotball-test", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def check_stopped_for_want_of_room(done: subprocess.CompletedProcess[str], out: Path) -> None:
+    assert done.returncode == 2, said(done)
+    (message,) = (text for text in done.stderr.splitlines() if text.startswith("error: "))
+    assert message.startswith(f"error: {out}/run.sqlite: ")
+    assert message.endswith("Make room on the disk and run again: what was stored is safe, and is not done again")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_full_disk(server: LoopbackServer, tmp_path: Path) -> None:
+    data, options = dataset(tmp_path / "data", images=4), ("--prompt", "base", "--samples", "60", "--seed", "1")
+    with small_disk(tmp_path / "disk", megabytes=16) as disk:
+        out, filler = disk / "run", disk / "filler"
+        run_process(data, out, server.url, *options, "--max-requests", "4", "--concurrency", "4")
+        before = stored(out)
+        free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
+        filler.write_bytes(bytes(max(free - 90_000, 0)))
+        full = run_process(data, out, server.url, *options)
+        check_stopped_for_want_of_room(full, out)
+        kept, sent = stored(out), len(asked(server))
+        assert kept.items() >= before.items()
+        assert len(kept) < 240
+        filler.unlink()
+        done = run_process(data, out, server.url, *options)
+        assert done.returncode == 0, said(done)
+        assert stored(out).items() >= kept.items()
+        assert not kept.keys() & set(asked(server)[sent:])
+        check_all_there_once(out, 4, base=60)
+
+
+def test_files_that_may_not_grow(server: LoopbackServer, tmp_path: Path) -> None:
+    # What a quota does; needs no rights to mount.
+    data, out = dataset(tmp_path / "data", images=4), tmp_path / "run"
+    options = ("--prompt", "base", "--samples", "60", "--seed", "1")
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
+
+    full = subprocess.run(
+        command(data, out, server.url, *options),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **ENV},
+        preexec_fn=limit,
+    )
+    check_stopped_for_want_of_room(full, out)
+    kept, sent = stored(out), len(asked(server))
+    assert len(kept) < 240
+    assert run_process(data, out, server.url, *options).returncode == 0
+    assert not kept.keys() & set(asked(server)[sent:])
+    check_all_there_once(out, 4, base=60)

@@ -1,0 +1,304 @@
+"""Images that the provider refuses: others are sent first, and a run ends with or without them."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from spotball_adapters.prompts.picture import encoded
+from spotball_adapters.prompts.prompt import Prompt
+from spotball_adapters.providers.protocol import RefusedError, Request, Settings
+from spotball_adapters.runs.plan import SamplePlan
+from spotball_adapters.runs.runner import STORM, Options, Runner, StormError
+from spotball_adapters.runs.store import STORE, ReplyStore
+from spotball_core.io.scenes import read_scenes
+from spotball_core.schema.scene import Scene
+from tests.adapters.run_process import KEY, dataset, expected, query, replies, rows, run, said
+from tests.adapters.server import LoopbackServer, serve
+from tests.adapters.speaks_openai import OpenAIProtocol
+from tests.adapters.speech import BadRequest, ReceivedRequest
+from tests.adapters.tiny import BASE, CHAIN, QUICK, Tiny
+from tests.builders import scene
+from tests.cli.process import spotball
+from tests.conftest import examples
+
+SCENES = tuple(scene(str(number)) for number in range(1, 6))
+SKIP = replace(QUICK, skip_refused=True)
+MESSAGE = "the image is too large"
+
+Sample = tuple[str, str, str, int, int]
+
+
+class Refusing(Tiny):
+    """Refuses images whenever they come with a step of a prompt, or the first few times only."""
+
+    def __init__(self, *refused: tuple[str, str, int], times: int = 10**9, max_samples: int = 1) -> None:
+        super().__init__(max_samples=max_samples)
+        self.refused, self.times = frozenset(refused), times
+        self.order: list[str] = []
+        self.refusals: Counter[str] = Counter()
+        self.fault = self._refuse
+
+    def _refuse(self, request: Request, before: int) -> None:
+        (_, image), text = request.scene.key, request.messages[0].text
+        self.order.append(image)
+        prompt, step = "chain", 2
+        if text == BASE.final("soccer")[0].text:
+            prompt, step = "base", 0
+        elif text in CHAIN.questions:
+            step = CHAIN.questions.index(text)
+        if (image, prompt, step) in self.refused and self.refusals[image] < self.times:
+            self.refusals[image] += 1
+            raise RefusedError(MESSAGE)
+
+
+def start(
+    folder: Path, provider: Tiny, *prompts: tuple[Prompt, int], options: Options = QUICK, scenes: tuple[Scene, ...] = ()
+) -> Runner[Scene]:
+    """A start of a run to its end."""
+
+    async def main() -> Runner[Scene]:
+        with ReplyStore(folder) as store:
+            skipped = store.refused() if options.skip_refused else ()
+            plan = SamplePlan(scenes or SCENES, prompts, store.done(), skipped)
+            session = store.start_session({}, {})
+            runner = Runner(provider, plan, None, {}, store, session, Settings(), options)
+            async with asyncio.timeout(30):
+                await runner.run()
+            return runner
+
+    return asyncio.run(main())
+
+
+def refused(folder: Path) -> list[tuple[str, str, str, int, str]]:
+    with closing(sqlite3.connect(folder / STORE)) as connection:
+        columns = "sport, image, prompt, session, message"
+        return connection.execute(f"SELECT {columns} FROM refused ORDER BY image, prompt").fetchall()
+
+
+def wanted(*prompts: tuple[Prompt, int], without: frozenset[tuple[str, str]] = frozenset()) -> set[Sample]:
+    return {
+        (*one.key, prompt.name, step, sample)
+        for one in SCENES
+        for prompt, samples in prompts
+        for step in range(len(prompt.questions) + 1)
+        for sample in range(1, samples + 1)
+        if (one.image, prompt.name) not in without
+    }
+
+
+class TestOneImage:
+    @pytest.mark.parametrize("options", [QUICK, SKIP])
+    def test_others_are_sent_first_then_it_once_more(self, tmp_path: Path, options: Options) -> None:
+        provider = Refusing(("1", "base", 0))
+        runner = start(tmp_path, provider, (BASE, 3), options=replace(options, concurrency=1))
+        assert (runner.why, runner.error) == (None, None)
+        assert set(replies(tmp_path)) == wanted((BASE, 3), without=frozenset({("1", "base")}))
+        # Its other samples are not sent: it is refused whatever the sample.
+        assert provider.order == ["1", *"2345", *"2345", *"2345", "1"]
+        assert runner.tally.refused == {("soccer", "1", "base"): MESSAGE}
+        assert refused(tmp_path) == [("soccer", "1", "base", 1, MESSAGE)]
+
+    def test_without_the_option_the_next_start_sends_it_last(self, tmp_path: Path) -> None:
+        start(tmp_path, Refusing(("1", "base", 0)), (BASE, 1))
+        again = Refusing(("1", "base", 0))
+        runner = start(tmp_path, again, (BASE, 2), options=replace(QUICK, concurrency=1))
+        assert again.order == [*"2345", "1"]
+        assert runner.tally.total - runner.tally.done == 2
+        taken = Refusing()
+        runner = start(tmp_path, taken, (BASE, 2))
+        assert taken.order == ["1", "1"]
+        assert set(replies(tmp_path)) == wanted((BASE, 2))
+        # What was answered is no longer noted as refused.
+        assert refused(tmp_path) == []
+
+    def test_with_the_option_the_next_start_does_not_send_it(self, tmp_path: Path) -> None:
+        start(tmp_path, Refusing(("1", "base", 0)), (BASE, 1))
+        again = Refusing(("1", "base", 0))
+        runner = start(tmp_path, again, (BASE, 1), options=SKIP)
+        assert again.order == []
+        assert runner.tally.total == 0
+        # Another prompt may be taken.
+        start(tmp_path, again, (BASE, 1), (CHAIN, 1), options=SKIP)
+        assert set(replies(tmp_path)) == wanted((BASE, 1), (CHAIN, 1), without=frozenset({("1", "base")}))
+
+    @pytest.mark.parametrize("step", [0, 1, 2])
+    @pytest.mark.parametrize("max_samples", [1, 2, 8])
+    def test_what_a_chain_has_is_not_asked_again(self, tmp_path: Path, step: int, max_samples: int) -> None:
+        provider = Refusing(("2", "chain", step), times=1, max_samples=max_samples)
+        runner = start(tmp_path, provider, (CHAIN, 3))
+        assert runner.why is None, runner.error
+        assert set(replies(tmp_path)) == wanted((CHAIN, 3))
+        assert refused(tmp_path) == []
+        assert sum(provider.asked.values()) == len(provider.asked) + 1
+        finals = [one for one in provider.requests if "\n" in one.messages[0].text]
+        for request in finals:
+            (sample,) = request.samples
+            expected = f"Who plays? A{sample}\nWhere do they look? A{sample}\nWhere is the ball?"
+            assert request.messages[0].text == expected
+
+
+class TestAllImages:
+    @pytest.mark.parametrize("options", [QUICK, SKIP])
+    def test_a_run_of_which_nothing_is_answered_ends_with_the_message(self, tmp_path: Path, options: Options) -> None:
+        provider = Refusing(*((str(n), "base", 0) for n in range(1, 6)))
+        runner = start(tmp_path, provider, (BASE, 9), options=replace(options, concurrency=1))
+        assert type(runner.error) is RefusedError
+        assert str(runner.error) == f"soccer/1: {MESSAGE}"
+        assert provider.asked.total() == 6
+        # It is as likely that the fault is in the settings: no image is excluded for it.
+        assert refused(tmp_path) == []
+
+    @pytest.mark.parametrize("answered", [0, 3])
+    def test_many_in_a_row_end_it(self, tmp_path: Path, answered: int) -> None:
+        scenes = tuple(scene(str(number)) for number in range(1, 50))
+        bad = [(str(number), "base", 0) for number in range(1 + answered, 50)]
+        options = replace(SKIP, concurrency=1)
+        runner = start(tmp_path, Refusing(*bad), (BASE, 9), options=options, scenes=scenes)
+        last = f"soccer/{STORM + answered}: {MESSAGE}"
+        if answered:
+            assert isinstance(runner.error, StormError)
+            assert str(runner.error) == f"{STORM} images in a row were refused, the last was {last}"
+        else:
+            assert type(runner.error) is RefusedError
+            assert str(runner.error) == last
+        assert runner.tally.requests == STORM + answered
+        assert refused(tmp_path) == []
+
+    def test_answers_in_between_let_it_go_on(self, tmp_path: Path) -> None:
+        scenes = tuple(scene(str(number)) for number in range(1, 60))
+        bad = [(str(number), "base", 0) for number in range(1, 60) if number % 3]
+        options = replace(SKIP, concurrency=1)
+        runner = start(tmp_path, Refusing(*bad), (BASE, 1), options=options, scenes=scenes)
+        assert runner.error is None
+        assert len(runner.tally.refused) == len(bad) == len(refused(tmp_path))
+        assert len(replies(tmp_path)) == 59 - len(bad)
+
+
+@given(
+    bad=st.sets(
+        st.tuples(st.sampled_from("1234"), st.sampled_from([("base", 0), ("chain", 0), ("chain", 1), ("chain", 2)]))
+    ),
+    samples=st.tuples(st.integers(1, 4), st.integers(1, 3)),
+    max_samples=st.integers(1, 4),
+    concurrency=st.integers(1, 6),
+    skip=st.booleans(),
+)
+@settings(max_examples=examples(40), deadline=None)
+def test_all_but_what_is_refused_is_stored_once(
+    tmp_path_factory: pytest.TempPathFactory,
+    bad: set[tuple[str, tuple[str, int]]],
+    samples: tuple[int, int],
+    max_samples: int,
+    concurrency: int,
+    skip: bool,
+) -> None:
+    folder = tmp_path_factory.mktemp("run")
+    prompts = (BASE, samples[0]), (CHAIN, samples[1])
+    pairs = frozenset((image, prompt) for image, (prompt, _) in bad)
+    options = replace(QUICK, concurrency=concurrency, skip_refused=skip)
+    steps = [(image, *step) for image, step in bad]
+    for number in (1, 2):
+        provider = Refusing(*steps, max_samples=max_samples)
+        runner = start(folder, provider, *prompts, options=options)
+        assert runner.why is None, runner.error
+        stored = set(replies(folder))
+        # Of a chain that is refused, the questions before are stored, and no last answer.
+        assert {key for key in stored if (key[1], key[2]) not in pairs} == wanted(*prompts, without=pairs)
+        assert {(image, prompt) for _, image, prompt, *_ in refused(folder)} == pairs
+        for image, prompt, step in steps:
+            assert not {key for key in stored if key[1:4] == (image, prompt, step)}
+        if number == 2 and skip:
+            assert provider.requests == []
+    start(folder, Refusing(max_samples=max_samples), *prompts, options=replace(options, skip_refused=False))
+    assert set(replies(folder)) == wanted(*prompts)
+    assert refused(folder) == []
+
+
+class Filtering(OpenAIProtocol):
+    """Refuses some pictures, as a service that checks images before the model sees them."""
+
+    def __init__(self, *pictures: bytes) -> None:
+        super().__init__(keys={KEY})
+        self.pictures = pictures
+
+    def read(self, *request: object) -> ReceivedRequest:  # type: ignore[override]
+        asked = super().read(*request)  # type: ignore[arg-type]
+        if any(data in self.pictures for _, data in asked.pictures):
+            raise BadRequest("The image is too large", code="invalid_image", field="messages")
+        return asked
+
+
+class TestCommand:
+    @pytest.fixture
+    def data(self, tmp_path: Path) -> Path:
+        return dataset(tmp_path / "data", images=5)
+
+    @pytest.fixture
+    def server(self, data: Path) -> object:
+        scenes = {one.key: one for one in read_scenes(data / "scenes.jsonl")}
+        with serve(Filtering(encoded(scenes["soccer", "2"], data).data)) as started:
+            yield started
+
+    OPTIONS = ("--prompt", "base,cue", "--samples", "3")
+    MESSAGE = "soccer/2 (base, cue): 127.0.0.1: HTTP 400: The image is too large"
+
+    def test_without_the_option_it_is_named_and_left(self, data: Path, tmp_path: Path, server: LoopbackServer) -> None:
+        out = tmp_path / "run"
+        for number in (1, 2):
+            done = run(data, out, server.url, *self.OPTIONS)
+            assert done.returncode == 1, said(done)
+            assert (
+                f"6 of {30 if number == 1 else 6} replies are left to ask: the provider refuses {self.MESSAGE}. "
+                "Add --skip-refused to exclude what it refuses\n"
+            ) in done.stderr
+            assert "Traceback" not in done.stderr
+            assert len(replies(out)) == len(rows(out)) == 24
+        # Each prompt twice, then once by the second start.
+        assert server.log()["statuses"] == {"200": 8, "400": 6}
+
+    def test_with_it_the_run_is_whole_and_says_what_is_excluded(
+        self, data: Path, tmp_path: Path, server: LoopbackServer
+    ) -> None:
+        out = tmp_path / "run"
+        for quiet in ((), ("--quiet",), ()):
+            done = run(data, out, server.url, *self.OPTIONS, "--skip-refused", *quiet)
+            assert done.returncode == 0, said(done)
+            excluded = f"6 replies are excluded: the provider refuses 1 image:\n  {self.MESSAGE}\n"
+            assert excluded in done.stderr
+            assert done.stderr == excluded or not quiet
+        assert server.log()["statuses"] == {"200": 8, "400": 4}
+        assert set(replies(out)) == {key for key in expected(5, base=3, cue=3) if key[:2] != ("soccer", "2")}
+        # It is missing, which is not the same as unparsed.
+        assert ("soccer", "2") not in {(row["sport"], row["image"]) for row in rows(out)}
+        assert query(out, "SELECT sport, image, prompt, message FROM refused ORDER BY prompt") == [
+            ("soccer", "2", prompt, "127.0.0.1: HTTP 400: The image is too large") for prompt in ("base", "cue")
+        ]
+        score = spotball("score", out, "--bootstrap", "0", "--format", "csv", "--by", "respondent")
+        assert score.returncode == 0, said(score)
+        header, row = (line.split(",") for line in score.stdout.splitlines()[:2])
+        assert dict(zip(header, row, strict=False))["n_images"] == "4"
+        assert dict(zip(header, row, strict=False))["n_unparsed"] == "0"
+
+    def test_a_dry_run_counts_what_would_be_sent(self, data: Path, tmp_path: Path, server: LoopbackServer) -> None:
+        out = tmp_path / "run"
+        run(data, out, server.url, *self.OPTIONS)
+        for option, left in (("--quiet", "6"), ("--skip-refused", "0")):
+            done = run(data, out, server.url, *self.OPTIONS, "--dry-run", option)
+            (line,) = [line.split() for line in done.stdout.splitlines() if line.startswith("all ")]
+            assert line[2] == left
+
+    def test_a_setting_that_is_refused_ends_the_run_at_once(self, data: Path, tmp_path: Path) -> None:
+        with serve(OpenAIProtocol(keys={KEY})) as server:
+            server.always(None)
+            done = run(data, tmp_path / "run", server.url, *self.OPTIONS, "--seed", str(2**63), "--concurrency", "1")
+            assert server.log()["requests"] == 1
+        assert done.returncode == 2
+        assert "HTTP 400: seed is" in done.stderr.splitlines()[-1]

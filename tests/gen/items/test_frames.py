@@ -1,0 +1,230 @@
+"""Frames by time stamp, shots, near duplicates; and what comes of videos that are damaged."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+from PIL import Image
+
+from spotball_core.grid import Grid
+from spotball_gen.demo.match import Shot
+from spotball_gen.demo.video import write_match
+from spotball_gen.items.frames import Mark, Seen, VideoError, VideoFrame, digest
+from spotball_gen.items.pictures import PictureFile, decoded, save_all
+from spotball_gen.items.png import quick_png
+from spotball_gen.items.stage import Context
+from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
+from tests.gen.videos import number_of, numbered, source_of, textured, write_video
+
+
+def read(
+    path: Path, after: Mark | None = None, *, size: tuple[int, int] = (160, 96), **settings: Any
+) -> list[VideoFrame]:
+    reader = OpenCV(OpenCVSettings(**settings), Context(path.parent, Grid(6, 10, *size)))
+    return list(reader.read(source_of(path), after))
+
+
+def due(times: list[int], fps: float) -> list[int]:
+    """The frames to take, said plainly: of each 1 / fps seconds, the first one."""
+    taken: dict[int, int] = {}
+    for number, time in enumerate(times):
+        taken.setdefault(int(time * fps / 1000 + 1e-6), number)
+    return list(taken.values())
+
+
+class TestTimes:
+    @pytest.mark.parametrize("fps", [1, 2.5, 0.5])
+    @pytest.mark.parametrize(("ending", "codec"), [("mkv", "mjpeg"), ("mkv", "mpeg4"), ("mp4", "mpeg4")])
+    def test_with_a_variable_frame_rate(self, tmp_path: Path, ending: str, codec: str, fps: float) -> None:
+        rng = np.random.default_rng(3)
+        times = [0, *np.cumsum(rng.choice([20, 40, 40, 250, 1900], 120)).tolist()]
+        path = tmp_path / f"a.{ending}"
+        write_video(path, [numbered(i) for i in range(len(times))], times, codec=codec)
+        found = read(path, fps=fps)
+        assert [frame.number for frame in found] == due(times, fps)
+        assert [frame.ms for frame in found] == [times[number] for number in due(times, fps)]
+        assert [number_of(frame.image) for frame in found if frame.image is not None] == due(times, fps)
+
+    def test_with_a_constant_frame_rate(self, tmp_path: Path) -> None:
+        write_match(tmp_path / "a.avi", "synthetic-soccer", (Shot("play", 3.5, 1),), width=160, height=96)
+        found = read(tmp_path / "a.avi")
+        assert [(frame.number, frame.ms) for frame in found] == [(0, 0), (10, 1000), (20, 2000), (30, 3000)]
+
+    def test_after_a_mark_all_is_as_without(self, tmp_path: Path) -> None:
+        times = list(range(0, 12_000, 130))
+        pictures = [textured(time // 2600) for time in times]
+        write_video(tmp_path / "a.mkv", pictures, times)
+        whole = read(tmp_path / "a.mkv")
+        assert len({frame.shot for frame in whole}) > 2
+        for number, last in enumerate(whole):
+            rest = read(tmp_path / "a.mkv", Mark(last.number, last.ms, last.shot))
+            assert [(f.number, f.ms, f.shot) for f in rest] == [(f.number, f.ms, f.shot) for f in whole[number + 1 :]]
+            for one, other in zip(rest, whole[number + 1 :], strict=True):
+                assert np.array_equal(one.image, other.image)  # type: ignore[arg-type]
+
+
+class TestPictures:
+    def test_of_the_same_size_is_as_decoded_in_rgb(self, tmp_path: Path) -> None:
+        color = np.zeros((96, 160, 3), np.uint8) + np.array([200, 40, 90], np.uint8)
+        write_video(tmp_path / "a.mkv", [color], [0])
+        (frame,) = read(tmp_path / "a.mkv")
+        assert frame.image is not None
+        assert np.abs(frame.image.astype(int) - color).max() < 6
+        assert frame.window == (0, 0, 160, 96)
+
+    def test_of_another_shape_is_cut_or_has_edges(self, tmp_path: Path) -> None:
+        wide = np.full((96, 320, 3), 200, np.uint8)
+        wide[:, :80] = wide[:, 240:] = 20
+        write_video(tmp_path / "a.mkv", [wide], [0])
+        (cut,) = read(tmp_path / "a.mkv")
+        assert cut.image is not None
+        assert cut.window == (80, 0, 240, 96)
+        assert cut.image[:, 4:-4].min() > 180
+        (padded,) = read(tmp_path / "a.mkv", fit="pad")
+        assert padded.image is not None
+        assert padded.window == (0, -48, 320, 144)
+        assert padded.image[:20].max() == 0
+        assert padded.image[48, 80].min() > 180
+        assert padded.image[48, 10].max() < 60
+
+    @pytest.mark.parametrize("fit", ["crop", "pad"])
+    @pytest.mark.parametrize("shape", [(97, 161), (108, 192), (50, 201), (200, 64)])
+    def test_is_of_the_runs_size(self, tmp_path: Path, fit: str, shape: tuple[int, int]) -> None:
+        rows, cols = (side // 2 * 2 for side in shape)
+        write_video(tmp_path / "a.mkv", [np.full((rows, cols, 3), 90, np.uint8)], [0])
+        (frame,) = read(tmp_path / "a.mkv", fit=fit)
+        assert frame.image is not None
+        assert frame.image.shape == (96, 160, 3)
+        x1, y1, x2, y2 = frame.window
+        assert (x2 - x1) / (y2 - y1) == pytest.approx(160 / 96, rel=0.03)
+
+
+class TestShots:
+    def test_begin_where_colors_change(self, tmp_path: Path) -> None:
+        parts = [Shot("title", 2, 0), Shot("play", 4, 1)]
+        for number, sport in enumerate(("synthetic-soccer", "synthetic-basketball")):
+            write_match(tmp_path / f"{number}.avi", sport, tuple(parts), width=320, height=180)
+        frames = [f for number in (0, 1) for f in read(tmp_path / f"{number}.avi", size=(320, 180))]
+        pictures = [frame.image for frame in frames if frame.image is not None]
+        write_video(tmp_path / "both.mkv", pictures, [1000 * i for i in range(len(pictures))])
+        assert [f.shot for f in read(tmp_path / "both.mkv", size=(320, 180))] == [0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 3, 3]
+
+    def test_do_not_begin_where_the_camera_moves(self, tmp_path: Path) -> None:
+        write_match(tmp_path / "a.avi", "synthetic-volleyball", (Shot("play", 12, 4),), width=320, height=180)
+        assert {frame.shot for frame in read(tmp_path / "a.avi", size=(320, 180))} == {0}
+
+
+class TestNearDuplicates:
+    @given(st.integers(0, 10_000), st.integers(30, 95), st.sampled_from([(160, 96), (320, 180), (640, 360)]))
+    def test_compression_and_size_leave_the_hash_nearly_as_it_was(
+        self, seed: int, quality: int, size: tuple[int, int]
+    ) -> None:
+        import cv2
+
+        rng = np.random.default_rng(seed)
+        image = cv2.GaussianBlur(rng.integers(0, 256, (180, 320, 3)).astype(np.uint8), (0, 0), 14)
+        image = cv2.normalize(image, None, 0, 255, cv2.NORM_MINMAX)
+        _, data = cv2.imencode(".jpg", cv2.resize(image, size), [cv2.IMWRITE_JPEG_QUALITY, quality])
+        again = cv2.imdecode(data, cv2.IMREAD_COLOR)
+        assert Seen(24, [("it", digest(image))]).near(digest(again)) is not None
+
+    def test_the_hash_by_hand(self) -> None:
+        ramp = np.linspace(0, 255, 17).round().astype(np.uint8)
+        rising = np.broadcast_to(ramp[None, :, None], (16, 17, 3)).copy()
+        assert digest(rising) == b"\xff" * 32
+        assert digest(rising[:, ::-1].copy()) == bytes(32)
+
+    @given(st.lists(st.binary(min_size=32, max_size=32), max_size=30), st.binary(min_size=32, max_size=32))
+    def test_the_nearest_is_found(self, known: list[bytes], wanted: bytes) -> None:
+        bits = [(int.from_bytes(one) ^ int.from_bytes(wanted)).bit_count() for one in known]
+        near = [(count, i) for i, count in enumerate(bits) if count <= 100]
+        expected = (str(min(near)[1]), min(near)[0]) if near else None
+        assert Seen(100, [(str(i), one) for i, one in enumerate(known)]).near(wanted) == expected
+
+    def test_more_than_there_was_room_for(self) -> None:
+        hashes = [np.random.default_rng(i).bytes(32) for i in range(2500)]
+        seen = Seen(0, ((str(i), one) for i, one in enumerate(hashes)))
+        assert [seen.near(hashes[i]) for i in (0, 1023, 1024, 2499)] == [(str(i), 0) for i in (0, 1023, 1024, 2499)]
+
+
+class TestDamaged:
+    def test_no_video(self, tmp_path: Path) -> None:
+        (tmp_path / "a.mp4").write_bytes(b"this is text, not a video" * 100)
+        (tmp_path / "b.mp4").touch()
+        for name in ("a.mp4", "b.mp4", "missing.mp4"):
+            with pytest.raises(VideoError, match="no video that can be read"):
+                read(tmp_path / name)
+
+    def test_cut_short(self, tmp_path: Path) -> None:
+        write_match(tmp_path / "a.avi", "synthetic-soccer", (Shot("play", 12, 1),), width=160, height=96)
+        whole = (tmp_path / "a.avi").read_bytes()
+        (tmp_path / "a.avi").write_bytes(whole[: len(whole) // 2])
+        reader = OpenCV(OpenCVSettings(), Context(tmp_path, Grid(6, 10, 160, 96)))
+        found: list[VideoFrame] = []
+        with pytest.raises(VideoError, match=r"ends after \d of 12 seconds"):
+            found.extend(reader.read(source_of(tmp_path / "a.avi")))
+
+    def test_bytes_overwritten_cost_what_they_hold(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.avi"
+        write_video(path, [numbered(i) for i in range(100)], list(range(0, 10_000, 100)), rate=10)
+        assert len(read(path)) == 10
+        data = bytearray(path.read_bytes())
+        start = len(data) // 2
+        data[start : start + len(data) // 20] = bytes(len(data) // 20)
+        path.write_bytes(data)
+        found = read(path)
+        good = [f for f in found if f.image is not None and number_of(f.image) == f.ms // 100]
+        assert 8 <= len(good) <= len(found) <= 10
+
+    def test_time_stamps_that_turn_back(self, tmp_path: Path) -> None:
+        for name in "ab":
+            times = list(range(0, 5_000, 100))
+            write_video(tmp_path / f"{name}.ts", [numbered(1)] * 50, times, codec="mpeg4")
+        joined = b"".join((tmp_path / f"{name}.ts").read_bytes() for name in "ab")
+        (tmp_path / "joined.ts").write_bytes(joined)
+        reader = OpenCV(OpenCVSettings(), Context(tmp_path, Grid(6, 10, 160, 96)))
+        found: list[VideoFrame] = []
+        with pytest.raises(VideoError, match=r"time stamps turn back after 5 seconds"):
+            found.extend(reader.read(source_of(tmp_path / "joined.ts")))
+        assert [frame.ms for frame in found] == [0, 1000, 2000, 3000, 4000]
+
+    def test_frames_of_one_millisecond(self, tmp_path: Path) -> None:
+        write_video(tmp_path / "a.mkv", [numbered(i) for i in range(6)], [0, 1, 2, 3, 4, 5])
+        assert [frame.ms for frame in read(tmp_path / "a.mkv", fps=1000)] == [0, 1, 2, 3, 4, 5]
+
+    def test_names_that_are_patterns_to_others(self, tmp_path: Path) -> None:
+        write_video(tmp_path / "cut_%02d.mkv", [numbered(7)], [0])
+        assert [number_of(f.image) for f in read(tmp_path / "cut_%02d.mkv") if f.image is not None] == [7]
+
+
+SIDES = st.integers(1, 40)
+
+
+@given(arrays(np.uint8, st.one_of(st.tuples(SIDES, SIDES), st.tuples(SIDES, SIDES, st.just(3)))))
+def test_png_keeps_every_pixel(array: NDArray[np.uint8]) -> None:
+    packed = quick_png(array)
+    # By both of the libraries that read what is written here.
+    with Image.open(io.BytesIO(packed)) as read:
+        read.load()
+        assert read.mode == ("L" if array.ndim == 2 else "RGB")
+        assert np.array_equal(np.asarray(read), array)
+    found = cv2.imdecode(np.frombuffer(packed, np.uint8), cv2.IMREAD_UNCHANGED)
+    assert np.array_equal(found if array.ndim == 2 else found[..., ::-1], array)
+
+
+def test_pictures_are_saved_together(tmp_path: Path) -> None:
+    pixels = [textured(seed) for seed in range(9)]
+    pictures = [PictureFile(tmp_path / f"{number}.png", array) for number, array in enumerate(pixels)]
+    save_all([*pictures, PictureFile(tmp_path / "elsewhere.png")])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{number}.png" for number in range(9)]
+    assert all(np.array_equal(decoded(p.path), array) for p, array in zip(pictures, pixels, strict=True))
+    with pytest.raises(OSError, match=r"0\.png"):
+        save_all([PictureFile(tmp_path / "0.png" / "a.png", pixels[0]), *pictures])

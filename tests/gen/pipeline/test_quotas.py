@@ -1,0 +1,176 @@
+"""Choice of items: ranges, quotas, the largest dataset that keeps them, and what is said to starve."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+from pydantic import ValidationError
+
+from spotball_core.grid import Grid
+from spotball_gen.items.item import Box, Item, VideoSource
+from spotball_gen.items.pictures import PictureFile
+from spotball_gen.pipeline.quotas import OUTSIDE, SURPLUS, Selection, Targets, choose
+
+GRID = Grid.standard()
+
+
+def item(number: int, *, players: int = 1, sport: str = "soccer", center: bool = False, size: float = 10) -> Item:
+    x, y = (320, 180) if center else (20, 20)
+    name = f"m-{number:09d}"
+    return Item(
+        name,
+        VideoSource("m", "m.avi", sport, "", "m.avi", ""),
+        time=number,
+        shot=0,
+        frame=PictureFile(Path(f"{name}.png")),
+        ball=Box(x - size / 2, y - size / 2, x + size / 2, y + size / 2),
+        players=tuple(Box(100 + 20 * n, 100, 110 + 20 * n, 130, label="player") for n in range(players)),
+    )
+
+
+def chosen(items: list[Item], seed: int = 0, **targets: Any) -> tuple[list[Item], Selection]:
+    choice = choose(items, Targets.model_validate(targets), GRID, seed=seed)
+    assert set(choice.chosen) | set(choice.left_out) == {one.id for one in items}
+    assert not set(choice.chosen) & set(choice.left_out)
+    return [one for one in items if one.id in choice.chosen], choice
+
+
+class TestNothingAsked:
+    def test_all_are_taken(self) -> None:
+        items = [item(n) for n in range(5)]
+        taken, choice = chosen(items)
+        assert taken == items
+        assert (choice.left_out, choice.starving, choice.record()) == ({}, (), {"starving": [], "bins": {}})
+
+    def test_of_nothing(self) -> None:
+        assert choose([], Targets(), GRID, seed=0).chosen == ()
+        choice = choose([], Targets.model_validate({"count": 3, "center": 0.5}), GRID, seed=0)
+        assert choice.starving == (
+            "center inside starves: 0 of 2, 0 there",
+            "center outside starves: 0 of 1, 0 there",
+        )
+
+
+def test_ranges_include_their_ends() -> None:
+    items = [item(n, players=n) for n in range(6)]
+    taken, choice = chosen(items, ranges={"players": {"min": 2, "max": 4}})
+    assert [len(one.players) for one in taken] == [2, 3, 4]
+    assert set(choice.left_out.values()) == {OUTSIDE}
+
+
+def test_count_draws_by_the_seed() -> None:
+    items = [item(n) for n in range(30)]
+    once, again, other = (chosen(items, seed, count=10)[0] for seed in (1, 1, 2))
+    assert once == again != other
+    assert len(once) == len(other) == 10
+
+
+def test_what_is_drawn_does_not_hang_on_the_others() -> None:
+    items = [item(n) for n in range(30)]
+    few, _ = chosen(items, count=5)
+    rest = [one for one in items if one in few or one.time < 20]
+    assert chosen(rest, count=5)[0] == few
+
+
+class TestQuotas:
+    def test_a_count_that_can_be_had(self) -> None:
+        items = [item(n, players=n % 10, sport="ab"[n % 3 == 0], center=n % 4 == 0) for n in range(200)]
+        quotas = {"players": {"edges": [3, 6], "shares": [0.5, 0.3, 0.2]}}
+        taken, choice = chosen(items, count=40, quotas=quotas, sports="equal", center=0.25)
+        assert len(taken) == 40
+        bins = Counter("low" if len(one.players) < 3 else "mid" if len(one.players) < 6 else "high" for one in taken)
+        assert bins == {"low": 20, "mid": 12, "high": 8}
+        assert Counter(one.sport for one in taken) == {"a": 20, "b": 20}
+        assert choice.bins["center"]["inside"] == {"wanted": 10, "available": 50, "taken": 10}
+        assert choice.starving == ()
+        assert set(choice.left_out.values()) == {SURPLUS}
+
+    def test_says_which_starves(self) -> None:
+        items = [item(n, players=1 if n else 5) for n in range(20)]
+        taken, choice = chosen(items, count=10, quotas={"players": {"edges": [3]}})
+        assert len(taken) == 6
+        assert choice.starving == ("players from 3 up starves: 1 of 5, 1 there",)
+
+    def test_without_a_count_the_largest_that_is_balanced(self) -> None:
+        items = [item(n, sport="a" if n < 17 else "b") for n in range(22)]
+        taken, choice = chosen(items, sports="equal")
+        assert Counter(one.sport for one in taken) == {"a": 6, "b": 5}
+        assert choice.starving == ("sport b starves: all 5 are taken, and keep the other 17 from being",)
+
+    def test_a_bin_that_nothing_is_in_does_not_cost_all(self) -> None:
+        items = [item(n, players=n % 2) for n in range(8)]
+        taken, choice = chosen(items, quotas={"players": {"edges": [1, 5]}})
+        assert len(taken) == 8
+        assert choice.starving == ("players from 5 up starves: no item at all, and the others share its part",)
+
+    def test_a_sport_nobody_asked_for_is_left_out(self) -> None:
+        items = [item(n, sport="abc"[n % 3]) for n in range(9)]
+        taken, _ = chosen(items, sports={"a": 0.5, "b": 0.5})
+        assert {one.sport for one in taken} == {"a", "b"}
+
+    def test_quotas_that_are_at_odds_are_said_to_starve_the_count(self) -> None:
+        # Those at the center have no players: one item serves both, and the quotas cannot be met together.
+        items = [item(n, players=0, center=True) for n in range(5)] + [item(n + 9, players=3) for n in range(5)]
+        _, choice = chosen(items, count=4, center=1.0, quotas={"players": {"edges": [2], "shares": [0, 1]}})
+        assert choice.chosen == ()
+        assert choice.starving == (
+            "players from 2 up starves: 0 of 4, 5 there",
+            "center inside starves: 0 of 4, 5 there",
+        )
+
+    @given(st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.booleans()), max_size=9), st.integers(1, 6))
+    def test_none_could_be_more(self, kinds: list[tuple[int, bool, bool]], count: int) -> None:
+        items = [
+            item(n, players=2 * players, center=center, sport="ab"[other])
+            for n, (players, center, other) in enumerate(kinds)
+        ]
+        taken, choice = chosen(items, count=count, quotas={"players": {"edges": [1, 3]}}, center=0.5)
+
+        caps = {quota: {name: of["wanted"] for name, of in bins.items()} for quota, bins in choice.bins.items()}
+
+        def allowed(some: tuple[Item, ...]) -> bool:
+            players = Counter("below 1" if not one.players else f"{len(one.players)}" for one in some)
+            names = {"below 1": "below 1", "1 to 3": "2", "from 3 up": "4"}
+            inside = sum(one.ball is not None and one.ball.x1 > 100 for one in some)
+            return (
+                all(players[names[name]] <= cap for name, cap in caps["players"].items())
+                and inside <= caps["center"]["inside"]
+                and len(some) - inside <= caps["center"]["outside"]
+            )
+
+        assert allowed(tuple(taken))
+        sizes = range(min(count, len(items)), -1, -1)
+        best = next(n for n in sizes if any(map(allowed, itertools.combinations(items, n))))
+        assert len(taken) == best
+
+    @given(st.lists(st.tuples(st.integers(0, 1), st.booleans()), max_size=12))
+    def test_without_a_count_each_share_is_met_to_within_one(self, kinds: list[tuple[int, bool]]) -> None:
+        items = [item(n, players=2 * players, center=center) for n, (players, center) in enumerate(kinds)]
+        taken, choice = chosen(items, quotas={"players": {"edges": [1], "shares": [0.25, 0.75]}}, center=0.5)
+        for quota, shares in {"players": (0.25, 0.75), "center": (0.5, 0.5)}.items():
+            bins = list(choice.bins[quota].values())
+            if all(of["available"] for of in bins):
+                assert all(abs(of["taken"] - s * len(taken)) < 1 for of, s in zip(bins, shares, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ({"quotas": {"players": {"edges": [4, 2]}}}, "edges have to rise"),
+        ({"quotas": {"players": {"edges": [4], "shares": [1]}}}, "1 edges make 2 bins"),
+        ({"quotas": {"players": {"edges": [4], "shares": [0.5, 0.4]}}}, "add up to 1, not to 0.9"),
+        ({"quotas": {"spectators": {"edges": [4]}}}, "spectators"),
+        ({"sports": "all"}, "equal"),
+        ({"center": 2}, "center"),
+        ({"colour": 1}, "colour"),
+    ],
+)
+def test_what_cannot_be_asked_for(table: Mapping[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        Targets.model_validate(table)

@@ -108,7 +108,7 @@ FLOATS = (
     'sc.accuracy("A1", "A1", grid=grid)',
     "sc.accuracy(shares, scene)",
     "sc.accuracy([2, 1, 0], [True, False, False], unparsed=1)",
-    "sc.accuracy([np.float64(2), 1.0], (np.True_, np.False_))",
+    "sc.accuracy([np.float64(2), np.float64(1)], (np.True_, np.False_))",
     "sc.accuracy([np.int64(2), np.int64(0)], [1.0, 0.0])",
     'sc.euclidean_error({"A1": 0.5, "A2": 0.5}, scene)',
     'sc.expected_error(["A2"], ["A3"], grid=grid)',

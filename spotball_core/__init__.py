@@ -98,7 +98,12 @@ if TYPE_CHECKING:
     from spotball_core.scoring.accumulator import Accumulator as Accumulator, ScoreChoices as ScoreChoices
     from spotball_core.scoring.arrays import Scorer as Scorer, score_arrays as score_arrays, scorer as scorer
     from spotball_core.scoring.ceiling import noise_ceiling as noise_ceiling
-    from spotball_core.scoring.estimates import Answers as Answers, Estimator as Estimator, SceneArrays as SceneArrays
+    from spotball_core.scoring.estimates import (
+        Answers as Answers,
+        Draws as Draws,
+        Estimator as Estimator,
+        SceneArrays as SceneArrays,
+    )
     from spotball_core.scoring.groups import Group as Group, Scoring as Scoring
     from spotball_core.scoring.score import load_counts as load_counts, score as score
     from spotball_core.synthetic.pictures import draw_scene as draw_scene
@@ -184,7 +189,7 @@ _HOMES = {
     "counting.engines": ("Engine",),
     "interchange": ("ArrowFrame",),
     "io.sources": ("Responses",),
-    "scoring.estimates": ("Answers", "Estimator", "SceneArrays"),
+    "scoring.estimates": ("Answers", "Draws", "Estimator", "SceneArrays"),
     "scoring.groups": ("Group", "Scoring"),
     "scoring.score": ("load_counts", "score"),
     "scoring.ceiling": ("noise_ceiling",),

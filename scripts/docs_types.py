@@ -1,4 +1,4 @@
-"""Check the Python code that README and documentation show with `mypy --strict`; `make lint` runs it.
+"""Check the Python code that README and documentation show with `mypy --strict` and pyright; `make lint` runs it.
 
 Code that pages run without showing it is type-checked only as the context of what they show: its errors are not
 reported. Errors name the page and its line.
@@ -6,12 +6,14 @@ reported. Errors name the page and its line.
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -20,6 +22,15 @@ _BLOCK = re.compile(
     r"^(?P<indent> *)(?P<fence>`{3,})python\b(?P<options>[^\n]*)\n(?P<code>.*?)^ *(?P=fence) *$", re.M | re.S
 )
 _SESSION = re.compile(r'session="([^"]*)"')
+
+_UNTYPED = ("reportMissingImports", "reportMissingTypeStubs")
+"""Rules of pyright for libraries that are not installed or have no types. mypy ignores these libraries as well."""
+
+_NOT_ERRORS = ("reportDuplicateImport", "reportUnnecessaryIsInstance")
+"""Rules that pages may break: a block repeats an import for its reader, or shows what `isinstance` returns."""
+
+Error = tuple[str, int, str]
+"""Name of the file, number of the line, and message."""
 
 
 def pages() -> list[Path]:
@@ -52,27 +63,61 @@ def modules(text: str) -> list[tuple[str, set[int]]]:
 
 
 def check(paths: Iterable[Path]) -> list[str]:
-    """Return the errors of `mypy --strict` in the code that some pages show, one line each."""
-    with tempfile.TemporaryDirectory() as folder:
+    """Return the errors of `mypy --strict` and of pyright in the code that some pages show, one line each."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         sources: dict[str, tuple[Path, set[int]]] = {}
         for path in paths:
             for code, shown in modules(path.read_text(encoding="utf-8")):
-                file = Path(folder, f"shown_{len(sources)}.py")
+                file = folder / f"shown_{len(sources)}.py"
                 file.write_text(code, encoding="utf-8")
                 sources[file.name] = path, shown
-        files = [str(Path(folder, name)) for name in sources]
-        command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *files]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        with ThreadPoolExecutor() as pool:
+            of_mypy, of_pyright = pool.submit(mypy, folder), pool.submit(pyright, folder)
+            found = [*of_mypy.result(), *of_pyright.result()]
+    errors = []
+    for file_name, number, message in found:
+        path, shown = sources.get(file_name, (Path(file_name), set()))
+        if number in shown:
+            errors.append((str(path), number, message))
+    return [f"{path}:{number}: {message}" for path, number, message in sorted(errors)]
+
+
+def mypy(folder: Path) -> list[Error]:
+    """Return the errors of `mypy --strict` in a folder's modules."""
+    files = sorted(map(str, folder.glob("*.py")))
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *files]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode not in (0, 1):
         raise SystemExit(done.stdout + done.stderr)
+    # Files go by their names, since mypy's cache repeats the folder of an earlier run.
+    lines = [line.split(":", 2) for line in done.stdout.splitlines()]
+    return [(Path(file).name, int(number), message.strip()) for file, number, message in lines]
+
+
+def pyright(folder: Path) -> list[Error]:
+    """Return the errors of pyright's strict mode in a folder's modules.
+
+    basedpyright runs it, because its wheel contains all that it needs; pyright's own downloads the checker when it
+    runs. Unknown types are not errors in a module that imports a library without types.
+    """
+    config: dict[str, object] = {"include": ["."], "extraPaths": [str(ROOT)], "typeCheckingMode": "strict"}
+    config |= dict.fromkeys(_NOT_ERRORS, False)
+    file = folder / "pyrightconfig.json"
+    file.write_text(json.dumps(config), encoding="utf-8")
+    command = [sys.executable, "-m", "basedpyright", "--project", str(file), "--pythonpath", sys.executable]
+    done = subprocess.run([*command, "--outputjson"], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        raise SystemExit(done.stdout + done.stderr)
+    found = json.loads(done.stdout)["generalDiagnostics"]
+    untyped = {error["file"] for error in found if error.get("rule") in _UNTYPED}
     errors = []
-    for line in done.stdout.splitlines():
-        file, number, message = line.split(":", 2)
-        # By name, since mypy's cache repeats the folder of an earlier run.
-        path, shown = sources.get(Path(file).name, (Path(file), set()))
-        if int(number) in shown:
-            errors.append((str(path), int(number), message))
-    return [f"{path}:{number}:{message}" for path, number, message in sorted(errors)]
+    for error in found:
+        rule = error.get("rule", "syntax")
+        if rule not in _UNTYPED and not (rule.startswith("reportUnknown") and error["file"] in untyped):
+            message = f"{error['severity']}: {error['message'].splitlines()[0]} ({rule})"
+            errors.append((Path(error["file"]).name, error["range"]["start"]["line"] + 1, message))
+    return errors
 
 
 if __name__ == "__main__":

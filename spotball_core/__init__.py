@@ -15,8 +15,9 @@ if TYPE_CHECKING:
         baseline_responses as baseline_responses,
     )
     from spotball_core.comparison.compare import compare as compare
-    from spotball_core.comparison.record import Comparison as Comparison
+    from spotball_core.comparison.record import Comparison as Comparison, Contrast as Contrast, Difference as Difference
     from spotball_core.counting.counts import Counts as Counts
+    from spotball_core.counting.engines import Engine as Engine
     from spotball_core.counting.responses import read_counts as read_counts
     from spotball_core.cues.mixture import explain as explain
     from spotball_core.cues.thresholds import (
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         wasserstein_matched as wasserstein_matched,
     )
     from spotball_core.metrics.metric import (
+        Aggregate as Aggregate,
         MeanOverImages as MeanOverImages,
         MeanOverResponses as MeanOverResponses,
         Metric as Metric,
@@ -74,11 +76,12 @@ if TYPE_CHECKING:
         Sums as Sums,
     )
     from spotball_core.metrics.registry import METRICS as METRICS
-    from spotball_core.release.convert import import_release as import_release
+    from spotball_core.release.convert import Release as Release, import_release as import_release
     from spotball_core.replication.check import replicate as replicate
     from spotball_core.replication.record import Replication as Replication
     from spotball_core.schema import (
         Ceiling as Ceiling,
+        GridShape as GridShape,
         GroundTruth as GroundTruth,
         GroupScore as GroupScore,
         MetricValue as MetricValue,
@@ -91,16 +94,24 @@ if TYPE_CHECKING:
         Signature as Signature,
     )
     from spotball_core.schema.mixture import Mixture as Mixture
-    from spotball_core.scoring.accumulator import Accumulator as Accumulator
+    from spotball_core.schema.policy import PolicyChoices as PolicyChoices
+    from spotball_core.scoring.accumulator import Accumulator as Accumulator, ScoreChoices as ScoreChoices
     from spotball_core.scoring.arrays import Scorer as Scorer, score_arrays as score_arrays, scorer as scorer
     from spotball_core.scoring.ceiling import noise_ceiling as noise_ceiling
+    from spotball_core.scoring.estimates import (
+        Answers as Answers,
+        Draws as Draws,
+        Estimator as Estimator,
+        SceneArrays as SceneArrays,
+    )
     from spotball_core.scoring.groups import Group as Group, Scoring as Scoring
     from spotball_core.scoring.score import load_counts as load_counts, score as score
+    from spotball_core.synthetic.pictures import draw_scene as draw_scene
     from spotball_core.synthetic.scenes import synthetic_scenes as synthetic_scenes
 
 
 _HOMES = {
-    "scoring.accumulator": ("Accumulator",),
+    "scoring.accumulator": ("Accumulator", "ScoreChoices"),
     "scoring.arrays": ("Scorer", "score_arrays", "scorer"),
     "baselines": ("BASELINES", "baseline_distributions", "baseline_responses"),
     "counting.counts": ("Counts",),
@@ -116,7 +127,7 @@ _HOMES = {
     ),
     "grid": ("Grid",),
     "io.dataset": ("Dataset", "read_dataset"),
-    "release.convert": ("import_release",),
+    "release.convert": ("Release", "import_release"),
     "counting.responses": ("read_counts",),
     "io.scenes": ("read_scenes",),
     "metrics": (
@@ -145,6 +156,7 @@ _HOMES = {
         "wasserstein_1d_matched",
     ),
     "metrics.metric": (
+        "Aggregate",
         "MeanOverImages",
         "MeanOverResponses",
         "Metric",
@@ -157,6 +169,7 @@ _HOMES = {
     "metrics.registry": ("METRICS",),
     "schema": (
         "Ceiling",
+        "GridShape",
         "GroundTruth",
         "GroupScore",
         "MetricValue",
@@ -171,9 +184,12 @@ _HOMES = {
     "replication.check": ("replicate",),
     "replication.record": ("Replication",),
     "schema.mixture": ("Mixture",),
-    "comparison.record": ("Comparison",),
+    "schema.policy": ("PolicyChoices",),
+    "comparison.record": ("Comparison", "Contrast", "Difference"),
+    "counting.engines": ("Engine",),
     "interchange": ("ArrowFrame",),
     "io.sources": ("Responses",),
+    "scoring.estimates": ("Answers", "Draws", "Estimator", "SceneArrays"),
     "scoring.groups": ("Group", "Scoring"),
     "scoring.score": ("load_counts", "score"),
     "scoring.ceiling": ("noise_ceiling",),
@@ -183,6 +199,7 @@ _HOMES = {
         "ThresholdSurface",
         "threshold_surface",
     ),
+    "synthetic.pictures": ("draw_scene",),
     "synthetic.scenes": ("synthetic_scenes",),
 }
 _HOME_OF = {name: f"spotball_core.{module}" for module, names in _HOMES.items() for name in names}

@@ -145,8 +145,8 @@ class InputError(SpotballError):
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(merged(problems))
-        self.total = sum(problem.count for problem in self.problems)
+        self.problems: tuple[Problem, ...] = tuple(merged(problems))
+        self.total: int = sum(problem.count for problem in self.problems)
         lines = [str(problem) for problem in self.problems[:SHOWN_PROBLEMS]]
         if more := len(self.problems) - len(lines):
             lines.append(f"... and {more} more {'problem' if more == 1 else 'problems'}")

@@ -46,12 +46,13 @@ def frame_of(values: Any) -> pl.DataFrame:
 
     try:
         try:
-            return pl.DataFrame(values)
+            if hasattr(values, "__arrow_c_stream__"):
+                return pl.DataFrame(values)
         except ImportError:
-            # pandas gives no Arrow data without PyArrow.
-            if not hasattr(values, "columns"):
-                raise TypeError(f"a {type(values).__name__} without named columns") from None
-            return pl.DataFrame({str(name): _listed(values[name].to_numpy()) for name in values})
+            pass  # pandas gives no Arrow data without PyArrow.
+        if not hasattr(values, "columns"):
+            raise TypeError(f"a {type(values).__name__} without named columns")
+        return pl.DataFrame({str(name): _listed(values[name].to_numpy()) for name in values})
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         found = (str(error).splitlines() or [type(error).__name__])[0]
         expected = "a frame with one type of values in each column, and each column once"
@@ -63,7 +64,12 @@ def array_of_tensor(values: Any) -> Any:
 
     NumPy itself reads neither tensors with gradients, nor those on a GPU, nor bfloat16.
     """
-    return values.detach().cpu().double().numpy() if hasattr(values, "detach") else values
+    if not hasattr(values, "detach"):
+        return values
+    try:
+        return values.detach().cpu().double().numpy()
+    except (TypeError, RuntimeError):
+        return values  # A sparse tensor, or one without data: what takes an array refuses it.
 
 
 def values_of(values: object, grid: Grid | None) -> object:
@@ -112,7 +118,11 @@ def boxes_of_frame(values: object) -> NDArray[Any]:
 
 def _columns(values: Any) -> tuple[list[object] | None, NDArray[Any]]:
     """Names and values, shape (n_rows, n_columns), of a frame; no names for a single column, shape (n_rows,)."""
-    if not hasattr(values, "to_numpy"):
+    if hasattr(values, "__arrow_c_array__") and not hasattr(values, "columns"):
+        import polars as pl
+
+        values = pl.Series(values)  # PyArrow's own arrays refuse what NumPy cannot share: text, lists, missing values.
+    elif not hasattr(values, "to_numpy"):
         values = frame_of(values)
     array = values.to_numpy()
     # Polars makes two dimensions of a column of arrays as well.

@@ -55,9 +55,20 @@ class TestTypes:
     def test_errors_name_the_page_and_its_line(self, tmp_path: Path) -> None:
         page = tmp_path / "page.md"
         page.write_text(PAGE, encoding="utf-8")
-        first, second = [line for line in docs_types.check([page]) if ": error: " in line]
+        first, of_pyright, second, third = [line for line in docs_types.check([page]) if ": error: " in line]
         assert first.startswith(f"{page}:10: error: Incompatible types in assignment")
-        assert second.startswith(f"{page}:19: error: Unexpected keyword argument")
+        assert of_pyright.startswith(f"{page}:10: error: Type ")
+        assert of_pyright.endswith("(reportAssignmentType)")
+        assert second == f'{page}:19: error: No parameter named "ball_cell" (reportCallIssue)'
+        assert third.startswith(f"{page}:19: error: Unexpected keyword argument")
+
+    def test_types_that_pyright_does_not_know(self, tmp_path: Path) -> None:
+        code = "import dask.dataframe\n\nfound = []\nfound.append(dask.dataframe.read_csv('a.csv').columns)\n"
+        Path(tmp_path, "untyped.py").write_text(code, encoding="utf-8")
+        Path(tmp_path, "typed.py").write_text("found = []\nfound.append(1)\nabs()\n", encoding="utf-8")
+        errors = docs_types.pyright(tmp_path)
+        assert [(name, line) for name, line, _ in errors] == [("typed.py", 2), ("typed.py", 3)]
+        assert "reportUnknownMemberType" in errors[0][2]
 
     def test_the_pages_are_found(self) -> None:
         shown = [path for path in docs_types.pages() if docs_types.modules(path.read_text(encoding="utf-8"))]

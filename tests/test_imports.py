@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
+import re
 import subprocess
 import sys
+import textwrap
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -122,6 +126,44 @@ def heavy_after(code: str) -> list[str]:
     return done.stdout.splitlines()[-1].split()
 
 
+def not_public() -> dict[str, set[str]]:
+    """The classes of ours in annotations of public functions and classes that are not public, and where they are."""
+    found: dict[str, set[str]] = {}
+    for public in spotball_core.__all__:
+        value = getattr(spotball_core, public)
+        if not isinstance(value, type | types.FunctionType):
+            continue
+        module = sys.modules[value.__module__]
+        names = dict(vars(module))
+        for node in ast.walk(ast.parse(inspect.getsource(module))):  # These include imports for type checkers.
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("spotball_core"):
+                source = importlib.import_module(str(node.module))
+                names |= {alias.asname or alias.name: getattr(source, alias.name, None) for alias in node.names}
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(value))).body
+        for annotation in annotations(tree):
+            for name in re.findall(r"\w+", ast.unparse(annotation)):
+                kind = names.get(name)
+                is_ours = isinstance(kind, type) and kind.__module__.startswith("spotball_core")
+                if is_ours and getattr(spotball_core, name, None) is not kind:
+                    found.setdefault(name, set()).add(public)
+    return found
+
+
+def annotations(tree: ast.AST) -> Iterator[ast.expr]:
+    """The annotations of a function or class, but not of what is private or within a function."""
+    if isinstance(tree, ast.FunctionDef):
+        arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs, tree.args.vararg, tree.args.kwarg]
+        yield from (one.annotation for one in arguments if one and one.annotation)
+        if tree.returns:
+            yield tree.returns
+    elif isinstance(tree, ast.ClassDef):
+        for node in tree.body:
+            if isinstance(node, ast.AnnAssign) and not ast.unparse(node.target).startswith("_"):
+                yield node.annotation
+            elif isinstance(node, ast.FunctionDef) and (node.name == "__init__" or not node.name.startswith("_")):
+                yield from annotations(node)
+
+
 class TestPublicNames:
     @pytest.mark.parametrize("name", spotball_core.__all__)
     def test_every_name_resolves(self, name: str) -> None:
@@ -142,6 +184,15 @@ class TestPublicNames:
                 assert alias.asname == alias.name
                 seen[alias.name] = node.module
         assert seen == spotball_core._HOME_OF
+
+    def test_types_that_public_functions_take_and_return_are_public(self) -> None:
+        assert {name: owners for name, owners in not_public().items() if name != "Item"} == {}
+        assert not_public()["Item"] == {"Replication"}  # It is public in `spotball_core.replication`.
+
+    def test_what_the_reference_shows_is_public(self) -> None:
+        text = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
+        shown = {path.rpartition(".")[2] for path in re.findall(r"^::: (\S+)", text, re.MULTILINE)}
+        assert shown - {"errors", "Item"} <= set(spotball_core.__all__)
 
     def test_all_is_sorted_and_listed(self) -> None:
         assert spotball_core.__all__ == sorted(set(spotball_core.__all__))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -177,11 +178,26 @@ def test_nullable_boxes(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["int64[pyarrow]", "double[pyarrow]"])
 def test_arrow_backed_frames(dtype: str) -> None:
-    pytest.importorskip("pyarrow", reason="needs PyArrow")
+    pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
     frame = pd.DataFrame(ROWS, columns=list(GRID.labels)).astype(dtype)
     assert spotball_core.accuracy(frame, TRUE).tolist() == spotball_core.accuracy(ROWS, TRUE).tolist()
     labels = pd.Series(["D5", None], dtype="string[pyarrow]")
     assert spotball_core.accuracy(labels, ["D5"]) == 0.5
+    lists = pd.Series(ROWS.tolist(), dtype=pd.ArrowDtype(pa.list_(pa.float64())))
+    assert spotball_core.accuracy(lists, TRUE).tolist() == spotball_core.accuracy(ROWS, TRUE).tolist()
+
+
+def test_arrays_of_pyarrow() -> None:
+    pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
+    labels = pa.array(["D5", None])
+    for column in (labels, labels.dictionary_encode(), pa.chunked_array([labels])):
+        assert spotball_core.accuracy(column, ["D5"]) == 0.5
+    expected = spotball_core.accuracy(ROWS, TRUE).tolist()
+    for kind in (pa.list_(pa.float64()), pa.list_(pa.float64(), 60)):
+        assert spotball_core.accuracy(pa.array(ROWS.tolist(), type=kind), TRUE).tolist() == expected
+    assert spotball_core.accuracy(pa.array(ROWS[0]), TRUE[0]) == expected[0]
+    with pytest.raises(DistributionError):
+        spotball_core.accuracy(pa.array([*ROWS[0][1:], None]), TRUE[0])
 
 
 LISTS: dict[str, Callable[[Any], Any]] = {
@@ -281,8 +297,19 @@ def check_tensors(tensor: Callable[[Any], Any]) -> None:
     assert spotball_core.score_arrays(TRUE, tensor(ROWS), sample_weight=tensor(weights)) == expected
 
 
+class TensorWithoutValues(Tensor):
+    """A tensor that cannot be made an array: sparse, or without data."""
+
+    def numpy(self) -> Any:
+        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+
+
 def test_tensors() -> None:
     check_tensors(Tensor)
+    with pytest.raises(DistributionError, match="expected labels or an array of numbers"):
+        spotball_core.accuracy(TensorWithoutValues(ROWS), TRUE)
+    with pytest.raises(GridError, match="expected boxes"):
+        spotball_core.near_player_rate(ROWS, TensorWithoutValues(BOXES))
     with pytest.raises(DistributionError):
         # A list of tensors is read by NumPy alone.
         spotball_core.accuracy([Tensor(ROWS[0])], TRUE[:1])
@@ -295,6 +322,54 @@ def test_tensors_of_torch(dtype: str) -> None:
     check_tensors(
         lambda values: torch.tensor(np.asarray(values, dtype=float), dtype=getattr(torch, dtype), requires_grad=True)
     )
+
+
+@pytest.mark.parametrize("kind", ["sparse", "meta"])
+def test_tensors_of_torch_without_values(kind: str) -> None:
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+    tensor = torch.tensor(ROWS).to_sparse() if kind == "sparse" else torch.tensor(ROWS, device="meta")
+    with pytest.raises(DistributionError, match="expected labels or an array of numbers"):
+        spotball_core.accuracy(tensor, TRUE)
+
+
+class FrameWithoutArrow:
+    """A frame as Modin has it: columns and their arrays, but no Arrow data."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self._frame = pd.DataFrame(columns)
+        self.columns = self._frame.columns
+
+    def __getitem__(self, name: str) -> pd.Series:
+        return self._frame[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def to_numpy(self) -> Any:
+        return self._frame.to_numpy()
+
+
+def test_frames_without_arrow_data() -> None:
+    frame = FrameWithoutArrow({"image": ["0", "1"], "cell": ["C5", None]})
+    assert score(frame, SCENES, bootstrap=0).groups[0].metrics["accuracy"].value == 0.5
+    cells = FrameWithoutArrow(dict(zip(GRID.labels, ROWS.T, strict=True)))
+    assert spotball_core.accuracy(cells, TRUE).tolist() == spotball_core.accuracy(ROWS, TRUE).tolist()
+
+
+@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("indices", [[24, 25], [24.0, None]], ids=["integers", "floats"])
+def test_responses_with_indices_of_cells(library: str, indices: list[Any]) -> None:
+    with pytest.raises(InputError, match="cell: found numbers such as 24, expected labels such as D5"):
+        score(FRAMES[library]({"image": ["0", "1"], "cell": indices}), SCENES)
+    missing = score(FRAMES[library]({"image": ["0", "1"], "cell": np.full(2, np.nan)}), SCENES, bootstrap=0)
+    assert missing.groups[0].n_unparsed == 2
+
+
+def test_a_parquet_file_with_indices_of_cells(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"image": ["0", "1"], "cell": [None, 25]}).write_parquet(path)
+    with pytest.raises(InputError, match=r"a\.parquet: cell: found numbers such as 25"):
+        score(path, SCENES)
 
 
 @pytest.mark.parametrize(

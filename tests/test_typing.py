@@ -5,12 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from scripts import docs_types
+from spotball_core import metrics
 from tests.conftest import ROOT
 
 HEAD = """\
+# pyright: reportUnusedExpression=false, reportUnusedImport=false
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,10 +24,10 @@ import numpy as np
 import polars as pl
 
 from spotball_core import (
-    Accumulator, ArrowFrame, Ceiling, Comparison, Counts, Grid, Group, Mixture, PlayerBox, PredictionDistribution,
-    Replication, Response, Responses, Scene, ScorePolicy, Scorer, Scoring, ThresholdSurface, accuracy, compare, explain,
-    load_counts, near_player_rate, noise_ceiling, read_counts, replicate, score, score_arrays, scorer,
-    threshold_surface,
+    Accumulator, ArrowFrame, Ceiling, Comparison, Counts, Grid, Group, MeanOverImages, MeanOverResponses, Metric,
+    Mixture, PlayerBox, Pooled, PredictionDistribution, Replication, Response, Responses, Scene, ScorePolicy, Scorer,
+    Scoring, Sums, ThresholdSurface, accuracy, compare, explain, load_counts, near_player_rate, noise_ceiling,
+    read_counts, replicate, score, score_arrays, scorer, threshold_surface,
 )
 from spotball_core.schema import GridShape
 
@@ -61,6 +66,9 @@ compared: Comparison = compare(scoring, "a", "b"); ceilings: tuple[Ceiling, ...]
 group: Group = scoring.groups[0]; mixture: Mixture = explain(scoring, group)
 surface: ThresholdSurface = threshold_surface(scoring); replication: Replication = replicate("release")
 responses: Responses = frame
+[Metric("a", "A", "A", "px", "lower", None, ("truth",), "task", accuracy, way) for way in (
+    MeanOverImages(names), MeanOverResponses(names), Pooled(names), Sums(names, "images")
+)]
 """
 
 FAIL = """\
@@ -77,33 +85,134 @@ scorer("accuracy").metric = "log_score"
 """
 
 
+VALUES_HEAD = """\
+from typing import assert_type
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+import spotball_core as sc
+from spotball_core import Grid, PlayerBox, PredictionDistribution, Scene
+
+grid = Grid(1, 3, 300, 100)
+scene = Scene(sport="padel", image="1", grid=grid, ball_cells=["A1"], players=[[1, 2, 3, 4]])
+shares = PredictionDistribution(sport="padel", image="1", respondent="mine", kind="model", probabilities=[1, 0, 0])
+counts: NDArray[np.int64] = np.array([[20, 4, 0], [8, 8, 8]])
+frame = pl.DataFrame(counts, schema=["A1", "A2", "A3"])
+boxes = pl.DataFrame({"x1": [1], "y1": [2], "x2": [3], "y2": [4]})
+"""
+
+FLOATS = (
+    'sc.accuracy(["A1", None], ["A1", "A2"])',
+    'sc.accuracy("A1", "A1", grid=grid)',
+    "sc.accuracy(shares, scene)",
+    "sc.accuracy([2, 1, 0], [True, False, False], unparsed=1)",
+    "sc.accuracy([np.float64(2), np.float64(1)], (np.True_, np.False_))",
+    "sc.accuracy([np.int64(2), np.int64(0)], [1.0, 0.0])",
+    'sc.euclidean_error({"A1": 0.5, "A2": 0.5}, scene)',
+    'sc.expected_error(["A2"], ["A3"], grid=grid)',
+    "sc.top_k_accuracy([2, 1, 0], [1, 0, 0], k=1)",
+    'sc.wasserstein(["A1"], [0, 0, 1], unit="cell", grid=grid)',
+    "sc.wasserstein_1d([1, 0, 0], [0, 0, 1], grid=grid)",
+    "sc.near_player_rate([1, 0, 0], [[1, 2, 3, 4]], grid=grid)",
+    "sc.near_player_rate([1, 0, 0], [PlayerBox(x1=1, y1=2, x2=3, y2=4)], grid=grid)",
+    "sc.overlap_rate([1, 0, 0], boxes, grid=grid)",
+    "sc.overlap_rate([1, 0, 0], scene)",
+    "sc.center_ratio([1, 0, 0], scene, window=((1, 1), (2, 2)))",
+    "sc.symmetric_center_bias([1, 0, 0], [1, 0, 0], grid=grid)",
+    "sc.normalized_entropy([1, 1, 0])",
+    "sc.image_entropy([[1, 1, 0], [1, 0, 0]])",
+    "sc.image_entropy(frame, grid=grid)",
+    "sc.log_score([1, 0, 0], scene)",
+    "sc.brier_score([1, 0, 0], [1, 0, 0])",
+    "sc.energy_score([1, 0, 0], scene)",
+    "sc.wasserstein_matched([[20, 0, 0]], [[0, 20, 0]], grid=grid)",
+    "sc.wasserstein_1d_matched(frame, frame, grid=grid)",
+    "sc.normalized_entropy_matched([20, 0, 0])",
+    "sc.image_entropy_matched([[20, 0, 0]])",
+    "sc.top_k_accuracy_matched([20, 0, 0], [1, 0, 0])",
+    "sc.log_score_matched([20, 0, 0], [1, 0, 0])",
+    "sc.brier_score_matched([20, 0, 0], [1, 0, 0])",
+    "sc.energy_score_matched([20, 0, 0], scene)",
+)
+"""Calls for one image, or one set of images for the metrics of sets."""
+
+ARRAYS = (
+    "sc.accuracy(counts, scene)",
+    "sc.accuracy([1, 0, 0], counts > 7)",
+    "sc.accuracy([[2, 1, 0], [1, 1, 1]], [1, 0, 0])",
+    "sc.accuracy([np.ones(3), np.ones(3)], scene)",
+    "sc.accuracy([1, 0, 0], scene, unparsed=[1, 2])",
+    "sc.accuracy(frame, scene)",
+    "sc.euclidean_error(counts, scene)",
+    "sc.wasserstein(counts, [1, 0, 0], grid=grid)",
+    "sc.near_player_rate(counts, scene)",
+    "sc.near_player_rate([1, 0, 0], [[[1, 2, 3, 4]], [[5, 6, 7, 8]]], grid=grid)",
+    "sc.normalized_entropy(counts)",
+    "sc.image_entropy(np.stack([counts, counts]))",
+    "sc.wasserstein_matched(np.stack([counts, counts]), counts, grid=grid)",
+    "sc.top_k_accuracy_matched(counts, scene)",
+)
+"""Calls with arrays, frames of several images, or lists of lists."""
+
+VALUES = VALUES_HEAD + "".join(
+    f"assert_type({call}, {kind})\n"
+    for kind, calls in {"float": FLOATS, "NDArray[np.float64]": ARRAYS}.items()
+    for call in calls
+)
+
+
 @pytest.fixture(scope="module")
-def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[int]]:
-    """For both files, the lines after the head in which mypy finds errors."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("typing")
-    files = {name: folder / f"typing_{name}.py" for name in ("pass", "fail")}
-    files["pass"].write_text(HEAD + PASS, encoding="utf-8")
-    files["fail"].write_text(HEAD + FAIL, encoding="utf-8")
+    for name, text in (("pass", HEAD + PASS), ("fail", HEAD + FAIL), ("values", VALUES)):
+        Path(folder, f"typing_{name}.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+def of_mypy(folder: Path) -> list[docs_types.Error]:
     # No configuration: what users get without the plugin of Pydantic.
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary"]
     command += ["--cache-dir", str(folder / "cache"), "--disable-error-code=import-untyped"]
-    done = subprocess.run([*command, *map(str, files.values())], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([*command, *map(str, folder.glob("*.py"))], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout + done.stderr
-    lines: dict[str, set[int]] = {name: set() for name in files}
-    for line in done.stdout.splitlines():
-        file, number, kind = line.split(":", 2)
-        for name, path in files.items():
-            if Path(file).name == path.name and kind.startswith(" error"):
-                lines[name].add(int(number) - HEAD.count("\n"))
-    return lines
+    lines = [line.split(":", 2) for line in done.stdout.splitlines()]
+    return [(Path(file).name, int(number), text) for file, number, text in lines if text.startswith(" error")]
 
 
-def test_documented_calls_pass(errors: dict[str, set[int]]) -> None:
-    assert errors["pass"] == set()
+@pytest.fixture(scope="module", params=[of_mypy, docs_types.pyright], ids=["mypy", "pyright"])
+def errors(folder: Path, request: pytest.FixtureRequest) -> dict[str, dict[int, str]]:
+    """For each file, the lines in which a type checker finds errors; for the first two, after the head."""
+    found: dict[str, dict[int, str]] = {"pass": {}, "fail": {}, "values": {}}
+    for file, number, text in request.param(folder):
+        name = file.removeprefix("typing_").removesuffix(".py")
+        if name in found:
+            found[name][number - (0 if name == "values" else HEAD.count("\n"))] = text
+    return found
 
 
-def test_mistakes_are_found(errors: dict[str, set[int]]) -> None:
-    assert errors["fail"] == set(range(1, FAIL.count("\n") + 1))
+def test_documented_calls_pass(errors: dict[str, dict[int, str]]) -> None:
+    assert errors["pass"] == {}
+
+
+def test_mistakes_are_found(errors: dict[str, dict[int, str]]) -> None:
+    assert set(errors["fail"]) == set(range(1, FAIL.count("\n") + 1))
+
+
+def test_values_of_one_image_are_floats_and_others_are_arrays(errors: dict[str, dict[int, str]]) -> None:
+    assert errors["values"] == {}
+
+
+@pytest.mark.parametrize(("calls", "kind"), [(FLOATS, float), (ARRAYS, np.ndarray)], ids=["float", "array"])
+def test_values_are_of_their_types(calls: tuple[str, ...], kind: type) -> None:
+    names: dict[str, Any] = {}
+    exec(VALUES_HEAD, names)
+    assert {call: type(value) for call in calls if not isinstance(value := eval(call, names), kind)} == {}
+
+
+def test_each_metric_has_a_call() -> None:
+    assert {call.split("(")[0].removeprefix("sc.") for call in FLOATS} == set(metrics.__all__)
 
 
 def test_the_calls_of_constructors_work() -> None:

@@ -197,6 +197,12 @@ def as_text(frame: pl.LazyFrame, name: str, also: Sequence[str] = ()) -> pl.Lazy
     if "_record" not in schema:
         frame = frame.with_row_index("_record")
     _check_columns(name, schema.names())
+    if "cell" in schema and schema["cell"].is_numeric():
+        # Indices of cells, which as text would all count as unparsed. A column without values may be numeric, too.
+        numbers = frame.select(pl.col("cell").cast(pl.Float64)).filter(pl.col("cell").is_not_nan()).head(1).collect()
+        for (number,) in numbers.iter_rows():
+            expected = "labels such as D5 (`Grid.labels` has the label of each index)"
+            raise InputError([Problem(name, None, "cell", f"numbers such as {number:g}", expected)])
 
     def text(column: str) -> pl.Expr:
         dtype = schema[column]

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
 
 from spotball_core.errors import OptionError
 from spotball_core.grid import MOST_DENSE, Grid
-from spotball_core.metrics.inputs import Guesses, check_cells, grid_for, mass_of, ratio, unwrap
+from spotball_core.metrics.inputs import Guesses, ImageGuesses, check_cells, grid_for, mass_of, ratio, unwrap
 from spotball_core.metrics.transport import (
     MOST_COUNTED,
     MOST_MOVED,
@@ -35,6 +35,23 @@ _CLOSE = 1e-3
 """Distributions that differ by less in all are subtracted exactly: rounding would be a visible part of the rest."""
 
 
+@overload
+def wasserstein(
+    guesses: ImageGuesses,
+    reference: ImageGuesses,
+    *,
+    unit: Unit = ...,
+    grid: Grid | None = ...,
+    threads: int | None = ...,
+) -> float: ...
+
+
+@overload
+def wasserstein(
+    guesses: Guesses, reference: Guesses, *, unit: Unit = ..., grid: Grid | None = ..., threads: int | None = ...
+) -> FloatArray: ...
+
+
 def wasserstein(
     guesses: Guesses,
     reference: Guesses,
@@ -42,7 +59,7 @@ def wasserstein(
     unit: Unit = "px",
     grid: Grid | None = None,
     threads: int | None = None,
-) -> FloatArray:
+) -> float | FloatArray:
     r"""Exact two-dimensional Wasserstein distance between two distributions over the cells (eq. 3).
 
     $$W(P, Q) = \min_{\gamma \ge 0} \sum_{j,k} \gamma_{jk} D_{jk}
@@ -91,7 +108,15 @@ def wasserstein(
     return unwrap(out)
 
 
-def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = None) -> FloatArray:
+@overload
+def wasserstein_1d(guesses: ImageGuesses, reference: ImageGuesses, *, grid: Grid | None = ...) -> float: ...
+
+
+@overload
+def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = ...) -> FloatArray: ...
+
+
+def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = None) -> float | FloatArray:
     r"""Mean of the one-dimensional Wasserstein distances of the columns' and the rows' marginals, in pixels.
 
     $$W_{1D} = \tfrac12 \Big(\sum_c |F_P(c) - F_Q(c)|\, w + \sum_r |G_P(r) - G_Q(r)|\, h\Big)$$

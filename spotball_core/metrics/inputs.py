@@ -41,6 +41,21 @@ Truth: TypeAlias = Union[ArrayValues, "Scene", "GroundTruth"]
 Players: TypeAlias = Union[ArrayValues, Sequence["PlayerBox"], "Scene"]
 """Players' boxes: numbers of shape (..., n_boxes, 4), a frame with the columns x1, y1, x2, y2, or records."""
 
+Numbers: TypeAlias = Sequence[float] | Sequence[np.number[Any]] | Sequence[np.bool_]
+"""A list of numbers, but neither a list of lists nor an array, whose type does not tell its number of axes."""
+
+ImageGuesses: TypeAlias = Union[Sequence[str | None], Numbers, Mapping[str, float], "PredictionDistribution"]
+"""Guesses whose type says that they are for one image, so that the result is one number."""
+
+ImageTruth: TypeAlias = Union[Sequence[str | None], Numbers, "Scene", "GroundTruth"]
+"""Truth whose type says that it is of one image."""
+
+ImagePlayers: TypeAlias = Union[Sequence[Sequence[float]], ArrowFrame, Sequence["PlayerBox"], "Scene"]
+"""Players' boxes whose type says that they are of one image."""
+
+ImageSetGuesses: TypeAlias = ImageGuesses | Sequence[Sequence[float]] | ArrowFrame
+"""Guesses whose type says that they are for one image or one set of images: metrics of sets return one number."""
+
 AnyArray: TypeAlias = NDArray[Any]
 
 

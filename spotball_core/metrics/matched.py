@@ -10,15 +10,53 @@ probabilities, which have no sampling noise. Unparsed answers are excluded.
 
 from __future__ import annotations
 
+from typing import overload
+
 import numpy as np
 
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.metrics import sampling, scoring_rules, strategy, task
 from spotball_core.metrics.alignment import Unit, wasserstein, wasserstein_1d
-from spotball_core.metrics.inputs import Guesses, Truth, grid_for, grid_given, mass_of, ratio, truth_of, unwrap
+from spotball_core.metrics.inputs import (
+    Guesses,
+    ImageGuesses,
+    ImageSetGuesses,
+    ImageTruth,
+    Truth,
+    grid_for,
+    grid_given,
+    mass_of,
+    ratio,
+    truth_of,
+    unwrap,
+)
 from spotball_core.metrics.metric import Additive
 from spotball_core.typing import BoolArray, FloatArray
+
+
+@overload
+def wasserstein_matched(
+    guesses: ImageSetGuesses,
+    reference: ImageSetGuesses,
+    *,
+    unit: Unit = ...,
+    grid: Grid | None = ...,
+    seed: int = ...,
+    draws: int = ...,
+) -> float: ...
+
+
+@overload
+def wasserstein_matched(
+    guesses: Guesses,
+    reference: Guesses,
+    *,
+    unit: Unit = ...,
+    grid: Grid | None = ...,
+    seed: int = ...,
+    draws: int = ...,
+) -> FloatArray: ...
 
 
 def wasserstein_matched(
@@ -29,7 +67,7 @@ def wasserstein_matched(
     grid: Grid | None = None,
     seed: int = 0,
     draws: int = sampling.DRAWS,
-) -> FloatArray:
+) -> float | FloatArray:
     r"""Estimate the mean Wasserstein distance over images as if both sides had any number of responses.
 
     The distance between counted distributions is too large: two samples of the same people are at 18 px with 150
@@ -72,9 +110,21 @@ def wasserstein_matched(
     return unwrap(combine(sums.sum(axis=-2)))
 
 
+@overload
+def wasserstein_1d_matched(
+    guesses: ImageSetGuesses, reference: ImageSetGuesses, *, grid: Grid | None = ..., seed: int = ..., draws: int = ...
+) -> float: ...
+
+
+@overload
+def wasserstein_1d_matched(
+    guesses: Guesses, reference: Guesses, *, grid: Grid | None = ..., seed: int = ..., draws: int = ...
+) -> FloatArray: ...
+
+
 def wasserstein_1d_matched(
     guesses: Guesses, reference: Guesses, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
-) -> FloatArray:
+) -> float | FloatArray:
     """Estimate the mean one-dimensional Wasserstein distance as if both sides had any number of responses.
 
     Corrected like `wasserstein_matched`.
@@ -103,9 +153,21 @@ def wasserstein_1d_matched(
     return unwrap(combine(sums.sum(axis=-2)))
 
 
+@overload
+def normalized_entropy_matched(
+    guesses: ImageSetGuesses, *, grid: Grid | None = ..., seed: int = ..., draws: int = ...
+) -> float: ...
+
+
+@overload
+def normalized_entropy_matched(
+    guesses: Guesses, *, grid: Grid | None = ..., seed: int = ..., draws: int = ...
+) -> FloatArray: ...
+
+
 def normalized_entropy_matched(
     guesses: Guesses, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
-) -> FloatArray:
+) -> float | FloatArray:
     """Estimate the normalized entropy of guesses pooled over images at any number of responses per image.
 
     The responses to each image are halved, so that a respondent that always gives the same answer to an image has
@@ -132,7 +194,15 @@ def normalized_entropy_matched(
     return unwrap(combine(sums.sum(axis=-2)))
 
 
-def image_entropy_matched(guesses: Guesses, *, grid: Grid | None = None) -> FloatArray:
+@overload
+def image_entropy_matched(guesses: ImageSetGuesses, *, grid: Grid | None = ...) -> float: ...
+
+
+@overload
+def image_entropy_matched(guesses: Guesses, *, grid: Grid | None = ...) -> FloatArray: ...
+
+
+def image_entropy_matched(guesses: Guesses, *, grid: Grid | None = None) -> float | FloatArray:
     """Estimate the mean normalized entropy per image at any number of responses.
 
     Entropy counted from n responses is too low, by about (occupied cells - 1) / 2n nats. The estimator of Chao, Wang
@@ -163,6 +233,24 @@ def image_entropies_matched(mass: FloatArray) -> FloatArray:
     return values
 
 
+@overload
+def top_k_accuracy_matched(
+    guesses: ImageGuesses,
+    truth: ImageTruth,
+    *,
+    k: int = ...,
+    grid: Grid | None = ...,
+    seed: int = ...,
+    draws: int = ...,
+) -> float: ...
+
+
+@overload
+def top_k_accuracy_matched(
+    guesses: Guesses, truth: Truth, *, k: int = ..., grid: Grid | None = ..., seed: int = ..., draws: int = ...
+) -> FloatArray: ...
+
+
 def top_k_accuracy_matched(
     guesses: Guesses,
     truth: Truth,
@@ -171,7 +259,7 @@ def top_k_accuracy_matched(
     grid: Grid | None = None,
     seed: int = 0,
     draws: int = sampling.DRAWS,
-) -> FloatArray:
+) -> float | FloatArray:
     """Compute top-k accuracy of 8 responses drawn from however many there are, for each image.
 
     Args:
@@ -198,6 +286,30 @@ def top_k_accuracy_matched(
     return unwrap(sampling.of_few(lambda m: task.top_k_accuracy(m, mask, k=k, grid=grid), mass, seed=seed, draws=draws))
 
 
+@overload
+def log_score_matched(
+    guesses: ImageGuesses,
+    truth: ImageTruth,
+    *,
+    smoothing: float = ...,
+    grid: Grid | None = ...,
+    seed: int = ...,
+    draws: int = ...,
+) -> float: ...
+
+
+@overload
+def log_score_matched(
+    guesses: Guesses,
+    truth: Truth,
+    *,
+    smoothing: float = ...,
+    grid: Grid | None = ...,
+    seed: int = ...,
+    draws: int = ...,
+) -> FloatArray: ...
+
+
 def log_score_matched(
     guesses: Guesses,
     truth: Truth,
@@ -206,7 +318,7 @@ def log_score_matched(
     grid: Grid | None = None,
     seed: int = 0,
     draws: int = sampling.DRAWS,
-) -> FloatArray:
+) -> float | FloatArray:
     """Compute the log score of 8 responses drawn from however many there are, for each image.
 
     Args:
@@ -237,9 +349,21 @@ def log_score_matched(
     )
 
 
+@overload
+def brier_score_matched(
+    guesses: ImageGuesses, truth: ImageTruth, *, grid: Grid | None = ..., seed: int = ..., draws: int = ...
+) -> float: ...
+
+
+@overload
+def brier_score_matched(
+    guesses: Guesses, truth: Truth, *, grid: Grid | None = ..., seed: int = ..., draws: int = ...
+) -> FloatArray: ...
+
+
 def brier_score_matched(
     guesses: Guesses, truth: Truth, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
-) -> FloatArray:
+) -> float | FloatArray:
     """Estimate the Brier score at any number of responses, for each image.
 
     Args:
@@ -267,9 +391,21 @@ def brier_score_matched(
     )
 
 
+@overload
+def energy_score_matched(
+    guesses: ImageGuesses, truth: ImageTruth, *, grid: Grid | None = ..., seed: int = ..., draws: int = ...
+) -> float: ...
+
+
+@overload
+def energy_score_matched(
+    guesses: Guesses, truth: Truth, *, grid: Grid | None = ..., seed: int = ..., draws: int = ...
+) -> FloatArray: ...
+
+
 def energy_score_matched(
     guesses: Guesses, truth: Truth, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
-) -> FloatArray:
+) -> float | FloatArray:
     """Estimate the energy score at any number of responses, for each image.
 
     Args:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
@@ -208,8 +208,12 @@ class MeanOverImages:
         values: computes the values of images of one grid, shape (..., n_images); NaN for an image without one.
     """
 
-    over: ClassVar[Over] = "images"
     values: Callable[[MetricInput], FloatArray]
+
+    @property
+    def over(self) -> Over:
+        """As `Aggregate.over`."""
+        return "images"
 
     def statistic(self, data: MetricInput) -> Statistic:
         """As `Aggregate.statistic`."""
@@ -226,9 +230,13 @@ class MeanOverResponses:
         counts_unparsed: whether unparsed responses count as responses.
     """
 
-    over: ClassVar[Over] = "responses"
     values: Callable[[MetricInput], FloatArray]
     counts_unparsed: bool = False
+
+    @property
+    def over(self) -> Over:
+        """As `Aggregate.over`."""
+        return "responses"
 
     def statistic(self, data: MetricInput) -> Statistic:
         """As `Aggregate.statistic`."""
@@ -245,8 +253,12 @@ class Pooled:
             truth, each of shape (..., n_cells).
     """
 
-    over: ClassVar[Over] = "pool"
     function: Callable[[MetricInput], Callable[[FloatArray, FloatArray], FloatArray]]
+
+    @property
+    def over(self) -> Over:
+        """As `Aggregate.over`."""
+        return "pool"
 
     def statistic(self, data: MetricInput) -> Statistic:
         """As `Aggregate.statistic`."""

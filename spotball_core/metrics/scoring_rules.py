@@ -7,12 +7,16 @@ unparsed answers are left out.
 
 from __future__ import annotations
 
+from typing import overload
+
 import numpy as np
 
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import (
     Guesses,
+    ImageGuesses,
+    ImageTruth,
     Truth,
     check_cells,
     grid_for,
@@ -26,7 +30,19 @@ from spotball_core.metrics.inputs import (
 from spotball_core.typing import BoolArray, FloatArray
 
 
-def log_score(guesses: Guesses, truth: Truth, *, smoothing: float = 0.01, grid: Grid | None = None) -> FloatArray:
+@overload
+def log_score(
+    guesses: ImageGuesses, truth: ImageTruth, *, smoothing: float = ..., grid: Grid | None = ...
+) -> float: ...
+
+
+@overload
+def log_score(guesses: Guesses, truth: Truth, *, smoothing: float = ..., grid: Grid | None = ...) -> FloatArray: ...
+
+
+def log_score(
+    guesses: Guesses, truth: Truth, *, smoothing: float = 0.01, grid: Grid | None = None
+) -> float | FloatArray:
     r"""Surprise at finding the ball where it is, in nats: minus the log of the probability given to its cells.
 
     $$-\log \sum_{g \in \mathcal{G}} \big[(1 - \varepsilon)\, p_g + \varepsilon / n\big]$$
@@ -61,7 +77,15 @@ def log_score(guesses: Guesses, truth: Truth, *, smoothing: float = 0.01, grid: 
     return where_known(-np.log(np.where(known, np.minimum(given, 1.0), 1.0)) + 0.0, known)
 
 
-def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
+@overload
+def brier_score(guesses: ImageGuesses, truth: ImageTruth, *, grid: Grid | None = ...) -> float: ...
+
+
+@overload
+def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = ...) -> FloatArray: ...
+
+
+def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
     r"""Squared distance between the guesses' probabilities and the ball's: $\sum_j (p_j - q_j)^2$.
 
     Blind to distance: a guess one cell off costs as much as one across the image (`energy_score` is not).
@@ -88,7 +112,15 @@ def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> 
     return unwrap(((p - q) ** 2).sum(axis=-1))
 
 
-def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
+@overload
+def energy_score(guesses: ImageGuesses, truth: ImageTruth, *, grid: Grid | None = ...) -> float: ...
+
+
+@overload
+def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = ...) -> FloatArray: ...
+
+
+def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
     r"""Mean distance of the guesses to the ball, less half their mean distance to each other, in pixels.
 
     $$E\lVert X - Y \rVert - \tfrac12 E\lVert X - X' \rVert$$

@@ -6,6 +6,8 @@ else each argument may be.
 
 from __future__ import annotations
 
+from typing import overload
+
 import numpy as np
 
 from spotball_core.errors import OptionError
@@ -14,6 +16,10 @@ from spotball_core.grid import Grid
 from spotball_core.interchange import values_of
 from spotball_core.metrics.inputs import (
     Guesses,
+    ImageGuesses,
+    ImagePlayers,
+    ImageSetGuesses,
+    ImageTruth,
     Players,
     Truth,
     are_labels,
@@ -38,7 +44,21 @@ PAPER_WINDOW: Window = ((2, 4), (3, 7))
 """First and last row, first and last column of the paper's center window (section 4.5)."""
 
 
-def near_player_rate(guesses: Guesses, players: Players, *, tau: float = 0.08, grid: Grid | None = None) -> FloatArray:
+@overload
+def near_player_rate(
+    guesses: ImageGuesses, players: ImagePlayers, *, tau: float = ..., grid: Grid | None = ...
+) -> float: ...
+
+
+@overload
+def near_player_rate(
+    guesses: Guesses, players: Players, *, tau: float = ..., grid: Grid | None = ...
+) -> FloatArray: ...
+
+
+def near_player_rate(
+    guesses: Guesses, players: Players, *, tau: float = 0.08, grid: Grid | None = None
+) -> float | FloatArray:
     r"""Share of guesses within tau image diagonals of a player (eq. 4 and 5).
 
     $$NR = \frac{1}{\sum_i T_i} \sum_{i,t} \mathbb{1}\Big[\min_{b \in \mathcal{B}_i}
@@ -71,7 +91,19 @@ def near_player_rate(guesses: Guesses, players: Players, *, tau: float = 0.08, g
     return where_known(share(mass_of(guesses, grid)[0], near), known)
 
 
-def overlap_rate(guesses: Guesses, players: Players, *, theta: float = 0.02, grid: Grid | None = None) -> FloatArray:
+@overload
+def overlap_rate(
+    guesses: ImageGuesses, players: ImagePlayers, *, theta: float = ..., grid: Grid | None = ...
+) -> float: ...
+
+
+@overload
+def overlap_rate(guesses: Guesses, players: Players, *, theta: float = ..., grid: Grid | None = ...) -> FloatArray: ...
+
+
+def overlap_rate(
+    guesses: Guesses, players: Players, *, theta: float = 0.02, grid: Grid | None = None
+) -> float | FloatArray:
     r"""Share of guesses whose cell a player's box covers by at least theta of its area (eq. 6).
 
     $$OR = \frac{1}{\sum_i T_i} \sum_{i,t} \mathbb{1}\Big[\max_{b \in \mathcal{B}_i}
@@ -103,9 +135,21 @@ def overlap_rate(guesses: Guesses, players: Players, *, theta: float = 0.02, gri
     return where_known(share(mass_of(guesses, grid)[0], overlap), known)
 
 
+@overload
+def center_ratio(
+    guesses: ImageGuesses, truth: ImageTruth, *, window: Window | None = ..., grid: Grid | None = ...
+) -> float: ...
+
+
+@overload
+def center_ratio(
+    guesses: Guesses, truth: Truth, *, window: Window | None = ..., grid: Grid | None = ...
+) -> FloatArray: ...
+
+
 def center_ratio(
     guesses: Guesses, truth: Truth, *, window: Window | None = None, grid: Grid | None = None
-) -> FloatArray:
+) -> float | FloatArray:
     r"""Mass of the guesses in the center window over the truth's mass there (eq. 7).
 
     $$CR = \frac{\sum_{j \in \mathcal{S}} p_j}{\sum_{j \in \mathcal{S}} q_j}$$
@@ -138,7 +182,15 @@ def center_ratio(
     return ratio(share(mass_of(guesses, grid)[0], inside), share(prior, inside))
 
 
-def symmetric_center_bias(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
+@overload
+def symmetric_center_bias(guesses: ImageGuesses, truth: ImageTruth, *, grid: Grid | None = ...) -> float: ...
+
+
+@overload
+def symmetric_center_bias(guesses: Guesses, truth: Truth, *, grid: Grid | None = ...) -> FloatArray: ...
+
+
+def symmetric_center_bias(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
     r"""Mean distance of the guesses from the image's center over that of the truth.
 
     $$\frac{\sum_j p_j\, \lVert c_j - m \rVert}{\sum_j q_j\, \lVert c_j - m \rVert}$$
@@ -167,7 +219,15 @@ def symmetric_center_bias(guesses: Guesses, truth: Truth, *, grid: Grid | None =
     return ratio(share(mass_of(guesses, grid)[0], grid.center_distances), share(prior, grid.center_distances))
 
 
-def normalized_entropy(guesses: Guesses, *, grid: Grid | None = None) -> FloatArray:
+@overload
+def normalized_entropy(guesses: ImageGuesses, *, grid: Grid | None = ...) -> float: ...
+
+
+@overload
+def normalized_entropy(guesses: Guesses, *, grid: Grid | None = ...) -> FloatArray: ...
+
+
+def normalized_entropy(guesses: Guesses, *, grid: Grid | None = None) -> float | FloatArray:
     r"""Entropy of a distribution over the cells, as a share of the largest possible (eq. 8).
 
     $$\hat{H}(p) = \frac{-\sum_j p_j \log p_j}{\log n}$$
@@ -198,7 +258,15 @@ def normalized_entropy(guesses: Guesses, *, grid: Grid | None = None) -> FloatAr
     return unwrap(np.clip(entropy, 0.0, 1.0) + 0.0)
 
 
-def image_entropy(guesses: Guesses, *, grid: Grid | None = None) -> FloatArray:
+@overload
+def image_entropy(guesses: ImageSetGuesses, *, grid: Grid | None = ...) -> float: ...
+
+
+@overload
+def image_entropy(guesses: Guesses, *, grid: Grid | None = ...) -> FloatArray: ...
+
+
+def image_entropy(guesses: Guesses, *, grid: Grid | None = None) -> float | FloatArray:
     r"""Mean over images of each image's own normalized entropy (eq. 8): how unsure a respondent is about one image.
 
     $$\frac{1}{N} \sum_{i=1}^{N} \hat{H}(p_i)$$

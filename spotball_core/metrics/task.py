@@ -6,6 +6,8 @@ centers. `spotball_core.metrics.inputs` says what else each argument may be.
 
 from __future__ import annotations
 
+from typing import overload
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,6 +15,8 @@ from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import (
     Guesses,
+    ImageGuesses,
+    ImageTruth,
     Truth,
     check_cells,
     checked_numbers,
@@ -28,7 +32,17 @@ from spotball_core.metrics.inputs import (
 from spotball_core.typing import BoolArray, FloatArray
 
 
-def accuracy(guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = 0.0, grid: Grid | None = None) -> FloatArray:
+@overload
+def accuracy(guesses: ImageGuesses, truth: ImageTruth, *, unparsed: float = ..., grid: Grid | None = ...) -> float: ...
+
+
+@overload
+def accuracy(guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = ..., grid: Grid | None = ...) -> FloatArray: ...
+
+
+def accuracy(
+    guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = 0.0, grid: Grid | None = None
+) -> float | FloatArray:
     r"""Share of answers that name a cell the ball is in (eq. 1).
 
     $$\text{Accuracy} = \frac{1}{N} \sum_{i=1}^{N} \mathbb{1}[\hat{y}_i \in \mathcal{G}_i]$$
@@ -60,7 +74,15 @@ def accuracy(guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = 0.0, grid:
     return where_known(share(mass, mask, also=extra + blanks), mask.any(axis=-1))
 
 
-def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
+@overload
+def euclidean_error(guesses: ImageGuesses, truth: ImageTruth, *, grid: Grid | None = ...) -> float: ...
+
+
+@overload
+def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = ...) -> FloatArray: ...
+
+
+def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
     r"""Mean distance from the guessed cells to the nearest cell the ball is in (eq. 2), in pixels.
 
     $$d_i = \min_{g \in \mathcal{G}_i} \lVert c(\hat{y}_i) - c(g) \rVert_2$$
@@ -91,7 +113,15 @@ def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None)
     return where_known(share(mass, distance), known)
 
 
-def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
+@overload
+def expected_error(guesses: ImageGuesses, truth: ImageTruth, *, grid: Grid | None = ...) -> float: ...
+
+
+@overload
+def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = ...) -> FloatArray: ...
+
+
+def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
     r"""Mean distance from the guessed cells to all cells the ball is in, in pixels: $E\lVert X - Y\rVert$.
 
     X is drawn from the guesses, Y uniformly from the ball's cells. Where `euclidean_error` forgives a ball that
@@ -120,7 +150,15 @@ def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) 
     return share(mass, ratio(grid.distance_sums(mask), mask.sum(axis=-1, keepdims=True)))
 
 
-def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | None = None) -> FloatArray:
+@overload
+def top_k_accuracy(guesses: ImageGuesses, truth: ImageTruth, *, k: int = ..., grid: Grid | None = ...) -> float: ...
+
+
+@overload
+def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = ..., grid: Grid | None = ...) -> FloatArray: ...
+
+
+def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | None = None) -> float | FloatArray:
     r"""Probability that the ball is in one of the k most named cells, ties between cells broken at random.
 
     A cell that was never named is not among the k, however few were. With $a$ cells named more often than the k-th,

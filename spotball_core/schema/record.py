@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
@@ -14,7 +14,7 @@ from spotball_core.service.paths import CONTROLS, MOST_SIGNS_OF_PATH, PATH_RULE,
 class Record(BaseModel):
     """A frozen record that refuses fields it does not know and numbers that are not finite."""
 
-    model_config = ConfigDict(
+    model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, coerce_numbers_to_str=True, ser_json_inf_nan="null"
     )
 

@@ -68,8 +68,10 @@ class Accumulator:
     ) -> None:
         from spotball_core.counting.responses import common_grid
 
-        self.scenes = tuple(scenes)
-        self.respondent, self.kind, self.prompt = respondent, kind, prompt
+        self.scenes: tuple[Scene, ...] = tuple(scenes)
+        self.respondent: str = respondent
+        self.kind: Kind = kind
+        self.prompt: str = prompt
         self._grid = common_grid(self.scenes)
         self._place: dict[object, int] = {}
         times = Counter(scene.image for scene in self.scenes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -85,10 +85,13 @@ class Scorer:
     Attributes:
         metric: the metric's key.
         grid: the grid to measure on; the paper's if None.
+        weighted: whether scikit-learn's metadata routing passes `sample_weight`, or the name it passes it by; None if
+            that was not decided, so that scikit-learn raises an error where weights are given.
     """
 
     metric: str
     grid: Grid | None = None
+    weighted: bool | str | None = None
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: ArrayValues | None = None) -> float:
         """Score an estimator's guesses for `X` against the labels `y`; `sample_weight` weights the images."""
@@ -100,6 +103,18 @@ class Scorer:
         scores = score_arrays(y, guesses, metrics=[self.metric], grid=self.grid, sample_weight=sample_weight)
         value = scores[self.metric]
         return -value if METRICS[self.metric].direction == "lower" else value
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Scorer:
+        """Return a scorer that requests `sample_weight`, or does not, from scikit-learn's metadata routing."""
+        return replace(self, weighted=sample_weight)
+
+    def get_metadata_routing(self) -> Any:
+        """Return the request for `sample_weight`; scikit-learn calls this."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=repr(self))
+        request.score.add_request(param="sample_weight", alias=self.weighted)
+        return request
 
 
 def scorer(metric: str, *, grid: Grid | None = None) -> Scorer:

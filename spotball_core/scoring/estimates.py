@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spotball_core.errors import OptionError
+from spotball_core.grid import Grid
 from spotball_core.metrics import sampling, strategy
 from spotball_core.metrics.metric import Metric, MetricInput, MetricOptions, Statistic
 from spotball_core.schema.policy import ScorePolicy
@@ -29,17 +30,17 @@ class SceneArrays:
     """Scenes as arrays with the scene on the first axis, in the order given."""
 
     def __init__(self, scenes: Sequence[Scene], *, tau: float, theta: float) -> None:
-        self.scenes = tuple(scenes)
-        self.keys = [scene.key for scene in scenes]
-        self.sports = [scene.sport for scene in scenes]
-        self.control = np.array([scene.control for scene in scenes], dtype=bool)
+        self.scenes: tuple[Scene, ...] = tuple(scenes)
+        self.keys: list[tuple[str, str]] = [scene.key for scene in scenes]
+        self.sports: list[str] = [scene.sport for scene in scenes]
+        self.control: BoolArray = np.array([scene.control for scene in scenes], dtype=bool)
         self.truth: BoolArray = np.stack([scene.layout.mask(scene.ball_cells or ()) for scene in scenes])
-        self.has_truth = np.asarray(self.truth.any(axis=-1))
-        self.grids = list(dict.fromkeys(scene.layout for scene in scenes))
-        self.grid_of = np.array([self.grids.index(scene.layout) for scene in scenes])
-        self.near = np.zeros_like(self.truth)
-        self.overlap = np.zeros_like(self.truth)
-        self.has_players = np.zeros(len(scenes), dtype=bool)
+        self.has_truth: BoolArray = np.asarray(self.truth.any(axis=-1))
+        self.grids: list[Grid] = list(dict.fromkeys(scene.layout for scene in scenes))
+        self.grid_of: IntArray = np.array([self.grids.index(scene.layout) for scene in scenes])
+        self.near: BoolArray = np.zeros_like(self.truth)
+        self.overlap: BoolArray = np.zeros_like(self.truth)
+        self.has_players: BoolArray = np.zeros(len(scenes), dtype=bool)
         for i, scene in enumerate(scenes):
             self.near[i], self.has_players[i] = strategy.near_player_mask(scene, scene.layout, tau=tau)
             self.overlap[i], _ = strategy.overlap_mask(scene, scene.layout, theta=theta)
@@ -98,8 +99,11 @@ class Estimator:
     """All metrics of one group."""
 
     def __init__(self, arrays: SceneArrays, scenes: IntArray, answers: Answers, policy: ScorePolicy) -> None:
-        self.arrays, self.scenes, self.answers, self.policy = arrays, scenes, answers, policy
-        self.truth = arrays.truth[scenes]
+        self.arrays: SceneArrays = arrays
+        self.scenes: IntArray = scenes
+        self.answers: Answers = answers
+        self.policy: ScorePolicy = policy
+        self.truth: BoolArray = arrays.truth[scenes]
         self._input = self._known()
 
     def estimate(self, metric: Metric) -> MetricValue:

@@ -64,11 +64,12 @@ class Scoring:
     """
 
     def __init__(self, counts: Counts, scenes: Sequence[Scene], policy: ScorePolicy) -> None:
-        self.counts, self.policy = counts, policy
-        self.arrays = SceneArrays(scenes, tau=policy.tau, theta=policy.theta)
-        self.table = self._located()
-        self.groups = self._grouped()
-        self.reference = self._answered_by(policy.reference)
+        self.counts: Counts = counts
+        self.policy: ScorePolicy = policy
+        self.arrays: SceneArrays = SceneArrays(scenes, tau=policy.tau, theta=policy.theta)
+        self.table: pl.DataFrame = self._located()
+        self.groups: list[Group] = self._grouped()
+        self.reference: frozenset[int] = self._answered_by(policy.reference)
         self._scored = {group.number: self._images(group) for group in self.groups}
 
     def _located(self) -> pl.DataFrame:

@@ -149,6 +149,60 @@ def test_a_scorer_is_picklable(grid: Grid | None) -> None:
     assert copy(Labels(), [0], ["D6"]) == made(Labels(), [0], ["D6"]) < 0
 
 
+def _search(**options: Any) -> Any:
+    """A grid search over two numbers of neighbors, of which 1 is better, with weights of the images."""
+    sklearn = pytest.importorskip("sklearn", reason="needs scikit-learn")
+    from sklearn.model_selection import GridSearchCV, KFold
+    from sklearn.neighbors import KNeighborsClassifier
+
+    truth = np.tile(["D5", "D6", "A1", "F10"], 15)
+    images = np.array([GRID.position(label) for label in truth]) + np.random.default_rng(0).normal(
+        size=(60, 2), scale=0.3
+    )
+    images[::5] = images[1::5]  # These images look like others.
+    search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 40]}, cv=KFold(3), **options)
+    return sklearn, search, images, truth, np.where(np.arange(60) % 5 == 0, 4.0, 1.0)
+
+
+def test_a_grid_search_on_two_processes() -> None:
+    _, search, images, truth, _ = _search(scoring=scorer("euclidean_error"), n_jobs=2)
+    search.fit(images, truth)
+    assert search.best_params_ == {"n_neighbors": 1}
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max() < 0
+
+
+def test_a_grid_search_with_several_metrics() -> None:
+    metrics = ("accuracy", "energy_score")
+    _, search, images, truth, _ = _search(scoring={key: scorer(key) for key in metrics}, refit="energy_score")
+    search.fit(images, truth)
+    assert all(np.isfinite(search.cv_results_[f"mean_test_{key}"]).all() for key in metrics)
+
+
+def test_weights_in_a_grid_search() -> None:
+    weighted = scorer("accuracy").set_score_request(sample_weight=True)
+    assert pickle.loads(pickle.dumps(weighted)) == weighted
+    sklearn, search, images, truth, weights = _search(scoring=weighted)
+    with sklearn.config_context(enable_metadata_routing=True):
+        search.fit(images, truth, sample_weight=weights)
+        splits = list(search.cv.split(images))
+        expected = []
+        for train, test in splits:
+            model = sklearn.base.clone(search.estimator).set_params(n_neighbors=1).fit(images[train], truth[train])
+            expected.append(scorer("accuracy")(model, images[test], truth[test], sample_weight=weights[test]))
+        found = [search.cv_results_[f"split{number}_test_score"][0] for number in range(len(splits))]
+        assert found == expected
+        search.set_params(scoring=scorer("accuracy").set_score_request(sample_weight=False))
+        search.fit(images, truth)
+        assert search.cv_results_["split0_test_score"][0] != expected[0]
+        search.set_params(scoring=scorer("accuracy").set_score_request(sample_weight="other")).fit(
+            images, truth, other=weights
+        )
+        assert [search.cv_results_[f"split{number}_test_score"][0] for number in range(len(splits))] == expected
+        search.set_params(scoring=scorer("accuracy"))
+        with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError):
+            search.fit(images, truth, sample_weight=weights)
+
+
 @pytest.mark.parametrize("key", ["near_player_rate", "center_ratio", "image_entropy", "wasserstein"])
 def test_not_all_can_be_maximized(key: str) -> None:
     with pytest.raises(OptionError):

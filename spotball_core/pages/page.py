@@ -26,10 +26,11 @@ class Page:
         title: its heading.
         generator: the command that makes it.
         intro: paragraphs beneath the title.
-        signature: of its numbers.
+        signature: of its numbers; empty if each section has its own.
         warnings: what to bear in mind.
         dropped: how much was left out, by reason.
         reference: whom others are compared with.
+        about: paragraphs at the foot; by default they name the record and the figures of a report.
     """
 
     title: str
@@ -39,6 +40,7 @@ class Page:
     warnings: Sequence[str]
     dropped: Mapping[str, int]
     reference: str | None = None
+    about: Sequence[str] = ()
 
 
 def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequence[Inline]]) -> str:

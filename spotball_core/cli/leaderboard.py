@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from spotball_core.cli.console import teller
+from spotball_core.cli.console import progress, teller
 from spotball_core.cli.options import Debug, Quiet
 
 Keys = Annotated[
@@ -54,9 +54,16 @@ def leaderboard(
     from spotball_core.leaderboard.write import PAGE, write_leaderboard
 
     tell = teller(quiet)
-    board = write_leaderboard(
-        paths, out, metrics=_parts(metrics), sports=_parts(sport), prompts=_parts(prompt), url=url
-    )
+    with progress("files read", quiet=quiet) as on_progress:
+        board = write_leaderboard(
+            paths,
+            out,
+            metrics=_parts(metrics),
+            sports=_parts(sport),
+            prompts=_parts(prompt),
+            url=url,
+            on_progress=on_progress,
+        )
     for note in board.notes:
         tell(f"note: {note}")
     tell(f"wrote {out / PAGE}")

@@ -17,6 +17,7 @@ from spotball_core.errors import InputError, Problem
 from spotball_core.schema.report import SCHEMA_VERSION, ScoreReport
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.paths import file_fault
+from spotball_core.service.progress import OnProgress, counted, ignore_progress
 from spotball_core.service.safe_text import printable
 
 EXPECTED = "a score report, as `spotball score --format json` and `spotball report` write it"
@@ -46,12 +47,15 @@ class Collection:
     notes: tuple[str, ...]
 
 
-def read_reports(paths: Sequence[str | Path], *, exclude: Path | None = None) -> Collection:
+def read_reports(
+    paths: Sequence[str | Path], *, exclude: Path | None = None, on_progress: OnProgress = ignore_progress
+) -> Collection:
     """Read all score reports in some folders and files.
 
     Args:
         paths: folders, which are searched with their subfolders for *.json, and files, which must be score reports.
         exclude: a folder that is not searched.
+        on_progress: called with how many files were read, and of how many.
 
     Raises:
         InputError: if there is no score report, or for a report that is damaged or of a newer version.
@@ -62,7 +66,7 @@ def read_reports(paths: Sequence[str | Path], *, exclude: Path | None = None) ->
     notes: list[str] = []
     problems: list[Problem] = []
     n_others = 0
-    for (path, must_be), name in zip(found, names, strict=True):
+    for (path, must_be), name in counted(zip(found, names, strict=True), len(found), on_progress):
         try:
             report = _read(path, must_be)
         except InputError as error:

@@ -18,6 +18,7 @@ from spotball_core.leaderboard.table import write_table
 from spotball_core.pages.folder import check_installed, check_replaceable
 from spotball_core.service.files import replacing_folder
 from spotball_core.service.paths import output_name
+from spotball_core.service.progress import OnProgress, ignore_progress
 
 PAGE, README, BADGE, ENDPOINT = "leaderboard.html", "README.md", "badge.svg", "badge.json"
 CSV, PARQUET, MODEL_INDEX = "leaderboard.csv", "leaderboard.parquet", "model-index"
@@ -35,6 +36,7 @@ def write_leaderboard(
     sports: Sequence[str] | None = None,
     prompts: Sequence[str] | None = None,
     url: str | None = None,
+    on_progress: OnProgress = ignore_progress,
 ) -> Leaderboard:
     """Rank the score reports of some folders and files, and write the leaderboard into a folder.
 
@@ -48,6 +50,7 @@ def write_leaderboard(
         sports: the sports to include; all of them by default.
         prompts: the prompts to include; all of them by default.
         url: where the leaderboard will be published, for the source in model-index blocks.
+        on_progress: called with how many files were read, and of how many.
 
     Raises:
         InputError: if there is no score report, or for one that is damaged or of a newer version.
@@ -60,7 +63,8 @@ def write_leaderboard(
     check_replaceable(
         target, GENERATOR, what="leaderboard", page_name=PAGE, is_ours=lambda name: bool(_OURS.fullmatch(name))
     )
-    board = make_leaderboard(read_reports(paths, exclude=target), sports=sports, prompts=prompts)
+    reports = read_reports(paths, exclude=target, on_progress=on_progress)
+    board = make_leaderboard(reports, sports=sports, prompts=prompts)
     keys = chosen(metrics, board.metrics)
     try:
         with replacing_folder(target) as beside:

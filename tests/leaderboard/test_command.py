@@ -12,8 +12,9 @@ import pytest
 
 from spotball_core.leaderboard.write import write_leaderboard
 from spotball_core.schema import ScoreReport
+from tests.builders import dataset
 from tests.cli.process import MODULE, spotball
-from tests.leaderboard.made import given, scored, write
+from tests.leaderboard.made import answers, given, known, scored, write
 
 FILES = {
     *("README.md", "badge.json", "badge.svg", "leaderboard.csv", "leaderboard.html", "leaderboard.parquet"),
@@ -37,7 +38,7 @@ def test_it_writes_a_folder_and_replaces_it(reports: Path, tmp_path: Path) -> No
     for options in ((), ("--metrics", "accuracy", "--sport", "soccer"), ("--prompt", "base", "--quiet")):
         done = spotball("leaderboard", reports, "--out", out, *options)
         assert done.returncode == 0, done.stderr
-        assert done.stderr == ("" if "--quiet" in options else f"wrote {out}/leaderboard.html\n")
+        assert done.stderr == ("" if "--quiet" in options else f"files read: 1 done\nwrote {out}/leaderboard.html\n")
         assert {path.name for path in out.iterdir()} == FILES
         assert {path.name for path in (out / "model-index").iterdir()} == {"gpt.yaml", "gemini.yaml"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "reports"]
@@ -46,7 +47,7 @@ def test_it_writes_a_folder_and_replaces_it(reports: Path, tmp_path: Path) -> No
 def test_the_output_may_be_in_the_searched_folder(reports: Path) -> None:
     for _ in range(2):
         done = spotball("leaderboard", reports, "--out", reports / "board")
-        assert done.stderr == f"wrote {reports}/board/leaderboard.html\n"
+        assert done.stderr == f"files read: 1 done\nwrote {reports}/board/leaderboard.html\n"
 
 
 def test_a_folder_with_other_files_is_refused(reports: Path, tmp_path: Path) -> None:
@@ -92,16 +93,18 @@ def test_a_damaged_report_leaves_no_output(reports: Path, tmp_path: Path) -> Non
 
 
 def test_it_ranks_what_the_score_command_writes(tmp_path: Path) -> None:
-    assert spotball("demo", "--out", tmp_path / "demo", "--quiet").returncode == 0
-    for seed in ("0", "1"):
-        options = ("--reference", "oracle", "--bootstrap", "20", "--seed", seed, "--quiet")
-        done = spotball("score", tmp_path / "demo", *options, "--out", tmp_path / f"reports/{seed}.json")
+    scenes = known()
+    people = answers("human", scenes, hits=0.6, kind="human")
+    for name, seed in (("a", "0"), ("b", "0"), ("a", "1")):
+        data = dataset(tmp_path / f"{name}{seed}", scenes, answers=[*people, *answers(name, scenes, hits=0.3)])
+        options = ("--reference", "human", "--bootstrap", "20", "--seed", seed, "--quiet")
+        done = spotball("score", data, *options, "--out", tmp_path / f"reports/{name}{seed}.json")
         assert done.returncode == 0, done.stderr
     write_leaderboard([tmp_path / "reports"], tmp_path / "out")
     frame = pl.read_csv(tmp_path / "out/leaderboard.csv")
-    # The seed is a part of the policy, so each report has rankings of its own.
-    assert frame["ranking"].n_unique() == 2 * (frame["sport"].drop_nulls().n_unique() + 1)
-    assert set(frame.filter(pl.col("rank").is_not_null())["kind"]) == {"baseline"}
+    ranked = frame.filter(pl.col("rank").is_not_null()).group_by("ranking").agg(pl.col("respondent").unique().sort())
+    # The seed is a part of the policy: two sports and their average for each of the two.
+    assert sorted(ranked["respondent"].to_list()) == [["a"]] * 3 + [["a", "b"]] * 3
 
 
 def test_a_killed_command_leaves_the_old_folder_or_the_new_one(tmp_path: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from spotball_core.leaderboard.badge import LABEL
 from spotball_core.leaderboard.rankings import Leaderboard, Ranking
 from spotball_core.leaderboard.reports import SourceReport
-from spotball_core.leaderboard.text import Line, Score, columns_of, head, lines
+from spotball_core.leaderboard.text import Line, Score, columns_of, head, lines, remarks
 from spotball_core.pages.page import Page, render_page
 from spotball_core.pages.parts import PageTable, Section, TableCell, TableRows
 from spotball_core.service.safe_text import printable
@@ -105,20 +103,11 @@ def _ranking(ranking: Ranking, keys: tuple[str, ...]) -> Section:
     return Section(
         name,
         f"{ranking.number}. {printable(ranking.title)}",
-        lead=tuple(_lead(ranking)),
+        lead=tuple(remarks(ranking, columns)),
         missing="" if columns else "There is no value of the chosen metrics.",
         tables=(PageTable(f"{name}-table", CAPTION, heads, len(names), (TableRows("", rows),)),) if columns else (),
         signature=printable(ranking.signature),
     )
-
-
-def _lead(ranking: Ranking) -> Iterator[str]:
-    if ranking.is_average:
-        yield f"Unweighted means over {listed([printable(str(sport)) for sport in ranking.sports])}."
-    if ranking.differs:
-        yield printable(ranking.differs)
-    if any(entry.is_one_of_several for entry in ranking.entries):
-        yield "Some reports have different scores of the same respondent and prompt. Each is shown with its source."
 
 
 def _row(line: Line, with_source: bool) -> tuple[TableCell, ...]:

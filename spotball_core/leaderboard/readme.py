@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from spotball_core.leaderboard.badge import LABEL
 from spotball_core.leaderboard.rankings import Leaderboard, Ranking
-from spotball_core.leaderboard.text import Line, Score, columns_of, head, lines
+from spotball_core.leaderboard.text import Line, Score, columns_of, head, lines, remarks
 from spotball_core.service.safe_text import markdown_row, markdown_text
 
 
@@ -38,8 +38,8 @@ def _ranking(ranking: Ranking, keys: tuple[str, ...]) -> Iterator[str]:
     names = ["Respondent", "Prompt", *(["Source"] if with_source else [])]
     counts = ["Images", "Responses"]
     yield f"## {ranking.number}. {markdown_text(ranking.title)}"
-    if ranking.differs:
-        yield markdown_text(ranking.differs)
+    for remark in remarks(ranking, columns):
+        yield markdown_text(remark)
     rows = [
         markdown_row([*names, *counts, *map(head, columns)]),
         markdown_row([*["---"] * len(names), *["---:"] * (len(counts) + len(columns))]),

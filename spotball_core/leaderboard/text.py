@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spotball_core.leaderboard.columns import Column
@@ -9,7 +10,7 @@ from spotball_core.leaderboard.entries import Entry
 from spotball_core.leaderboard.rankings import Ranking, has_value, value_of
 from spotball_core.leaderboard.ranks import Rank
 from spotball_core.service.safe_text import printable
-from spotball_core.text.numbers import interval, number, shortened
+from spotball_core.text.numbers import interval, listed, number, shortened
 
 UNIFORM = "uniform guessing"
 
@@ -59,6 +60,22 @@ def lines(ranking: Ranking, columns: list[Column]) -> list[Line]:
     if any(column.key in ranking.uniform for column in columns):
         out.insert(_place_of_uniform(ranking, [place for place, _ in found], columns[0]), _uniform(ranking, columns))
     return out
+
+
+def remarks(ranking: Ranking, columns: list[Column]) -> Iterator[str]:
+    """What to know of a ranking before its table, in sentences."""
+    if ranking.is_average:
+        yield f"Unweighted means over {listed([printable(str(sport)) for sport in ranking.sports])}."
+    if ranking.differs:
+        yield printable(ranking.differs)
+    if any(entry.is_one_of_several for entry in ranking.entries):
+        yield "Some reports have different scores of the same respondent and prompt. Each is shown with its source."
+    for column in columns:
+        if not ranking.ranks[column.key]:
+            reason = column.why_not or (
+                "no entry competes" if ranking.goal(column.key) else "no single reference value"
+            )
+            yield f"{column.title} has no ranks: {reason}."
 
 
 def rank_text(rank: Rank | None) -> str:

@@ -122,6 +122,20 @@ class TestTheSameNumbers:
             assert f"Not comparable with ranking {other}. What differs: version (here {version})." in section.text
             assert f"spotball|v:{version}|scenes:s|" in section.text
 
+    def test_a_metric_without_ranks_says_why(self) -> None:
+        scores = {"a": (0.5, (0.4, 0.6)), "b": (0.7, (0.6, 0.8))}
+        for metric, reason in (
+            ("image_entropy", "Image entropy has no ranks: it depends on the number of responses."),
+            ("near_player_rate", "Near-player rate has no ranks: no single reference value."),
+            ("theirs", "theirs has no ranks: the metric is not installed here."),
+        ):
+            board = board_of(given(scores, metric=metric))
+            assert reason in page(board, (metric,))
+            assert reason in readme(board, (metric,), badge="b.svg", page="p.html", explanation="")
+        people = board_of(given({"human": (0.5, None)}, kinds={"human": "human"}))
+        assert "Accuracy has no ranks: no entry competes." in page(people, ("accuracy",))
+        assert "has no ranks" not in page(board_of(given(scores)), ("accuracy",))
+
     def test_the_page_loads_nothing(self, report: ScoreReport) -> None:
         text = page(board_of(report), keys_of(report))
         assert "http:" not in text

@@ -21,36 +21,36 @@ CAPTION = (
 
 READING = (
     (
-        "A rank counts the entries with better values. In parentheses are the ranks that the intervals allow: with "
-        "95% confidence, all true ranks of a column are among them. An entry is certainly better than another only "
-        "if their intervals, widened for the number of entries (Bonferroni), do not overlap (Klein, Wright and "
-        "Wieczorek, 2020). This is cautious: it holds however the errors of two entries on the same images depend "
-        "on each other, which reports do not record. `spotball compare` uses that, and may find a difference that "
-        "is left open here."
+        "A rank counts the entries with better values. In parentheses are the ranks that the intervals allow: "
+        "with 95% confidence, all true ranks of a column are among them. An entry is certainly better than "
+        "another only if their intervals, widened for the number of entries (Bonferroni), do not overlap (Klein, "
+        "Wright and Wieczorek, 2020). This is cautious: it holds however the errors of two entries on the same "
+        "images depend on each other, which reports do not record. With the responses, `spotball report` and "
+        "`spotball compare` allow for that, and may find differences that are left open here."
     ),
     (
         "The confidence is for one column of one table, and for other images like these. It is as accurate as the "
-        "bootstrap intervals, which are somewhat too narrow with few images. Scores without intervals (`--bootstrap"
-        " 0`) have no rank intervals."
+        "bootstrap intervals, which are somewhat too narrow with few images. Scores without intervals "
+        "(`--bootstrap 0`) have no rank intervals."
     ),
     (
-        "↑: higher values are better. ↓: lower values are better. Other columns are ranked by the distance from the"
-        " reference's value, whose own interval is allowed for, or from 1, the value of the ground truth. Metrics "
-        "that depend on the number of responses have no ranks; their matched versions have."
+        "↑: higher values are better. ↓: lower values are better. Other columns are ranked by the distance from "
+        "the reference's value, whose own interval is allowed for, or from 1, the value of the ground truth. "
+        "Metrics that depend on the number of responses have no ranks; their matched versions have."
     ),
     (
         "Models have ranks. People and baselines are shown without ranks. If there are no models, baselines have "
         "ranks. Uniform guessing is computed exactly."
     ),
     (
-        "Entries are ranked together only if they agree in version, policy, parse policy, scored images with their "
-        "ground truth, and the reference's responses. Different prompts are ranked together; `--prompt` selects "
-        "some of them."
+        "Entries are ranked together only if they agree in version, policy, parse policy, scored images with "
+        "their ground truth, and the reference's responses. Different prompts are ranked together; `--prompt` "
+        "selects some of them."
     ),
     (
-        "An average over sports is the unweighted mean, for entries with scores in all sports. Its interval treats "
-        "the sports' images as independent samples (Zou and Donner, 2008). It has no interval if participants were "
-        "resampled, because they answer images of several sports."
+        "An average over sports is the unweighted mean, for entries with scores in all sports. Its interval "
+        "treats the sports' images as independent samples (Zou and Donner, 2008). It has no interval if "
+        "participants were resampled, because they answer images of several sports."
     ),
 )
 """How to read the ranks, in paragraphs."""

@@ -4,7 +4,7 @@ The intervals are widened so that, with 95% confidence, all of them hold their t
 entry is certainly better than another only if their intervals do not overlap. An entry's rank interval follows from how
 many others are certainly better, and worse. All rank intervals hold at once, whatever the dependence between entries
 (Klein, Wright and Wieczorek, 2020). Entries that answered the same images are correlated, which reports do not store.
-`spotball compare` uses the correlation and may find a difference that is left open here.
+With the responses, `stats.ranks` uses the correlation and gives shorter intervals.
 """
 
 from __future__ import annotations

@@ -263,7 +263,8 @@ def _averages(tasks: Mapping[Task, TaskEntries]) -> tuple[list[Average], list[st
         found, ambiguous = _averages_over(sports, of_setting)
         averages += found
         if not found:
-            notes[f"No respondent has scores in all of {listed(sports)}, so there is no average over them."] = None
+            reason = f"No respondent has scores in all of {listed(sports)}, so there is no average over them."
+            notes[f"{reason} `--sport` selects some."] = None
         notes |= {
             f"{name} has several scores of a sport, so it is not averaged over sports.": None for name in ambiguous
         }

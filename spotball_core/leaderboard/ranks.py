@@ -98,15 +98,16 @@ def _widened(estimate: Estimate, n_intervals: int) -> tuple[float, float]:
     quantiles = (expanded(NormalDist().inv_cdf(part), estimate.n_images) for part in (tail / n_intervals, tail))
     wide, narrow = quantiles
     factor = wide / narrow
+    low, high = estimate.ci95
+    below, above = max(estimate.value - low, 0.0), max(high - estimate.value, 0.0)
     if estimate.value in estimate.bounds:
         # The far end may be the largest mean that n images at the bound allow (`stats.bootstrap`).
         n = max(estimate.n_images, 1)
         factor = max(factor, (1 - (tail / n_intervals) ** (1 / n)) / (1 - tail ** (1 / n)))
-    low, high = estimate.ci95
-    return (
-        estimate.value - factor * max(estimate.value - low, 0.0),
-        estimate.value + factor * max(high - estimate.value, 0.0),
-    )
+    elif not (below and above):
+        # Resamples that all lie on one side, as of a matched distance near 0, say nothing of the other side.
+        below = above = max(below, above)
+    return estimate.value - factor * below, estimate.value + factor * above
 
 
 def _surely_worse(

@@ -59,6 +59,13 @@ class TestByHand:
             entries = [none, exact(value), *[none] * 18]
             assert found(entries, "higher")[0] == (2, interval)
 
+    def test_an_interval_with_one_side_counts_for_both(self) -> None:
+        one_sided = Estimate(5.0, (3.0, 5.0), MANY)
+        assert found([one_sided, exact(6.0)], "lower") == [(1, (1, 2)), (2, (1, 2))]
+        assert found([one_sided, exact(8.0)], "lower") == [(1, (1, 1)), (2, (2, 2))]
+        # At a bound there is no other side.
+        assert found([Estimate(0.0, (0.0, 0.1), 50, (0.0, 1.0)), exact(-0.01)], "lower")[0] == (2, (2, 2))
+
     def test_the_distance_from_a_target_ranks(self) -> None:
         # The target is within 0.4 and 0.6. 0.5 is nearer than 0.9 wherever it is; 0.3 is nearer than 0.9 only if it is
         # below 0.6.

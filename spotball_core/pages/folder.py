@@ -19,34 +19,51 @@ from spotball_core.service.files import replacing_folder
 PAGE, NUMBERS, FIGURES = "report.html", "report.json", "figures"
 
 
-def check_installed() -> None:
-    """Raise MissingExtraError if the report cannot be made for want of packages."""
+def check_installed(what: str = "The report", packages: Sequence[str] = ("matplotlib", "jinja2", "PIL")) -> None:
+    """Raise MissingExtraError if a page cannot be made for want of packages."""
     try:
-        for name in ("matplotlib", "jinja2", "PIL"):
+        for name in packages:
             import_module(name)
     except ImportError as error:
-        raise MissingExtraError("The report", "report") from error
+        raise MissingExtraError(what, "report") from error
 
 
-def check_replaceable(out: Path, generator: str) -> None:
-    """Raise OptionError if the folder holds anything but an earlier report of a command."""
-    if out.exists() and not out.is_dir():
-        raise OptionError(f"{out} is a file, expected a folder for the report")
-    if not out.exists() or not any(out.iterdir()):
-        return
-    held = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
-    page = out / PAGE
-    is_ours = page.is_file() and f'content="{generator} ' in page.read_text(encoding="utf-8", errors="replace")[:2000]
-    others = sorted(name for name in held if not _is_ours(name))
-    if not is_ours or others:
-        found = f"; it holds {', '.join(others[:5])}" if others else ""
-        raise OptionError(f"{out} is neither empty nor an earlier report{found}: give another folder, or empty it")
-
-
-def _is_ours(name: str) -> bool:
+def _is_of_report(name: str) -> bool:
     if name.startswith(f"{FIGURES}/"):
         return name.endswith((*FORMATS, f"/{CAPTIONS}"))
     return name in (PAGE, NUMBERS)
+
+
+def check_replaceable(
+    out: Path,
+    generator: str,
+    *,
+    what: str = "report",
+    page_name: str = PAGE,
+    is_ours: Callable[[str], bool] = _is_of_report,
+) -> None:
+    """Raise OptionError if the folder holds anything but an earlier report of a command.
+
+    Args:
+        out: the folder.
+        generator: the command.
+        what: what the command writes, in a word.
+        page_name: the file of its page, which names the command.
+        is_ours: whether a path within the folder is one that the command writes.
+    """
+    if out.exists() and not out.is_dir():
+        raise OptionError(f"{out} is a file, expected a folder for the {what}")
+    if not out.exists() or not any(out.iterdir()):
+        return
+    held = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
+    page = out / page_name
+    is_earlier = (
+        page.is_file() and f'content="{generator} ' in page.read_text(encoding="utf-8", errors="replace")[:2000]
+    )
+    others = sorted(name for name in held if not is_ours(name))
+    if not is_earlier or others:
+        found = f"; it holds {', '.join(others[:5])}" if others else ""
+        raise OptionError(f"{out} is neither empty nor an earlier {what}{found}: give another folder, or empty it")
 
 
 def write_folder(

@@ -28,11 +28,12 @@ class Page:
         title: its heading.
         generator: the command that makes it.
         intro: paragraphs beneath the title.
-        signature: of its numbers.
+        signature: of its numbers; empty if each section has its own.
         warnings: what to bear in mind.
         dropped: how much was left out, by reason.
         reference: the respondent that others are compared with.
         respondents: whose rows, marks and cards the reader can select.
+        about: paragraphs at the foot; by default they name the record and the figures of a report.
     """
 
     title: str
@@ -43,6 +44,7 @@ class Page:
     dropped: Mapping[str, int]
     reference: str | None = None
     respondents: Sequence[str] = ()
+    about: Sequence[str] = ()
 
 
 def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequence[Inline]]) -> str:

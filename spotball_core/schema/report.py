@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
@@ -87,9 +88,13 @@ class Signature(Record):
     parse_policies: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        return short_form(self.fields())
+
+    def fields(self) -> dict[str, object]:
+        """The parts of the short form by their names."""
         policy = self.policy
         changed = "".join(f"+{key}={_short(value)}" for key, value in policy.changed().items())
-        fields = {
+        fields: dict[str, object] = {
             "v": self.version,
             "data": self.data[:8],
             "grid": self.grid,
@@ -102,7 +107,12 @@ class Signature(Record):
         }
         if self.parse_policies:
             fields["parse"] = ",".join(self.parse_policies)
-        return "|".join(["spotball", *(f"{key}:{value}" for key, value in fields.items())])
+        return fields
+
+
+def short_form(fields: Mapping[str, object]) -> str:
+    """Join the fields of a signature, such as spotball|v:0.1.0|data:3f9a1c2e."""
+    return "|".join(["spotball", *(f"{key}:{value}" for key, value in fields.items())])
 
 
 def _short(value: object) -> str:
@@ -149,11 +159,32 @@ class Ceiling(Record):
     signature: str
 
 
+class ImageSet(Record):
+    """Images that groups of a report are scored on, and what is known of them.
+
+    Groups of different reports are scored on the same task if version, policy, `scenes` and `reference` are equal.
+
+    Attributes:
+        groups: the positions of these groups in the report's `groups`.
+        scenes: SHA-256 over the scenes of these images: names, grids, ground truth and players.
+        reference: SHA-256 over the reference's responses to them; None without a reference.
+        uniform: what uniform guessing gets on them, by metric: metrics that do not depend on the number of responses,
+            and matched distances to the reference.
+    """
+
+    groups: tuple[int, ...]
+    scenes: str
+    reference: str | None
+    uniform: dict[str, float]
+
+
 class ScoreReport(Record):
     """Everything `score` has to say; the contract of `spotball score --format json`.
 
     Attributes:
         ceilings: the noise ceiling of each sport whose people are told apart, where it was asked for.
+        image_sets: each set of images that a group is scored on; empty in reports that were written before this field
+            was added.
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION
@@ -163,6 +194,7 @@ class ScoreReport(Record):
     warnings: tuple[str, ...] = ()
     groups: tuple[GroupScore, ...]
     ceilings: tuple[Ceiling, ...] = ()
+    image_sets: tuple[ImageSet, ...] = ()
 
     def group(self, respondent: str, *, sport: str | None = None, prompt: str | None = None) -> GroupScore:
         """The one group of a respondent (and sport, and prompt).

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -54,8 +55,19 @@ class SceneArrays:
 
     def digest(self) -> str:
         """SHA-256 over all that scoring uses of the scenes, in whatever order they came."""
-        text = sorted(scene.model_dump_json(exclude={"path"}) for scene in self.scenes)
-        return hashlib.sha256("\n".join(text).encode()).hexdigest()
+        return self._digests[0]
+
+    def digest_of(self, places: Iterable[int]) -> str:
+        """SHA-256 over all that scoring uses of some of the scenes; their order, and other scenes, do not change it."""
+        of_scenes = self._digests[1]
+        return hashlib.sha256("\n".join(sorted(of_scenes[place] for place in places)).encode()).hexdigest()
+
+    @cached_property
+    def _digests(self) -> tuple[str, list[str]]:
+        """The SHA-256 of all scenes together, and of each."""
+        texts = [scene.model_dump_json(exclude={"path"}) for scene in self.scenes]
+        whole = hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
+        return whole, [hashlib.sha256(text.encode()).hexdigest() for text in texts]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -17,7 +17,7 @@ from spotball_core.counting.counts import Counts, dense
 from spotball_core.errors import OptionError
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import ScorePolicy
-from spotball_core.schema.report import Ceiling, GroupScore, ScoreReport, Signature, group_name
+from spotball_core.schema.report import Ceiling, GroupScore, ImageSet, ScoreReport, Signature, group_name
 from spotball_core.schema.response import Kind
 from spotball_core.schema.scene import Scene
 from spotball_core.scoring.estimates import Answers, Draws, Estimator, SceneArrays
@@ -199,6 +199,7 @@ class Scoring:
             ),
             groups=groups,
             ceilings=ceilings,
+            image_sets=tuple(self._image_sets()),
         )
 
     def score(self, group: Group) -> tuple[GroupScore, dict[str, Draws]]:
@@ -217,6 +218,51 @@ class Scoring:
             metrics=metrics,
         )
         return score, draws
+
+    def _image_sets(self) -> Iterator[ImageSet]:
+        """Each set of images that a group is scored on."""
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for position, group in enumerate(self.groups):
+            groups.setdefault(tuple(self.images(group)), []).append(position)
+        for scenes, positions in groups.items():
+            if not scenes:
+                continue
+            # Other images matter only where the policy compares with the ground truth of all images of a sport.
+            sports = {self.arrays.sports[scene] for scene in scenes} if self.policy.prior == "all" else set()
+            known = [place for place, sport in enumerate(self.arrays.sports) if sport in sports]
+            yield ImageSet(
+                groups=tuple(positions),
+                scenes=self.arrays.digest_of([*scenes, *known]),
+                reference=None if self.policy.reference is None else self._reference_digest(scenes),
+                uniform=self._uniform(scenes),
+            )
+
+    def _reference_digest(self, scenes: Sequence[int]) -> str:
+        import polars as pl
+
+        rows = self.table.filter(pl.col("respondent") == self.policy.reference)
+        return replace(self.counts, table=rows.filter(rows["_scene"].is_in(list(scenes)))).digest()
+
+    def _uniform(self, scenes: Sequence[int]) -> dict[str, float]:
+        """What uniform guessing gets.
+
+        Uniform guessing has no number of responses. So metrics that depend on it are excluded, and their matched
+        versions, except distances to the reference.
+        """
+        n_cells = self.counts.n_cells
+        answers = Answers(
+            mass=np.full((len(scenes), n_cells), 1 / n_cells),
+            unparsed=np.zeros(len(scenes)),
+            reference=self.reference_mass(scenes),
+            is_reference=False,
+            compared=np.array([scene in self.reference for scene in scenes], dtype=bool),
+            people=None,
+        )
+        policy = self.policy.model_copy(update={"bootstrap": 0})
+        estimator = Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, policy)
+        metrics = [m for m in METRICS.values() if not m.by_size and ("reference" in m.needs or not m.is_matched)]
+        values = estimator.estimates(metrics)
+        return {key: found.value for key, found in values.items() if found.value is not None}
 
     def images(self, group: Group) -> list[int]:
         """Positions of the scenes that a group is scored on."""

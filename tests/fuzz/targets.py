@@ -31,6 +31,7 @@ from spotball_core.gaze.data.trials import read_trials
 from spotball_core.gaze.fleet import read_models
 from spotball_core.grid import Grid
 from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.leaderboard.reports import read_reports
 from spotball_core.pages.pictures import as_data
 from spotball_core.reasoning.rationales import read_rationales
 from spotball_core.reasoning.records import read_reasoning
@@ -43,6 +44,7 @@ from spotball_gen.dataset.exports.rows import read_rows
 from spotball_gen.pipeline.config import read_config as read_plan
 from tests import release_layout
 from tests.builders import csv_text, frame, scene, scenes
+from tests.leaderboard.made import given
 
 Files = Mapping[str, bytes]
 
@@ -273,6 +275,9 @@ TARGETS: Mapping[str, Target] = {
     "templates": Target(_texts(a__toml=TEMPLATES), lambda f: load_templates(f / "a.toml")),
     "reasoning report": Target(
         _texts(a__json=b'{"schema_version": 1, "groups": []}'), lambda f: read_reasoning(f / "a.json")
+    ),
+    "score report": Target(
+        _texts(a__json=given({"gpt": (0.2, (0.1, 0.3))}).model_dump_json().encode()), lambda f: read_reports([f])
     ),
     "batch manifest": Target(lambda: {MANIFEST: json.dumps(MANIFEST_FIELDS).encode()}, read_manifest),
     "batch asked": Target(lambda: {ASKED: _lines({**ASKED_FIELDS, "picture": "a.png"})}, lambda f: list(read_asked(f))),

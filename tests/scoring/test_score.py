@@ -669,6 +669,61 @@ class TestReport:
             report.group("nobody")
 
 
+class TestImageSets:
+    """What says whether groups of different reports are scored on the same task."""
+
+    def of(self, report: ScoreReport, respondent: str) -> set[tuple[str, str | None]]:
+        positions = {place for place, group in enumerate(report.groups) if group.respondent == respondent}
+        return {(one.scenes, one.reference) for one in report.image_sets if positions & set(one.groups)}
+
+    def test_each_group_with_images_is_in_one_of_them(self) -> None:
+        report = small()
+        positions = sorted(place for one in report.image_sets for place in one.groups)
+        assert positions == list(range(len(report.groups)))
+
+    def test_other_respondents_and_the_order_of_scenes_change_nothing(self) -> None:
+        rows = [{**row, "respondent": "other"} if row["respondent"] == "gpt" else row for row in ROWS]
+        report = small(rows, KNOWN[::-1])
+        assert report.provenance.data != small().provenance.data
+        assert self.of(report, "other") == self.of(small(), "gpt")
+        assert self.of(report, "human") == self.of(small(), "human")
+
+    def test_other_images_or_ground_truth_are_another_task(self) -> None:
+        moved = [one.model_copy(update={"ball_cells": ("F9",)}) for one in KNOWN]
+        assert not self.of(small(known=moved), "gpt") & self.of(small(), "gpt")
+        first = ROWS[0]["image"]
+        fewer = [row for row in ROWS if row["respondent"] != "gpt" or row["image"] != first]
+        assert not self.of(small(fewer), "gpt") >= self.of(small(), "gpt")
+
+    def test_other_answers_of_the_reference_are_another_task(self) -> None:
+        place = next(place for place, row in enumerate(ROWS) if row["respondent"] == "human" and row["cell"])
+        rows = [*ROWS[:place], {**ROWS[place], "cell": "F10"}, *ROWS[place + 1 :]]
+        assert not self.of(small(rows), "gpt") >= self.of(small(), "gpt")
+        without = small(rows, reference=None, images="shared")
+        assert {reference for _, reference in self.of(without, "gpt")} == {None}
+        assert self.of(without, "gpt") == self.of(small(reference=None, images="shared"), "gpt")
+
+    def test_uniform_guessing_scores_as_a_respondent_that_guesses_uniformly(self) -> None:
+        even = dict.fromkeys(LABELS, 1 / 60)
+        answers = [
+            {"sport": one.sport, "image": one.image, "respondent": "even", "kind": "model", "probabilities": even}
+            for one in KNOWN
+        ]
+        # Matching needs several answers of the reference to each image.
+        report = small([*ROWS, *[row for row in ROWS if row["kind"] == "human"] * 9, *answers])
+        for images in report.image_sets:
+            (group,) = (report.groups[place] for place in images.groups if report.groups[place].respondent == "even")
+            for key, value in images.uniform.items():
+                assert value == pytest.approx(group.metrics[key].value), key
+            assert {"accuracy", "euclidean_error", "wasserstein_matched"} <= images.uniform.keys()
+            assert not [key for key in images.uniform if METRICS[key].by_size]
+
+    def test_a_report_without_them_is_read(self) -> None:
+        written = json.loads(small().model_dump_json())
+        del written["image_sets"]
+        assert ScoreReport.model_validate_json(json.dumps(written)).image_sets == ()
+
+
 def parts_of(signature: str) -> dict[str, str]:
     name, *fields = signature.split("|")
     assert name == "spotball"

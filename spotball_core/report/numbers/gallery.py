@@ -69,7 +69,7 @@ def gallery_numbers(
     return GalleryNumbers(
         modes=known,
         failures=tuple(_failures(scoring, some, known) for some in by_group.values()),
-        images=tuple(_shown(scoring, scene, by_scene[scene], typical[scoring.arrays.sports[scene]], known, rationales or {}) for scene in chosen),
+        images=tuple(shown),
         n_images=len(by_scene),
     )
 

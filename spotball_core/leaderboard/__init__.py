@@ -1,0 +1,1 @@
+"""Leaderboards: many score reports on one page, ranked only where they are comparable."""

@@ -1,0 +1,69 @@
+"""A badge for a README: who leads, as SVG in the style of shields.io, and as the JSON of its endpoint badges."""
+
+from __future__ import annotations
+
+import html
+import json
+
+from spotball_core.leaderboard.columns import Column
+from spotball_core.leaderboard.rankings import Leaderboard, Ranking
+from spotball_core.leaderboard.text import columns_of
+from spotball_core.service.safe_text import printable
+from spotball_core.text.numbers import plural, quantity, shortened, within
+
+LABEL = "Spot the Ball"
+
+_COLOR, _NAME = "#007ec6", 40
+_CHARACTER, _PADDING, _HEIGHT = 6.8, 10, 20
+"""Pixels: the width of an average character at this size, the room on both sides of a text, and the badge's height."""
+
+
+def message(board: Leaderboard, keys: tuple[str, ...]) -> str:
+    """Say who leads the first ranking by its first metric with ranks; a name only if no other entry may lead."""
+    for ranking in board.rankings:
+        for column in columns_of(ranking, keys):
+            if ranking.ranks[column.key]:
+                return _leader(ranking, column)
+    return plural(len({entry.respondent for ranking in board.rankings for entry in ranking.entries}), "respondent")
+
+
+def as_svg(text: str) -> str:
+    """The badge as SVG, which needs nothing else."""
+    label, shown = html.escape(LABEL), html.escape(printable(text))
+    left, right = (round(len(words) * _CHARACTER) + _PADDING for words in (LABEL, text))
+    whole, font = left + right, 'font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11"'
+    name = f"{label}: {shown}"
+
+    def words(middle: float, width: int, inner: str) -> str:
+        # `textLength` keeps the text within its half, whatever the font.
+        fit = f'textLength="{width - _PADDING}" lengthAdjust="spacingAndGlyphs"'
+        return f'<text x="{middle:g}" y="14" {fit}>{inner}</text>'
+
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="{_HEIGHT}" role="img" aria-label="{name}">'
+        f'<title>{name}</title><clipPath id="r"><rect width="{whole}" height="{_HEIGHT}" rx="3"/></clipPath>'
+        f'<g clip-path="url(#r)"><rect width="{left}" height="{_HEIGHT}" fill="#555"/>'
+        f'<rect x="{left}" width="{right}" height="{_HEIGHT}" fill="{_COLOR}"/></g>'
+        f'<g fill="#fff" text-anchor="middle" {font}>'
+        f"{words(left / 2, left, label)}{words(left + right / 2, right, shown)}</g></svg>\n"
+    )
+
+
+def as_endpoint(text: str) -> str:
+    """The badge as JSON for https://shields.io/badges/endpoint-badge."""
+    return (
+        json.dumps({"schemaVersion": 1, "label": LABEL, "message": printable(text), "color": "blue"}, indent=1) + "\n"
+    )
+
+
+def _leader(ranking: Ranking, column: Column) -> str:
+    ranks = ranking.ranks[column.key]
+    title = within(column.title)
+    may_lead = [place for place, rank in ranks.items() if rank.interval is None or rank.interval[0] == 1]
+    first = [place for place, rank in ranks.items() if rank.rank == 1]
+    if len(may_lead) > 1 or len(first) > 1:
+        return f"{len(may_lead)} of {len(ranks)} may lead in {title}"
+    entry = ranking.entries[first[0]]
+    value = entry.metrics[column.key].value
+    assert value is not None
+    return f"{shortened(printable(entry.respondent), _NAME)}, {title} {quantity(value, column.unit)}"

@@ -1,0 +1,85 @@
+"""What a leaderboard knows of each metric: its name, its unit, and which values are better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from spotball_core.errors import OptionError
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema.policy import ScorePolicy
+
+CEILING_SCORE = "ceiling_score"
+"""`Ceiling.score` as if it were a metric: 0 for uniform guessing, 1 for answers like people's."""
+
+DEFAULT = (
+    *("accuracy", "euclidean_error", "wasserstein_matched", "near_player_rate", "overlap_rate"),
+    CEILING_SCORE,
+)
+
+Better = Literal["higher", "lower", "reference", "one"]
+"""Which values are better: the higher, the lower, those nearer to the reference's, or those nearer to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A metric as a leaderboard shows it.
+
+    Attributes:
+        key: of the metric.
+        title: in words, without the unit.
+        unit: of the values.
+        better: None if the metric is not ranked.
+        bounds: the least and the largest possible value; None for no bound.
+        why_not: why it is not ranked.
+    """
+
+    key: str
+    title: str
+    unit: str
+    better: Better | None
+    bounds: tuple[float | None, float | None] = (None, None)
+    why_not: str = ""
+
+
+def column(key: str, policy: ScorePolicy) -> Column:
+    """Describe a metric under a policy; one that is not installed here has no title, unit or ranks."""
+    if key == CEILING_SCORE:
+        return Column(key, "Closeness to the reference (0 uniform, 1 like it)", "ratio", "higher")
+    if key not in METRICS:
+        return Column(key, key, "none", None, why_not="the metric is not installed here")
+    metric = METRICS[key]
+    title, unit = metric.title_under(policy), metric.unit_under(policy)
+    if "reference" in metric.needs:
+        title += f" to {policy.reference}"
+    better: Better | None = None
+    if metric.by_size:
+        why_not = "it depends on the number of responses"
+    elif metric.direction in ("higher", "lower"):
+        why_not, better = "", "higher" if metric.direction == "higher" else "lower"
+    elif metric.direction == "like the reference":
+        why_not, better = "", "reference"
+    elif metric.direction.startswith("1 "):
+        why_not, better = "", "one"
+    else:
+        why_not = "no value is better than another"
+    return Column(key, title, unit, better, (metric.lowest, metric.highest), why_not)
+
+
+def chosen(wanted: Sequence[str] | None, present: Iterable[str]) -> tuple[str, ...]:
+    """Select the metrics to show.
+
+    Args:
+        wanted: their keys; None for the default ones that have a value.
+        present: the keys that have a value.
+
+    Raises:
+        OptionError: for a key that no report has.
+    """
+    known = list(dict.fromkeys(present))
+    if wanted is None:
+        return tuple(key for key in DEFAULT if key in known) or tuple(known[:1])
+    if unknown := [key for key in wanted if key not in known]:
+        raise OptionError(f"--metrics: no report has a value of {', '.join(unknown)}; there are {', '.join(known)}")
+    return tuple(dict.fromkeys(wanted))

@@ -1,0 +1,135 @@
+"""The page of a leaderboard: a table for each ranking, how to read the ranks, and where the numbers come from."""
+
+from __future__ import annotations
+
+from spotball_core.leaderboard.badge import LABEL
+from spotball_core.leaderboard.rankings import Leaderboard, Ranking
+from spotball_core.leaderboard.reports import SourceReport
+from spotball_core.leaderboard.text import Line, Score, columns_of, head, lines, remarks
+from spotball_core.pages.page import Page, render_page
+from spotball_core.pages.parts import PageTable, Section, TableCell, TableRows
+from spotball_core.service.safe_text import printable
+from spotball_core.text.numbers import listed, plural
+from spotball_core.version import version
+
+GENERATOR = "spotball leaderboard"
+"""What the page's `generator` starts with; by it a folder is known for a leaderboard's."""
+
+CAPTION = (
+    "In brackets the 95% confidence interval; in italics the rank, and in parentheses the ranks that are possible."
+)
+
+READING = (
+    (
+        "A rank counts the entries with better values. In parentheses are the ranks that the intervals allow: "
+        "with 95% confidence, all true ranks of a column are among them. An entry is certainly better than "
+        "another only if their intervals, widened for the number of entries (Bonferroni), do not overlap (Klein, "
+        "Wright and Wieczorek, 2020). This is cautious: it holds however the errors of two entries on the same "
+        "images depend on each other, which reports do not record. With the responses, `spotball report` and "
+        "`spotball compare` allow for that, and may find differences that are left open here."
+    ),
+    (
+        "The confidence is for one column of one table, and for other images like these. It is as accurate as the "
+        "bootstrap intervals, which are somewhat too narrow with few images. Scores without intervals "
+        "(`--bootstrap 0`) have no rank intervals."
+    ),
+    (
+        "↑: higher values are better. ↓: lower values are better. Other columns are ranked by the distance from "
+        "the reference's value, whose own interval is allowed for, or from 1, the value of the ground truth. "
+        "Metrics that depend on the number of responses have no ranks; their matched versions have."
+    ),
+    (
+        "Models have ranks. People and baselines are shown without ranks. If there are no models, baselines have "
+        "ranks. Uniform guessing is computed exactly."
+    ),
+    (
+        "Entries are ranked together only if they agree in version, policy, parse policy, scored images with "
+        "their ground truth, and the reference's responses. Different prompts are ranked together; `--prompt` "
+        "selects some of them."
+    ),
+    (
+        "An average over sports is the unweighted mean, for entries with scores in all sports. Its interval "
+        "treats the sports' images as independent samples (Zou and Donner, 2008). It has no interval if "
+        "participants were resampled, because they answer images of several sports."
+    ),
+)
+"""How to read the ranks, in paragraphs."""
+
+
+def page(board: Leaderboard, keys: tuple[str, ...]) -> str:
+    """Return the page as HTML.
+
+    Args:
+        board: the leaderboard.
+        keys: the metrics to show.
+    """
+    whole = Page(
+        title=f"{LABEL}: leaderboard",
+        generator=GENERATOR,
+        intro=_intro(board),
+        signature="",
+        warnings=board.notes,
+        dropped={},
+        about=(
+            f"Written by `{GENERATOR}`, version {version()}.",
+            "All metrics, with their ranks, are in leaderboard.csv and leaderboard.parquet.",
+        ),
+    )
+    sections = [*(_ranking(ranking, keys) for ranking in board.rankings), _reading(), _reports(board.reports)]
+    return render_page(whole, sections, {})
+
+
+def _intro(board: Leaderboard) -> list[str]:
+    respondents = {(entry.respondent, entry.is_model) for ranking in board.rankings for entry in ranking.entries}
+    n_models = sum(is_model for _, is_model in respondents)
+    sports = sorted({sport for ranking in board.rankings for sport in ranking.sports if sport is not None})
+    parts = [
+        plural(len(board.reports), "report"),
+        plural(n_models, "model"),
+        plural(len(respondents) - n_models, "other respondent"),
+    ]
+    places = f" Sports: {', '.join(map(printable, sports))}." if sports else ""
+    return [f"{listed(parts)}.{places}"]
+
+
+def _ranking(ranking: Ranking, keys: tuple[str, ...]) -> Section:
+    columns = columns_of(ranking, keys)
+    found = lines(ranking, columns)
+    with_source = any(line.source for line in found)
+    names = ("Respondent", "Prompt", *(("Source",) if with_source else ()))
+    heads = (*names, "Images", "Responses", *map(head, columns))
+    rows = tuple(_row(line, with_source) for line in found)
+    name = f"ranking-{ranking.number}"
+    return Section(
+        name,
+        f"{ranking.number}. {printable(ranking.title)}",
+        lead=tuple(remarks(ranking, columns)),
+        missing="" if columns else "There is no value of the chosen metrics.",
+        tables=(PageTable(f"{name}-table", CAPTION, heads, len(names), (TableRows("", rows),)),) if columns else (),
+        signature=printable(ranking.signature),
+    )
+
+
+def _row(line: Line, with_source: bool) -> tuple[TableCell, ...]:
+    names = (line.name, line.prompt, *((line.source,) if with_source else ()))
+    return (*map(TableCell, (*names, line.n_images, line.n_responses)), *map(_cell, line.scores))
+
+
+def _cell(score: Score) -> TableCell:
+    return TableCell(score.value, score.interval, score.rank)
+
+
+def _reading() -> Section:
+    return Section("reading", "How to read the ranks", lead=READING)
+
+
+def _reports(reports: tuple[SourceReport, ...]) -> Section:
+    rows = tuple(
+        (TableCell(one.source), TableCell(f"{len(one.report.groups):,}"), TableCell(printable(one.report.signature)))
+        for one in reports
+    )
+    table = PageTable(
+        "sources", "Reports and their signatures.", ("Report", "Groups", "Signature"), 1, (TableRows("", rows),)
+    )
+    warnings = tuple(f"{one.source}: {printable(warning)}" for one in reports for warning in one.report.warnings)
+    return Section("reports", "Reports", points=warnings, tables=(table,))

@@ -1,0 +1,405 @@
+"""Rankings: entries of the same task, ranked by each metric, and their averages over sports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from spotball_core.errors import OptionError
+from spotball_core.leaderboard.columns import CEILING_SCORE, Column, column
+from spotball_core.leaderboard.entries import Entry, Task, TaskEntries, collect
+from spotball_core.leaderboard.ranks import Estimate, Goal, Rank, ranks
+from spotball_core.leaderboard.reports import Collection, SourceReport
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema.policy import ScorePolicy
+from spotball_core.schema.report import Interval, MetricValue, Signature, short_form
+from spotball_core.schema.response import Kind
+from spotball_core.text.numbers import listed, plural
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Entries that compare, with the ranks of some of them.
+
+    Attributes:
+        number: from 1 on.
+        tasks: the task, or one for each of several sports, over which the values are averaged.
+        entries: all of them.
+        ranks: for each metric that ranks entries, the ranks by the entry's position; entries without a rank are absent.
+        ranked: who has ranks: models, or baselines if there is no model.
+        uniform: what uniform guessing gets, by metric.
+        columns: every metric, by its key.
+        differs: why its entries are not in another ranking of the same sport; empty if there is none.
+    """
+
+    number: int
+    tasks: tuple[Task, ...]
+    entries: tuple[Entry, ...]
+    ranks: dict[str, dict[int, Rank]]
+    ranked: Kind
+    uniform: dict[str, float]
+    columns: dict[str, Column]
+    differs: str = ""
+
+    @property
+    def policy(self) -> ScorePolicy:
+        """The policy of all entries."""
+        return self.tasks[0].policy
+
+    @property
+    def sports(self) -> tuple[str | None, ...]:
+        """The sports of the tasks."""
+        return tuple(task.sport for task in self.tasks)
+
+    @property
+    def is_average(self) -> bool:
+        """Whether values are means over sports."""
+        return len(self.tasks) > 1
+
+    @property
+    def n_images(self) -> int:
+        """How many images the entries are scored on."""
+        return sum(task.n_images for task in self.tasks)
+
+    @property
+    def title(self) -> str:
+        """The sport, or what is averaged."""
+        if self.is_average:
+            return f"Average over {plural(len(self.tasks), 'sport')}"
+        return self.tasks[0].sport or "All images"
+
+    @property
+    def signature(self) -> str:
+        """What all entries share, in the short form of a signature."""
+        first = self.tasks[0]
+        grids = list(dict.fromkeys(task.grid for task in self.tasks))
+        whole = Signature(
+            version=first.version,
+            data="",
+            grid="+".join(grids),
+            policy=first.policy,
+            n_images=self.n_images,
+            dropped={},
+            parse_policies=first.parse_policies,
+        )
+        own = {"v": first.version, "scenes": "+".join(task.scenes[:8] for task in self.tasks)}
+        if first.reference is not None:
+            own["refdata"] = "+".join(str(task.reference)[:8] for task in self.tasks)
+        return short_form(own | {key: value for key, value in whole.fields().items() if key not in ("v", "data")})
+
+    def order(self, key: str) -> list[int]:
+        """The positions of the entries from the best on, by a metric; those without a value last."""
+        goal = self.goal(key) or "lower"
+
+        def place(position: int) -> tuple[float, str, str]:
+            entry = self.entries[position]
+            value = value_of(entry, key)
+            if value is None:
+                loss = math.inf
+            elif isinstance(goal, Estimate):
+                loss = abs(value - goal.value)
+            else:
+                loss = -value if goal == "higher" else value
+            return loss, entry.respondent, entry.prompt or ""
+
+        return sorted(range(len(self.entries)), key=place)
+
+    def goal(self, key: str) -> Goal | None:
+        """Which values of a metric are better; None if that is not known."""
+        return _goal(self.columns[key], self.entries)
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Every ranking.
+
+    Attributes:
+        rankings: averages over sports, then sport by sport.
+        reports: where the entries come from.
+        notes: what was skipped or counted once, in sentences.
+    """
+
+    rankings: tuple[Ranking, ...]
+    reports: tuple[SourceReport, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The keys of all metrics that have a value."""
+        found = {key for ranking in self.rankings for entry in ranking.entries for key in entry.metrics}
+        found = {key for key in found if any(has_value(ranking, key) for ranking in self.rankings)}
+        return _in_order(found)
+
+
+def has_value(ranking: Ranking, key: str) -> bool:
+    """Whether any entry of a ranking has a value of a metric."""
+    return any(value_of(entry, key) is not None for entry in ranking.entries)
+
+
+def value_of(entry: Entry, key: str) -> float | None:
+    """An entry's value of a metric."""
+    return entry.metrics[key].value if key in entry.metrics else None
+
+
+def make_leaderboard(
+    collection: Collection, *, sports: Sequence[str] | None = None, prompts: Sequence[str] | None = None
+) -> Leaderboard:
+    """Rank the entries of reports that compare.
+
+    Args:
+        collection: the reports.
+        sports: the sports to include; all of them by default.
+        prompts: the prompts to include; all of them by default. The reference is included with each prompt.
+
+    Raises:
+        OptionError: for a sport or a prompt that no report has, or if there is nothing to rank.
+    """
+    tasks, notes = collect(collection.reports)
+    if not tasks:
+        raise OptionError(" ".join(["the reports have nothing to rank.", *notes]))
+    tasks = _only(tasks, sports, prompts)
+    averages, more = _averages(tasks)
+    drafts = [*averages, *(((task,), found) for task, found in _by_sport(tasks))]
+    rankings = [_ranking(number, of, found) for number, (of, found) in enumerate(drafts, start=1)]
+    return Leaderboard(
+        tuple(_with_differences(rankings)),
+        collection.reports,
+        (*collection.notes, *notes, *more),
+    )
+
+
+def _only(
+    tasks: Mapping[Task, TaskEntries], sports: Sequence[str] | None, prompts: Sequence[str] | None
+) -> dict[Task, TaskEntries]:
+    """The tasks of some sports, and their entries with some prompts."""
+    known_sports = {str(task.sport) for task in tasks}
+    known_prompts = {str(entry.prompt) for found in tasks.values() for entry in found.entries}
+    for option, wanted, known in (("--sport", sports, known_sports), ("--prompt", prompts, known_prompts)):
+        if unknown := [name for name in wanted or () if name not in known]:
+            raise OptionError(f"{option}: no report has {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+    kept = {}
+    for task, found in tasks.items():
+        entries = [e for e in found.entries if prompts is None or e.is_reference or str(e.prompt) in prompts]
+        if entries and (sports is None or str(task.sport) in sports):
+            kept[task] = TaskEntries(entries, found.uniform)
+    return kept
+
+
+def _by_sport(tasks: Mapping[Task, TaskEntries]) -> list[tuple[Task, TaskEntries]]:
+    """Sport by sport, tasks with more entries first."""
+    return sorted(tasks.items(), key=lambda item: (item[0].sport or "", -len(item[1].entries)))
+
+
+def _ranking(number: int, tasks: tuple[Task, ...], found: TaskEntries) -> Ranking:
+    entries = tuple(found.entries)
+    keys = _in_order({key for entry in entries for key in entry.metrics})
+    columns = {key: column(key, tasks[0].policy) for key in keys}
+    ranked: Kind = "model" if any(entry.is_model for entry in entries) else "baseline"
+    competing = [
+        place for place, one in enumerate(entries) if (one.is_model if ranked == "model" else one.kind == ranked)
+    ]
+    return Ranking(
+        number=number,
+        tasks=tasks,
+        entries=entries,
+        ranks={key: dict(_ranks(columns[key], entries, competing)) for key in keys},
+        ranked=ranked,
+        uniform=found.uniform,
+        columns=columns,
+    )
+
+
+def _ranks(by: Column, entries: Sequence[Entry], competing: Iterable[int]) -> Iterator[tuple[int, Rank]]:
+    goal = _goal(by, entries)
+    if goal is None:
+        return
+    estimates = {place: found for place in competing if (found := _estimate(entries[place], by))}
+    yield from zip(estimates, ranks(list(estimates.values()), goal), strict=True)
+
+
+def _goal(by: Column, entries: Sequence[Entry]) -> Goal | None:
+    if by.better == "one":
+        return Estimate(1.0, (1.0, 1.0), 1)
+    if by.better == "reference":
+        estimates = [found for entry in entries if entry.is_reference and (found := _estimate(entry, by))]
+        # A reference with several prompts is several targets.
+        return estimates[0] if len(estimates) == 1 else None
+    return by.better
+
+
+def _estimate(entry: Entry, by: Column) -> Estimate | None:
+    found = entry.metrics.get(by.key)
+    if found is None or found.value is None:
+        return None
+    return Estimate(found.value, found.ci95, found.n_images or entry.n_images, by.bounds)
+
+
+def _in_order(keys: Iterable[str]) -> list[str]:
+    """Keys of metrics in the order of tables."""
+    places = {key: place for place, key in enumerate((*METRICS, CEILING_SCORE))}
+    return sorted(keys, key=lambda key: (places.get(key, len(places)), key))
+
+
+# Averages over sports -----------------------------------------------------------------------------------------
+
+
+Average = tuple[tuple[Task, ...], TaskEntries]
+"""Entries that are averaged over several tasks, one a sport."""
+
+
+def _averages(tasks: Mapping[Task, TaskEntries]) -> tuple[list[Average], list[str]]:
+    """The entries that have scores in every sport, averaged; and which entries have none, in sentences."""
+    by_setting: dict[object, dict[Task, TaskEntries]] = {}
+    for task, of_task in tasks.items():
+        if task.sport is not None:
+            by_setting.setdefault(task.setting, {})[task] = of_task
+    averages: list[Average] = []
+    notes: dict[str, None] = {}
+    for of_setting in by_setting.values():
+        sports = sorted({str(task.sport) for task in of_setting})
+        if len(sports) < 2:
+            continue
+        found, ambiguous = _averages_over(sports, of_setting)
+        averages += found
+        if not found:
+            reason = f"No respondent has scores in all of {listed(sports)}, so there is no average over them."
+            notes[f"{reason} `--sport` selects some."] = None
+        notes |= {
+            f"{name} has several scores of a sport, so it is not averaged over sports.": None for name in ambiguous
+        }
+    averages.sort(key=lambda average: -len(average[1].entries))
+    return averages, list(notes)
+
+
+def _averages_over(sports: Sequence[str], tasks: Mapping[Task, TaskEntries]) -> tuple[list[Average], list[str]]:
+    """The averages of one setting, and the respondents with several scores of a sport that fit none of them."""
+    of_respondents: dict[tuple[str, str | None], dict[Task, list[Entry]]] = {}
+    for task, found in tasks.items():
+        for entry in found.entries:
+            of_respondents.setdefault((entry.respondent, entry.prompt), {}).setdefault(task, []).append(entry)
+    together: dict[tuple[Task, ...], list[Entry]] = {}
+    several = []
+    for name, of_task in of_respondents.items():
+        by_sport = sorted(of_task, key=lambda task: str(task.sport))
+        if {str(task.sport) for task in of_task} != set(sports):
+            continue
+        if len(by_sport) > len(sports):
+            several.append(name)
+        elif parts := _one_each(of_task, by_sport):
+            together.setdefault(tuple(by_sport), []).append(_average(parts, by_sport))
+        else:
+            several.append(name)
+    together = {whole: entries for whole, entries in together.items() if not all(e.is_reference for e in entries)}
+    ambiguous = []
+    for name in several:
+        # The reference may be part of several averages: with each of its versions, others were scored.
+        fits = False
+        for whole, entries in together.items():
+            if parts := _one_each(of_respondents[name], whole):
+                entries.append(_average(parts, whole))
+                fits = True
+        if not fits:
+            ambiguous.append(name[0])
+    averages = [
+        (whole, TaskEntries(entries, _mean_uniform([tasks[task] for task in whole])))
+        for whole, entries in together.items()
+    ]
+    return averages, ambiguous
+
+
+def _one_each(entries: Mapping[Task, list[Entry]], tasks: Sequence[Task]) -> list[Entry]:
+    """A respondent's entry in each of some tasks; nothing if it has none or several in one of them."""
+    found = [entries.get(task, []) for task in tasks]
+    return [entry for (entry,) in found] if all(len(of_task) == 1 for of_task in found) else []
+
+
+def _average(parts: Sequence[Entry], tasks: Sequence[Task]) -> Entry:
+    """The unweighted mean over sports."""
+    first = parts[0]
+    shared = [key for key in first.metrics if all(key in part.metrics for part in parts)]
+    # Participants answer images of several sports, so that their resamples are not independent.
+    independent = tasks[0].policy.cluster == "image"
+    return Entry(
+        respondent=first.respondent,
+        prompt=first.prompt,
+        kind=first.kind if all(part.kind == first.kind for part in parts) else None,
+        is_reference=first.is_reference,
+        n_images=sum(part.n_images for part in parts),
+        n_responses=sum(part.n_responses for part in parts),
+        n_unparsed=sum(part.n_unparsed for part in parts),
+        metrics={key: _mean_value(parts, tasks, key, independent=independent) for key in shared},
+        sources=tuple(dict.fromkeys(source for part in parts for source in part.sources)),
+        signatures=tuple(dict.fromkeys(signature for part in parts for signature in part.signatures)),
+        data=frozenset().union(*(part.data for part in parts)),
+    )
+
+
+def _mean_value(parts: Sequence[Entry], tasks: Sequence[Task], key: str, *, independent: bool) -> MetricValue:
+    found = [part.metrics[key] for part in parts]
+    missing = [str(task.sport) for task, one in zip(tasks, found, strict=True) if one.value is None]
+    if missing:
+        return MetricValue(value=None, reason=f"no value in {listed(missing)}")
+    values = [one.value for one in found if one.value is not None]
+    ends = [one.ci95 for one in found if one.ci95 is not None]
+    return MetricValue(
+        value=sum(values) / len(values),
+        ci95=mean_interval(values, ends) if independent and len(ends) == len(values) else None,
+        n_images=min(one.n_images or part.n_images for one, part in zip(found, parts, strict=True)),
+        reference=found[0].reference,
+    )
+
+
+def mean_interval(values: Sequence[float], intervals: Sequence[Interval]) -> Interval:
+    """Compute the interval of the mean of independent estimates from their intervals.
+
+    The distances of the ends from the values add as standard errors do, each side by itself (Zou and Donner, 2008).
+
+    Examples:
+        >>> mean_interval([1.0, 2.0], [(0.4, 1.3), (1.2, 2.4)])
+        (1.0, 1.75)
+    """
+    mean = sum(values) / len(values)
+    below = math.hypot(*(value - low for value, (low, _) in zip(values, intervals, strict=True)))
+    above = math.hypot(*(high - value for value, (_, high) in zip(values, intervals, strict=True)))
+    return mean - below / len(values), mean + above / len(values)
+
+
+def _mean_uniform(parts: Sequence[TaskEntries]) -> dict[str, float]:
+    shared = [key for key in parts[0].uniform if all(key in part.uniform for part in parts)]
+    return {key: sum(part.uniform[key] for part in parts) / len(parts) for key in shared}
+
+
+# Why rankings are apart ---------------------------------------------------------------------------------------
+
+
+def _with_differences(rankings: Sequence[Ranking]) -> Iterator[Ranking]:
+    """Rankings that say what keeps them apart from others of the same sports."""
+    alike: dict[tuple[str | None, ...], list[tuple[int, dict[str, str]]]] = {}
+    for ranking in rankings:
+        alike.setdefault(ranking.sports, []).append((ranking.number, _attributes(ranking)))
+    for ranking in rankings:
+        found = alike[ranking.sports]
+        own = dict(found)[ranking.number]
+        others = [number for number, _ in found if number != ranking.number]
+        different = [name for name, value in own.items() if any(other[name] != value for _, other in found)]
+        yield replace(ranking, differs=_sentence(others, {name: own[name] for name in different}) if others else "")
+
+
+def _sentence(others: Sequence[int], different: Mapping[str, str]) -> str:
+    numbers = listed([str(number) for number in others])
+    reasons = "; ".join(f"{name} (here {value})" for name, value in different.items())
+    return f"Not comparable with ranking{'s' if len(others) > 1 else ''} {numbers}. What differs: {reasons}."
+
+
+def _attributes(ranking: Ranking) -> dict[str, str]:
+    """What has to agree, in words."""
+    policy = ranking.policy.model_dump(mode="json")
+    tasks = ranking.tasks
+    return {
+        "version": tasks[0].version,
+        **{f"policy's {name}": str(value) for name, value in policy.items()},
+        "parse policies": ", ".join(tasks[0].parse_policies) or "none recorded",
+        "scored images": f"{ranking.n_images}, {' '.join(task.scenes[:8] for task in tasks)}",
+        "reference's responses": " ".join(str(task.reference)[:8] for task in tasks),
+    }

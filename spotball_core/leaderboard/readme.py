@@ -1,0 +1,61 @@
+"""The README of a leaderboard: the badge, and a Markdown table for each ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spotball_core.leaderboard.badge import LABEL
+from spotball_core.leaderboard.rankings import Leaderboard, Ranking
+from spotball_core.leaderboard.text import Line, Score, columns_of, head, lines, remarks
+from spotball_core.service.safe_text import markdown_row, markdown_text
+
+
+def readme(board: Leaderboard, keys: tuple[str, ...], *, badge: str, page: str, explanation: str) -> str:
+    """Return the README.
+
+    Args:
+        board: the leaderboard.
+        keys: the metrics to show.
+        badge: the file of the badge.
+        page: the file of the page.
+        explanation: how to read the ranks.
+    """
+    parts = [
+        f"# {LABEL}: leaderboard",
+        f"[![{LABEL}]({badge})]({page})",
+        explanation,
+        *(text for ranking in board.rankings for text in _ranking(ranking, keys)),
+    ]
+    if board.notes:
+        parts += ["## Notes", "\n".join(f"- {markdown_text(note)}" for note in board.notes)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _ranking(ranking: Ranking, keys: tuple[str, ...]) -> Iterator[str]:
+    columns = columns_of(ranking, keys)
+    found = lines(ranking, columns)
+    with_source = any(line.source for line in found)
+    names = ["Respondent", "Prompt", *(["Source"] if with_source else [])]
+    counts = ["Images", "Responses"]
+    yield f"## {ranking.number}. {markdown_text(ranking.title)}"
+    for remark in remarks(ranking, columns):
+        yield markdown_text(remark)
+    rows = [
+        markdown_row([*names, *counts, *map(head, columns)]),
+        markdown_row([*["---"] * len(names), *["---:"] * (len(counts) + len(columns))]),
+        *(markdown_row(_cells(line, with_source)) for line in found),
+    ]
+    yield "\n".join(rows)
+    yield f"{markdown_text(ranking.signature)}"
+
+
+def _cells(line: Line, with_source: bool) -> Iterator[str]:
+    yield from (line.name, line.prompt)
+    if with_source:
+        yield line.source
+    yield from (line.n_images, line.n_responses, *map(_score, line.scores))
+
+
+def _score(score: Score) -> str:
+    rank = f"**{score.rank}**" if score.rank else ""
+    return " ".join(part for part in (score.value, score.interval, rank) if part)

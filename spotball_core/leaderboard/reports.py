@@ -1,0 +1,180 @@
+"""Find and read score reports: what `spotball score --format json` and `spotball report` write."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.schema.report import SCHEMA_VERSION, ScoreReport
+from spotball_core.service.json_file import parse_json
+from spotball_core.service.paths import file_fault
+from spotball_core.service.progress import OnProgress, counted, ignore_progress
+from spotball_core.service.safe_text import printable
+
+EXPECTED = "a score report, as `spotball score --format json` and `spotball report` write it"
+
+_KEYS = ("schema_version", "signature", "provenance", "policy", "groups")
+"""What every score report has; comparisons and reports on reasoning or gaze lack one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """A score report and the name of its file, such as reports/gemini.json."""
+
+    source: str
+    report: ScoreReport
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Reports of several files, each report once.
+
+    Attributes:
+        reports: in the order of the arguments; within a folder, by path.
+        notes: what was not read, in sentences.
+    """
+
+    reports: tuple[SourceReport, ...]
+    notes: tuple[str, ...]
+
+
+def read_reports(
+    paths: Sequence[str | Path], *, exclude: Path | None = None, on_progress: OnProgress = ignore_progress
+) -> Collection:
+    """Read all score reports in some folders and files.
+
+    Args:
+        paths: folders, which are searched with their subfolders for *.json, and files, which must be score reports.
+        exclude: a folder that is not searched.
+        on_progress: called with how many files were read, and of how many.
+
+    Raises:
+        InputError: if there is no score report, or for a report that is damaged or of a newer version.
+    """
+    found = _files([Path(path) for path in paths], exclude)
+    names = _names([path for path, _ in found])
+    reports: dict[bytes, SourceReport] = {}
+    notes: list[str] = []
+    problems: list[Problem] = []
+    n_others = 0
+    for (path, must_be), name in counted(zip(found, names, strict=True), len(found), on_progress):
+        try:
+            report = _read(path, must_be)
+        except InputError as error:
+            problems += error.problems
+            continue
+        if report is None:
+            n_others += 1
+            continue
+        content = hashlib.sha256(report.model_dump_json().encode()).digest()
+        if content in reports:
+            notes.append(f"{name} is the same report as {reports[content].source} and is counted once.")
+        else:
+            reports[content] = SourceReport(name, report)
+    if problems:
+        raise InputError(problems)
+    if not reports:
+        places = ", ".join(map(str, paths))
+        others = f"; {n_others} other JSON {'file' if n_others == 1 else 'files'}" if n_others else ""
+        raise InputError([Problem(places, None, "reports", f"none{others}", EXPECTED)])
+    if n_others:
+        what = "file that is not a score report was" if n_others == 1 else "files that are not score reports were"
+        notes.append(f"{n_others} JSON {what} skipped.")
+    return Collection(tuple(reports.values()), tuple(notes))
+
+
+def _files(paths: Iterable[Path], exclude: Path | None) -> list[tuple[Path, bool]]:
+    """Each file once, and whether it must be a score report."""
+    found: dict[Path, tuple[Path, bool]] = {}
+    for path in paths:
+        if not path.is_dir():
+            found[path.resolve()] = (path, True)
+            continue
+        for file in _json_files(path, exclude):
+            found.setdefault(file.resolve(), (file, False))
+    return list(found.values())
+
+
+def _json_files(folder: Path, exclude: Path | None) -> Iterator[Path]:
+    """Regular files; hidden ones, among which are unfinished ones, are excluded."""
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") and (exclude is None or Path(parent, name).resolve() != exclude.resolve())
+        )
+        for name in sorted(files):
+            path = Path(parent, name)
+            if name.endswith(".json") and not name.startswith(".") and file_fault(path) is None:
+                yield path
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Name each file by its path from the last folder on that all files are in, which is named, too."""
+    whole = [path.absolute() for path in paths]
+    if not whole:
+        return []
+    shared = Path(os.path.commonpath([path.parent for path in whole])).parent
+    return [printable(path.relative_to(shared).as_posix()) for path in whole]
+
+
+def _read(path: Path, must_be: bool) -> ScoreReport | None:
+    """Read a report; None for another JSON file in a folder."""
+
+    def refuse(field: str, found: str, expected: str = EXPECTED) -> InputError:
+        return InputError([Problem(str(path), None, field, found, expected)])
+
+    if fault := file_fault(path):
+        raise refuse("file", fault)
+    try:
+        # Looked for before parsing, so that a large file of another kind costs no memory.
+        if not _mentions(path, _KEYS):
+            if must_be:
+                raise refuse("file", "another file")
+            return None
+        content = parse_json(path.read_bytes())
+    except OSError as error:
+        raise refuse("file", error.strerror or str(error), "a readable file") from error
+    except ValueError as error:
+        raise refuse("file", f"damaged JSON: {error}") from error
+    if not isinstance(content, dict) or not content.keys() >= set(_KEYS):
+        if must_be:
+            raise refuse("file", "other JSON")
+        return None
+    version = content["schema_version"]
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise refuse("schema_version", str(version), f"{SCHEMA_VERSION}; update spotball-core to read newer reports")
+    return _validated(path, content)
+
+
+def _validated(path: Path, content: dict[str, Any]) -> ScoreReport:
+    # `page` is what report.json of `spotball report` has in addition.
+    fields = {key: value for key, value in content.items() if key != "page"}
+    try:
+        # As JSON again, because half of a surrogate pair, which no file can hold, is accepted in Python's text.
+        return ScoreReport.model_validate_json(json.dumps(fields))
+    except ValidationError as error:
+        problems = (
+            Problem(
+                str(path), None, ".".join(map(str, wrong["loc"])) or "file", repr(wrong["input"])[:80], wrong["msg"]
+            )
+            for wrong in error.errors()
+        )
+        raise InputError(problems) from error
+
+
+def _mentions(path: Path, keys: Iterable[str]) -> bool:
+    with path.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            return False
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return all(content.find(f'"{key}"'.encode()) >= 0 for key in keys)

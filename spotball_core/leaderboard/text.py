@@ -1,0 +1,138 @@
+"""The words and numbers of a leaderboard's tables, the same in HTML and in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spotball_core.leaderboard.columns import Column
+from spotball_core.leaderboard.entries import Entry
+from spotball_core.leaderboard.rankings import Ranking, has_value, value_of
+from spotball_core.leaderboard.ranks import Rank
+from spotball_core.service.safe_text import printable
+from spotball_core.text.numbers import interval, listed, number, shortened
+
+UNIFORM = "uniform guessing"
+
+_NAME = 80
+"""So much of a name is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A value as text, its interval in brackets, and its rank with the rank interval; empty where there is none."""
+
+    value: str
+    interval: str = ""
+    rank: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a table."""
+
+    name: str
+    prompt: str
+    source: str
+    n_images: str
+    n_responses: str
+    scores: tuple[Score, ...]
+
+
+def columns_of(ranking: Ranking, keys: tuple[str, ...]) -> list[Column]:
+    """The metrics to show that have a value in a ranking."""
+    return [ranking.columns[key] for key in keys if key in ranking.columns and has_value(ranking, key)]
+
+
+def head(column: Column) -> str:
+    """A metric's title with its unit and an arrow to the better values."""
+    unit = {"share": " (%)", "none": "", "ratio": ""}.get(column.unit, f" ({column.unit})")
+    arrow = {"higher": " ↑", "lower": " ↓"}.get(column.better or "", "")
+    return f"{column.title}{unit}{arrow}"
+
+
+def lines(ranking: Ranking, columns: list[Column]) -> list[Line]:
+    """The lines of a ranking's table, the best by its first metric first; uniform guessing among them."""
+    if not columns:
+        return []
+    found = [(place, _line(ranking, place, columns)) for place in ranking.order(columns[0].key)]
+    out = [line for _, line in found]
+    if any(column.key in ranking.uniform for column in columns):
+        out.insert(_place_of_uniform(ranking, [place for place, _ in found], columns[0]), _uniform(ranking, columns))
+    return out
+
+
+def remarks(ranking: Ranking, columns: list[Column]) -> Iterator[str]:
+    """What to know of a ranking before its table, in sentences."""
+    if ranking.is_average:
+        yield f"Unweighted means over {listed([printable(str(sport)) for sport in ranking.sports])}."
+    if ranking.differs:
+        yield printable(ranking.differs)
+    if any(entry.is_one_of_several for entry in ranking.entries):
+        yield "Some reports have different scores of the same respondent and prompt. Each is shown with its source."
+    for column in columns:
+        if not ranking.ranks[column.key]:
+            reason = column.why_not or (
+                "no entry competes" if ranking.goal(column.key) else "no single reference value"
+            )
+            yield f"{column.title} has no ranks: {reason}."
+
+
+def rank_text(rank: Rank | None) -> str:
+    """A rank and its interval, such as 3 (2–5)."""
+    if rank is None:
+        return ""
+    if rank.interval is None:
+        return str(rank.rank)
+    first, last = rank.interval
+    return f"{rank.rank} ({first})" if first == last else f"{rank.rank} ({first}–{last})"
+
+
+def _line(ranking: Ranking, place: int, columns: list[Column]) -> Line:
+    entry = ranking.entries[place]
+    return Line(
+        name=shortened(printable(entry.respondent), _NAME) + _mark(ranking, entry),
+        prompt=shortened(printable(entry.prompt or ""), _NAME),
+        source=entry.sources[0] if entry.is_one_of_several else "",
+        n_images=f"{entry.n_images:,}",
+        n_responses=f"{entry.n_responses:,}",
+        scores=tuple(_score(ranking, place, column) for column in columns),
+    )
+
+
+def _mark(ranking: Ranking, entry: Entry) -> str:
+    """What an entry without ranks is."""
+    if entry.is_reference:
+        return " (reference)"
+    if entry.kind == "human":
+        return " (people)"
+    return " (baseline)" if entry.kind == "baseline" and ranking.ranked != "baseline" else ""
+
+
+def _score(ranking: Ranking, place: int, column: Column) -> Score:
+    found = ranking.entries[place].metrics.get(column.key)
+    if found is None or found.value is None:
+        return Score("–")
+    rank = ranking.ranks[column.key].get(place)
+    return Score(number(found.value, column.unit), interval(found.ci95, column.unit), rank_text(rank))
+
+
+def _uniform(ranking: Ranking, columns: list[Column]) -> Line:
+    known = (ranking.uniform.get(column.key) for column in columns)
+    scores = tuple(
+        Score("–" if value is None else number(value, column.unit))
+        for value, column in zip(known, columns, strict=True)
+    )
+    return Line(UNIFORM, "", "", f"{ranking.n_images:,}", "", scores)
+
+
+def _place_of_uniform(ranking: Ranking, order: list[int], column: Column) -> int:
+    """The number of entries that are at least as good as uniform guessing."""
+    values = [value_of(ranking.entries[place], column.key) for place in order]
+    own, goal = ranking.uniform.get(column.key), ranking.goal(column.key)
+    known = [value for value in values if value is not None]
+    if own is None or goal is None:
+        return len(known)
+    if isinstance(goal, str):
+        return sum(value >= own if goal == "higher" else value <= own for value in known)
+    return sum(abs(value - goal.value) <= abs(own - goal.value) for value in known)

@@ -1,0 +1,141 @@
+"""`spotball leaderboard` from score files to a folder."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from spotball_core.leaderboard.write import write_leaderboard
+from spotball_core.schema import ScoreReport
+from tests.builders import dataset
+from tests.cli.process import MODULE, spotball
+from tests.leaderboard.made import answers, given, known, scored, write
+
+FILES = {
+    *("README.md", "badge.json", "badge.svg", "leaderboard.csv", "leaderboard.html", "leaderboard.parquet"),
+    "model-index",
+}
+
+
+@pytest.fixture(scope="module")
+def report() -> ScoreReport:
+    return scored("gpt", "gemini")
+
+
+@pytest.fixture
+def reports(report: ScoreReport, tmp_path: Path) -> Path:
+    write(report, tmp_path / "reports/a.json")
+    return tmp_path / "reports"
+
+
+def test_it_writes_a_folder_and_replaces_it(reports: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for options in ((), ("--metrics", "accuracy", "--sport", "soccer"), ("--prompt", "base", "--quiet")):
+        done = spotball("leaderboard", reports, "--out", out, *options)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ("" if "--quiet" in options else f"files read: 1 done\nwrote {out}/leaderboard.html\n")
+        assert {path.name for path in out.iterdir()} == FILES
+        assert {path.name for path in (out / "model-index").iterdir()} == {"gpt.yaml", "gemini.yaml"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "reports"]
+
+
+def test_the_output_may_be_in_the_searched_folder(reports: Path) -> None:
+    for _ in range(2):
+        done = spotball("leaderboard", reports, "--out", reports / "board")
+        assert done.stderr == f"files read: 1 done\nwrote {reports}/board/leaderboard.html\n"
+
+
+def test_a_folder_with_other_files_is_refused(reports: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write_leaderboard([reports], out)
+    (out / "notes.txt").write_text("mine")
+    done = spotball("leaderboard", reports, "--out", out)
+    assert done.returncode == 2
+    assert "neither empty nor an earlier leaderboard; it holds notes.txt" in done.stderr
+    assert (out / "notes.txt").read_text() == "mine"
+    done = spotball("leaderboard", reports, "--out", reports)
+    assert done.returncode == 2
+
+
+def test_a_report_of_another_command_is_not_replaced(reports: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "report.html").write_text('<meta name="generator" content="spotball report 1">')
+    assert spotball("leaderboard", reports, "--out", out).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--metrics", "speed"], "--metrics: no report has a value of speed"),
+        (["--sport", "chess"], "--sport: no report has chess"),
+        (["--prompt", "cot"], "--prompt: no report has cot"),
+    ],
+)
+def test_options_that_cannot_be_used(reports: Path, tmp_path: Path, options: list[str], said: str) -> None:
+    done = spotball("leaderboard", reports, "--out", tmp_path / "out", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_damaged_report_leaves_no_output(reports: Path, tmp_path: Path) -> None:
+    (reports / "b.json").write_text((reports / "a.json").read_text()[:-30])
+    done = spotball("leaderboard", reports, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert f"error: {reports}/b.json: file: found damaged JSON" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_it_ranks_what_the_score_command_writes(tmp_path: Path) -> None:
+    scenes = known()
+    people = answers("human", scenes, hits=0.6, kind="human")
+    for name, seed in (("a", "0"), ("b", "0"), ("a", "1")):
+        data = dataset(tmp_path / f"{name}{seed}", scenes, answers=[*people, *answers(name, scenes, hits=0.3)])
+        options = ("--reference", "human", "--bootstrap", "20", "--seed", seed, "--quiet")
+        done = spotball("score", data, *options, "--out", tmp_path / f"reports/{name}{seed}.json")
+        assert done.returncode == 0, done.stderr
+    write_leaderboard([tmp_path / "reports"], tmp_path / "out")
+    frame = pl.read_csv(tmp_path / "out/leaderboard.csv")
+    ranked = frame.filter(pl.col("rank").is_not_null()).group_by("ranking").agg(pl.col("respondent").unique().sort())
+    # The seed is a part of the policy: two sports and their average for each of the two.
+    assert sorted(ranked["respondent"].to_list()) == [["a"]] * 3 + [["a", "b"]] * 3
+
+
+def test_a_killed_command_leaves_the_old_folder_or_the_new_one(tmp_path: Path) -> None:
+    """Killed at several points of its way, and each time what is there is whole."""
+    many = {f"m{number}": (number / 100, (number / 100, 0.9)) for number in range(40)}
+    write(given(many), tmp_path / "reports/a.json")
+    out = tmp_path / "out"
+    write_leaderboard([tmp_path / "reports"], out, metrics=["accuracy"])
+    write(given({"new": (0.5, (0.4, 0.6))}, data="2"), tmp_path / "reports/b.json")
+    old = (out / "leaderboard.html").read_text()
+    killed = 0
+    for wait in (0.0, 0.002, 0.01, 0.03):
+        command = [*MODULE, "leaderboard", str(tmp_path / "reports"), "--out", str(out), "--quiet"]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE)
+        while process.poll() is None and not list(tmp_path.glob(".out.*")):
+            pass
+        time.sleep(wait)
+        process.kill()
+        _, said = process.communicate()
+        killed += process.returncode == -signal.SIGKILL
+        assert process.returncode in (0, -signal.SIGKILL), said
+        if out.exists():
+            assert {path.name for path in out.iterdir()} == FILES
+            page = (out / "leaderboard.html").read_text()
+            assert page == old or "</html>" in page[-10:]
+            assert ("new" in (out / "README.md").read_text()) == (page != old)
+        else:
+            # Between the two renames the old folder is next to its place.
+            assert [path for path in tmp_path.glob(".out.*/old/leaderboard.html") if path.read_text() == old]
+            break
+        for unfinished in tmp_path.glob(".out.*"):
+            subprocess.run(["rm", "-r", str(unfinished)], check=True)
+    assert killed
+    assert out.exists() or list(tmp_path.glob(".out.*/old"))

@@ -1,0 +1,240 @@
+"""The files of a leaderboard: the same numbers in each, and names that are shown as text whatever they hold."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import ClassVar
+
+import polars as pl
+import pytest
+import yaml
+from hypothesis import given as hypothesis_given, strategies as st
+from markdown_it import MarkdownIt
+
+from spotball_core.errors import OptionError
+from spotball_core.leaderboard.badge import as_endpoint, as_svg, message
+from spotball_core.leaderboard.columns import DEFAULT, chosen
+from spotball_core.leaderboard.model_index import model_indexes
+from spotball_core.leaderboard.page import page
+from spotball_core.leaderboard.readme import readme
+from spotball_core.leaderboard.table import COLUMNS, to_frame, write_table
+from spotball_core.schema import ScoreReport
+from tests.leaderboard.made import board_of, given, scored
+from tests.report.markup import Element, parsed
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "a|b",
+    "two\nlines",
+    "=1+1",
+    "@SUM(A1)",
+    "[x](https://example.org)",
+    "`code` {{ 1 + 1 }}",
+    "\x1b[2J\x00\u202e",
+    '"quoted": - # \\ \u00e9\u2028',
+    "x" * 3000,
+    "../../etc",
+]
+
+
+@pytest.fixture(scope="module")
+def report() -> ScoreReport:
+    return scored("a", "b", "c")
+
+
+def keys_of(report: ScoreReport) -> tuple[str, ...]:
+    return chosen(None, board_of(report).metrics)
+
+
+def rows(content: Element, place: int) -> list[list[str]]:
+    return [[cell.text for cell in row.children] for row in content.all("table")[place].all("tr")]
+
+
+class TestTheSameNumbers:
+    def test_page_and_readme_show_the_same_rows(self, report: ScoreReport) -> None:
+        board, keys = board_of(report), keys_of(report)
+        content = parsed(page(board, keys))
+        markdown = MarkdownIt("commonmark").enable("table")
+        text = readme(board, keys, badge="badge.svg", page="leaderboard.html", explanation="How to read it.")
+        shown = parsed(markdown.render(text).replace('align="right"', ""))
+        for place in range(len(board.rankings)):
+            on_page = [" ".join(part for part in row if part) for row in rows(content, place)]
+            in_readme = [" ".join(part for part in row if part) for row in rows(shown, place)]
+            assert on_page == in_readme
+            assert len(on_page) == 1 + len(board.rankings[place].entries) + 1  # Heads and uniform guessing.
+
+    def test_the_table_has_every_metric_and_rank(self, report: ScoreReport, tmp_path: Path) -> None:
+        board = board_of(report)
+        frame = to_frame(board)
+        assert frame.columns == list(COLUMNS)
+        write_table(board, tmp_path / "a.csv", tmp_path / "a.parquet")
+        assert pl.read_parquet(tmp_path / "a.parquet").equals(frame)
+        assert pl.read_csv(tmp_path / "a.csv", schema=frame.schema).equals(frame)
+        for group in report.groups:
+            of_group = frame.filter(
+                (pl.col("sport") == group.sport)
+                & (pl.col("respondent") == group.respondent)
+                & (pl.col("n_sports") == 1)
+            )
+            assert dict(of_group.select("metric", "value").iter_rows()) == {
+                k: v.value for k, v in group.metrics.items()
+            }
+            accuracy = of_group.row(by_predicate=pl.col("metric") == "accuracy", named=True)
+            assert (accuracy["ci95_low"], accuracy["ci95_high"]) == group.metrics["accuracy"].ci95
+            is_model = group.kind == "model"
+            assert (accuracy["rank"] is not None, accuracy["n_ranked"]) == (is_model, 3 if is_model else None)
+            assert accuracy["signature"] == report.signature
+            assert accuracy["source"] == "reports/1.json"
+        best = frame.filter((pl.col("metric") == "accuracy") & (pl.col("rank") == 1))
+        assert best["respondent"].unique().to_list() == ["c"]
+
+    def test_chosen_metrics_are_shown_and_order_the_table(self, report: ScoreReport) -> None:
+        board = board_of(report)
+        assert chosen(None, board.metrics) == DEFAULT[:5]
+        keys = chosen(["euclidean_error", "accuracy"], board.metrics)
+        table = rows(parsed(page(board, keys)), 0)
+        assert [head.split(" (")[0] for head in table[0]][-2:] == ["Euclidean error", "Accuracy"]
+        assert [row[0] for row in table[1:] if row[0] in "abc"] == ["c", "b", "a"]
+        with pytest.raises(OptionError, match=r"--metrics: .*nothing; there are accuracy"):
+            chosen(["nothing"], board.metrics)
+
+    def test_uniform_guessing_stands_where_it_belongs(self) -> None:
+        board = board_of(given({"a": (0.02, None), "b": (0.2, None)}))
+        assert [row[0] for row in rows(parsed(page(board, ("accuracy",))), 0)[1:]] == ["b", "uniform guessing", "a"]
+
+    def test_the_reference_and_baselines_are_marked(self) -> None:
+        scores = dict.fromkeys(("human", "center", "gpt"), (0.5, (0.4, 0.6)))
+        kinds = {"human": "human", "center": "baseline"}
+        board = board_of(given(scores, kinds=kinds, reference="human"))
+        shown = {row[0] for row in rows(parsed(page(board, ("accuracy",))), 0)[1:]}
+        assert shown == {"human (reference)", "center (baseline)", "gpt", "uniform guessing"}
+
+    def test_each_ranking_says_what_keeps_it_apart_and_carries_its_signature(self) -> None:
+        first, second = given({"a": (0.5, None)}), given({"b": (0.6, None)}, version="2", data="2")
+        content = parsed(page(board_of(first, second), ("accuracy",)))
+        sections = [section for section in content.all("section") if section.attributes["id"].startswith("ranking-")]
+        assert len(sections) == 2
+        for section, version, other in zip(sections, "12", "21", strict=True):
+            assert f"Not comparable with ranking {other}. What differs: version (here {version})." in section.text
+            assert f"spotball|v:{version}|scenes:s|" in section.text
+
+    def test_a_metric_without_ranks_says_why(self) -> None:
+        scores = {"a": (0.5, (0.4, 0.6)), "b": (0.7, (0.6, 0.8))}
+        for metric, reason in (
+            ("image_entropy", "Image entropy has no ranks: it depends on the number of responses."),
+            ("near_player_rate", "Near-player rate has no ranks: no single reference value."),
+            ("theirs", "theirs has no ranks: the metric is not installed here."),
+        ):
+            board = board_of(given(scores, metric=metric))
+            assert reason in page(board, (metric,))
+            assert reason in readme(board, (metric,), badge="b.svg", page="p.html", explanation="")
+        people = board_of(given({"human": (0.5, None)}, kinds={"human": "human"}))
+        assert "Accuracy has no ranks: no entry competes." in page(people, ("accuracy",))
+        assert "has no ranks" not in page(board_of(given(scores)), ("accuracy",))
+
+    def test_the_page_loads_nothing(self, report: ScoreReport) -> None:
+        text = page(board_of(report), keys_of(report))
+        assert "http:" not in text
+        assert "https:" not in text
+        ids = [one.attributes["id"] for one in parsed(text).walk() if "id" in one.attributes]
+        assert len(ids) == len(set(ids))
+
+
+class TestBadge:
+    def test_it_names_a_leader_only_if_there_is_no_doubt(self) -> None:
+        sure = board_of(given({"gpt": (0.2, (0.15, 0.25)), "gemini": (0.6, (0.5, 0.7))}))
+        assert message(sure, ("accuracy",)) == "gemini, accuracy 60.0%"
+        open_ = board_of(given({"gpt": (0.2, (0.1, 0.5)), "gemini": (0.6, (0.3, 0.7)), "c": (0.01, (0.0, 0.02))}))
+        assert message(open_, ("accuracy",)) == "2 of 3 may lead in accuracy"
+        without = board_of(given({"gpt": (0.2, None), "gemini": (0.6, None)}))
+        assert message(without, ("accuracy",)) == "2 of 2 may lead in accuracy"
+        nobody = board_of(given({"gpt": (0.2, None)}, metric="image_entropy"))
+        assert message(nobody, ("image_entropy",)) == "1 respondent"
+
+    @pytest.mark.parametrize("name", HOSTILE)
+    def test_any_text(self, name: str) -> None:
+        root = ET.fromstring(as_svg(name))
+        assert not [one for one in root.iter() if one.tag.endswith("script")]
+        content = json.loads(as_endpoint(name))
+        assert content.keys() == {"schemaVersion", "label", "message", "color"}
+
+
+class TestModelIndex:
+    def test_each_model_has_a_block(self, report: ScoreReport) -> None:
+        blocks = model_indexes(board_of(report), ("accuracy", "euclidean_error"), url="https://example.org/board")
+        assert blocks.keys() == {"a", "b", "c"}
+        (model,) = yaml.safe_load(blocks["a"])["model-index"]
+        assert model["name"] == "a"
+        assert [result["dataset"]["config"] for result in model["results"]] == ["soccer", "volleyball"]
+        for result in model["results"]:
+            assert result["task"]["type"] == "image-text-to-text"
+            assert result["source"]["url"] == "https://example.org/board"
+            group = report.group("a", sport=result["dataset"]["config"])
+            found = {metric["type"]: metric for metric in result["metrics"]}
+            assert found.keys() == {"accuracy", "euclidean_error"}
+            for key, metric in found.items():
+                assert metric["value"] == group.metrics[key].value
+                assert tuple(metric["args"]["ci95"]) == group.metrics[key].ci95
+                assert "prompt base" in metric["name"]
+
+    @pytest.mark.parametrize("name", HOSTILE)
+    def test_any_name(self, name: str) -> None:
+        blocks = model_indexes(board_of(given({name: (0.5, None)})), ("accuracy",))
+        (model,) = yaml.safe_load(blocks[name])["model-index"]
+        assert model["name"] == name
+
+    @hypothesis_given(st.text(st.characters(exclude_categories=["Cs"])), st.floats(0, 1))
+    def test_yaml_gives_back_any_text_and_number(self, name: str, value: float) -> None:
+        board = board_of(given({name: (value, None)}))
+        (model,) = yaml.safe_load(model_indexes(board, ("accuracy",))[name])["model-index"]
+        assert model["name"] == name
+        found = model["results"][0]["metrics"][0]["value"]
+        assert (type(found), found) == (float, value)
+
+    def test_huggingface_hub_reads_it(self, report: ScoreReport) -> None:
+        cards = pytest.importorskip("huggingface_hub.repocard_data", reason="needs huggingface_hub, of the local extra")
+        again = scored("a", "b", "c", seed=1)
+        for url in ("https://example.org", None):
+            for name, block in model_indexes(board_of(report, again), DEFAULT, url=url).items():
+                content = yaml.safe_load(block)["model-index"]
+                read_name, results = cards.model_index_to_eval_results(content)
+                assert read_name == name
+                assert cards.eval_results_to_model_index(read_name, results) == content
+                card = cards.ModelCardData(model_name=name, eval_results=results)
+                assert yaml.safe_load(card.to_yaml())["model-index"] == content
+
+
+class TestHostileNames:
+    SCORES: ClassVar = {name: (0.1 + place / 20, (0.1, 0.9)) for place, name in enumerate(HOSTILE)}
+
+    def test_the_page_shows_them_as_text(self) -> None:
+        text = page(board_of(given(self.SCORES, sport="<i>soccer</i>")), ("accuracy",))
+        content = parsed(text)
+        assert not content.all("script")
+        shown = [row[0] for row in rows(content, 0)]
+        assert "<script>alert(1)</script>" in shown
+        assert "two lines" in shown
+        assert not set(text) & {"\x1b", "\x00", "\u202e"}
+        assert content.all("h2")[0].text == "1. <i>soccer</i>"
+
+    def test_markdown_keeps_its_rows(self) -> None:
+        board = board_of(given(self.SCORES, sport="<i>soc|cer</i>\n# x"))
+        text = readme(board, ("accuracy",), badge="b.svg", page="p.html", explanation="")
+        rendered = MarkdownIt("commonmark").enable("table").render(text)
+        assert rendered.count("<tr>") == 1 + len(HOSTILE) + 1
+        assert "<script" not in rendered
+        assert "<i>" not in rendered
+        assert 'href="https:' not in rendered
+        assert rendered.count("<h2>") == 1
+
+    def test_no_field_of_the_csv_file_is_a_formula(self, tmp_path: Path) -> None:
+        write_table(board_of(given(self.SCORES)), tmp_path / "a.csv", tmp_path / "a.parquet")
+        with (tmp_path / "a.csv").open(newline="") as file:
+            read = list(csv.DictReader(io.StringIO(file.read(), newline="")))
+        assert len(read) == len(HOSTILE)
+        assert not any((value or "").startswith(("=", "+", "@", "-")) for row in read for value in row.values())
+        assert set(pl.read_parquet(tmp_path / "a.parquet")["respondent"]) == set(HOSTILE)

@@ -1,0 +1,253 @@
+"""Which entries are ranked together, and averages over sports."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import pytest
+
+from spotball_core.errors import OptionError
+from spotball_core.leaderboard.columns import CEILING_SCORE
+from spotball_core.leaderboard.rankings import Leaderboard, Ranking
+from spotball_core.leaderboard.ranks import Rank
+from spotball_core.schema import Ceiling, MetricValue
+from tests.leaderboard.made import board_of, given, known, names, scored
+
+ONE, TWO = {"gpt": (0.2, (0.15, 0.25))}, {"gemini": (0.6, (0.5, 0.7))}
+
+
+def ranks_of(ranking: Ranking, metric: str = "accuracy") -> dict[str, Rank]:
+    return {ranking.entries[place].respondent: rank for place, rank in ranking.ranks[metric].items()}
+
+
+def entry_of(board: Leaderboard, respondent: str, ranking: int = 0) -> MetricValue:
+    entries = board.rankings[ranking].entries
+    (found,) = [entry.metrics["accuracy"] for entry in entries if entry.respondent == respondent]
+    return found
+
+
+class TestTogether:
+    def test_reports_on_the_same_task_are_ranked_together(self) -> None:
+        board = board_of(given(ONE, data="1"), given(TWO, data="2"))
+        (ranking,) = board.rankings
+        assert ranks_of(ranking) == {"gpt": Rank(2, (2, 2)), "gemini": Rank(1, (1, 1))}
+        assert ranking.differs == ""
+
+    @pytest.mark.parametrize(
+        ("other", "reason"),
+        [
+            ({"version": "2"}, "version (here 2)"),
+            ({"scenes": "t"}, "scored images (here 50, t)"),
+            ({"n_images": 49, "scenes": "t"}, "scored images (here 49, t)"),
+            ({"bootstrap": 10}, "policy's bootstrap (here 10)"),
+            ({"seed": 1}, "policy's seed (here 1)"),
+            ({"tau": 0.1}, "policy's tau (here 0.1)"),
+            ({"images": "shared"}, "policy's images (here shared)"),
+            ({"cluster": "participant"}, "policy's cluster (here participant)"),
+            ({"reference": "human"}, "policy's reference (here human)"),
+        ],
+    )
+    def test_what_differs_is_never_ranked_together_and_said(self, other: dict[str, object], reason: str) -> None:
+        board = board_of(given(ONE), given(TWO, data="2", **{"images": "all", **other}))
+        assert names(board) == [{"gpt"}, {"gemini"}]
+        assert all(ranks_of(ranking) == dict.fromkeys(ranks_of(ranking), Rank(1, (1, 1))) for ranking in board.rankings)
+        first, second = board.rankings
+        assert first.differs.startswith("Not comparable with ranking 2. What differs: ")
+        assert second.differs.startswith("Not comparable with ranking 1. What differs: ")
+        assert reason in second.differs
+
+    def test_other_answers_of_the_reference(self) -> None:
+        first, second = scored("gpt"), scored("gemini", people=1)
+        board = board_of(first, second)
+        assert names(board) == [{"human", "gpt"}, {"human", "gemini"}] * 3
+        assert "What differs: reference's responses (here " in board.rankings[-1].differs
+        together = board_of(first, scored("gemini"))
+        assert all(entries == {"human", "gpt", "gemini"} for entries in names(together))
+
+    def test_reports_of_models_apart_rank_as_one_report_of_all(self) -> None:
+        apart = board_of(scored("b"), scored("c"))
+        whole = board_of(scored("b", "c"))
+        # `scored` gives each model of its own report the lowest share of hits, so values differ; the task does not.
+        assert [ranking.tasks for ranking in apart.rankings] == [ranking.tasks for ranking in whole.rankings]
+        assert names(apart) == names(whole)
+
+    def test_a_part_of_the_sports_is_enough(self) -> None:
+        board = board_of(scored("gpt"), scored("gemini", scenes=known(("soccer",))))
+        by_sport = {ranking.tasks[0].sport: ranking for ranking in board.rankings if not ranking.is_average}
+        assert {entry.respondent for entry in by_sport["soccer"].entries} == {"human", "gpt", "gemini"}
+        assert {entry.respondent for entry in by_sport["volleyball"].entries} == {"human", "gpt"}
+
+
+class TestOneEntry:
+    def test_what_several_reports_have_counts_once(self) -> None:
+        board = board_of(given({**ONE, **TWO}, data="1"), given(ONE, data="2"))
+        (ranking,) = board.rankings
+        first, second = ranking.entries
+        assert (first.respondent, first.sources) == ("gpt", ("reports/1.json", "reports/2.json"))
+        assert (second.respondent, second.sources) == ("gemini", ("reports/1.json",))
+        assert ranks_of(ranking)["gpt"].rank == 2
+
+    def test_different_scores_are_kept_apart(self) -> None:
+        board = board_of(given(ONE, data="1"), given({"gpt": (0.9, (0.8, 0.95))}, data="2"))
+        (ranking,) = board.rankings
+        assert [(entry.sources, entry.is_one_of_several) for entry in ranking.entries] == [
+            (("reports/1.json",), True),
+            (("reports/2.json",), True),
+        ]
+        assert [rank.rank for rank in ranking.ranks["accuracy"].values()] == [2, 1]
+
+    def test_the_same_data_is_the_same_entry_although_digits_differ(self) -> None:
+        board = board_of(given(ONE), given({"gpt": (0.2 + 1e-15, (0.15, 0.25))}))
+        assert len(board.rankings[0].entries) == 1
+
+    def test_a_ceiling_adds_the_closeness_to_the_reference(self) -> None:
+        report = given(ONE)
+        ceiling = Ceiling(
+            sport="soccer",
+            reference="human",
+            n_participants=9,
+            n_images=50,
+            splits=1,
+            split_half=MetricValue(value=1.0),
+            leave_one_out_accuracy=MetricValue(value=0.5),
+            participant_accuracy=MetricValue(value=0.5),
+            uniform=100.0,
+            sampling_floor={},
+            score={"soccer/gpt/base": MetricValue(value=0.4, ci95=(0.3, 0.5))},
+            signature="",
+        )
+        board = board_of(report, report.model_copy(update={"ceilings": (ceiling,)}))
+        (entry,) = board.rankings[0].entries
+        assert entry.metrics.keys() == {"accuracy", CEILING_SCORE}
+        assert entry.metrics[CEILING_SCORE].value == 0.4
+        assert ranks_of(board.rankings[0], CEILING_SCORE) == {"gpt": Rank(1, (1, 1))}
+
+
+class TestWhoIsRanked:
+    KINDS: ClassVar = {"human": "human", "center": "baseline"}
+
+    def test_models_are_ranked_others_are_shown(self) -> None:
+        scores = {**ONE, **TWO, "human": (0.9, (0.8, 0.95)), "center": (0.1, (0.05, 0.15))}
+        (ranking,) = board_of(given(scores, kinds=self.KINDS)).rankings
+        assert ranks_of(ranking).keys() == {"gpt", "gemini"}
+        assert ranks_of(ranking)["gemini"] == Rank(1, (1, 1))
+        assert [ranking.entries[place].respondent for place in ranking.order("accuracy")] == [
+            *("human", "gemini", "gpt", "center")
+        ]
+
+    def test_baselines_are_ranked_if_there_are_no_models(self) -> None:
+        scores = {"center": (0.1, (0.05, 0.15)), "oracle": (0.9, (0.8, 0.95)), "human": (0.5, None)}
+        kinds = dict.fromkeys(("center", "oracle"), "baseline") | {"human": "human"}
+        (ranking,) = board_of(given(scores, kinds=kinds)).rankings
+        assert ranks_of(ranking).keys() == {"center", "oracle"}
+
+    def test_rates_are_ranked_by_the_distance_from_the_reference(self) -> None:
+        scores = {"a": (0.9, (0.89, 0.91)), "b": (0.45, (0.44, 0.46)), "human": (0.5, (0.49, 0.51))}
+        report = given(scores, metric="near_player_rate", kinds=self.KINDS, reference="human")
+        (ranking,) = board_of(report).rankings
+        assert ranks_of(ranking, "near_player_rate") == {"a": Rank(2, (2, 2)), "b": Rank(1, (1, 1))}
+        assert [ranking.entries[place].respondent for place in ranking.order("near_player_rate")] == ["human", "b", "a"]
+        (without,) = board_of(given(scores, metric="near_player_rate", kinds=self.KINDS)).rankings
+        assert without.ranks["near_player_rate"] == {}
+
+    def test_the_center_ratio_by_the_distance_from_1(self) -> None:
+        scores = {"a": (0.8, (0.79, 0.81)), "b": (1.1, (1.09, 1.11))}
+        (ranking,) = board_of(given(scores, metric="center_ratio")).rankings
+        assert ranks_of(ranking, "center_ratio") == {"a": Rank(2, (2, 2)), "b": Rank(1, (1, 1))}
+
+    @pytest.mark.parametrize("metric", ["wasserstein", "image_entropy", "made_by_another_package"])
+    def test_what_does_not_compare_has_no_ranks(self, metric: str) -> None:
+        (ranking,) = board_of(given({**ONE, **TWO}, metric=metric)).rankings
+        assert ranking.ranks[metric] == {}
+        assert ranking.columns[metric].why_not
+
+
+class TestSelection:
+    def test_sports_and_prompts(self) -> None:
+        report = scored("gpt", "gemini")
+        board = board_of(report, sports=["soccer"], prompts=["base"])
+        assert [ranking.title for ranking in board.rankings] == ["soccer"]
+        with pytest.raises(OptionError, match=r"--sport: .* chess; there are soccer, volleyball"):
+            board_of(report, sports=["chess"])
+        with pytest.raises(OptionError, match=r"--prompt: .* cot; there are base"):
+            board_of(report, prompts=["cot"])
+
+    def test_reports_that_rank_nobody(self) -> None:
+        with pytest.raises(OptionError, match=r"nothing to rank\. reports/1\.json is not split by respondent"):
+            board_of(scored("gpt", by=("sport", "prompt")))
+        old = scored("gpt").model_copy(update={"image_sets": ()})
+        with pytest.raises(
+            OptionError, match=r"does not record the images behind 4 groups.* run `spotball score` again"
+        ):
+            board_of(old)
+        board = board_of(old, scored("gemini"))
+        assert {entry.respondent for ranking in board.rankings for entry in ranking.entries} == {"human", "gemini"}
+        assert board.notes[0].startswith("reports/1.json does not record")
+
+    def test_pooled_sports(self) -> None:
+        (ranking,) = board_of(scored("gpt", by=("respondent", "prompt"))).rankings
+        assert (ranking.title, ranking.is_average) == ("All images", False)
+
+
+class TestAverages:
+    def board(self, **choices: object) -> Leaderboard:
+        soccer = {"gpt": (0.2, (0.1, 0.4)), "gemini": (0.6, (0.5, 0.7))}
+        volleyball = {"gpt": (0.4, (0.3, 0.5))}
+        return board_of(
+            given(soccer, data="1", **choices), given(volleyball, sport="volleyball", scenes="v", data="2", **choices)
+        )
+
+    def test_the_mean_and_its_interval(self) -> None:
+        board = self.board()
+        assert [ranking.title for ranking in board.rankings] == ["Average over 2 sports", "soccer", "volleyball"]
+        assert names(board)[0] == {"gpt"}
+        found = entry_of(board, "gpt")
+        assert found.value == pytest.approx((0.2 + 0.4) / 2)
+        # Ends are sqrt(0.1² + 0.1²) / 2 below and sqrt(0.2² + 0.1²) / 2 above.
+        assert found.ci95 == pytest.approx((0.3 - math.sqrt(0.02) / 2, 0.3 + math.sqrt(0.05) / 2))
+        assert board.rankings[0].uniform == {"accuracy": pytest.approx(0.04)}
+        assert board.rankings[0].n_images == 100
+
+    def test_no_interval_where_people_are_resampled(self) -> None:
+        found = entry_of(self.board(cluster="participant"), "gpt")
+        assert (found.value, found.ci95) == (pytest.approx(0.3), None)
+
+    def test_a_value_is_needed_in_each_sport(self) -> None:
+        board = board_of(
+            given(ONE, data="1"), given({"gpt": (0.1, None)}, metric="overlap_rate", sport="x", scenes="x", data="2")
+        )
+        assert board.rankings[0].entries[0].metrics == {}
+
+    def test_nobody_in_all_sports(self) -> None:
+        board = board_of(given(ONE, data="1"), given(TWO, sport="tennis", scenes="x", data="2"))
+        assert [ranking.title for ranking in board.rankings] == ["soccer", "tennis"]
+        (note,) = board.notes
+        assert note.startswith(
+            "No respondent has scores in all of soccer and tennis, so there is no average over them."
+        )
+
+    def test_several_scores_of_a_sport_are_not_averaged(self) -> None:
+        other = given(ONE, scenes="u", data="3")
+        board = board_of(*(one.report for one in self.board().reports), other)
+        assert [ranking.title for ranking in board.rankings] == ["soccer", "soccer", "volleyball"]
+        assert "gpt has several scores of a sport, so it is not averaged over sports." in board.notes
+
+    def test_settings_are_not_mixed(self) -> None:
+        board = board_of(
+            given(ONE, data="1"), given(ONE, sport="tennis", scenes="x", data="2", version="2"), given(TWO, data="3")
+        )
+        assert not any(ranking.is_average for ranking in board.rankings)
+
+    def test_real_scores_average_as_computed_from_the_reports(self) -> None:
+        report = scored("gpt", "gemini")
+        ranking = board_of(report).rankings[0]
+        assert ranking.is_average
+        for entry in ranking.entries:
+            for key, found in entry.metrics.items():
+                groups = [group for group in report.groups if group.respondent == entry.respondent]
+                values = [group.metrics[key].value for group in groups]
+                if None in values:
+                    assert found.value is None
+                else:
+                    assert found.value == pytest.approx(sum(value for value in values if value is not None) / 2)

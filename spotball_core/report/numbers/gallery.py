@@ -66,6 +66,10 @@ def gallery_numbers(
     for scene, some in by_scene.items():
         apart.setdefault(scoring.arrays.sports[scene], []).append(_disagreement(some))
     typical = {sport: float(np.median(values)) for sport, values in apart.items()}
+    shown = (
+        _shown(scoring, scene, by_scene[scene], typical[scoring.arrays.sports[scene]], known, rationales or {})
+        for scene in chosen
+    )
     return GalleryNumbers(
         modes=known,
         failures=tuple(_failures(scoring, some, known) for some in by_group.values()),

@@ -55,6 +55,9 @@ def report(
         Path | None,
         typer.Option(metavar="FILE", help="Add what rationales speak of: JSON as `spotball reasoning` writes it."),
     ] = None,
+    pages: Annotated[
+        bool, typer.Option("--pages", help="Put all images on pages of their own, in DIR/images: for large datasets.")
+    ] = False,
     figures: Annotated[
         list[PresetName],
         typer.Option(help="Also write figures for print or slides: PDF, SVG and PNG. Can be given twice."),
@@ -79,8 +82,10 @@ def report(
 
     Example: `spotball report data --reference human --out report`
     """
+    from spotball_core.io.dataset import read_dataset
     from spotball_core.pages.figures import FigureOptions
     from spotball_core.pages.folder import PAGE
+    from spotball_core.reasoning.rationales import example_rationales
     from spotball_core.reasoning.records import read_reasoning
     from spotball_core.report.build import write_report
     from spotball_core.schema.policy import ScorePolicy
@@ -97,7 +102,18 @@ def report(
     if image_folder:
         folders = [image_folder]
     scoring = Scoring(counts, all_scenes, choices)
-    write = partial(write_report, scoring, out, image_folders=folders, reasoning=categories, figures=figure_options)
+    # Images, and with them rationales, are shown only where there is a reference to compare with.
+    files = read_dataset([str(path) for path in paths], scenes).response_files if reference else ()
+    write = partial(
+        write_report,
+        scoring,
+        out,
+        image_folders=folders,
+        reasoning=categories,
+        rationales=example_rationales(files, all_scenes),
+        pages=pages,
+        figures=figure_options,
+    )
     if sys.stderr.isatty() and not quiet:
         from rich.console import Console
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from spotball_core.grid import Grid
@@ -119,14 +120,15 @@ class FailureLinks:
         group: the sport, and the respondent with its prompt.
         n: how many there are.
         of: of how many.
-        images: the farthest of them, each with the name of its card where it has one.
+        images: the farthest of them, each with the names of the image's card and of the respondent's; None where an
+            image is not shown.
     """
 
     mode: Filter
     group: str
     n: int
     of: int
-    images: tuple[tuple[str, str | None], ...]
+    images: tuple[tuple[str, tuple[str, str] | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,8 @@ class Gallery:
         failures: which images each respondent fails on.
         without: how many images have no picture.
         left_out: what is not shown, in words; else empty.
+        pages: the file of the page that an image is on, by the image's name; empty if all are on this page.
+        contents: the title and the file of each of these pages.
     """
 
     modes: tuple[Filter, ...]
@@ -158,6 +162,12 @@ class Gallery:
     failures: tuple[FailureLinks, ...]
     without: int
     left_out: str
+    pages: Mapping[str, str] = field(default_factory=dict)
+    contents: tuple[tuple[str, str], ...] = ()
+
+    def link(self, image: str, card: str | None = None) -> str:
+        """Return the address of an image, or of a card of it."""
+        return f"{self.pages.get(image, '')}#{card or image}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -13,10 +15,14 @@ from spotball_core.pages.figures import CAPTIONS, PAGE_ONLY, FigureOptions, draw
 from spotball_core.pages.page import Page, render_page
 from spotball_core.pages.parts import Section
 from spotball_core.plots.canvas import plain_style
+from spotball_core.plots.presets import file_name
 from spotball_core.plots.saving import FORMATS
 from spotball_core.service.files import replacing_folder
 
-PAGE, NUMBERS, FIGURES = "report.html", "report.json", "figures"
+PAGE, NUMBERS, FIGURES, IMAGES = "report.html", "report.json", "figures", "images"
+
+_ON_A_PAGE = 50
+"""Images on a page of their own."""
 
 
 def check_installed(what: str = "The report", packages: Sequence[str] = ("matplotlib", "jinja2", "PIL")) -> None:
@@ -31,6 +37,8 @@ def check_installed(what: str = "The report", packages: Sequence[str] = ("matplo
 def _is_of_report(name: str) -> bool:
     if name.startswith(f"{FIGURES}/"):
         return name.endswith((*FORMATS, f"/{CAPTIONS}"))
+    if name.startswith(f"{IMAGES}/"):
+        return name.endswith(".html")
     return name in (PAGE, NUMBERS)
 
 
@@ -72,6 +80,7 @@ def write_folder(
     sections: Sequence[Section],
     record: BaseModel,
     figures: FigureOptions = PAGE_ONLY,
+    pages: bool = False,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Write report.html, report.json and figures/ into a folder; an earlier report there is replaced.
@@ -82,6 +91,7 @@ def write_folder(
         sections: in order.
         record: what report.json holds.
         figures: which figures are written in addition to those of the page.
+        pages: whether the images of the gallery are on pages of their own, in images/.
         tell: called with what is being done.
 
     Raises:
@@ -92,7 +102,36 @@ def write_folder(
             with replacing_folder(out) as beside:
                 svgs = draw_figures(beside / FIGURES, sections, page.signature, figures, tell)
                 tell("writing the page")
+                if pages:
+                    sections = _write_images(beside / IMAGES, page, sections)
                 (beside / PAGE).write_text(render_page(page, sections, svgs), encoding="utf-8")
                 (beside / NUMBERS).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             raise OptionError(f"{out}: the report cannot be written: {error}") from error
+
+
+def _write_images(folder: Path, page: Page, sections: Sequence[Section]) -> list[Section]:
+    """Write the images of galleries to pages of their own, and return the sections with links to these pages."""
+    folder.mkdir()
+    out = []
+    for section in sections:
+        if section.gallery is None:
+            out.append(section)
+            continue
+        gallery = section.gallery
+        pages: dict[str, str] = {}
+        contents: list[tuple[str, str]] = []
+        for sport, group in groupby(gallery.images, key=lambda image: image.sport):
+            images = list(group)
+            for start in range(0, len(images), _ON_A_PAGE):
+                some = tuple(images[start : start + _ON_A_PAGE])
+                name = f"{len(contents) + 1}-{file_name(sport)}.html"
+                title = f"{sport}, images {start + 1}–{start + len(some)} of {len(images)}"
+                part = replace(gallery, images=some, highlights=(), failures=())
+                alone = Section(section.name, title, gallery=part)
+                about = replace(page, title=title, intro=(), warnings=(), back=f"../{PAGE}", about=(section.title,))
+                (folder / name).write_text(render_page(about, [alone], {}), encoding="utf-8")
+                contents.append((title, f"{IMAGES}/{name}"))
+                pages |= {image.name: f"{IMAGES}/{name}" for image in some}
+        out.append(replace(section, gallery=replace(gallery, images=(), pages=pages, contents=tuple(contents))))
+    return out

@@ -34,6 +34,7 @@ class Page:
         reference: the respondent that others are compared with.
         respondents: whose rows, marks and cards the reader can select.
         about: paragraphs at the foot; by default they name the record and the figures of a report.
+        back: address of the page that this one is a part of.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Page:
     reference: str | None = None
     respondents: Sequence[str] = ()
     about: Sequence[str] = ()
+    back: str = ""
 
 
 def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequence[Inline]]) -> str:

@@ -63,9 +63,6 @@ def read_rationales(
     """
     import polars as pl
 
-    from spotball_core.counting.one_pass import is_point
-    from spotball_core.counting.responses import Reader
-    from spotball_core.io.cells import cell_at, located
     from spotball_core.io.sources import COUNTS_ENDING, sources_of
 
     paths = [responses] if isinstance(responses, (str, Path)) else responses
@@ -76,8 +73,67 @@ def read_rationales(
             raise InputError(
                 [Problem(str(path), None, "file", "counts, which have no words", expected) for path in count_files]
             )
-    sources = sources_of(responses, (COLUMN,))
-    reader = Reader(sources, scenes, participants=True)
+    found = _read(responses, scenes)
+    if not found.texts:
+        names = ", ".join(source.name for source in sources_of(responses, (COLUMN,)))
+        actual = f"none in {len(found.rows):,} {'response' if len(found.rows) == 1 else 'responses'}"
+        raise InputError([Problem(names, None, COLUMN, actual, f"words of the answers in a column {COLUMN}")])
+    return found
+
+
+def example_rationales(
+    files: Sequence[str | Path], scenes: Sequence[Scene], *, n: int = 2, most: int = 600
+) -> dict[tuple[str, str, str | None, str | None], list[str]]:
+    """Return some rationales of each respondent and prompt for each image.
+
+    These are of answers that name the cell which the respondent named most on this image.
+
+    Args:
+        files: of responses; files of counts are skipped.
+        scenes: the scenes answered to.
+        n: rationales of each, at most.
+        most: characters of a rationale; longer ones are cut.
+
+    Returns:
+        By sport, image, respondent and prompt; empty if no response has a rationale.
+    """
+    import polars as pl
+
+    from spotball_core.io.sources import COUNTS_ENDING
+
+    rows = [file for file in files if Path(file).suffix != COUNTS_ENDING]
+    found = _read(rows, scenes) if rows else None
+    if found is None or not found.texts:
+        return {}
+    keys = ("sport", "image", "respondent", "prompt")
+    named = found.rows.filter(pl.col("cell").is_not_null() & pl.col("text").is_not_null())
+    often = named.group_by(*keys, "cell").agg(n=pl.len()).sort("n", "cell", descending=[True, False])
+    top = often.group_by(*keys, maintain_order=True).agg(pl.col("cell").first())
+    examples = (
+        named.join(top, on=[*keys, "cell"], nulls_equal=True)
+        .unique([*keys, "text"], keep="first", maintain_order=True)
+        .group_by(*keys, maintain_order=True)
+        .agg(pl.col("text").head(n))
+    )
+    out = {}
+    for sport, image, respondent, prompt, places in examples.iter_rows():
+        texts = [found.texts[place] for place in places]
+        out[sport, image, respondent, prompt] = [t if len(t) <= most else f"{t[:most].rstrip()} …" for t in texts]
+    return out
+
+
+def _read(
+    responses: str | Path | pl.DataFrame | Sequence[str | Path] | Sequence[Response | PredictionDistribution],
+    scenes: Sequence[Scene],
+) -> Rationales:
+    import polars as pl
+
+    from spotball_core.counting.one_pass import is_point
+    from spotball_core.counting.responses import Reader
+    from spotball_core.io.cells import cell_at, located
+    from spotball_core.io.sources import sources_of
+
+    reader = Reader(sources_of(responses, (COLUMN,)), scenes, participants=True)
     reader.counts()  # raises for whatever is wrong, as scoring does
     rows = reader.identified(reader.rows)
     if "x" in reader.columns:
@@ -92,10 +148,6 @@ def read_rationales(
         cell = table.select(pl.coalesce(pl.col("_at"), cell)).to_series()
     table = table.with_columns(cell=cell.cast(pl.Int64), spread=pl.col("_spread"))
     texts = table.select(words=pl.col("words").drop_nulls().unique(maintain_order=True)).with_row_index("text")
-    if texts.is_empty():
-        names = ", ".join(source.name for source in sources)
-        actual = f"none in {len(table):,} {'response' if len(table) == 1 else 'responses'}"
-        raise InputError([Problem(names, None, COLUMN, actual, f"words of the answers in a column {COLUMN}")])
     table = table.join(texts, on="words", how="left", maintain_order="left")
     keys = ("sport", "image", "respondent", "kind", "prompt", "sample", "participant")
     return Rationales(

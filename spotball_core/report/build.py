@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from spotball_core.pages.figures import PAGE_ONLY, FigureOptions
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.report.numbers.analyze import analyze
+from spotball_core.report.numbers.gallery import MOST, CaseKey
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.write import check_report, write_page
 from spotball_core.scoring.groups import Scoring
@@ -19,6 +20,8 @@ def write_report(
     *,
     image_folders: Sequence[str | Path] = (),
     reasoning: ReasoningReport | None = None,
+    rationales: Mapping[CaseKey, Sequence[str]] | None = None,
+    pages: bool = False,
     figures: FigureOptions = PAGE_ONLY,
     tell: Callable[[str], None] = lambda _: None,
 ) -> PageReport:
@@ -29,6 +32,8 @@ def write_report(
         out: the folder.
         image_folders: where the scenes' image files may be; their paths are relative to one of these.
         reasoning: what rationales speak of, for a section of its own; none without.
+        rationales: some of each group's rationales for an image, as `example_rationales` returns them.
+        pages: whether images are on pages of their own, in images/, so that all of a large dataset can be shown.
         figures: which figures are written in addition to those of the page.
         tell: called with what is being done.
 
@@ -41,6 +46,8 @@ def write_report(
         MissingExtraError: without matplotlib or Jinja2.
     """
     check_report(out)
-    report = analyze(scoring, reasoning=reasoning, tell=tell)
-    write_page(report, out, image_folders=image_folders, figures=figures, tell=tell)
+    report = analyze(
+        scoring, reasoning=reasoning, rationales=rationales, most_images=None if pages else MOST, tell=tell
+    )
+    write_page(report, out, image_folders=image_folders, pages=pages, figures=figures, tell=tell)
     return report

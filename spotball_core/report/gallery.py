@@ -51,7 +51,7 @@ def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path]) -> G
     anchor = _anchors()
     images = tuple(_image(one, view, shown, folders, anchor) for one in shown.images)
     cards = {
-        (case.sport, case.respondent, case.prompt, case.image): card.name
+        (case.sport, case.respondent, case.prompt, case.image): (image.name, card.name)
         for one, image in zip(shown.images, images, strict=True)
         for case, card in zip(one.cases, image.cards, strict=True)
     }

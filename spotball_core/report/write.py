@@ -33,6 +33,7 @@ def write_page(
     out: str | Path,
     *,
     image_folders: Sequence[str | Path] = (),
+    pages: bool = False,
     figures: FigureOptions = PAGE_ONLY,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
@@ -45,6 +46,7 @@ def write_page(
         report: the record.
         out: the folder.
         image_folders: where the scenes' image files may be; their paths are relative to one of these.
+        pages: whether images are on pages of their own, in images/.
         figures: which figures are written in addition to those of the page.
         tell: called with what is being done.
 
@@ -57,7 +59,7 @@ def write_page(
     with plain_style():
         sections = all_sections(view, [Path(folder) for folder in image_folders])
 
-    write_folder(Path(out).resolve(), page_of(view), sections, view.report, figures, tell)
+    write_folder(Path(out).resolve(), page_of(view), sections, view.report, figures, pages, tell)
 
 
 def check_report(out: str | Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from spotball_core.errors import InputError
 from spotball_core.io.frames import write_responses
-from spotball_core.reasoning.rationales import read_rationales
+from spotball_core.reasoning.rationales import example_rationales, read_rationales
 from spotball_core.schema import PredictionDistribution, Response
 from tests.reasoning.made import GRID, ROWS, SCENES, frame
 
@@ -89,3 +89,18 @@ def test_what_scoring_refuses_is_refused_alike(tmp_path: Path) -> None:
     (tmp_path / "shard.counts").write_bytes(b"")
     with pytest.raises(InputError, match="found counts, which have no words"):
         read_rationales([path, tmp_path / "shard.counts"], SCENES)
+
+
+def test_examples_are_of_the_cell_that_was_named_most(tmp_path: Path) -> None:
+    image = {"sport": SCENES[0].sport, "image": SCENES[0].image, "respondent": "gpt", "kind": "model", "prompt": "cot"}
+    answers = [("A1", "seldom"), ("D5", "first"), ("D5", "first"), ("D5", None), ("D5", "x" * 20), ("D5", "third")]
+    rows = [{**image, "sample": i, "cell": cell, "reasoning": text} for i, (cell, text) in enumerate(answers, 1)]
+    path = tmp_path / "a.jsonl"
+    write_responses(pl.DataFrame(rows), path)
+    key = (SCENES[0].sport, SCENES[0].image, "gpt", "cot")
+    assert example_rationales([path], SCENES, most=10) == {key: ["first", "x" * 10 + " …"]}
+    assert example_rationales([path], SCENES, n=1) == {key: ["first"]}
+    assert example_rationales([tmp_path / "b.counts"], SCENES) == {}
+    without = pl.DataFrame(rows).drop("reasoning")
+    without.write_ndjson(path)
+    assert example_rationales([path], SCENES) == {}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from spotball_core.report.numbers.records import PageReport
 from tests.cli.process import spotball, spotball_process
 from tests.report.conftest import Written
+from tests.report.markup import parsed
 
 BLOCKED = """
 import sys
@@ -46,6 +48,67 @@ def test_files_with_their_scenes_find_their_pictures(written: Written, tmp_path:
     done = spotball("report", *files, *options, "--out", tmp_path / "b")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert "data:image/webp" not in (tmp_path / "b/report.html").read_text()
+
+
+def test_rationales_are_shown_with_their_answers(written: Written, tmp_path: Path) -> None:
+    rows = pl.read_ndjson(written.study / "responses-all.jsonl")
+    why = pl.when(pl.col("respondent") == "alpha").then(pl.lit("<b>They</b> look up."))
+    rows.with_columns(reasoning=why).write_ndjson(tmp_path / "a.jsonl")
+    options = ["--scenes", written.study / "scenes.jsonl", "--reference", "human", "--bootstrap", "0", "--quiet"]
+    done = spotball("report", tmp_path / "a.jsonl", *options, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    page = parsed((tmp_path / "out/report.html").read_text())
+    (card,) = page.all("article", id="soccer-1-alpha-cot")
+    assert [quote.text for quote in card.all("blockquote")] == ["<b>They</b> look up."]
+    (other,) = page.all("article", id="soccer-1-beta-base")
+    assert not other.all("blockquote")
+
+
+def test_images_on_pages_of_their_own(written: Written, tmp_path: Path) -> None:
+    command = ["report", written.study, "--reference", "human", "--bootstrap", "0", "--quiet", "--pages"]
+    for _ in range(2):  # the second replaces the first
+        done = spotball(*command, "--out", tmp_path / "out")
+        assert done.returncode == 0, done.stderr
+    pages = sorted(path.name for path in (tmp_path / "out/images").iterdir())
+    assert pages == ["1-soccer.html", "2-volleyball.html"]
+    main = parsed((tmp_path / "out/report.html").read_text())
+    assert not main.all("details", class_="image")
+    (gallery,) = main.all("section", id="gallery")
+    links = {link.attributes["href"] for link in gallery.all("a")}
+    assert {"images/1-soccer.html", "images/1-soccer.html#soccer-2-alpha-cot", "images/1-soccer.html#soccer-4"} <= links
+    for link in links - {"#gallery"}:
+        file, _, name = link.partition("#")
+        page = parsed((tmp_path / "out" / file).read_text())
+        assert not name or any(one.attributes.get("id") == name for one in page.walk())
+    (back,) = [a for a in page.all("a") if a.text == "Back to the report"]
+    assert back.attributes["href"] == "../report.html"
+
+
+def test_figures_for_print_and_slides(written: Written, tmp_path: Path) -> None:
+    command = [
+        "report",
+        written.study,
+        "--reference",
+        "human",
+        "--bootstrap",
+        "0",
+        "--quiet",
+        "--out",
+        tmp_path / "out",
+    ]
+    done = spotball(*command, "--figures", "paper", "--figures", "slides")
+    assert done.returncode == 0, done.stderr
+    figures = tmp_path / "out/figures"
+    assert (figures / "single-column/accuracy-soccer.pdf").read_bytes().startswith(b"%PDF")
+    for folder in ("single-column", "double-column", "slides"):
+        assert {path.suffix for path in (figures / folder).iterdir()} == {".pdf", ".png", ".svg"}
+    assert "- double-column/guess-maps.pdf\n" in (figures / "captions.md").read_text()
+    again = spotball(*command)
+    assert again.returncode == 0, again.stderr
+    assert not (figures / "slides").exists()
+    done = spotball(*command, "--figures", "poster")
+    assert done.returncode == 2
+    assert "poster" in done.stderr
 
 
 def test_what_cannot_be_used_is_one_message_and_status_2(written: Written, tmp_path: Path) -> None:

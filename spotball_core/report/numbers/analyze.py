@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from spotball_core.metrics.task import euclidean_error
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.report.numbers.cases import center_window, uniform_sums
 from spotball_core.report.numbers.crowds import crowd
-from spotball_core.report.numbers.gallery import gallery_numbers
+from spotball_core.report.numbers.gallery import MOST, CaseKey, gallery_numbers
 from spotball_core.report.numbers.records import (
     MEAN_OVER_PROMPTS,
     CellMap,
+    GalleryNumbers,
     GroupAnswers,
     MapGrid,
     PageNumbers,
@@ -40,14 +41,21 @@ RESAMPLES = 200
 
 
 def analyze(
-    scoring: Scoring, *, reasoning: ReasoningReport | None = None, tell: Callable[[str], None] = lambda _: None
+    scoring: Scoring,
+    *,
+    reasoning: ReasoningReport | None = None,
+    rationales: Mapping[CaseKey, Sequence[str]] | None = None,
+    most_images: int | None = MOST,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> PageReport:
     """Compute everything that the report shows.
 
     Args:
         scoring: of groups by sport, respondent and prompt; with participants, for the noise ceiling. Its seed and its
             resamples are used for everything random.
-        reasoning: what rationales speak of, to be part of the report.
+        reasoning: the categories of rationales, to be part of the report.
+        rationales: some of each group's rationales for an image, to be shown with it.
+        most_images: images that are shown, at most; None for all.
         tell: called with what is being computed.
 
     Raises:
@@ -66,7 +74,10 @@ def analyze(
     scored = [one for one in every if one.score.n_images]
     if not scored:
         raise OptionError("no images are left to score; see --images")
-    numbers = _page_numbers(scoring, scored, reasoning, tell)
+    tell("image by image")
+    groups = compared([one.group for one in scored], scoring.policy.reference)
+    gallery = gallery_numbers(scoring, groups, most=most_images, rationales=rationales)
+    numbers = _page_numbers(scoring, scored, gallery, reasoning, tell)
     fields = {name: getattr(report, name) for name in ScoreReport.model_fields}
     return PageReport(**fields, page=numbers)
 
@@ -74,6 +85,7 @@ def analyze(
 def _page_numbers(
     scoring: Scoring,
     scored: Sequence[ScoredGroup],
+    gallery: GalleryNumbers | None,
     reasoning: ReasoningReport | None,
     tell: Callable[[str], None],
 ) -> PageNumbers:
@@ -91,7 +103,6 @@ def _page_numbers(
     mixtures, unexplained = _mixtures(scoring, [*groups, *of_reference], resamples)
     tell("differences and ranks")
     means, mean_draws = overall(scored)
-    tell("image by image")
     return PageNumbers(
         n_images=len(places),
         n_responses=sum(one.score.n_responses for one in scored),
@@ -110,7 +121,7 @@ def _page_numbers(
         mixture_resamples=resamples,
         unexplained=unexplained,
         thresholds=thresholds,
-        gallery=gallery_numbers(scoring, groups),
+        gallery=gallery,
         reasoning=reasoning,
     )
 

@@ -91,6 +91,7 @@ def test_the_next_command_gives_the_same_report(done: Done, tmp_path: Path) -> N
     assert out.read_text() == (folder / "report.json").read_text()
 
 
+@pytest.mark.slow
 def test_again_it_overwrites_its_own_and_keeps_the_rest(done: Done) -> None:
     folder, first = done
     before = contents(folder)
@@ -102,6 +103,7 @@ def test_again_it_overwrites_its_own_and_keeps_the_rest(done: Done) -> None:
     assert again.stdout == first.stdout
 
 
+@pytest.mark.slow
 def test_without_matplotlib_all_but_the_pictures(done: Done, tmp_path: Path) -> None:
     # Pictures of another run would not belong to the new numbers.
     folder, _ = done
@@ -113,6 +115,7 @@ def test_without_matplotlib_all_but_the_pictures(done: Done, tmp_path: Path) -> 
     assert 'pip install "spotball-core[report]"' in ran.stderr
 
 
+@pytest.mark.slow
 def test_quiet_is_the_table_alone(tmp_path: Path) -> None:
     ran = spotball("demo", "--quiet", "--bootstrap", "0", cwd=tmp_path)
     assert ran.returncode == 0

@@ -150,6 +150,7 @@ def served(folder: Path) -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
     lines = [line for line in commands_of_the_readme() if not line.startswith("spotball gen ")]
     assert any(line.startswith("spotball score") for line in lines)

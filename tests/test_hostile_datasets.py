@@ -197,6 +197,7 @@ def test_a_review_does_not_follow_a_link_out(place: Path) -> None:
     assert "found a link that leads out of the folder" in message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", FILES)
 def test_a_report_leaves_the_picture_out(place: Path, what: str) -> None:
     planted(place, what)

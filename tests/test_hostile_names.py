@@ -124,6 +124,7 @@ def test_markdown_shows_names_as_they_are(dataset: Path, command: str) -> None:
     assert "a|b" in page
 
 
+@pytest.mark.slow
 def test_colors_stay_on_a_terminal_and_codes_in_names_of_files_do_not(dataset: Path, tmp_path: Path) -> None:
     path = tmp_path / "a\x1b]0;title\x07.csv"
     path.write_text("image,cell\n4,D5\n")

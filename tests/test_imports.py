@@ -95,6 +95,7 @@ def test_what_is_heavy_is_not_loaded(statement: str, loaded: list[str]) -> None:
     assert heavy_after(statement) == loaded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "loaded"),
     [

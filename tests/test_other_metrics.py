@@ -109,6 +109,7 @@ def test_compare(everywhere: Any) -> None:
             assert 0 < p <= 1
 
 
+@pytest.mark.slow
 def test_command_and_report(folder: Path, tmp_path: Path) -> None:
     done = spotball_process(
         "score", folder, "--reference", "people", "--bootstrap", "50", "--format", "json", env=WITH_TOY

@@ -103,6 +103,7 @@ def test_the_page_shows_what_was_kept(folder: Path) -> None:
     assert "| 7 times | at least 5: met | 7 times |" in page
 
 
+@pytest.mark.slow
 def test_one_benchmark_anew_leaves_the_others_on_the_page_as_kept(folder: Path) -> None:
     for name in ("bad", "twice"):
         (folder / f"{name}.py").unlink()

@@ -155,6 +155,7 @@ class TestErrors:
 
 
 class TestPipes:
+    @pytest.mark.slow
     @pytest.mark.parametrize("arguments", ["score {data} --bootstrap 0", "--help"])
     @pytest.mark.parametrize("reader", ["head -1", "true"])
     def test_a_reader_that_goes_away_is_silent(self, data: Path, arguments: str, reader: str) -> None:
@@ -236,6 +237,7 @@ class TestOtherPackages:
         done = spotball_process("hello", env={"PYTHONPATH": str(with_broken_ones)})
         assert (done.returncode, done.stdout, done.stderr) == (0, "hello you\n", "")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", BROKEN)
     def test_a_broken_one_is_unusable(self, name: str, with_broken_ones: Path) -> None:
         done = spotball_process(name, env={"PYTHONPATH": str(with_broken_ones)})

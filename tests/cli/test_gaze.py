@@ -26,6 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_json_to_standard_output_and_a_report_beside_it(folder: Path, tmp_path: Path) -> None:
     done = spotball(
         *("gaze", "analyze", folder / "heady.csv", folder / "guess.csv", "--stimuli", folder / "stimuli.csv"),
@@ -42,6 +43,7 @@ def test_json_to_standard_output_and_a_report_beside_it(folder: Path, tmp_path: 
     assert "tested heady" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "mark"), [("table", "Table 2: types and tests"), ("markdown", "**Table 2")])
 def test_tables(folder: Path, form: str, mark: str) -> None:
     done = spotball("gaze", "analyze", folder / "guess.csv", *OF_ONE, "--format", form, "--quiet")
@@ -51,6 +53,7 @@ def test_tables(folder: Path, form: str, mark: str) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_options_reach_the_analysis(folder: Path, tmp_path: Path) -> None:
     models = tmp_path / "models.csv"
     models.write_text("respondent,released,parameters\nheady,2024-01-01,7\n", encoding="utf-8")
@@ -113,6 +116,7 @@ def test_a_bad_file_says_where(tmp_path: Path) -> None:
     assert f"{bad}:2: choice: found 'z', expected one of x, y" in done.stderr
 
 
+@pytest.mark.slow
 def test_power_says_rates_for_each_number_of_trials(folder: Path) -> None:
     done = spotball(
         *("gaze", "power", "head", "--stimuli", folder / "stimuli.csv", "--prompts", "1,2", "--simulations", "2"),

@@ -18,6 +18,7 @@ def limited(megabytes: int, *arguments: str | Path) -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("megabytes", [100, 450, 500, 560])
 def test_too_little_memory_is_a_message(megabytes: int, tmp_path: Path) -> None:
     rows = [{"image": str(n % 3), "respondent": "me", "cell": "D5"} for n in range(300)]

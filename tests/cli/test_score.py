@@ -206,6 +206,7 @@ class TestOptions:
 
 
 class TestTerminal:
+    @pytest.mark.slow
     @pytest.mark.parametrize("columns", [80, 60])
     def test_readable_where_it_is_narrow(self, data: Path, report: ScoreReport, columns: int) -> None:
         status, text = on_terminal("score", data, *OPTIONS, columns=columns)

@@ -82,6 +82,7 @@ def test_a_table_for_each_sport_and_for_all(run: Callable[..., Done]) -> None:
     assert sum(line.lstrip().startswith("Accuracy (%)") for line in lines) == 3
 
 
+@pytest.mark.slow
 def test_json_is_the_comparison(run: Callable[..., Done]) -> None:
     done = run(".", "--a", "gemini/base", "--b", "gemini/cot", "--reference", "human", "--format", "json", *FAST)
     found = Comparison.model_validate_json(done.stdout)
@@ -119,6 +120,7 @@ def test_a_file_in_the_form_of_its_ending(run: Callable[..., Done], tmp_path: Pa
     assert out.read_text(encoding="utf-8") == text
 
 
+@pytest.mark.slow
 def test_the_same_words_print_the_same(run: Callable[..., Done]) -> None:
     words = (".", "--a", "human", "--b", "gemini/cot", *FAST)
     assert run(*words).stdout == run(*words).stdout

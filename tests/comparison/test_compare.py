@@ -40,6 +40,7 @@ def three() -> Scoring:
 # Numbers ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_values_are_those_of_the_score(three: Scoring) -> None:
     report, found = three.report(), compare(three, "m/base", "m/cot", permutations=99)
     (contrast,) = found.contrasts
@@ -53,6 +54,7 @@ def test_values_are_those_of_the_score(three: Scoring) -> None:
         assert one.n_images == (None if METRICS[key].by_size else 20)
 
 
+@pytest.mark.slow
 def test_swapping_a_and_b_flips_the_sign_and_keeps_p(three: Scoring) -> None:
     for names in (("m/base", "m/cot"), ("human", "m/cot")):
         one = compare(three, *names, permutations=499).contrasts[0]
@@ -72,6 +74,7 @@ def test_swapping_a_and_b_flips_the_sign_and_keeps_p(three: Scoring) -> None:
                 assert second.effect_size == pytest.approx(-first.effect_size)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_and_another_another(three: Scoring) -> None:
     again = Scoring(three.counts, list(three.arrays.scenes), three.policy)
     one = compare(three, "human", "m/cot", permutations=200)
@@ -84,6 +87,7 @@ def test_the_same_seed_gives_the_same_and_another_another(three: Scoring) -> Non
     assert first.p != second.p
 
 
+@pytest.mark.slow
 def test_euclidean_error_is_what_scipy_makes_of_the_images_values(three: Scoring) -> None:
     groups = {group.prompt: group for group in three.groups if group.respondent == "m"}
     values = []
@@ -119,6 +123,7 @@ def test_few_images_are_permuted_in_every_way() -> None:
     assert "3 images are too few to tell: no p value can be below 0.25" in spoken
 
 
+@pytest.mark.slow
 def test_too_few_permutations_are_said(three: Scoring) -> None:
     assert "with so few permutations (99)" in compare(three, "m/base", "m/cot", permutations=99).warnings[-1]
     assert not compare(three, "m/base", "m/cot", permutations=999).warnings
@@ -199,6 +204,7 @@ def test_others_among_the_counts_are_left_out_by_name() -> None:
 # The reference ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("human", "m/cot"), ("m/cot", "human")])
 def test_no_distance_where_one_is_the_reference(three: Scoring, names: tuple[str, str]) -> None:
     metrics = compare(three, *names, permutations=50).contrasts[0].metrics
@@ -218,6 +224,7 @@ def test_without_a_reference_it_is_said() -> None:
     assert compare(scoring, "a", "b").contrasts[0].metrics["wasserstein"].reason == "no reference"
 
 
+@pytest.mark.slow
 def test_metrics_that_depend_on_the_number_of_answers_are_compared_matched() -> None:
     rng, known = np.random.default_rng(8), varied_scenes(40)
     shares = rng.dirichlet(np.full(60, 0.3), 40)
@@ -240,6 +247,7 @@ def test_metrics_that_depend_on_the_number_of_answers_are_compared_matched() -> 
 # People ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_people_are_drawn_as_well_as_images() -> None:
     """People who differ much: each has a favorite cell for all images, so that images alone say little."""
     rng, known = np.random.default_rng(10), varied_scenes(40)
@@ -288,6 +296,7 @@ def test_two_way_resamples_are_people_and_images_written_out_as_often_as_drawn()
             assert found[key][r] == pytest.approx(expected, nan_ok=True), key
 
 
+@pytest.mark.slow
 def test_people_drawn_with_replacement_do_not_shift_the_interval() -> None:
     """Entropy of drawn people is lower than of all; the interval is about the difference all the same."""
     rng, known = np.random.default_rng(12), varied_scenes(60)

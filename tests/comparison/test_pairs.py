@@ -199,6 +199,7 @@ def test_images_that_lack_a_value_for_either_are_out_for_both() -> None:
 # Thinning --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [metric for metric in METRICS.values() if metric.is_matched], ids=lambda m: m.key)
 def test_another_number_of_answers_is_no_difference_in_matched_metrics(metric: Metric) -> None:
     """Two respondents alike, 150 answers against 20: p values are small about as often as they should be."""

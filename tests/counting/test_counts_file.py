@@ -29,6 +29,7 @@ likely = weights.map(lambda given: {"probabilities": {label: w / sum(given.value
 answers = st.lists(st.tuples(st.sampled_from("12"), named | likely), min_size=2)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(30))
 @given(answers, st.data())
 def test_shards_score_as_the_whole_to_the_last_bit(

@@ -184,6 +184,7 @@ def first_line(rows: Sequence[Row], name: str, ending: str) -> int:
 
 
 class TestSigns:
+    @pytest.mark.slow
     @pytest.mark.parametrize("ending", WRITERS)
     @pytest.mark.parametrize("name", MISREAD)
     def test_found_with_its_line_and_its_fix(self, tmp_path: Path, name: str, ending: str) -> None:
@@ -262,6 +263,7 @@ class TestSigns:
             (warning,) = score(tmp_path / "m.counts", KNOWN, bootstrap=0).warnings
             assert warning.startswith(f"{tmp_path}/m.counts: cell: found {found}")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", MISREAD)
     def test_pieces_of_a_file_show_what_the_file_shows(self, tmp_path: Path, name: str) -> None:
         rows = MISREAD[name][0]

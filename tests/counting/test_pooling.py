@@ -148,6 +148,7 @@ def identity(row: Row) -> tuple[object, ...]:
     return row["respondent"], row["image"], row["participant"], row["sample"]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(
     st.lists(
@@ -181,6 +182,7 @@ def test_as_a_loop_decides_in_one_process_and_in_pieces(
         assert together.settled(paths, KNOWN, participants=False) == read_counts(paths, KNOWN)
 
 
+@pytest.mark.slow
 def test_every_command_that_reads_predictions(tmp_path: Path) -> None:
     known = dataset(tmp_path / "set", KNOWN) / "scenes.jsonl"
     paths = [

@@ -91,6 +91,7 @@ def counted(rows: Sequence[tuple[dict[str, Any], int | None]]) -> dict[Any, floa
 
 
 class TestCells:
+    @pytest.mark.slow
     @settings(max_examples=10)
     @given(answers())
     def test_every_format_gives_what_a_loop_counts(self, rows: list[tuple[dict[str, Any], int | None]]) -> None:
@@ -274,6 +275,7 @@ def distribution(weights: dict[int, float]) -> dict[int, float]:
 
 
 class TestDistributions:
+    @pytest.mark.slow
     @settings(max_examples=8)
     @given(st.lists(WEIGHTS, min_size=1, max_size=3), st.randoms(use_true_random=False))
     def test_every_form_gives_the_same_to_the_last_bit(self, many: list[dict[int, float]], rng: random.Random) -> None:
@@ -315,6 +317,7 @@ class TestDistributions:
             assert all(mine.get(index, 0) == pytest.approx(p, rel=1e-12, abs=1 / PARTS) for index, p in one.items())
             assert sum(map(Fraction, mine.values())) == 1
 
+    @pytest.mark.slow
     @settings(max_examples=6)
     @given(st.lists(WEIGHTS, min_size=2, max_size=6), st.randoms(use_true_random=False))
     def test_the_order_of_rows_changes_nothing(self, many: list[dict[int, float]], rng: random.Random) -> None:

@@ -38,6 +38,7 @@ def fit(known: list[Scene], shares: FloatArray, crowd: FloatArray, answers: int 
     return explain(scoring, group, **choices)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "weights",
     [
@@ -63,6 +64,7 @@ def test_known_weights_come_back(weights: dict[str, float]) -> None:
     assert (found.n_images, found.n_answers, found.notes) == (N, 200 * N, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*BASELINE_OF, "people"])
 def test_a_respondent_that_is_exactly_one_part(name: str) -> None:
     rng = np.random.default_rng(1)

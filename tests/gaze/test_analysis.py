@@ -75,6 +75,7 @@ def test_accuracy_is_of_the_natural_condition(trials: Trials, report: GazeReport
     assert found.type == "unclear"
 
 
+@pytest.mark.slow
 def test_a_respondent_alone_and_among_others_is_tested_alike(trials: Trials, report: GazeReport) -> None:
     alone = analyze(Trials(trials.of("sharp")), GazeOptions(bootstrap=200))
     # Sums over other numbers of threads round otherwise.
@@ -83,6 +84,7 @@ def test_a_respondent_alone_and_among_others_is_tested_alike(trials: Trials, rep
     assert rounded(parallel) == rounded(report)
 
 
+@pytest.mark.slow
 def test_order_and_seed_do_not_matter_to_tests(trials: Trials, report: GazeReport) -> None:
     turned = Trials(trials.frame.sample(fraction=1, shuffle=True, seed=4).sort("respondent", maintain_order=True))
     found = analyze(turned, GazeOptions(bootstrap=0, seed=9))
@@ -112,6 +114,7 @@ def test_cells_are_plain_means(trials: Trials, report: GazeReport) -> None:
     assert (cell.value, cell.n_trials) == (pytest.approx(mine["is_head"].mean()), len(mine))
 
 
+@pytest.mark.slow
 def test_people_are_the_reference_where_they_answered(trials: Trials) -> None:
     people = simulate(Observer("eye", noise=0.2, stimulus_noise=0.1), DESIGN, prompts=2, respondent="human", seed=8)
     found = analyze(together([Trials(trials.of("heady")), people]), GazeOptions(bootstrap=0))
@@ -133,6 +136,7 @@ def test_holm_adjusts_over_a_respondents_tests(report: GazeReport, trials: Trial
             assert mine.verdict == (mine.as_asked and mine.p_adjusted < 0.05)
 
 
+@pytest.mark.slow
 def test_the_other_checks_are_there_where_they_can_be(trials: Trials) -> None:
     models = {"heady": ModelFacts(date(2025, 1, 1), 7.0)}
     options = GazeOptions(bootstrap=0, hinted=("2", "3"), compare=("heady", "sharp"), models=models)
@@ -148,6 +152,7 @@ def test_the_other_checks_are_there_where_they_can_be(trials: Trials) -> None:
     assert found.fleet.against_chance.not_above["z"] == 0
 
 
+@pytest.mark.slow
 def test_what_is_unusual_is_said(trials: Trials) -> None:
     frame = trials.of("heady")
     few = frame.with_columns(choice=pl.when(pl.int_range(pl.len()) % 10 > 0).then("choice"))

@@ -37,6 +37,7 @@ def test_power_counts_verdicts() -> None:
     assert rate.ci95[0] < 1 <= rate.ci95[1]
 
 
+@pytest.mark.slow
 def test_more_simulations_add_to_fewer_and_processes_change_nothing() -> None:
     population = Population("some", "head-only", "head", noise=(0.2, 0.8), lapse=(0.0, 0.5))
     one, two, parallel = (
@@ -49,6 +50,7 @@ def test_more_simulations_add_to_fewer_and_processes_change_nothing() -> None:
     assert other != one or one.right in (0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_types_need_not_all_tests() -> None:
     whole, deciding, named = (
         power(Observer("head"), SMALL, simulations=2, prompts=2, tests=tests)

@@ -121,6 +121,7 @@ def whole(config: Path, out: Path, plugins: Path) -> dict[str, bytes]:
     return files(out)
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_ends_as_one_that_was_not(
     config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes]
 ) -> None:
@@ -155,6 +156,7 @@ def test_killed_while_the_dataset_is_written(config: Path, tmp_path: Path, plugi
     assert not list((out / ".work").glob("new*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_what_was_done_usable(
     config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes], number: signal.Signals
@@ -174,6 +176,7 @@ def test_an_interrupt_leaves_what_was_done_usable(
     assert files(out) == expected
 
 
+@pytest.mark.slow
 def test_two_at_once_on_one_folder(config: Path, tmp_path: Path, plugins: Path) -> None:
     out = tmp_path / "out"
     with started(config, out, plugins) as first:
@@ -201,6 +204,7 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk(config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes]) -> None:
     with small_disk(tmp_path / "disk", megabytes=32) as disk:
         out, filler = disk / "out", disk / "filler"
@@ -218,6 +222,7 @@ def test_a_full_disk(config: Path, tmp_path: Path, plugins: Path, expected: dict
         assert files(out) == expected
 
 
+@pytest.mark.slow
 def test_files_that_may_not_grow(config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes]) -> None:
     # What a quota does; needs no rights to mount.
     out = tmp_path / "out"

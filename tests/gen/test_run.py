@@ -135,6 +135,7 @@ class TestDataset:
         assert query(out, "SELECT * FROM results") == results
         assert [outcome for (outcome,) in query(out, "SELECT outcome FROM sessions")] == ["finished", "finished"]
 
+    @pytest.mark.slow
     def test_elsewhere_it_is_the_same_byte_for_byte(self, tmp_path: Path) -> None:
         _, out = run(tmp_path)
         (tmp_path / "else").mkdir()
@@ -294,6 +295,7 @@ class TestRefused:
 
 @pytest.mark.usefixtures("videos")
 class TestFaults:
+    @pytest.mark.slow
     @pytest.mark.parametrize("break_batch", [False, True])
     def test_an_item_that_fails_costs_itself_only(self, tmp_path: Path, break_batch: bool) -> None:
         ended, out = run(tmp_path, inpaint={"fail_at": (2, 3), "break_batch": break_batch})
@@ -306,6 +308,7 @@ class TestFaults:
         assert len(shared) == 6
         assert shared.items() <= files(whole).items()
 
+    @pytest.mark.slow
     def test_what_failed_is_tried_again_when_asked(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         from tests.gen.plain_stages import Paint
 

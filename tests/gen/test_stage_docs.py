@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import ROOT
 from tests.gen.runs import install, query, run_process, write_config, write_videos
 
@@ -29,6 +31,7 @@ def packages(folder: Path) -> Path:
     return install(folder)
 
 
+@pytest.mark.slow
 def test_the_stage_of_the_how_to(tmp_path: Path) -> None:
     plugins = packages(tmp_path / "packages")
     settings = tomllib.loads(shown("toml")[1])["filter"]

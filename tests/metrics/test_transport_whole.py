@@ -100,6 +100,7 @@ COSTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", COSTS)
 @pytest.mark.parametrize(("n_cells", "most"), [(3, 1), (6, 3), (12, 1), (24, 40), (60, 2), (60, 3000)])
 def test_against_pots_solver(solver: Solver, kind: str, n_cells: int, most: int) -> None:
@@ -264,6 +265,7 @@ def test_a_step_is_small_and_a_power_of_two(grid: Grid, unit: str) -> None:
 # Who solves --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("calls", "scale", "loads"),
     [([1] * 300, 1, False), ([20] * 20, 1, False), ([100], 1, True), ([1, 9000, 1], 1, True), ([1], 0.3, True)],
@@ -308,6 +310,7 @@ def test_what_was_solved_before_changes_nothing(before: int, monkeypatch: pytest
     assert asked == [5]
 
 
+@pytest.mark.slow
 def test_numba_where_nothing_can_be_kept(tmp_path: Path) -> None:
     pytest.importorskip("numba", reason="needs Numba, of the extra speed")
     # A file in the place of the folder, and no home.

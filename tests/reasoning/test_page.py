@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from spotball_core.report.build import write_report
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.write import write_page
@@ -13,6 +15,7 @@ from tests.report.markup import parsed
 from tests.report.study import scoring_of, write_study
 
 
+@pytest.mark.slow
 def test_the_command_adds_the_section(tmp_path: Path) -> None:
     study, report = write_study(tmp_path / "study"), analyzed()
     (tmp_path / "reasoning.json").write_text(report.model_dump_json(), encoding="utf-8")

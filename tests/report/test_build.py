@@ -56,6 +56,7 @@ def test_the_scores_are_those_of_score(written: Written, study: Path) -> None:
     assert ScoreReport(**{**found_, "ceilings": ()}) == scoring_of(study).report()
 
 
+@pytest.mark.slow
 def test_again_it_gives_the_same_bytes_whatever_matplotlib_is_set_to(written: Written, tmp_path: Path) -> None:
     scoring = scoring_of(written.study)
     before = dict(rcParams)
@@ -68,12 +69,14 @@ def test_again_it_gives_the_same_bytes_whatever_matplotlib_is_set_to(written: Wr
     assert contents(tmp_path / "again") == contents(written.out)
 
 
+@pytest.mark.slow
 def test_the_page_of_a_record_read_from_disk_is_the_same(written: Written, tmp_path: Path) -> None:
     read = PageReport.model_validate_json((written.out / "report.json").read_bytes())
     write_page(read, tmp_path / "again", image_folders=[written.study])
     assert contents(tmp_path / "again") == contents(written.out)
 
 
+@pytest.mark.slow
 def test_an_earlier_report_is_replaced_as_a_whole(written: Written, tmp_path: Path) -> None:
     out = tmp_path / "out"
     shutil.copytree(written.out, out)

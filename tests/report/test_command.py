@@ -25,6 +25,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_it_writes_the_report_of_a_dataset_and_says_where(written: Written, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = spotball("report", written.study, "--reference", "human", "--bootstrap", "40", "--out", out)
@@ -34,6 +35,7 @@ def test_it_writes_the_report_of_a_dataset_and_says_where(written: Written, tmp_
     assert (out / "report.html").read_text() == written.page
 
 
+@pytest.mark.slow
 def test_files_with_their_scenes_find_their_pictures(written: Written, tmp_path: Path) -> None:
     files = [written.study / "responses-all.jsonl", "--scenes", written.study / "scenes.jsonl", "--reference", "human"]
     done = spotball("report", *files, "--bootstrap", "0", "--seed", "3", "--policy", "paper", "--out", tmp_path / "a")
@@ -125,6 +127,7 @@ def test_what_cannot_be_used_is_one_message_and_status_2(written: Written, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["matplotlib", "jinja2"])
 def test_without_its_packages_it_names_the_extra(written: Written, tmp_path: Path, name: str) -> None:
     import sys

@@ -310,6 +310,7 @@ def missing(page: Element) -> dict[str, str]:
     return {name: said[0].text for name, said in found.items() if said}
 
 
+@pytest.mark.slow
 def test_without_a_reference_what_needs_one_says_so(study: Path, tmp_path: Path) -> None:
     write_report(scoring_of(study, reference=None, bootstrap=0), tmp_path / "out")
     page = parsed((tmp_path / "out/report.html").read_text())
@@ -320,6 +321,7 @@ def test_without_a_reference_what_needs_one_says_so(study: Path, tmp_path: Path)
     assert "[" not in "".join(cell for row in rows(page, "headline") for cell in row)
 
 
+@pytest.mark.slow
 def test_without_players_and_participants_too(tmp_path: Path) -> None:
     bare = [scene.model_copy(update={"players": None}) for scene in scenes()]
     told = responses().with_columns(participant=pl.lit(None, pl.String), sample=1 + pl.int_range(pl.len()))
@@ -355,6 +357,7 @@ def test_long_names_are_shortened_in_figures_and_whole_in_tables(study: Path) ->
     assert long in [row[0].text for row in table.groups[0].rows]
 
 
+@pytest.mark.slow
 def test_another_grid_has_no_center_window(tmp_path: Path) -> None:
     grids = (Grid(4, 8, 1280, 720), Grid(4, 8, 640, 360))
     known = [
@@ -375,6 +378,7 @@ def test_another_grid_has_no_center_window(tmp_path: Path) -> None:
     assert len(gallery.all("article")) == 2
 
 
+@pytest.mark.slow
 def test_names_from_the_data_are_text_and_nothing_else(tmp_path: Path) -> None:
     bad = "<script>$x$&\"'`y`"
     told = responses().with_columns(pl.col("respondent").replace("alpha", bad), pl.col("prompt").replace("cot", "<b>"))

@@ -60,6 +60,7 @@ def test_the_check_sees_what_computes() -> None:
     assert "mean" in computing(ROOT / "spotball_core/report/numbers/analyze.py")
 
 
+@pytest.mark.slow
 def test_a_page_needs_nothing_that_scores(written: Written, tmp_path: Path) -> None:
     code = (
         "import sys\n"

@@ -13,6 +13,7 @@ from spotball_core.scoring.score import Scoring, load_counts
 from tests.report.markup import parsed
 
 
+@pytest.mark.slow
 @pytest.mark.real
 def test_the_page_tells_the_papers_soccer(real_release: Path, tmp_path: Path) -> None:
     import_release(real_release).write(tmp_path / "dataset")

@@ -96,6 +96,7 @@ def test_scores_run_from_uniform_guessing_to_people() -> None:
     assert score.ci95[0] < score.value < score.ci95[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", [10, 20, 50, 150])
 def test_a_perfect_respondent_scores_1_at_any_number_of_responses(samples: int) -> None:
     """Who draws from what people draw from; the mean over some benchmarks is within 3 standard errors of 1."""

@@ -773,6 +773,7 @@ class TestSignature:
         report = score(frame(ROWS), KNOWN, policy=ScorePolicy.standard(bootstrap=0, **choice))
         assert parts_of(report.signature)["policy"] == text
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "known",
         [
@@ -786,6 +787,7 @@ class TestSignature:
     def test_another_scene_is_other_data(self, known: list[Scene]) -> None:
         assert small(known=known).provenance.data != small().provenance.data
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "rows",
         [
@@ -804,6 +806,7 @@ class TestSignature:
         moved = [one.model_copy(update={"path": f"elsewhere/{one.image}.png"}) for one in KNOWN]
         assert small(known=moved).signature == small().signature
 
+    @pytest.mark.slow
     def test_files_formats_and_orders_do_not_matter(self, tmp_path: Path) -> None:
         shuffled = random.Random(1).sample(ROWS, len(ROWS))
         folder = dataset(tmp_path / "set", KNOWN[::-1], a=shuffled[:4])

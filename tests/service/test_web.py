@@ -42,6 +42,7 @@ print("ended")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["at_once", "in_a_callback", "soon"])
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_no_signal_is_lost(ending: signal.Signals, when: str) -> None:

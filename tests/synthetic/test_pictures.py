@@ -23,6 +23,7 @@ def pixels(scene: Scene, *, ball: bool) -> np.ndarray:
     return np.asarray(draw_scene(scene, ball=ball)).astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: "/".join(scene.key))
 def test_only_the_ball_differs(scene: Scene) -> None:
     with_ball, without = pixels(scene, ball=True), pixels(scene, ball=False)
@@ -38,6 +39,7 @@ def test_only_the_ball_differs(scene: Scene) -> None:
     assert inside.mean() > 0.5
 
 
+@pytest.mark.slow
 def test_a_scene_has_one_picture_and_scenes_differ() -> None:
     drawn = [draw_scene(scene, ball=False).tobytes() for scene in SCENES]
     assert drawn == [draw_scene(scene, ball=False).tobytes() for scene in SCENES]

@@ -251,6 +251,7 @@ class TestWhatGoesWrong:
         assert not server.seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_whatever_ends_it_nothing_that_came_is_asked_again(data: Path, number: signal.Signals) -> None:
     rows = [

@@ -138,6 +138,7 @@ class TestAWholeRun:
         assert run(data, out, server.url, "--prompt", f"base,{mine}", "--samples", "1,2").returncode == 0
         assert {(row["prompt"], row["sample"]) for row in rows(out)} == {("base", 1), ("mine", 1), ("mine", 2)}
 
+    @pytest.mark.slow
     def test_quiet_and_on_a_terminal(self, data: Path, tmp_path: Path, server: LoopbackServer) -> None:
         done = run(data, tmp_path / "quiet", server.url, *ALL, "--quiet")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -211,6 +212,7 @@ class TestAgain:
 
 
 class TestFaults:
+    @pytest.mark.slow
     def test_passing_ones_are_got_over(self, data: Path, out: Path, server: LoopbackServer) -> None:
         faults = (DROP, RESET, TRUNCATED, BROKEN_JSON, OVERLOADED, *(status(code) for code in (408, 409, 429, 500)))
         server.script(*faults)
@@ -255,6 +257,7 @@ class TestFaults:
         assert run(data, out, server.url, *ALL).returncode == 0
         assert set(replies(out)) == expected(6, base=4, cue=3, cot=2)
 
+    @pytest.mark.slow
     def test_a_long_wait_is_announced(
         self, data: Path, out: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -285,6 +288,7 @@ class TestFaults:
         server.always(None)
         assert run(data, out, server.url, *ALL).returncode == 0
 
+    @pytest.mark.slow
     @pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
     def test_a_process_without_memory_ends_with_a_message(self, data: Path, out: Path, server: LoopbackServer) -> None:
         import resource
@@ -324,6 +328,7 @@ class TestFaults:
         assert run(data, out, server.url, *ALL).returncode == 0
         assert sum(server.given.values()) == len(replies(out)) == 45
 
+    @pytest.mark.slow
     def test_an_interrupt_keeps_what_was_under_way(self, data: Path, out: Path, server: LoopbackServer) -> None:
         server.delay = 0.3
         options = ("--prompt", "base", "--samples", "40", "--concurrency", "2", "--seed", "1")
@@ -386,6 +391,7 @@ class TestNoKey:
 
 
 class TestSecrets:
+    @pytest.mark.slow
     def test_a_key_is_nowhere_even_if_the_server_repeats_it(self, data: Path, out: Path) -> None:
         with serve(OpenAIProtocol(keys={KEY})) as good, serve(OpenAIProtocol(keys={"another"})) as bad:
             done = [
@@ -545,6 +551,7 @@ class TestOptions:
             assert done.returncode == 2
             assert message in done.stderr
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("missing", ["stamina", "filelock", "PIL"])
     def test_without_the_extra_it_says_so(self, data: Path, out: Path, missing: str) -> None:
         code = (

@@ -61,6 +61,7 @@ class TestConnections:
         client.ask(*[request()] * 5)
         assert client.server.connections == before
 
+    @pytest.mark.slow
     def test_there_are_as_many_as_requests_at_a_time_and_no_more(self, service: Service) -> None:
         with serve(service.speaks(), base_path=service.base_path, delay=0.4) as slow:
             provider = service.at(slow, concurrency=12)

@@ -72,6 +72,7 @@ class TestWhatComesBack:
         assert str(first).startswith("gemini: the answer is malformed: Failed to parse candidates field")
         assert isinstance(second, Answer)
 
+    @pytest.mark.slow
     def test_a_program_that_is_stopped_does_not_wait_for_an_answer(self) -> None:
         with serve(GeminiProtocol(), base_path="") as hanging:
             hanging.always(faults.HANG)

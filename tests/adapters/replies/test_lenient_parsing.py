@@ -77,6 +77,7 @@ SENTENCES_ABOUT_OTHERS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sentence", SENTENCES_ABOUT_OTHERS)
 def test_a_sentence_about_something_else_does_not_change_the_answer(sentence: str) -> None:
     for row in rows_of(REPLIES / "development_3.jsonl"):
@@ -215,6 +216,7 @@ HARD_UNITS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HARD_UNITS)
 def test_a_long_reply_of_anything_ends(unit: str) -> None:
     parsed = parse_reply(unit * (LONG // len(unit)) + "\n\nFinal answer: D4", STANDARD, policy="lenient")

@@ -103,6 +103,7 @@ def kill_and_go_on(
     assert not kept.keys() & set(asked(server)[before:])
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(server: LoopbackServer, tmp_path: Path) -> None:
     data, out = dataset(tmp_path / "data", images=4), tmp_path / "run"
     server.delay = 0.01
@@ -137,6 +138,7 @@ def test_the_whole_benchmark_with_five_percent_of_faults(server: LoopbackServer,
     assert 0.04 < (sent - len(expected(150, base=50, cue=50, cot=20))) / sent < 0.06
 
 
+@pytest.mark.slow
 def test_two_at_once_on_one_folder(server: LoopbackServer, tmp_path: Path) -> None:
     data, out = dataset(tmp_path / "data", images=2), tmp_path / "run"
     server.delay = 2  # so that the first is there for as long as the second takes to start
@@ -182,6 +184,7 @@ def check_stopped_for_want_of_room(done: subprocess.CompletedProcess[str], out: 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_full_disk(server: LoopbackServer, tmp_path: Path) -> None:
     data, options = dataset(tmp_path / "data", images=4), ("--prompt", "base", "--samples", "60", "--seed", "1")
     with small_disk(tmp_path / "disk", megabytes=16) as disk:
@@ -203,6 +206,7 @@ def test_a_full_disk(server: LoopbackServer, tmp_path: Path) -> None:
         check_all_there_once(out, 4, base=60)
 
 
+@pytest.mark.slow
 def test_files_that_may_not_grow(server: LoopbackServer, tmp_path: Path) -> None:
     # What a quota does; needs no rights to mount.
     data, out = dataset(tmp_path / "data", images=4), tmp_path / "run"

@@ -309,6 +309,7 @@ class TestLimits:
 
 
 class TestNoMemory:
+    @pytest.mark.slow
     def test_for_one_response_is_as_if_it_were_refused(self, tmp_path: Path) -> None:
         provider = Tiny()
 

@@ -50,6 +50,7 @@ def outcome(count: Callable[[], Counts]) -> Counts | str:
         return str(error)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(rows, st.sets(st.integers(0, 30)), st.randoms(use_true_random=False))
 def test_parts_of_a_file_in_any_order_count_as_the_file(
@@ -78,6 +79,7 @@ sampled = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", ["in order", "any", "some without"])
 @settings(max_examples=examples(25))
 @given(st.lists(sampled, min_size=1, max_size=12), st.data())

@@ -102,6 +102,7 @@ def test_photos_means_and_indicators() -> None:
     assert [column.tolist() for column in indicators(pl.Series(["x", "y", "z", "y"]))] == [[0, 1, 0, 1], [0, 0, 1, 0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cue", ["head", "guess", "eye"])
 def test_a_noisy_observer_that_ignores_one_cue_shows_no_slope_by_it(cue: str) -> None:
     """Why tests 2.4 and 3 have the place of their target as a factor: without it, noise alone makes a slope."""

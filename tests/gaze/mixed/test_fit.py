@@ -56,6 +56,7 @@ class TestMaximum:
         covariance = np.linalg.inv(hessian)[2:, 2:]
         np.testing.assert_allclose(found.covariance, covariance, rtol=0.01)
 
+    @pytest.mark.slow
     def test_another_search_ends_there_too(self) -> None:
         table, y = synthetic(2, stimuli=12, prompts=4)
         found = fit_two(table, y)

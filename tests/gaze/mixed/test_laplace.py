@@ -73,6 +73,7 @@ def test_it_is_even_and_flat_where_a_group_has_no_variance() -> None:
     assert there == pytest.approx(back, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sd", [0.3, 1.0, 2.0])
 def test_exact_integrals_bound_its_error(sd: float) -> None:
     """Little a level, and less the more answers a level has."""

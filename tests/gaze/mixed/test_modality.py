@@ -38,11 +38,13 @@ def looked_at(shape: Shape, seed: int, *, stimuli: int = 400, answers: int = 16)
     return bimodal(fit(y, design(pl.DataFrame({"x": x}), ["x"]), {"stimulus": stimulus, "prompt": prompt}), "stimulus")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ONE)
 def test_one_cluster(shape: str) -> None:
     assert not any(looked_at(ONE[shape], seed).bimodal for seed in range(4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", TWO)
 def test_two_clusters(shape: str) -> None:
     assert all(looked_at(TWO[shape], seed).bimodal for seed in range(4))

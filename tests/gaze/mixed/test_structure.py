@@ -80,6 +80,7 @@ def test_answers_that_no_model_explains() -> None:
     assert len(chosen.dropped) == 3
 
 
+@pytest.mark.slow
 def test_p_of_likelihood_ratios_is_uniform_where_nothing_is_there() -> None:
     values = []
     for seed in range(120):

@@ -17,6 +17,7 @@ def config(tmp_path: Path, plugins: Path) -> Path:
     return write_config(tmp_path / "config.toml", filter={"reject_every": 3})
 
 
+@pytest.mark.slow
 def test_what_it_says(config: Path, tmp_path: Path, plugins: Path) -> None:
     out = tmp_path / "out"
     first = run_process(config, out, plugins)
@@ -33,6 +34,7 @@ def test_what_it_says(config: Path, tmp_path: Path, plugins: Path) -> None:
     assert again.stderr.splitlines()[-1] == f"{out}: 4 items, all there before"
 
 
+@pytest.mark.slow
 def test_quiet_says_nothing_but_what_is_wrong(config: Path, tmp_path: Path, plugins: Path) -> None:
     done = run_process(config, tmp_path / "out", plugins, "--quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -44,6 +46,7 @@ def test_quiet_says_nothing_but_what_is_wrong(config: Path, tmp_path: Path, plug
     assert line.endswith("-000002000, detect: RuntimeError: an odd image")
 
 
+@pytest.mark.slow
 def test_many_failures_are_counted(config: Path, tmp_path: Path, plugins: Path) -> None:
     write_videos(tmp_path / "videos", {"b": 20})
     write_config(config, detect={"fail_at": tuple(range(2, 20))})
@@ -75,6 +78,7 @@ def test_options_that_cannot_be_used(options: list[str], message: str) -> None:
     assert not Path("x").exists()
 
 
+@pytest.mark.slow
 def test_on_a_terminal_there_is_a_bar(
     config: Path, tmp_path: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,6 +91,7 @@ def test_on_a_terminal_there_is_a_bar(
     assert shown.rstrip().splitlines()[-1].endswith(f"{tmp_path}/out: 6 items")
 
 
+@pytest.mark.slow
 def test_elsewhere_lines_from_time_to_time(config: Path, tmp_path: Path, plugins: Path) -> None:
     write_config(config, filter={"seconds": 1.2})
     done = run_process(config, tmp_path / "out", plugins)

@@ -21,6 +21,7 @@ def match(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return request.param, path
 
 
+@pytest.mark.slow
 def test_the_balls_color_is_where_the_ball_is_and_nowhere_else(match: tuple[str, Path]) -> None:
     sport, path = match
     truth = json.loads(path.with_suffix(".truth.json").read_text())["frames"]

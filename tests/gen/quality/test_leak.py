@@ -105,6 +105,7 @@ class TestVerdict:
         assert leak.accuracy.value == leak.accuracy.chance == 1
         assert not leak.leaks
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("painted", [False, True])
     def test_what_is_around_balls_is_no_painting(self, tmp_path: Path, painted: bool) -> None:
         # Balls lie on a strip of rough ground among players, which is most of what the first question sees.

@@ -179,6 +179,7 @@ def test_decide_and_undo(tmp_path: Path) -> None:
         assert page.post("/api/undo", json={"number": 1}).json() == {"last": 0, "item": 0, "decision": nothing}
 
 
+@pytest.mark.slow
 def test_a_killed_server_has_stored_all_that_it_acknowledged(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path, images=6)
     acknowledged = 0

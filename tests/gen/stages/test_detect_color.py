@@ -79,6 +79,7 @@ def matched(found: list[Box], there: list[Box], least: float = 0.5) -> list[tupl
     return taken
 
 
+@pytest.mark.slow
 def test_every_ball_is_found_and_nothing_else(match: Match, tmp_path: Path) -> None:
     outcome = Color(ColorSettings(), context_of(tmp_path)).process(match.items)
     assert not outcome.rejects
@@ -96,6 +97,7 @@ def test_every_ball_is_found_and_nothing_else(match: Match, tmp_path: Path) -> N
     assert np.mean(shares) > 0.88
 
 
+@pytest.mark.slow
 def test_most_players_are_found_and_little_else(match: Match, tmp_path: Path) -> None:
     outcome = Color(ColorSettings(), context_of(tmp_path)).process(match.items)
     counts: Counter[str] = Counter()

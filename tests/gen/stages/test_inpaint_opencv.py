@@ -141,6 +141,7 @@ def ellipse(x: float, y: float, wide: float, high: float) -> NDArray[np.bool_]:
     return inside
 
 
+@pytest.mark.slow
 def test_in_matches_balls_are_gone_and_most_shadows_and_players_stay(tmp_path: Path) -> None:
     shadows = []
     for sport, number in itertools.product(sorted(LOOKS), range(12)):

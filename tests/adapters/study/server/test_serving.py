@@ -125,6 +125,7 @@ def kill_and_go_on(folder: Path, *, people: int, kills: int, rng: random.Random)
     assert [person.failure for person in clicking] == [None] * people
 
 
+@pytest.mark.slow
 def test_killed_under_load_no_acknowledged_click_is_lost_and_none_is_doubled(tmp_path: Path) -> None:
     kill_and_go_on(study(tmp_path, images=2), people=8, kills=3, rng=random.Random(1))
 
@@ -234,6 +235,7 @@ def test_a_study_of_choices_is_served(tmp_path: Path) -> None:
         assert httpx.get(f"{url}/api/study").json()["task"] == "choice"
 
 
+@pytest.mark.slow
 def test_the_demo() -> None:
     line = [sys.executable, "-m", "spotball_core", "study", "serve", "--demo", "--port", "0"]
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as child:

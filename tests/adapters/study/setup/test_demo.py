@@ -53,6 +53,7 @@ def test_checks_and_the_example_show_the_ball_and_nothing_else_does(folder: Path
     assert 0 < (with_ball != without).any(axis=2).mean() < 0.01
 
 
+@pytest.mark.slow
 def test_a_study_of_drawn_people(tmp_path: Path) -> None:
     design = load(demo_choices(tmp_path))
     config = design.config

@@ -70,6 +70,7 @@ def page(board: Leaderboard, keys: tuple[str, ...]) -> str:
         signature="",
         warnings=board.notes,
         dropped={},
+        respondents=sorted({printable(entry.respondent) for part in board.rankings for entry in part.entries}),
         about=(
             f"Written by `{GENERATOR}`, version {version()}.",
             "All metrics, with their ranks, are in leaderboard.csv and leaderboard.parquet.",

@@ -77,10 +77,13 @@ def _closeness(view: PageView, sport: str | None, others: Sequence[GroupScore]) 
     where = f"In {sport}" if sport is not None else f"Averaged over {len(view.sports)} sports"
     chance = view.by_sport[sport].uniform.wasserstein_matched if sport is not None else None
     uniform = f" (uniform guessing: {quantity(chance, unit)})" if chance is not None else ""
-    most = "guesses most like" if len(valued) > 1 else "is compared with"
-    sentence = (
-        f"{where}, {view.name(best)} {most} {view.reference}, at a distance of {_with_interval(best, key)}{uniform}"
-    )
+    distance = _with_interval(best, key)
+    if len(valued) > 1:
+        sentence = (
+            f"{where}, {view.name(best)} guesses most like {view.reference}: at a distance of {distance}{uniform}"
+        )
+    else:
+        sentence = f"{where}, the guesses of {view.name(best)} are {distance} from those of {view.reference}{uniform}"
     ceiling = view.ceilings.get(sport or "")
     score = ceiling.score.get(best.name) if ceiling else None
     if score and score.value is not None:

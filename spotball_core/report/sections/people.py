@@ -125,7 +125,7 @@ def mixture(view: PageView) -> Section:
         why = "; ".join(view.page.unexplained)
         return Section("mixture", title, missing=f"Nobody's guesses can be taken apart: {why}.")
     reference = view.reference
-    people = f", and {reference} (people), whose own mixture is without that part" if reference else ""
+    people = f", and {reference} (the part `people`), whose own mixture has no such part" if reference else ""
     lead = (
         "Each respondent's guesses as a mixture of simpler guessers, fitted by maximum likelihood: with which "
         "probability a guess came from which part. The parts: every cell alike (uniform), the image's center, the "
@@ -193,6 +193,6 @@ def _weights(one: Mixture, parts: tuple[str, ...]) -> list[TableCell]:
             cells.append(TableCell("–"))
             continue
         weight = one.weights[part]
-        share = f"{one.explained[part]:.0%}" if part in one.explained else ""
+        share = f"{round(100 * one.explained[part])}%" if part in one.explained else ""
         cells.append(TableCell(number(weight.value or 0.0, "share"), interval(weight.ci95, "share"), share))
     return cells

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import json
 
-from spotball_core.leaderboard.columns import Column
-from spotball_core.leaderboard.rankings import Leaderboard, Ranking
+from spotball_core.leaderboard.columns import MetricColumn
+from spotball_core.leaderboard.rankings import Leaderboard, RankTable
 from spotball_core.leaderboard.text import columns_of
 from spotball_core.service.safe_text import printable
 from spotball_core.text.numbers import plural, quantity, shortened, within
@@ -56,7 +56,7 @@ def as_endpoint(text: str) -> str:
     )
 
 
-def _leader(ranking: Ranking, column: Column) -> str:
+def _leader(ranking: RankTable, column: MetricColumn) -> str:
     ranks = ranking.ranks[column.key]
     title = within(column.title)
     may_lead = [place for place, rank in ranks.items() if rank.interval is None or rank.interval[0] == 1]

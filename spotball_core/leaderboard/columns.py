@@ -23,7 +23,7 @@ Better = Literal["higher", "lower", "reference", "one"]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class MetricColumn:
     """A metric as a leaderboard shows it.
 
     Attributes:
@@ -43,12 +43,12 @@ class Column:
     why_not: str = ""
 
 
-def column(key: str, policy: ScorePolicy) -> Column:
+def column(key: str, policy: ScorePolicy) -> MetricColumn:
     """Describe a metric under a policy; one that is not installed here has no title, unit or ranks."""
     if key == CEILING_SCORE:
-        return Column(key, "Closeness to the reference (0 uniform, 1 like it)", "ratio", "higher")
+        return MetricColumn(key, "Closeness to the reference (0 uniform, 1 like it)", "ratio", "higher")
     if key not in METRICS:
-        return Column(key, key, "none", None, why_not="the metric is not installed here")
+        return MetricColumn(key, key, "none", None, why_not="the metric is not installed here")
     metric = METRICS[key]
     title, unit = metric.title_under(policy), metric.unit_under(policy)
     if "reference" in metric.needs:
@@ -64,7 +64,7 @@ def column(key: str, policy: ScorePolicy) -> Column:
         why_not, better = "", "one"
     else:
         why_not = "no value is better than another"
-    return Column(key, title, unit, better, (metric.lowest, metric.highest), why_not)
+    return MetricColumn(key, title, unit, better, (metric.lowest, metric.highest), why_not)
 
 
 def chosen(wanted: Sequence[str] | None, present: Iterable[str]) -> tuple[str, ...]:

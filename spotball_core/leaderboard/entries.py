@@ -17,7 +17,7 @@ from spotball_core.text.numbers import plural
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ScoredTask:
     """What has to agree for two groups of responses to be ranked together.
 
     Attributes:
@@ -90,7 +90,7 @@ class TaskEntries:
     uniform: dict[str, float]
 
 
-def collect(reports: Sequence[SourceReport]) -> tuple[dict[Task, TaskEntries], list[str]]:
+def collect(reports: Sequence[SourceReport]) -> tuple[dict[ScoredTask, TaskEntries], list[str]]:
     """Collect the entries of each task, in the order of the reports.
 
     An entry that several reports have is counted once, with all its sources. If they have different scores of it, each
@@ -99,7 +99,7 @@ def collect(reports: Sequence[SourceReport]) -> tuple[dict[Task, TaskEntries], l
     Returns:
         The entries by task, and what could not be used, in sentences.
     """
-    tasks: dict[Task, TaskEntries] = {}
+    tasks: dict[ScoredTask, TaskEntries] = {}
     notes = []
     for source in reports:
         report = source.report
@@ -117,8 +117,8 @@ def collect(reports: Sequence[SourceReport]) -> tuple[dict[Task, TaskEntries], l
                 continue
             scored_on = images[place]
             scores = dict(_scores(report, group, is_named_once=names[group.name] == 1))
-            found = tasks.setdefault(_task(report, group, scored_on), TaskEntries([], scored_on.uniform))
-            _add(found.entries, _entry(source, group, scores))
+            task_entries = tasks.setdefault(_task(report, group, scored_on), TaskEntries([], scored_on.uniform))
+            _add(task_entries.entries, _entry(source, group, scores))
         if n_unknown:
             notes.append(
                 f"{source.source} does not record the images behind {plural(n_unknown, 'group')}, as reports of older "
@@ -127,9 +127,9 @@ def collect(reports: Sequence[SourceReport]) -> tuple[dict[Task, TaskEntries], l
     return tasks, notes
 
 
-def _task(report: ScoreReport, group: GroupScore, images: ImageSet) -> Task:
+def _task(report: ScoreReport, group: GroupScore, images: ImageSet) -> ScoredTask:
     provenance = report.provenance
-    return Task(
+    return ScoredTask(
         version=provenance.version,
         policy=report.policy,
         parse_policies=provenance.parse_policies,

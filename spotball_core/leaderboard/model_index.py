@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from spotball_core.leaderboard.columns import Column
+from spotball_core.leaderboard.columns import MetricColumn
 from spotball_core.leaderboard.entries import Entry
-from spotball_core.leaderboard.rankings import Leaderboard, Ranking, value_of
+from spotball_core.leaderboard.rankings import Leaderboard, RankTable, value_of
 from spotball_core.leaderboard.text import columns_of
 
 _TASK = {"type": "image-text-to-text", "name": "Spot the Ball"}
@@ -39,10 +39,10 @@ def model_indexes(board: Leaderboard, keys: tuple[str, ...], *, url: str | None 
         for respondent, own in entries.items():
             if metrics := [metric for entry in own for metric in _metrics(entry, columns)]:
                 results.setdefault(respondent, []).append(_result(ranking, metrics, url))
-    return {name: _yaml({"model-index": [{"name": name, "results": found}]}) for name, found in results.items()}
+    return {name: _yaml({"model-index": [{"name": name, "results": entries}]}) for name, entries in results.items()}
 
 
-def _result(ranking: Ranking, metrics: list[dict[str, Any]], url: str | None) -> dict[str, Any]:
+def _result(ranking: RankTable, metrics: list[dict[str, Any]], url: str | None) -> dict[str, Any]:
     (task,) = ranking.tasks
     dataset = {
         "name": f"Spot the Ball ({task.sport})" if task.sport else "Spot the Ball",
@@ -57,7 +57,7 @@ def _result(ranking: Ranking, metrics: list[dict[str, Any]], url: str | None) ->
     return {"task": _TASK, "dataset": dataset, "metrics": metrics, **source}
 
 
-def _metrics(entry: Entry, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
+def _metrics(entry: Entry, columns: Sequence[MetricColumn]) -> Iterator[dict[str, Any]]:
     for column in columns:
         value = value_of(entry, column.key)
         if value is None:

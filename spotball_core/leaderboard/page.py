@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spotball_core.leaderboard.badge import LABEL
-from spotball_core.leaderboard.rankings import Leaderboard, Ranking
+from spotball_core.leaderboard.rankings import Leaderboard, RankTable
 from spotball_core.leaderboard.reports import SourceReport
 from spotball_core.leaderboard.text import Line, Score, columns_of, head, lines, remarks
 from spotball_core.pages.page import Page, render_page
@@ -93,13 +93,13 @@ def _intro(board: Leaderboard) -> list[str]:
     return [f"{listed(parts)}.{places}"]
 
 
-def _ranking(ranking: Ranking, keys: tuple[str, ...]) -> Section:
+def _ranking(ranking: RankTable, keys: tuple[str, ...]) -> Section:
     columns = columns_of(ranking, keys)
-    found = lines(ranking, columns)
-    with_source = any(line.source for line in found)
+    shown_lines = lines(ranking, columns)
+    with_source = any(line.source for line in shown_lines)
     names = ("Respondent", "Prompt", *(("Source",) if with_source else ()))
     heads = (*names, "Images", "Responses", *map(head, columns))
-    rows = tuple(_row(line, with_source) for line in found)
+    rows = tuple(_row(line, with_source) for line in shown_lines)
     name = f"ranking-{ranking.number}"
     return Section(
         name,
@@ -126,11 +126,17 @@ def _reading() -> Section:
 
 def _reports(reports: tuple[SourceReport, ...]) -> Section:
     rows = tuple(
-        (TableCell(one.source), TableCell(f"{len(one.report.groups):,}"), TableCell(printable(one.report.signature)))
-        for one in reports
+        (
+            TableCell(report.source),
+            TableCell(f"{len(report.report.groups):,}"),
+            TableCell(printable(report.report.signature)),
+        )
+        for report in reports
     )
     table = PageTable(
         "sources", "Reports and their signatures.", ("Report", "Groups", "Signature"), 1, (TableRows("", rows),)
     )
-    warnings = tuple(f"{one.source}: {printable(warning)}" for one in reports for warning in one.report.warnings)
+    warnings = tuple(
+        f"{report.source}: {printable(warning)}" for report in reports for warning in report.report.warnings
+    )
     return Section("reports", "Reports", points=warnings, tables=(table,))

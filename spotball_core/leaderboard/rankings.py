@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from spotball_core.errors import OptionError
-from spotball_core.leaderboard.columns import CEILING_SCORE, Column, column
-from spotball_core.leaderboard.entries import Entry, Task, TaskEntries, collect
+from spotball_core.leaderboard.columns import CEILING_SCORE, MetricColumn, column
+from spotball_core.leaderboard.entries import Entry, ScoredTask, TaskEntries, collect
 from spotball_core.leaderboard.ranks import Estimate, Goal, Rank, ranks
 from spotball_core.leaderboard.reports import Collection, SourceReport
 from spotball_core.metrics.registry import METRICS
@@ -19,7 +19,7 @@ from spotball_core.text.numbers import listed, plural
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankTable:
     """Entries that compare, with the ranks of some of them.
 
     Attributes:
@@ -34,12 +34,12 @@ class Ranking:
     """
 
     number: int
-    tasks: tuple[Task, ...]
+    tasks: tuple[ScoredTask, ...]
     entries: tuple[Entry, ...]
     ranks: dict[str, dict[int, Rank]]
     ranked: Kind
     uniform: dict[str, float]
-    columns: dict[str, Column]
+    columns: dict[str, MetricColumn]
     differs: str = ""
 
     @property
@@ -120,7 +120,7 @@ class Leaderboard:
         notes: what was skipped or counted once, in sentences.
     """
 
-    rankings: tuple[Ranking, ...]
+    rankings: tuple[RankTable, ...]
     reports: tuple[SourceReport, ...]
     notes: tuple[str, ...]
 
@@ -132,7 +132,7 @@ class Leaderboard:
         return _in_order(found)
 
 
-def has_value(ranking: Ranking, key: str) -> bool:
+def has_value(ranking: RankTable, key: str) -> bool:
     """Whether any entry of a ranking has a value of a metric."""
     return any(value_of(entry, key) is not None for entry in ranking.entries)
 
@@ -170,8 +170,8 @@ def make_leaderboard(
 
 
 def _only(
-    tasks: Mapping[Task, TaskEntries], sports: Sequence[str] | None, prompts: Sequence[str] | None
-) -> dict[Task, TaskEntries]:
+    tasks: Mapping[ScoredTask, TaskEntries], sports: Sequence[str] | None, prompts: Sequence[str] | None
+) -> dict[ScoredTask, TaskEntries]:
     """The tasks of some sports, and their entries with some prompts."""
     known_sports = {str(task.sport) for task in tasks}
     known_prompts = {str(entry.prompt) for found in tasks.values() for entry in found.entries}
@@ -186,12 +186,12 @@ def _only(
     return kept
 
 
-def _by_sport(tasks: Mapping[Task, TaskEntries]) -> list[tuple[Task, TaskEntries]]:
+def _by_sport(tasks: Mapping[ScoredTask, TaskEntries]) -> list[tuple[ScoredTask, TaskEntries]]:
     """Sport by sport, tasks with more entries first."""
     return sorted(tasks.items(), key=lambda item: (item[0].sport or "", -len(item[1].entries)))
 
 
-def _ranking(number: int, tasks: tuple[Task, ...], found: TaskEntries) -> Ranking:
+def _ranking(number: int, tasks: tuple[ScoredTask, ...], found: TaskEntries) -> RankTable:
     entries = tuple(found.entries)
     keys = _in_order({key for entry in entries for key in entry.metrics})
     columns = {key: column(key, tasks[0].policy) for key in keys}
@@ -199,7 +199,7 @@ def _ranking(number: int, tasks: tuple[Task, ...], found: TaskEntries) -> Rankin
     competing = [
         place for place, one in enumerate(entries) if (one.is_model if ranked == "model" else one.kind == ranked)
     ]
-    return Ranking(
+    return RankTable(
         number=number,
         tasks=tasks,
         entries=entries,
@@ -210,7 +210,7 @@ def _ranking(number: int, tasks: tuple[Task, ...], found: TaskEntries) -> Rankin
     )
 
 
-def _ranks(by: Column, entries: Sequence[Entry], competing: Iterable[int]) -> Iterator[tuple[int, Rank]]:
+def _ranks(by: MetricColumn, entries: Sequence[Entry], competing: Iterable[int]) -> Iterator[tuple[int, Rank]]:
     goal = _goal(by, entries)
     if goal is None:
         return
@@ -218,7 +218,7 @@ def _ranks(by: Column, entries: Sequence[Entry], competing: Iterable[int]) -> It
     yield from zip(estimates, ranks(list(estimates.values()), goal), strict=True)
 
 
-def _goal(by: Column, entries: Sequence[Entry]) -> Goal | None:
+def _goal(by: MetricColumn, entries: Sequence[Entry]) -> Goal | None:
     if by.better == "one":
         return Estimate(1.0, (1.0, 1.0), 1)
     if by.better == "reference":
@@ -228,7 +228,7 @@ def _goal(by: Column, entries: Sequence[Entry]) -> Goal | None:
     return by.better
 
 
-def _estimate(entry: Entry, by: Column) -> Estimate | None:
+def _estimate(entry: Entry, by: MetricColumn) -> Estimate | None:
     found = entry.metrics.get(by.key)
     if found is None or found.value is None:
         return None
@@ -244,13 +244,13 @@ def _in_order(keys: Iterable[str]) -> list[str]:
 # Averages over sports -----------------------------------------------------------------------------------------
 
 
-Average = tuple[tuple[Task, ...], TaskEntries]
+Average = tuple[tuple[ScoredTask, ...], TaskEntries]
 """Entries that are averaged over several tasks, one a sport."""
 
 
-def _averages(tasks: Mapping[Task, TaskEntries]) -> tuple[list[Average], list[str]]:
+def _averages(tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], list[str]]:
     """The entries that have scores in every sport, averaged; and which entries have none, in sentences."""
-    by_setting: dict[object, dict[Task, TaskEntries]] = {}
+    by_setting: dict[object, dict[ScoredTask, TaskEntries]] = {}
     for task, of_task in tasks.items():
         if task.sport is not None:
             by_setting.setdefault(task.setting, {})[task] = of_task
@@ -272,13 +272,13 @@ def _averages(tasks: Mapping[Task, TaskEntries]) -> tuple[list[Average], list[st
     return averages, list(notes)
 
 
-def _averages_over(sports: Sequence[str], tasks: Mapping[Task, TaskEntries]) -> tuple[list[Average], list[str]]:
+def _averages_over(sports: Sequence[str], tasks: Mapping[ScoredTask, TaskEntries]) -> tuple[list[Average], list[str]]:
     """The averages of one setting, and the respondents with several scores of a sport that fit none of them."""
-    of_respondents: dict[tuple[str, str | None], dict[Task, list[Entry]]] = {}
+    of_respondents: dict[tuple[str, str | None], dict[ScoredTask, list[Entry]]] = {}
     for task, found in tasks.items():
         for entry in found.entries:
             of_respondents.setdefault((entry.respondent, entry.prompt), {}).setdefault(task, []).append(entry)
-    together: dict[tuple[Task, ...], list[Entry]] = {}
+    together: dict[tuple[ScoredTask, ...], list[Entry]] = {}
     several = []
     for name, of_task in of_respondents.items():
         by_sport = sorted(of_task, key=lambda task: str(task.sport))
@@ -308,13 +308,13 @@ def _averages_over(sports: Sequence[str], tasks: Mapping[Task, TaskEntries]) -> 
     return averages, ambiguous
 
 
-def _one_each(entries: Mapping[Task, list[Entry]], tasks: Sequence[Task]) -> list[Entry]:
+def _one_each(entries: Mapping[ScoredTask, list[Entry]], tasks: Sequence[ScoredTask]) -> list[Entry]:
     """A respondent's entry in each of some tasks; nothing if it has none or several in one of them."""
     found = [entries.get(task, []) for task in tasks]
     return [entry for (entry,) in found] if all(len(of_task) == 1 for of_task in found) else []
 
 
-def _average(parts: Sequence[Entry], tasks: Sequence[Task]) -> Entry:
+def _average(parts: Sequence[Entry], tasks: Sequence[ScoredTask]) -> Entry:
     """The unweighted mean over sports."""
     first = parts[0]
     shared = [key for key in first.metrics if all(key in part.metrics for part in parts)]
@@ -335,7 +335,7 @@ def _average(parts: Sequence[Entry], tasks: Sequence[Task]) -> Entry:
     )
 
 
-def _mean_value(parts: Sequence[Entry], tasks: Sequence[Task], key: str, *, independent: bool) -> MetricValue:
+def _mean_value(parts: Sequence[Entry], tasks: Sequence[ScoredTask], key: str, *, independent: bool) -> MetricValue:
     found = [part.metrics[key] for part in parts]
     missing = [str(task.sport) for task, one in zip(tasks, found, strict=True) if one.value is None]
     if missing:
@@ -373,7 +373,7 @@ def _mean_uniform(parts: Sequence[TaskEntries]) -> dict[str, float]:
 # Why rankings are apart ---------------------------------------------------------------------------------------
 
 
-def _with_differences(rankings: Sequence[Ranking]) -> Iterator[Ranking]:
+def _with_differences(rankings: Sequence[RankTable]) -> Iterator[RankTable]:
     """Rankings that say what keeps them apart from others of the same sports."""
     alike: dict[tuple[str | None, ...], list[tuple[int, dict[str, str]]]] = {}
     for ranking in rankings:
@@ -392,7 +392,7 @@ def _sentence(others: Sequence[int], different: Mapping[str, str]) -> str:
     return f"Not comparable with ranking{'s' if len(others) > 1 else ''} {numbers}. What differs: {reasons}."
 
 
-def _attributes(ranking: Ranking) -> dict[str, str]:
+def _attributes(ranking: RankTable) -> dict[str, str]:
     """What has to agree, in words."""
     policy = ranking.policy.model_dump(mode="json")
     tasks = ranking.tasks

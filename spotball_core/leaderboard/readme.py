@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spotball_core.leaderboard.badge import LABEL
-from spotball_core.leaderboard.rankings import Leaderboard, Ranking
+from spotball_core.leaderboard.rankings import Leaderboard, RankTable
 from spotball_core.leaderboard.text import Line, Score, columns_of, head, lines, remarks
 from spotball_core.service.safe_text import markdown_row, markdown_text
 
@@ -31,10 +31,10 @@ def readme(board: Leaderboard, keys: tuple[str, ...], *, badge: str, page: str, 
     return "\n\n".join(parts) + "\n"
 
 
-def _ranking(ranking: Ranking, keys: tuple[str, ...]) -> Iterator[str]:
+def _ranking(ranking: RankTable, keys: tuple[str, ...]) -> Iterator[str]:
     columns = columns_of(ranking, keys)
-    found = lines(ranking, columns)
-    with_source = any(line.source for line in found)
+    shown_lines = lines(ranking, columns)
+    with_source = any(line.source for line in shown_lines)
     names = ["Respondent", "Prompt", *(["Source"] if with_source else [])]
     counts = ["Images", "Responses"]
     yield f"## {ranking.number}. {markdown_text(ranking.title)}"
@@ -43,7 +43,7 @@ def _ranking(ranking: Ranking, keys: tuple[str, ...]) -> Iterator[str]:
     rows = [
         markdown_row([*names, *counts, *map(head, columns)]),
         markdown_row([*["---"] * len(names), *["---:"] * (len(counts) + len(columns))]),
-        *(markdown_row(_cells(line, with_source)) for line in found),
+        *(markdown_row(_cells(line, with_source)) for line in shown_lines),
     ]
     yield "\n".join(rows)
     yield f"{markdown_text(ranking.signature)}"

@@ -60,13 +60,13 @@ def read_reports(
     Raises:
         InputError: if there is no score report, or for a report that is damaged or of a newer version.
     """
-    found = _files([Path(path) for path in paths], exclude)
-    names = _names([path for path, _ in found])
+    files = _files([Path(path) for path in paths], exclude)
+    names = _names([path for path, _ in files])
     reports: dict[bytes, SourceReport] = {}
     notes: list[str] = []
     problems: list[Problem] = []
     n_others = 0
-    for (path, must_be), name in counted(zip(found, names, strict=True), len(found), on_progress):
+    for (path, must_be), name in counted(zip(files, names, strict=True), len(files), on_progress):
         try:
             report = _read(path, must_be)
         except InputError as error:
@@ -94,14 +94,14 @@ def read_reports(
 
 def _files(paths: Iterable[Path], exclude: Path | None) -> list[tuple[Path, bool]]:
     """Each file once, and whether it must be a score report."""
-    found: dict[Path, tuple[Path, bool]] = {}
+    files: dict[Path, tuple[Path, bool]] = {}
     for path in paths:
         if not path.is_dir():
-            found[path.resolve()] = (path, True)
+            files[path.resolve()] = (path, True)
             continue
         for file in _json_files(path, exclude):
-            found.setdefault(file.resolve(), (file, False))
-    return list(found.values())
+            files.setdefault(file.resolve(), (file, False))
+    return list(files.values())
 
 
 def _json_files(folder: Path, exclude: Path | None) -> Iterator[Path]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spotball_core.leaderboard.rankings import Leaderboard, Ranking
+from spotball_core.leaderboard.rankings import Leaderboard, RankTable
 from spotball_core.service.safe_text import csv_frame
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def write_table(board: Leaderboard, csv: Path, parquet: Path) -> None:
     frame.write_parquet(parquet)
 
 
-def _rows(ranking: Ranking) -> Iterator[tuple[Any, ...]]:
+def _rows(ranking: RankTable) -> Iterator[tuple[Any, ...]]:
     sport = None if ranking.is_average else ranking.tasks[0].sport
     n_sports = None if ranking.tasks[0].sport is None else len(ranking.tasks)
     for place, entry in enumerate(ranking.entries):
@@ -56,13 +56,13 @@ def _rows(ranking: Ranking) -> Iterator[tuple[Any, ...]]:
         counts = (entry.n_images, entry.n_responses, entry.n_unparsed)
         origin = (ranking.tasks[0].version, ranking.signature, "; ".join(entry.signatures), "; ".join(entry.sources))
         for key, column in ranking.columns.items():
-            found = entry.metrics.get(key)
-            if found is None:
+            value = entry.metrics.get(key)
+            if value is None:
                 continue
             rank = ranking.ranks[key].get(place)
             ranks = (rank.rank, *(rank.interval or (None, None)), len(ranking.ranks[key])) if rank else (None,) * 4
-            values = (key, found.value, *(found.ci95 or (None, None)))
+            values = (key, value.value, *(value.ci95 or (None, None)))
             yield (
                 *(ranking.number, sport, n_sports, *name, *values, *ranks, column.unit, column.better),
-                *(*counts, found.reason, *origin),
+                *(*counts, value.reason, *origin),
             )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spotball_core.leaderboard.columns import Column
+from spotball_core.leaderboard.columns import MetricColumn
 from spotball_core.leaderboard.entries import Entry
-from spotball_core.leaderboard.rankings import Ranking, has_value, value_of
+from spotball_core.leaderboard.rankings import RankTable, has_value, value_of
 from spotball_core.leaderboard.ranks import Rank
 from spotball_core.service.safe_text import printable
 from spotball_core.text.numbers import interval, listed, number, shortened
@@ -39,30 +39,32 @@ class Line:
     scores: tuple[Score, ...]
 
 
-def columns_of(ranking: Ranking, keys: tuple[str, ...]) -> list[Column]:
+def columns_of(ranking: RankTable, keys: tuple[str, ...]) -> list[MetricColumn]:
     """The metrics to show that have a value in a ranking."""
     return [ranking.columns[key] for key in keys if key in ranking.columns and has_value(ranking, key)]
 
 
-def head(column: Column) -> str:
+def head(column: MetricColumn) -> str:
     """A metric's title with its unit and an arrow to the better values."""
     unit = {"share": " (%)", "none": "", "ratio": ""}.get(column.unit, f" ({column.unit})")
     arrow = {"higher": " ↑", "lower": " ↓"}.get(column.better or "", "")
     return f"{column.title}{unit}{arrow}"
 
 
-def lines(ranking: Ranking, columns: list[Column]) -> list[Line]:
+def lines(ranking: RankTable, columns: list[MetricColumn]) -> list[Line]:
     """The lines of a ranking's table, the best by its first metric first; uniform guessing among them."""
     if not columns:
         return []
-    found = [(place, _line(ranking, place, columns)) for place in ranking.order(columns[0].key)]
-    out = [line for _, line in found]
+    shown_lines = [(place, _line(ranking, place, columns)) for place in ranking.order(columns[0].key)]
+    out = [line for _, line in shown_lines]
     if any(column.key in ranking.uniform for column in columns):
-        out.insert(_place_of_uniform(ranking, [place for place, _ in found], columns[0]), _uniform(ranking, columns))
+        out.insert(
+            _place_of_uniform(ranking, [place for place, _ in shown_lines], columns[0]), _uniform(ranking, columns)
+        )
     return out
 
 
-def remarks(ranking: Ranking, columns: list[Column]) -> Iterator[str]:
+def remarks(ranking: RankTable, columns: list[MetricColumn]) -> Iterator[str]:
     """What to know of a ranking before its table, in sentences."""
     if ranking.is_average:
         yield f"Unweighted means over {listed([printable(str(sport)) for sport in ranking.sports])}."
@@ -88,7 +90,7 @@ def rank_text(rank: Rank | None) -> str:
     return f"{rank.rank} ({first})" if first == last else f"{rank.rank} ({first}–{last})"
 
 
-def _line(ranking: Ranking, place: int, columns: list[Column]) -> Line:
+def _line(ranking: RankTable, place: int, columns: list[MetricColumn]) -> Line:
     entry = ranking.entries[place]
     return Line(
         name=shortened(printable(entry.respondent), _NAME) + _mark(ranking, entry),
@@ -100,7 +102,7 @@ def _line(ranking: Ranking, place: int, columns: list[Column]) -> Line:
     )
 
 
-def _mark(ranking: Ranking, entry: Entry) -> str:
+def _mark(ranking: RankTable, entry: Entry) -> str:
     """What an entry without ranks is."""
     if entry.is_reference:
         return " (reference)"
@@ -109,15 +111,15 @@ def _mark(ranking: Ranking, entry: Entry) -> str:
     return " (baseline)" if entry.kind == "baseline" and ranking.ranked != "baseline" else ""
 
 
-def _score(ranking: Ranking, place: int, column: Column) -> Score:
-    found = ranking.entries[place].metrics.get(column.key)
-    if found is None or found.value is None:
+def _score(ranking: RankTable, place: int, column: MetricColumn) -> Score:
+    value = ranking.entries[place].metrics.get(column.key)
+    if value is None or value.value is None:
         return Score("–")
     rank = ranking.ranks[column.key].get(place)
-    return Score(number(found.value, column.unit), interval(found.ci95, column.unit), rank_text(rank))
+    return Score(number(value.value, column.unit), interval(value.ci95, column.unit), rank_text(rank))
 
 
-def _uniform(ranking: Ranking, columns: list[Column]) -> Line:
+def _uniform(ranking: RankTable, columns: list[MetricColumn]) -> Line:
     known = (ranking.uniform.get(column.key) for column in columns)
     scores = tuple(
         Score("–" if value is None else number(value, column.unit))
@@ -126,7 +128,7 @@ def _uniform(ranking: Ranking, columns: list[Column]) -> Line:
     return Line(UNIFORM, "", "", f"{ranking.n_images:,}", "", scores)
 
 
-def _place_of_uniform(ranking: Ranking, order: list[int], column: Column) -> int:
+def _place_of_uniform(ranking: RankTable, order: list[int], column: MetricColumn) -> int:
     """The number of entries that are at least as good as uniform guessing."""
     values = [value_of(ranking.entries[place], column.key) for place in order]
     own, goal = ranking.uniform.get(column.key), ranking.goal(column.key)

@@ -70,8 +70,8 @@ def check_replaceable(
     )
     others = sorted(name for name in held if not is_ours(name))
     if not is_earlier or others:
-        found = f"; it holds {', '.join(others[:5])}" if others else ""
-        raise OptionError(f"{out} is neither empty nor an earlier {what}{found}: give another folder, or empty it")
+        held_words = f"; it holds {', '.join(others[:5])}" if others else ""
+        raise OptionError(f"{out} is neither empty nor an earlier {what}{held_words}: give another folder, or empty it")
 
 
 def write_folder(

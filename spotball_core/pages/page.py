@@ -74,7 +74,7 @@ def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequ
         dropped="; ".join(f"{what}: {n}" for what, n in page.dropped.items() if n),
         sections=sections,
         # Made by our own code from escaped text; everything else is escaped here.
-        svgs={name: [(Markup(one.svg), one.width) for one in panels] for name, panels in svgs.items()},
+        svgs={name: [(Markup(panel.svg), panel.width) for panel in panels] for name, panels in svgs.items()},
     )
 
 

@@ -112,8 +112,8 @@ class DotChart:
         lines = max(max(stacked(self._spans(panel), gap=0.0), default=-1) + 1 for panel in chosen)
         box = PanelBox(self._wide, rows * _ROW, self._left, self._right, _HEAD + lines * LINE, _BELOW)
         figure, axes = panels(len(chosen), box, frame)
-        for one, panel in zip(axes, chosen, strict=True):
-            self._draw(one, panel, rows, box)
+        for panel_axes, panel in zip(axes, chosen, strict=True):
+            self._draw(panel_axes, panel, rows, box)
         return figure
 
     # Widths, in inches; the same for all panels, whichever are drawn -----------------------------------------
@@ -142,8 +142,8 @@ class DotChart:
             value
             for panel in self.panels
             for part in (panel.dots, panel.rules)
-            for one in part
-            for value in (one.value, *(one.ends or ()), getattr(one, "tick", None))
+            for item in part
+            for value in (item.value, *(item.ends or ()), getattr(item, "tick", None))
             if value is not None
         ]
         low, high = (min(values), max(values)) if values else (0.0, 1.0)

@@ -68,7 +68,7 @@ class HeatMapChart:
     @cached_property
     def top(self) -> float:
         """The share that the densest color stands for; the same in all maps."""
-        return max(float(max(one.shares)) for sport in self.sports for one in sport.maps) or 1.0
+        return max(float(max(heat_map.shares)) for sport in self.sports for heat_map in sport.maps) or 1.0
 
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Draw the maps of some sports, alone or framed for a file."""
@@ -89,10 +89,10 @@ class HeatMapChart:
             figure.text(left / total_wide, 1 - y / total_high, block.title, **look)
             y += _HEADING
             for start in range(0, len(block.maps), across):
-                for place, one in enumerate(block.maps[start : start + across]):
+                for place, heat_map in enumerate(block.maps[start : start + across]):
                     x = left + _LEFT + place * (wide + _GAP)
                     axes = axes_at(figure, x, y + _ABOVE, wide, high)
-                    self._draw(axes, one, wide)
+                    self._draw(axes, heat_map, wide)
                     axes.tick_params(labelleft=place == 0)
                 y += line
         self._draw_scale(figure, left + _LEFT, y + 0.04)

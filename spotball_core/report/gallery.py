@@ -49,11 +49,11 @@ def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path]) -> G
         folders: where the scenes' image files may be.
     """
     anchor = _anchors()
-    images = tuple(_image(one, view, shown, folders, anchor) for one in shown.images)
+    images = tuple(_image(shown_image, view, shown, folders, anchor) for shown_image in shown.images)
     cards = {
         (case.sport, case.respondent, case.prompt, case.image): (image.name, card.name)
-        for one, image in zip(shown.images, images, strict=True)
-        for case, card in zip(one.cases, image.cards, strict=True)
+        for shown_image, image in zip(shown.images, images, strict=True)
+        for case, card in zip(shown_image.cases, image.cards, strict=True)
     }
     failures = tuple(
         FailureLinks(
@@ -105,14 +105,14 @@ def _highlights(images: Sequence[ImageCard]) -> tuple[Highlight, ...]:
         "agreement": "Respondents are closest to the reference",
         "leak": "A respondent finds the ball much more often than the reference, so look for traces of it",
     }
-    found = []
+    highlights = []
     for key, title in titles.items():
         some = [image for image in images if key in image.order and (key != "leak" or image.order[key] > 0.5)]
         some.sort(key=lambda image: -image.order[key])
         if some:
             links = tuple((f"{image.sport} {image.title}", image.name) for image in some[:_HIGHLIGHTED])
-            found.append(Highlight(title, links))
-    return tuple(found)
+            highlights.append(Highlight(title, links))
+    return tuple(highlights)
 
 
 def _left_out(view: PageView, shown: GalleryNumbers) -> str:

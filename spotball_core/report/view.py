@@ -70,22 +70,22 @@ class PageView:
     @cached_property
     def sports(self) -> list[str]:
         """The scored sports, in the order of the groups."""
-        return [one.sport or "" for one in self.page.sports]
+        return [numbers.sport or "" for numbers in self.page.sports]
 
     @cached_property
     def by_sport(self) -> dict[str, SportNumbers]:
         """The numbers of each sport."""
-        return {one.sport or "": one for one in self.page.sports}
+        return {numbers.sport or "": numbers for numbers in self.page.sports}
 
     @cached_property
     def ceilings(self) -> dict[str, Ceiling]:
         """The noise ceiling of each sport in which the reference's participants are told apart."""
-        found = {ceiling.sport: ceiling for ceiling in self.report.ceilings}
-        return {sport: found[sport] for sport in self.sports if sport in found}
+        by_sport = {ceiling.sport: ceiling for ceiling in self.report.ceilings}
+        return {sport: by_sport[sport] for sport in self.sports if sport in by_sport}
 
     @cached_property
     def _mixtures(self) -> dict[tuple[str | None, ...], Mixture]:
-        return {(one.sport, one.respondent, one.prompt): one for one in self.page.mixtures}
+        return {(mixture.sport, mixture.respondent, mixture.prompt): mixture for mixture in self.page.mixtures}
 
     def mixture(self, group: OfGroup) -> Mixture | None:
         """What explains a group; None where it has no mixture."""
@@ -100,7 +100,7 @@ class PageView:
     @property
     def has_players(self) -> bool:
         """Whether any scored image has player boxes."""
-        return any(one.n_with_players for one in self.page.sports)
+        return any(numbers.n_with_players for numbers in self.page.sports)
 
     def of_sport(self, sport: str) -> list[GroupScore]:
         """A sport's groups."""
@@ -108,12 +108,12 @@ class PageView:
 
     def answers_of(self, sport: str) -> list[GroupAnswers]:
         """Where the answers of a sport's groups are."""
-        return [one for one in self.page.groups if one.sport == sport]
+        return [answers for answers in self.page.groups if answers.sport == sport]
 
     def of_reference(self, sport: str) -> GroupScore | None:
         """The reference's scores in a sport, if it is one group there."""
-        found = [group for group in self.of_sport(sport) if group.respondent == self.reference]
-        return found[0] if len(found) == 1 else None
+        groups = [group for group in self.of_sport(sport) if group.respondent == self.reference]
+        return groups[0] if len(groups) == 1 else None
 
     # Names, colors and markers -------------------------------------------------------------------------------
 
@@ -159,7 +159,10 @@ class PageView:
         names = list(dict.fromkeys(group.respondent or "" for group in self.report.groups))
         short = [shortened(name, NAME_ROOM) for name in names]
         # Two that would look the same stay as they are.
-        return {name: name if short.count(one) > 1 else one for name, one in zip(names, short, strict=True)}
+        return {
+            name: name if short.count(short_name) > 1 else short_name
+            for name, short_name in zip(names, short, strict=True)
+        }
 
     def name(self, group: OfGroup) -> str:
         """What a group is called beside its sport."""

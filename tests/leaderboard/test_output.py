@@ -219,7 +219,7 @@ class TestHostileNames:
         assert "<script>alert(1)</script>" in shown
         assert "two lines" in shown
         assert not set(text) & {"\x1b", "\x00", "\u202e"}
-        assert content.all("h2")[0].text == "1. <i>soccer</i>"
+        assert content.all("h2")[0].text == "1. <i>soccer</i> #"
 
     def test_markdown_keeps_its_rows(self) -> None:
         board = board_of(given(self.SCORES, sport="<i>soc|cer</i>\n# x"))

@@ -9,7 +9,7 @@ import pytest
 
 from spotball_core.errors import OptionError
 from spotball_core.leaderboard.columns import CEILING_SCORE
-from spotball_core.leaderboard.rankings import Leaderboard, Ranking
+from spotball_core.leaderboard.rankings import Leaderboard, RankTable
 from spotball_core.leaderboard.ranks import Rank
 from spotball_core.schema import Ceiling, MetricValue
 from tests.leaderboard.made import board_of, given, known, names, scored
@@ -17,7 +17,7 @@ from tests.leaderboard.made import board_of, given, known, names, scored
 ONE, TWO = {"gpt": (0.2, (0.15, 0.25))}, {"gemini": (0.6, (0.5, 0.7))}
 
 
-def ranks_of(ranking: Ranking, metric: str = "accuracy") -> dict[str, Rank]:
+def ranks_of(ranking: RankTable, metric: str = "accuracy") -> dict[str, Rank]:
     return {ranking.entries[place].respondent: rank for place, rank in ranking.ranks[metric].items()}
 
 

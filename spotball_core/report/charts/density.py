@@ -62,8 +62,8 @@ class StripChart:
         rows = max(len(strips) for _, strips, _ in self.measures)
         box = PanelBox(COLUMN - left - 0.15, 0.5 * rows, left, 0.15, 0.36, 0.3)
         figure, axes = panels(len(places), box, frame)
-        for one, place in zip(axes, places, strict=True):
-            _draw_strips(one, *self.measures[place], box)
+        for panel_axes, place in zip(axes, places, strict=True):
+            _draw_strips(panel_axes, *self.measures[place], box)
         return figure
 
 

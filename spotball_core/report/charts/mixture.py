@@ -80,8 +80,8 @@ class MixtureChart:
         wide = min(_PART * len(self.parts), columns(2) - left - 0.1)
         box = PanelBox(wide, _ROW * rows, left, columns(2) - left - wide, 0.66, 0.3)
         figure, axes = panels(len(chosen), box, frame)
-        for one, panel in zip(axes, chosen, strict=True):
-            self._draw(one, panel, rows, box)
+        for panel_axes, panel in zip(axes, chosen, strict=True):
+            self._draw(panel_axes, panel, rows, box)
         return figure
 
     def _draw(self, axes: Axes, panel: MixPanel, rows: int, box: PanelBox) -> None:

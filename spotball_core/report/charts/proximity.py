@@ -90,8 +90,8 @@ class ProximityChart:
         """Some of the panels, as they are on a page, or framed for a file."""
         box = PanelBox(_SIDE, _SIDE, _LEFT, _RIGHT, 0.5, 0.45 + LINE)
         figure, axes = panels(len(places), box, frame)
-        for one, place in zip(axes, places, strict=True):
-            self._draw(one, self.panels[place], box)
+        for panel_axes, place in zip(axes, places, strict=True):
+            self._draw(panel_axes, self.panels[place], box)
         return figure
 
     @cached_property

@@ -70,12 +70,12 @@ def analyze(
     ceilings = noise_ceiling(scoring, seed=scoring.policy.seed) if has_reference else ()
     tell("scores")
     every = [ScoredGroup(group, *scoring.score(group)) for group in scoring.groups]
-    report = scoring.report(ceilings, [one.score for one in every])
-    scored = [one for one in every if one.score.n_images]
+    report = scoring.report(ceilings, [scored_group.score for scored_group in every])
+    scored = [scored_group for scored_group in every if scored_group.score.n_images]
     if not scored:
         raise OptionError("no images are left to score; see --images")
     tell("image by image")
-    groups = compared([one.group for one in scored], scoring.policy.reference)
+    groups = compared([scored_group.group for scored_group in scored], scoring.policy.reference)
     gallery = gallery_numbers(scoring, groups, most=most_images, rationales=rationales)
     numbers = _page_numbers(scoring, scored, gallery, reasoning, tell)
     fields = {name: getattr(report, name) for name in ScoreReport.model_fields}
@@ -90,33 +90,33 @@ def _page_numbers(
     tell: Callable[[str], None],
 ) -> PageNumbers:
     arrays, reference = scoring.arrays, scoring.policy.reference
-    places = sorted(set().union(*(scoring.images(one.group) for one in scored)))
-    sports = list(dict.fromkeys(one.group.sport for one in scored))
+    places = sorted(set().union(*(scoring.images(scored_group.group) for scored_group in scored)))
+    sports = list(dict.fromkeys(scored_group.group.sport for scored_group in scored))
     inside, grid = center_window(scoring), arrays.grids[0]
     uniform = uniform_sums(scoring)
     tell("threshold fit")
     thresholds = _threshold_fit(scoring) if np.any(arrays.has_players[places]) else None
     tell("what explains whom")
-    groups = compared([one.group for one in scored], reference)
+    groups = compared([scored_group.group for scored_group in scored], reference)
     resamples = min(scoring.policy.bootstrap, RESAMPLES)
-    of_reference = [one.group for one in scored if one.group.respondent == reference]
+    of_reference = [scored_group.group for scored_group in scored if scored_group.group.respondent == reference]
     mixtures, unexplained = _mixtures(scoring, [*groups, *of_reference], resamples)
     tell("differences and ranks")
     means, mean_draws = overall(scored)
     return PageNumbers(
         n_images=len(places),
-        n_responses=sum(one.score.n_responses for one in scored),
+        n_responses=sum(scored_group.score.n_responses for scored_group in scored),
         grid=MapGrid(rows=grid.rows, cols=grid.cols, width=grid.width, height=grid.height),
         window=None if inside is None else scoring.policy.window or PAPER_WINDOW,
         sports=tuple(
             _sport_numbers(scoring, sport, [p for p in places if arrays.sports[p] == sport], uniform, inside)
             for sport in sports
         ),
-        groups=tuple(_answers(scoring, one.group, inside) for one in scored),
+        groups=tuple(_answers(scoring, scored_group.group, inside) for scored_group in scored),
         differences=(*differences(scoring, scored), *overall_differences(means, mean_draws, reference)),
         overall=means,
         standings=standings(scored, means, mean_draws, reference),
-        prompt_means=tuple(_prompt_means(one.score for one in scored)),
+        prompt_means=tuple(_prompt_means(scored_group.score for scored_group in scored)),
         mixtures=mixtures,
         mixture_resamples=resamples,
         unexplained=unexplained,

@@ -137,8 +137,8 @@ def uniform_distances(scoring: Scoring) -> FloatArray:
     if mass is None:
         return out
     for number in np.unique(arrays.grid_of):
-        here = np.flatnonzero(arrays.grid_of == number)
-        out[here] = wasserstein(np.ones(mass.shape[-1]), mass[here], unit=unit, grid=arrays.grids[number])
+        places = np.flatnonzero(arrays.grid_of == number)
+        out[places] = wasserstein(np.ones(mass.shape[-1]), mass[places], unit=unit, grid=arrays.grids[number])
     return out
 
 
@@ -153,10 +153,10 @@ def uniform_sums(scoring: Scoring) -> FloatArray:
     if mass is None:
         return out
     for number in np.unique(arrays.grid_of):
-        here = np.flatnonzero(arrays.grid_of == number)
-        grid, uniform = arrays.grids[number], np.full(mass[here].shape, 1 / mass.shape[-1])
-        out[here], _ = wasserstein_additive(
-            uniform, mass[here], unit=policy.wasserstein_unit, grid=grid, seed=policy.seed
+        places = np.flatnonzero(arrays.grid_of == number)
+        grid, uniform = arrays.grids[number], np.full(mass[places].shape, 1 / mass.shape[-1])
+        out[places], _ = wasserstein_additive(
+            uniform, mass[places], unit=policy.wasserstein_unit, grid=grid, seed=policy.seed
         )
     return out
 

@@ -41,8 +41,8 @@ def crowd(scenes: Sequence[Scene], *, bootstrap: int, seed: int) -> Crowd | None
 
     return Crowd(
         images=images,
-        n_players=mean(np.array([one.n_players for one in images], dtype=float)),
-        covered=mean(np.array([one.covered for one in images])),
+        n_players=mean(np.array([image.n_players for image in images], dtype=float)),
+        covered=mean(np.array([image.covered for image in images])),
     )
 
 

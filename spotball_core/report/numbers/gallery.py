@@ -50,16 +50,16 @@ def gallery_numbers(
     Returns:
         None without a reference, or if no group answered an image that the reference answered.
     """
-    found = cases(scoring, groups) if scoring.policy.reference is not None else []
-    if not found:
+    all_cases = cases(scoring, groups) if scoring.policy.reference is not None else []
+    if not all_cases:
         return None
     by_scene: dict[int, list[Case]] = {}
     by_group: dict[int, list[Case]] = {}
-    for case in found:
+    for case in all_cases:
         by_scene.setdefault(case.scene, []).append(case)
         by_group.setdefault(case.group.number, []).append(case)
     far = sorted(by_scene, key=lambda scene: -_disagreement(by_scene[scene]))
-    sports = list(dict.fromkeys(case.group.sport for case in found))
+    sports = list(dict.fromkeys(case.group.sport for case in all_cases))
     chosen = sorted(_spread(far, most), key=lambda scene: sports.index(scoring.arrays.sports[scene]))
     known = modes(scoring)
     apart: dict[str, list[float]] = {}

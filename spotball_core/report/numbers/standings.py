@@ -39,16 +39,16 @@ def differences(scoring: Scoring, scored: Sequence[ScoredGroup]) -> tuple[Paired
     reference = scoring.policy.reference
     if reference is None:
         return ()
-    found: list[PairedDifference] = []
-    for sport in dict.fromkeys(one.group.sport for one in scored):
-        of_sport = [one for one in scored if one.group.sport == sport]
-        references = [one.group for one in of_sport if one.group.respondent == reference]
+    paired: list[PairedDifference] = []
+    for sport in dict.fromkeys(scored_group.group.sport for scored_group in scored):
+        of_sport = [scored_group for scored_group in scored if scored_group.group.sport == sport]
+        references = [scored_group.group for scored_group in of_sport if scored_group.group.respondent == reference]
         answered = set().union(*(scoring.images(group) for group in references)) if references else set()
-        for one in of_sport:
-            scenes = sorted(answered & set(scoring.images(one.group)))
-            if one.group.respondent == reference or not scenes:
+        for scored_group in of_sport:
+            scenes = sorted(answered & set(scoring.images(scored_group.group)))
+            if scored_group.group.respondent == reference or not scenes:
                 continue
-            both = matched(scoring, {reference: references, one.group.name: [one.group]}, scenes)
+            both = matched(scoring, {reference: references, scored_group.group.name: [scored_group.group]}, scenes)
             for key in HEADLINE:
                 if "reference" in METRICS[key].needs:
                     continue
@@ -59,11 +59,11 @@ def differences(scoring: Scoring, scored: Sequence[ScoredGroup]) -> tuple[Paired
                 drawn = _difference(pair.drawn(_times(scoring, len(scenes)))) if scoring.policy.bootstrap else None
                 left_out = _difference(pair.left_out())
                 difference = value - of_reference
-                found.append(
+                paired.append(
                     PairedDifference(
                         sport=sport,
-                        respondent=one.group.respondent,
-                        prompt=one.group.prompt,
+                        respondent=scored_group.group.respondent,
+                        prompt=scored_group.group.prompt,
                         metric=key,
                         value=value,
                         reference=of_reference,
@@ -73,7 +73,7 @@ def differences(scoring: Scoring, scored: Sequence[ScoredGroup]) -> tuple[Paired
                         n_images=int(pair.enters.sum()),
                     )
                 )
-    return tuple(_adjusted(found))
+    return tuple(_adjusted(paired))
 
 
 def _difference(values: FloatArray) -> FloatArray:
@@ -85,43 +85,45 @@ def _times(scoring: Scoring, n: int) -> FloatArray:
     return resample_weights(n, scoring.policy.bootstrap, scoring.policy.seed)
 
 
-def _adjusted(found: Sequence[PairedDifference]) -> Iterator[PairedDifference]:
+def _adjusted(paired: Sequence[PairedDifference]) -> Iterator[PairedDifference]:
     """Add Holm's adjustment over all differences of a metric."""
     for key in HEADLINE:
-        tested = [(one, one.p) for one in found if one.metric == key and one.p is not None]
-        for (one, _), p in zip(tested, holm([p for _, p in tested]), strict=True):
-            yield one.model_copy(update={"p_holm": p})
+        tested = [
+            (difference, difference.p) for difference in paired if difference.metric == key and difference.p is not None
+        ]
+        for (difference, _), p in zip(tested, holm([p for _, p in tested]), strict=True):
+            yield difference.model_copy(update={"p_holm": p})
 
 
 def overall_differences(
     means: Sequence[GroupScore], mean_draws: Mapping[tuple[str, str], Mapping[str, Draws]], reference: str | None
 ) -> Iterator[PairedDifference]:
     """Compare the means over all sports with the reference's, where both are of as many images."""
-    references = [one for one in means if one.respondent == reference]
+    references = [score for score in means if score.respondent == reference]
     if len(references) != 1:
         return
     (people,) = references
-    for one in means:
+    for score in means:
         for key in HEADLINE:
-            if one is people or key not in one.metrics or key not in people.metrics:
+            if score is people or key not in score.metrics or key not in people.metrics:
                 continue
-            value, of_reference = float(one.metrics[key].value or 0.0), float(people.metrics[key].value or 0.0)
-            mine, theirs = (mean_draws[g.respondent or "", g.prompt or ""].get(key) for g in (one, people))
-            paired = mine is not None and theirs is not None and len(mine.left_out) == len(theirs.left_out)
+            value, of_reference = float(score.metrics[key].value or 0.0), float(people.metrics[key].value or 0.0)
+            own, theirs = (mean_draws[g.respondent or "", g.prompt or ""].get(key) for g in (score, people))
+            paired = own is not None and theirs is not None and len(own.left_out) == len(theirs.left_out)
             yield PairedDifference(
                 sport=None,
-                respondent=one.respondent,
-                prompt=one.prompt,
+                respondent=score.respondent,
+                prompt=score.prompt,
                 metric=key,
                 value=value,
                 reference=of_reference,
                 difference=value - of_reference,
                 ci95=bootstrap_interval(
-                    value - of_reference, mine.resampled - theirs.resampled, mine.left_out - theirs.left_out
+                    value - of_reference, own.resampled - theirs.resampled, own.left_out - theirs.left_out
                 )
-                if paired and mine and theirs
+                if paired and own and theirs
                 else None,
-                n_images=one.n_images,
+                n_images=score.n_images,
             )
 
 
@@ -133,10 +135,12 @@ def overall(scored: Sequence[ScoredGroup]) -> tuple[tuple[GroupScore, ...], dict
     Returns:
         Nothing for fewer than two sports.
     """
-    sports = list(dict.fromkeys(one.group.sport for one in scored))
+    sports = list(dict.fromkeys(scored_group.group.sport for scored_group in scored))
     by_name: dict[tuple[str, str], list[ScoredGroup]] = {}
-    for one in scored:
-        by_name.setdefault((one.group.respondent or "", one.group.prompt or ""), []).append(one)
+    for scored_group in scored:
+        by_name.setdefault((scored_group.group.respondent or "", scored_group.group.prompt or ""), []).append(
+            scored_group
+        )
     scores: list[GroupScore] = []
     draws: dict[tuple[str, str], dict[str, Draws]] = {}
     for name, parts in by_name.items():
@@ -197,13 +201,20 @@ def standings(
     Baselines are ranked only if there is nobody else. Groups of a sport that are scored on different numbers of images
     are resampled independently, which makes their rank intervals wider than necessary.
     """
-    found: list[Standing] = []
-    for sport in dict.fromkeys(one.group.sport for one in scored):
-        some = [one for one in scored if one.group.sport == sport]
-        draws = {(one.score.respondent, one.score.prompt): one.draws for one in some}
-        found += _ranked(sport, [one.score for one in some], draws, reference)
-    by_name = {(one.respondent, one.prompt): mean_draws[one.respondent or "", one.prompt or ""] for one in means}
-    return (*found, *_ranked(None, means, by_name, reference))
+    ranked_groups: list[Standing] = []
+    for sport in dict.fromkeys(scored_group.group.sport for scored_group in scored):
+        some = [scored_group for scored_group in scored if scored_group.group.sport == sport]
+        draws = {
+            (scored_group.score.respondent, scored_group.score.prompt): scored_group.draws for scored_group in some
+        }
+        ranked_groups += _ranked(sport, [scored_group.score for scored_group in some], draws, reference)
+    by_name = {
+        (scored_group.respondent, scored_group.prompt): mean_draws[
+            scored_group.respondent or "", scored_group.prompt or ""
+        ]
+        for scored_group in means
+    }
+    return (*ranked_groups, *_ranked(None, means, by_name, reference))
 
 
 def _ranked(

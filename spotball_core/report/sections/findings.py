@@ -29,8 +29,8 @@ def findings(view: PageView) -> Section:
 
 
 def _of_sport(view: PageView, sport: str | None, scores: Sequence[GroupScore]) -> Iterator[str]:
-    others = [one for one in scores if any(same_group(one, group, any_sport=True) for group in view.compared)]
-    of_reference = [one for one in scores if one.respondent == view.reference]
+    others = [score for score in scores if any(same_group(score, group, any_sport=True) for group in view.compared)]
+    of_reference = [score for score in scores if score.respondent == view.reference]
     if sentence := _accuracy(view, sport, of_reference[0] if len(of_reference) == 1 else None, others):
         yield sentence
     if sentence := _closeness(view, sport, others):
@@ -39,7 +39,7 @@ def _of_sport(view: PageView, sport: str | None, scores: Sequence[GroupScore]) -
 
 def _accuracy(view: PageView, sport: str | None, of_reference: GroupScore | None, others: Sequence[GroupScore]) -> str:
     """Who finds the ball how often."""
-    valued = [(value, one) for one in others if (value := one.metrics["accuracy"].value) is not None]
+    valued = [(value, score) for score in others if (value := score.metrics["accuracy"].value) is not None]
     if not valued:
         return ""
     value, best = max(valued, key=lambda pair: pair[0])
@@ -70,7 +70,9 @@ def _said(paired: PairedDifference) -> str:
 def _closeness(view: PageView, sport: str | None, others: Sequence[GroupScore]) -> str:
     """Who guesses most like the reference."""
     key, unit = "wasserstein_matched", unit_of("wasserstein_matched", view.policy)
-    valued = [(value, one) for one in others if key in one.metrics and (value := one.metrics[key].value) is not None]
+    valued = [
+        (value, score) for score in others if key in score.metrics and (value := score.metrics[key].value) is not None
+    ]
     if not valued:
         return ""
     _, best = min(valued, key=lambda pair: pair[0])
@@ -88,7 +90,7 @@ def _closeness(view: PageView, sport: str | None, others: Sequence[GroupScore]) 
     score = ceiling.score.get(best.name) if ceiling else None
     if score and score.value is not None:
         sentence += f". This is {quantity(score.value, 'share')} of the way from uniform guessing to {view.reference}"
-    rivals = sum(one.rank_ci95 is not None and one.rank_ci95[0] == 1 for one in _standings(view, sport, key)) - 1
+    rivals = sum(score.rank_ci95 is not None and score.rank_ci95[0] == 1 for score in _standings(view, sport, key)) - 1
     if rivals > 0:
         sentence += f". {plural(rivals, 'other')} may be closer"
     return sentence + "."
@@ -102,7 +104,7 @@ def _with_interval(score: GroupScore, key: str) -> str:
 
 def _chance(view: PageView, sport: str | None) -> float | None:
     """Return the accuracy of uniform guessing; over all sports, its mean."""
-    values = [one.uniform.accuracy for name, one in view.by_sport.items() if sport in (None, name)]
+    values = [numbers.uniform.accuracy for name, numbers in view.by_sport.items() if sport in (None, name)]
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known and len(known) == len(values) else None
 
@@ -113,8 +115,8 @@ def _chance(view: PageView, sport: str | None) -> float | None:
 def _headline(view: PageView) -> PageTable:
     """Scores, differences and ranks; how much was answered comes last."""
     keys = [key for key in HEADLINE if has_values(view, key)]
-    paired = {one.metric for one in view.page.differences}
-    ranked = {one.metric for one in view.page.standings}
+    paired = {record.metric for record in view.page.differences}
+    ranked = {record.metric for record in view.page.standings}
     heads = ["Respondent", "Prompt"]
     for key in keys:
         heads.append(head(key, view))
@@ -156,32 +158,32 @@ def _difference_cell(view: PageView, score: GroupScore, key: str) -> TableCell:
 
 
 def _rank_cell(view: PageView, score: GroupScore, key: str) -> TableCell:
-    for one in _standings(view, score.sport, key):
-        if same_group(one, score):
-            low, high = one.rank_ci95 or (one.rank, one.rank)
-            return TableCell(f"{one.rank}" if low == high else f"{one.rank} ({low}–{high})")
+    for standing in _standings(view, score.sport, key):
+        if same_group(standing, score):
+            low, high = standing.rank_ci95 or (standing.rank, standing.rank)
+            return TableCell(f"{standing.rank}" if low == high else f"{standing.rank} ({low}–{high})")
     return TableCell("")
 
 
 def _differences(view: PageView) -> PageTable:
     """Every paired difference with its p values."""
-    keys = [key for key in HEADLINE if any(one.metric == key for one in view.page.differences)]
+    keys = [key for key in HEADLINE if any(difference.metric == key for difference in view.page.differences)]
     groups = []
     for sport in (*view.sports, None):
         for key in keys:
             unit = unit_of(key, view.policy)
             rows = tuple(
                 (
-                    *names(one),
-                    TableCell(number(one.value, unit)),
-                    TableCell(number(one.reference, unit)),
-                    TableCell(_signed(one.difference, unit), interval(one.ci95, unit)),
-                    TableCell(say_p(one.p) if one.p is not None else "–"),
-                    TableCell(say_p(one.p_holm) if one.p_holm is not None else "–"),
-                    TableCell(f"{one.n_images}"),
+                    *names(difference),
+                    TableCell(number(difference.value, unit)),
+                    TableCell(number(difference.reference, unit)),
+                    TableCell(_signed(difference.difference, unit), interval(difference.ci95, unit)),
+                    TableCell(say_p(difference.p) if difference.p is not None else "–"),
+                    TableCell(say_p(difference.p_holm) if difference.p_holm is not None else "–"),
+                    TableCell(f"{difference.n_images}"),
                 )
-                for one in view.page.differences
-                if (one.sport, one.metric) == (sport, key)
+                for difference in view.page.differences
+                if (difference.sport, difference.metric) == (sport, key)
             )
             if rows:
                 groups.append(TableRows(f"{sport or ALL_SPORTS}: {head(key, view)}", rows))
@@ -199,8 +201,15 @@ def _signed(value: float, unit: str) -> str:
 
 
 def _difference(view: PageView, score: OfGroup, key: str = "accuracy") -> PairedDifference | None:
-    return next((one for one in view.page.differences if one.metric == key and same_group(one, score)), None)
+    return next(
+        (
+            difference
+            for difference in view.page.differences
+            if difference.metric == key and same_group(difference, score)
+        ),
+        None,
+    )
 
 
 def _standings(view: PageView, sport: str | None, key: str) -> list[Standing]:
-    return [one for one in view.page.standings if (one.sport, one.metric) == (sport, key)]
+    return [standing for standing in view.page.standings if (standing.sport, standing.metric) == (sport, key)]

@@ -24,11 +24,11 @@ def images(view: PageView, folders: Sequence[Path]) -> Section:
     title = "Image by image"
     if not view.reference:
         return Section("gallery", title, missing=f"Images are sorted by the distance to a reference. {NO_REFERENCE}")
-    found = view.page.gallery
-    if found is None:
+    numbers = view.page.gallery
+    if numbers is None:
         why = f"No other respondent answered images that {view.reference} answered."
         return Section("gallery", title, missing=why)
-    shown = gallery(view, found, folders)
+    shown = gallery(view, numbers, folders)
     first = (
         f"Every image with the ball, the guesses of {view.reference}, and all respondents side by side. Images of a "
         "sport are sorted by disagreement: the mean distance of the respondents' guesses to those of "
@@ -42,25 +42,25 @@ def images(view: PageView, folders: Sequence[Path]) -> Section:
             f"{plural(shown.without, 'image')} drawn without a picture, with the players as boxes: no readable file at "
             "the path that the scenes give. Name the folder of the images with `--image-folder`."
         )
-    tables = (_counts(view, found),)
+    tables = (_counts(view, numbers),)
     return Section("gallery", title, tuple(lead), tables=tables, gallery=shown)
 
 
-def _counts(view: PageView, found: GalleryNumbers) -> PageTable:
+def _counts(view: PageView, numbers: GalleryNumbers) -> PageTable:
     """How many images of each group each failure holds for."""
     groups = []
     for sport in view.sports:
         rows = tuple(
             (
-                *names(one),
-                TableCell(f"{one.n_images}"),
-                *(TableCell(f"{one.failed[mode.key].n}") for mode in found.modes),
+                *names(failures),
+                TableCell(f"{failures.n_images}"),
+                *(TableCell(f"{failures.failed[mode.key].n}") for mode in numbers.modes),
             )
             for group in view.of_sport(sport)
-            for one in found.failures
-            if same_group(one, group)
+            for failures in numbers.failures
+            if same_group(failures, group)
         )
         if rows:
             groups.append(TableRows(sport, rows))
-    heads = ("Respondent", "Prompt", "Images compared", *(mode.title for mode in found.modes))
+    heads = ("Respondent", "Prompt", "Images compared", *(mode.title for mode in numbers.modes))
     return PageTable("failures", "On how many images each failure happens.", heads, 2, tuple(groups))

@@ -35,15 +35,21 @@ def ceiling(view: PageView) -> Section:
         "which does not depend on the number of responses."
     )
     panels, alts, points = [], [], []
-    for sport, one in view.ceilings.items():
+    for sport, of_sport in view.ceilings.items():
         dots = tuple(
-            Dot(*view.labels(g), view.color(g), view.marker(g), one.score[g.name].value, one.score[g.name].ci95)
+            Dot(
+                *view.labels(g),
+                view.color(g),
+                view.marker(g),
+                of_sport.score[g.name].value,
+                of_sport.score[g.name].ci95,
+            )
             for g in view.of_sport(sport)
-            if g.name in one.score
+            if g.name in of_sport.score
         )
         rules = (ReferenceLine(0.0, "uniform guessing"), ReferenceLine(1.0, reference, view.looks[reference].color))
-        under = f"{plural(one.n_participants, 'participant')}, {plural(one.n_images, 'image')}"
-        points.append(_ceiling_words(one, unit, view))
+        under = f"{plural(of_sport.n_participants, 'participant')}, {plural(of_sport.n_images, 'image')}"
+        points.append(_ceiling_words(of_sport, unit, view))
         if dots:
             panels.append(DotPanel(sport, under, dots, rules))
             alts.append(points[-1])
@@ -77,16 +83,16 @@ def _ceiling_words(one: Ceiling, unit: str, view: PageView) -> str:
 def _ceiling_table(view: PageView, unit: str) -> PageTable:
     heads = ("Respondent", "Prompt", f"Wasserstein distance ({unit})", f"Sampling floor ({unit})", "Score")
     groups = []
-    for sport, one in view.ceilings.items():
+    for sport, of_sport in view.ceilings.items():
         rows = []
         for group in view.of_sport(sport):
             value = group.metrics["wasserstein"]
-            if group.name in one.score and value.value is not None:
+            if group.name in of_sport.score and value.value is not None:
                 distance = TableCell(number(value.value, unit), interval(value.ci95, unit))
-                floor = TableCell(number(one.sampling_floor[group.name], unit))
-                found = one.score[group.name]
-                words = "–" if found.value is None else number(found.value, "score")
-                rows.append((*names(group), distance, floor, TableCell(words, interval(found.ci95, "score"))))
+                floor = TableCell(number(of_sport.sampling_floor[group.name], unit))
+                score = of_sport.score[group.name]
+                words = "–" if score.value is None else number(score.value, "score")
+                rows.append((*names(group), distance, floor, TableCell(words, interval(score.ci95, "score"))))
         groups.append(TableRows(sport, tuple(rows)))
     caption = (
         "The distance of the responses as counted, the distance of as many responses drawn from the reference's own "
@@ -101,8 +107,8 @@ def _ceiling_table(view: PageView, unit: str) -> PageTable:
 def where(view: PageView) -> Section:
     """Where guesses fall, pooled over images, next to where the ball is."""
     sports = tuple(
-        sport_maps(sport, one.ball, [(view.name(g), g.cells) for g in view.answers_of(sport)], view.grid)
-        for sport, one in view.by_sport.items()
+        sport_maps(sport, numbers.ball, [(view.name(g), g.cells) for g in view.answers_of(sport)], view.grid)
+        for sport, numbers in view.by_sport.items()
     )
     lead = (
         "Guesses pooled over images show where a respondent looks for the ball regardless of the image. All maps share "
@@ -132,25 +138,25 @@ def mixture(view: PageView) -> Section:
         "nearest player, where the ball is in the sport's other images (prior), the ball itself (truth)"
         f"{people}. Parts that resemble each other on the images share their weight, and the intervals say how far."
     )
-    notes = sorted({note for one in view.page.mixtures for note in one.notes} | set(view.page.unexplained))
-    parts = tuple(dict.fromkeys(part for one in view.page.mixtures for part in one.weights))
+    notes = sorted({note for mix in view.page.mixtures for note in mix.notes} | set(view.page.unexplained))
+    parts = tuple(dict.fromkeys(part for mix in view.page.mixtures for part in mix.weights))
     panels, points, tables = [], [], []
     for sport in view.sports:
-        found = [(g, one) for g in view.of_sport(sport) if (one := view.mixture(g))]
-        if not found:
+        explained_groups = [(g, mix) for g in view.of_sport(sport) if (mix := view.mixture(g))]
+        if not explained_groups:
             continue
         mixes = tuple(
             Mix(
                 *view.labels(group),
                 view.color(group),
                 view.marker(group),
-                {part: (w.value, w.ci95) for part, w in one.weights.items() if w.value is not None},
+                {part: (w.value, w.ci95) for part, w in mix.weights.items() if w.value is not None},
             )
-            for group, one in found
+            for group, mix in explained_groups
         )
-        panels.append(MixPanel(sport, f"{span([one.n_images for _, one in found], 'image')} each", mixes))
-        points.append(f"{sport}: {_largest({view.name(group): one for group, one in found})}.")
-        rows = tuple((*names(group), *_weights(one, parts)) for group, one in found)
+        panels.append(MixPanel(sport, f"{span([mix.n_images for _, mix in explained_groups], 'image')} each", mixes))
+        points.append(f"{sport}: {_largest({view.name(group): mix for group, mix in explained_groups})}.")
+        rows = tuple((*names(group), *_weights(mix, parts)) for group, mix in explained_groups)
         tables.append(TableRows(sport, rows))
     lines = (
         f" Lines: 95% intervals of {view.page.mixture_resamples} resamples of images." if view.policy.bootstrap else ""
@@ -167,23 +173,23 @@ def mixture(view: PageView) -> Section:
         tuple(tables),
         "Weights, intervals and shares of the log likelihood as a table",
     )
-    said = tuple(f"{note[0].upper()}{note[1:]}." for note in notes)
-    return Section("mixture", title, (lead, *said), tuple(points), pictures=(picture,), tables=(table,))
+    note_words = tuple(f"{note[0].upper()}{note[1:]}." for note in notes)
+    return Section("mixture", title, (lead, *note_words), tuple(points), pictures=(picture,), tables=(table,))
 
 
 def _largest(mixtures: Mapping[str, Mixture]) -> str:
     """Whose largest part is which, with the range of its weights."""
     by_part: dict[str, dict[str, float]] = {}
-    for name, one in mixtures.items():
-        values = {part: weight.value or 0.0 for part, weight in one.weights.items()}
+    for name, mix in mixtures.items():
+        values = {part: weight.value or 0.0 for part, weight in mix.weights.items()}
         part = max(values, key=lambda part: values[part])
         by_part.setdefault(part, {})[name] = values[part]
-    said = []
+    phrases = []
     for part, weights in sorted(by_part.items(), key=lambda item: -len(item[1])):
         low, high = quantity(min(weights.values()), "share"), quantity(max(weights.values()), "share")
         range_ = low if low == high else f"{low} to {high}"
-        said.append(f"{part} is the largest part of {listed(list(weights))} ({range_})")
-    return "; ".join(said)
+        phrases.append(f"{part} is the largest part of {listed(list(weights))} ({range_})")
+    return "; ".join(phrases)
 
 
 def _weights(one: Mixture, parts: tuple[str, ...]) -> list[TableCell]:

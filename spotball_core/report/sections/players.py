@@ -32,11 +32,11 @@ def proximity(view: PageView) -> Section:
     panels, points = [], []
     for sport in view.sports:
         truth = truth_point(view, sport)
-        found = _points(view, sport)
-        if not found:
+        points_of_sport = _points(view, sport)
+        if not points_of_sport:
             continue
         n = view.by_sport[sport].n_with_players
-        panels.append(ProximityPanel(sport, f"{plural(n, 'image')} with players", found, truth))
+        panels.append(ProximityPanel(sport, f"{plural(n, 'image')} with players", points_of_sport, truth))
         points.append(_words(view, sport, truth))
     lines = " Thin lines: 95% bootstrap intervals over images." if policy.bootstrap else ""
     caption = f"Near-player rate (across) and overlap rate (up) of each respondent and prompt.{lines} Star: the ball."
@@ -75,7 +75,7 @@ def _words(view: PageView, sport: str, truth: tuple[float, float] | None) -> str
     """A sport's rates in words: the ball's, the reference's, the range of the others'."""
     score = view.of_reference(sport)
     others = [other for other in view.compared if other.sport == sport]
-    said = []
+    phrases = []
     for place, (key, title) in enumerate(zip(KEYS, ("near a player", "on one"), strict=True)):
         parts = [f"the ball {quantity(truth[place], 'share')}"] if truth else []
         if score and score.metrics[key].value is not None:
@@ -84,8 +84,8 @@ def _words(view: PageView, sport: str, truth: tuple[float, float] | None) -> str
         if values:
             low, high = quantity(min(values), "share"), quantity(max(values), "share")
             parts.append(f"{'others' if score else 'guesses'} {low if low == high else f'{low} to {high}'}")
-        said.append(f"{title}: {', '.join(parts)}")
-    return f"{sport}: {'; '.join(said)}."
+        phrases.append(f"{title}: {', '.join(parts)}")
+    return f"{sport}: {'; '.join(phrases)}."
 
 
 def density(view: PageView) -> Section:
@@ -101,15 +101,15 @@ def density(view: PageView) -> Section:
         if crowd is None:
             continue
         n = [image.n_players for image in crowd.images]
-        found = (
+        both = (
             _strip(sport, n, crowd.n_players),
             _strip(sport, [image.covered for image in crowd.images], crowd.covered),
         )
-        for of_measure, strip in zip(strips, found, strict=True):
+        for of_measure, strip in zip(strips, both, strict=True):
             of_measure.append(strip)
         points.append(
-            f"{sport}: {found[0].mean:.2f} players per image ({min(n)} to {max(n)}), covering "
-            f"{quantity(found[1].mean, 'share')} of it, mean of {plural(len(n), 'image')}."
+            f"{sport}: {both[0].mean:.2f} players per image ({min(n)} to {max(n)}), covering "
+            f"{quantity(both[1].mean, 'share')} of it, mean of {plural(len(n), 'image')}."
         )
     lead = (
         "In a crowd most cells are near a player, whoever guesses: rates of sports that are not equally crowded do not "

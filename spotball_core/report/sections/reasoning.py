@@ -53,22 +53,23 @@ def _points(report: ReasoningReport) -> Iterator[str]:
         groups = []
         for group in panel.groups:
             both = ((name, group.published.shares[name], group.centered.shares[name].value) for name in shown)
-            said = (
+            phrases = (
                 f"{name} {told(share, 'share')}" + (f", centered {quantity(fair, 'share')}" if fair is not None else "")
                 for name, share, fair in both
             )
-            groups.append(f"{name_of(group)} {', '.join(said)}")
+            groups.append(f"{name_of(group)} {', '.join(phrases)}")
         yield f"{panel.name}: {'; '.join(groups)}."
-    kept = [one for one in least(report) if one.published is not None]
+    kept = [contrast for contrast in least(report) if contrast.published is not None]
     if kept:
-        worst = min(kept, key=lambda one: one.published or 0.0)
+        worst = min(kept, key=lambda contrast: contrast.published or 0.0)
         stay = quantity(worst.published or 0.0, "share")
         yield f"Whichever single template is left out, at least {stay} of the rationales keep their category."
-    for one in report.contrasts:
-        if one.statistic == "published" and one.ci95 and not one.ci95[0] <= 0 <= one.ci95[1]:
-            unit, who = UNITS[one.outcome], one.respondent or "all models"
-            difference = f"{quantity(one.difference or 0.0, unit)} {interval(one.ci95, unit)}"
-            yield f"{who}, {OUTCOMES[one.outcome].partition(' (')[0].lower()}: {one.a} less {one.b} is {difference}."
+    for contrast in report.contrasts:
+        if contrast.statistic == "published" and contrast.ci95 and not contrast.ci95[0] <= 0 <= contrast.ci95[1]:
+            unit, who = UNITS[contrast.outcome], contrast.respondent or "all models"
+            difference = f"{quantity(contrast.difference or 0.0, unit)} {interval(contrast.ci95, unit)}"
+            outcome = OUTCOMES[contrast.outcome].partition(" (")[0].lower()
+            yield f"{who}, {outcome}: {contrast.a} less {contrast.b} is {difference}."
 
 
 def _names(group: ReasoningGroup) -> tuple[TableCell, TableCell]:
@@ -96,8 +97,8 @@ def _share_table(report: ReasoningReport) -> PageTable:
             *(TableCell(f"{n:,}") for n in (group.n_images, group.n_rationales, group.n_empty)),
             *(
                 TableCell("–" if share.value is None else number(share.value, "share"), interval(share.ci95, "share"))
-                for found in (group.published, group.centered)
-                for share in found.shares.values()
+                for version in (group.published, group.centered)
+                for share in version.shares.values()
             ),
         )
         for place, group in enumerate(report.groups)
@@ -134,22 +135,24 @@ def _trust_table(report: ReasoningReport) -> PageTable:
 def _contrast_table(report: ReasoningReport) -> PageTable:
     heads = ("Respondent", "Categories", "Statistic", "Of the first", "Of the second", "Difference", "Rationales")
 
-    def row(one: CategoryContrast) -> tuple[TableCell, ...]:
-        unit = UNITS[one.outcome]
-        values = ("–" if value is None else number(value, unit) for value in (one.value_a, one.value_b))
+    def row(contrast: CategoryContrast) -> tuple[TableCell, ...]:
+        unit = UNITS[contrast.outcome]
+        values = ("–" if value is None else number(value, unit) for value in (contrast.value_a, contrast.value_b))
         return (
-            TableCell(one.respondent or "all models"),
-            TableCell(f"{one.a}, {one.b}"),
-            TableCell(one.statistic),
+            TableCell(contrast.respondent or "all models"),
+            TableCell(f"{contrast.a}, {contrast.b}"),
+            TableCell(contrast.statistic),
             *map(TableCell, values),
-            TableCell("–" if one.difference is None else number(one.difference, unit), interval(one.ci95, unit)),
-            TableCell(f"{one.n_a:,}, {one.n_b:,}"),
+            TableCell(
+                "–" if contrast.difference is None else number(contrast.difference, unit), interval(contrast.ci95, unit)
+            ),
+            TableCell(f"{contrast.n_a:,}, {contrast.n_b:,}"),
         )
 
     groups = tuple(
-        TableRows(title, tuple(row(one) for one in report.contrasts if one.outcome == outcome))
+        TableRows(title, tuple(row(contrast) for contrast in report.contrasts if contrast.outcome == outcome))
         for outcome, title in OUTCOMES.items()
-        if any(one.outcome == outcome for one in report.contrasts)
+        if any(contrast.outcome == outcome for contrast in report.contrasts)
     )
     caption = (
         "What a category goes with: means within sport and prompt, weighted over them, and their difference. "

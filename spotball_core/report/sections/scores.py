@@ -25,14 +25,14 @@ Chance = dict[str, float | None]
 
 def accuracy(view: PageView) -> Section:
     """How often the ball is found (Figure 4)."""
-    chance = {sport: one.uniform.accuracy for sport, one in view.by_sport.items()}
+    chance = {sport: numbers.uniform.accuracy for sport, numbers in view.by_sport.items()}
     lead = "How often a response names a cell the ball is in. A response that names no cell is wrong."
     return dots_section(view, "accuracy", "accuracy", "Is the ball found?", lead, chance, "highest")
 
 
 def error(view: PageView) -> Section:
     """How far off the guesses are."""
-    chance = {sport: one.uniform.euclidean_error for sport, one in view.by_sport.items()}
+    chance = {sport: numbers.uniform.euclidean_error for sport, numbers in view.by_sport.items()}
     lead = (
         "How far a guessed cell's center is from that of the nearest cell with the ball: the mean over an image's "
         "responses, then over images."
@@ -54,7 +54,7 @@ def alignment(view: PageView) -> Section:
         "matched: estimated so that it does not depend on the number of responses. It is 0 for a respondent that "
         f"answers like {view.reference}, and estimates near 0 may be negative."
     )
-    chance = {sport: one.uniform.wasserstein_matched for sport, one in view.by_sport.items()}
+    chance = {sport: numbers.uniform.wasserstein_matched for sport, numbers in view.by_sport.items()}
     color = view.looks[view.reference].color
     rules = {sport: ReferenceLine(0.0, f"like {view.reference_label}", color) for sport in view.sports}
     return dots_section(
@@ -78,8 +78,8 @@ def center(view: PageView) -> Section:
         "responses; to compare respondents, use the matched entropies."
     )
     keys = MEAN_OVER_PROMPTS
-    one: Chance = dict.fromkeys(view.sports, 1.0)
-    ratio = dots_section(view, "center_ratio", "center", "", "", one, "highest", chance_name=LIKE_THE_BALL)
+    equal: Chance = dict.fromkeys(view.sports, 1.0)
+    ratio = dots_section(view, "center_ratio", "center", "", "", equal, "highest", chance_name=LIKE_THE_BALL)
     spread = dots_section(
         view, "normalized_entropy_matched", "entropy", "", "", {}, "most widely spread", from_zero=False
     )
@@ -104,13 +104,13 @@ def _with_means(view: PageView, sport: str, keys: tuple[str, ...]) -> tuple[tupl
     rows: list[tuple[TableCell, ...]] = []
     scores = view.of_sport(sport)
     for respondent in dict.fromkeys(score.respondent for score in scores):
-        mine = [score for score in scores if score.respondent == respondent]
-        rows += [(*names(score), *(cell(key, score, view) for key in keys)) for score in mine]
+        own_scores = [score for score in scores if score.respondent == respondent]
+        rows += [(*names(score), *(cell(key, score, view) for key in keys)) for score in own_scores]
         for means in view.page.prompt_means:
             if (means.sport, means.respondent) == (sport, respondent):
                 values = ((means.metrics[key], unit_of(key, view.policy)) for key in keys)
-                said = (TableCell("–" if value is None else number(value, unit)) for value, unit in values)
-                rows.append((TableCell(respondent or ""), TableCell("mean"), *said))
+                cells = (TableCell("–" if value is None else number(value, unit)) for value, unit in values)
+                rows.append((TableCell(respondent or ""), TableCell("mean"), *cells))
     return tuple(rows)
 
 
@@ -154,10 +154,10 @@ def dots_section(
         n_images, n_responses = [s.n_images for s in scores], [s.n_responses for s in scores]
         under = f"{span(n_images, 'image')}, {span(n_responses, 'response')} each"
         panels.append(DotPanel(sport, under, dots, tuple(lines)))
-        said = _finding(view, sport, key, best)
+        finding = _finding(view, sport, key, best)
         told_already = (view.reference_label, LIKE_THE_BALL)
         read = [f"{line.name}: {quantity(line.value, unit)}" for line in lines if line.name not in told_already]
-        points.append("; ".join([said, *read]) + ".")
+        points.append("; ".join([finding, *read]) + ".")
         alts.append(f"{metric.title} of {len(dots)} respondents and prompts. {points[-1]}")
     start = 0.0 if from_zero else None
     chart = DotChart(tuple(panels), _axis(key, view), unit, start)

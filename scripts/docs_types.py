@@ -26,6 +26,9 @@ _SESSION = re.compile(r'session="([^"]*)"')
 _UNTYPED = ("reportMissingImports", "reportMissingTypeStubs")
 """Rules of pyright for libraries that are not installed or have no types. mypy ignores these libraries as well."""
 
+_PARTLY_TYPED = re.compile(r"^\s*(?:import|from) +(?:dask|pandas|pyarrow|pyspark|ray|scipy|sklearn|torch)\b", re.M)
+"""Imports of libraries that have types for some of their functions."""
+
 _NOT_ERRORS = ("reportDuplicateImport", "reportUnnecessaryIsInstance")
 """Rules that pages may break: a block repeats an import for its reader, or shows what `isinstance` returns."""
 
@@ -99,7 +102,7 @@ def pyright(folder: Path) -> list[Error]:
     """Return the errors of pyright's strict mode in a folder's modules.
 
     basedpyright runs it, because its wheel contains all that it needs; pyright's own downloads the checker when it
-    runs. Unknown types are not errors in a module that imports a library without types.
+    runs. Unknown types are not errors in a module that imports a library without complete types.
     """
     config: dict[str, object] = {"include": ["."], "extraPaths": [str(ROOT)], "typeCheckingMode": "strict"}
     config |= dict.fromkeys(_NOT_ERRORS, False)
@@ -111,6 +114,7 @@ def pyright(folder: Path) -> list[Error]:
         raise SystemExit(done.stdout + done.stderr)
     found = json.loads(done.stdout)["generalDiagnostics"]
     untyped = {error["file"] for error in found if error.get("rule") in _UNTYPED}
+    untyped |= {str(file) for file in folder.glob("*.py") if _PARTLY_TYPED.search(file.read_text(encoding="utf-8"))}
     errors = []
     for error in found:
         rule = error.get("rule", "syntax")

@@ -187,13 +187,13 @@ class TestPublicNames:
         assert seen == spotball_core._HOME_OF
 
     def test_types_that_public_functions_take_and_return_are_public(self) -> None:
-        assert {name: owners for name, owners in not_public().items() if name != "Item"} == {}
-        assert not_public()["Item"] == {"Replication"}  # It is public in `spotball_core.replication`.
+        assert {name: owners for name, owners in not_public().items() if name != "ReplicatedFigure"} == {}
+        assert not_public()["ReplicatedFigure"] == {"Replication"}  # It is public in `spotball_core.replication`.
 
     def test_what_the_reference_shows_is_public(self) -> None:
         text = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
         shown = {path.rpartition(".")[2] for path in re.findall(r"^::: (\S+)", text, re.MULTILINE)}
-        assert shown - {"errors", "Item"} <= set(spotball_core.__all__)
+        assert shown - {"errors", "ReplicatedFigure"} <= set(spotball_core.__all__)
 
     def test_all_is_sorted_and_listed(self) -> None:
         assert spotball_core.__all__ == sorted(set(spotball_core.__all__))

@@ -1,7 +1,7 @@
 """Records at the edge of the library: what is read from files and written to them (design: pydantic, frozen)."""
 
 from spotball_core.schema.policy import ScorePolicy
-from spotball_core.schema.report import Ceiling, GroupScore, MetricValue, ScoreReport, Signature
+from spotball_core.schema.report import Ceiling, GroupScore, ImageSet, MetricValue, ScoreReport, Signature
 from spotball_core.schema.response import Kind, PredictionDistribution, Response
 from spotball_core.schema.scene import GridShape, GroundTruth, PlayerBox, Scene
 
@@ -10,6 +10,7 @@ __all__ = [
     "GridShape",
     "GroundTruth",
     "GroupScore",
+    "ImageSet",
     "Kind",
     "MetricValue",
     "PlayerBox",

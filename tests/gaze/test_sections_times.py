@@ -58,7 +58,7 @@ def test_the_section_shows_whose_trials_have_times(tmp_path: Path) -> None:
     )
     write_gaze_report(report, tmp_path / "report")
     text = (tmp_path / "report/report.html").read_text(encoding="utf-8")
-    assert ">Response times</h2>" in text
+    assert ">Response times <a " in text
     assert ">&lt;0.5<" in text
     assert ">64+<" in text
     assert (tmp_path / "report/figures/gaze-times.svg").is_file()

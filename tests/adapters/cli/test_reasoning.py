@@ -230,7 +230,7 @@ class TestWhatGoesWrong:
             ),
             (["--task-type", "clustering"], "--task-type: the protocol of openai has none"),
             (["--templates", "no-such"], "templates 'no-such' are neither the project's"),
-            (["--figure", "shares.pdf"], "--figure: shares.pdf ends in none of .png, .svg"),
+            (["--figure", "shares.gif"], "--figure: shares.gif ends in none of .png, .svg"),
             (["--out", "report.pdf"], "--out: the ending .pdf says no form"),
         ],
     )

@@ -25,7 +25,8 @@ class Change(GroupKey):
         difference: after - before.
         ci95: 95% bootstrap interval of the difference over images; None without resamples.
         p: two-sided permutation p value: the runs' labels swapped within images.
-        p_holm: the same after Holm's adjustment over all changes of this metric.
+        p_holm: the same after Holm's adjustment over all changes of this metric, those of groups with the same answers
+            in both runs excluded: these have p 1, whichever way the runs are swapped.
         real: whether the adjusted p value is at most 0.05 and the interval, if there is one, excludes 0.
         n_images: images that enter.
     """
@@ -89,10 +90,11 @@ class ChangedScene(Record):
 class ImageChanges(Record):
     """How the images that were answered differ between two runs. Images are named sport/image.
 
+    Images with a visible ball are not among them, unless the policy scores these.
+
     Attributes:
         n_before: images that were answered in the earlier run.
         n_after: images that were answered in the later run.
-        n_same: images that were answered in both runs and can be compared.
         only_before: images that were answered in the earlier run only.
         only_after: images that were answered in the later run only.
         excluded: images whose scene differs; they are not compared.
@@ -102,7 +104,6 @@ class ImageChanges(Record):
 
     n_before: int
     n_after: int
-    n_same: int
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
     excluded: tuple[ChangedScene, ...]
@@ -120,9 +121,11 @@ class RunChanges(Record):
         not_compared: groups that both runs have, and metrics of them, that are not compared.
         only_before: groups of the earlier run only.
         only_after: groups of the later run only.
+        n_images: images that any group is compared on.
         images: differences between the images of the runs.
         same_reference: whether the reference's responses to the images that can be compared are the same in both runs;
             None without a reference. Distances of both runs are to those of the later run.
+        n_tests: for each metric, how many changes Holm's adjustment is over.
         smallest_p: for each metric, the smallest adjusted p value that so few images and permutations allow.
         permutations: how many ways to swap the runs are drawn; all ways if there are no more.
         data_before: SHA-256 over the scenes and counts of the earlier run.
@@ -135,8 +138,10 @@ class RunChanges(Record):
     not_compared: tuple[NotCompared, ...]
     only_before: tuple[GroupKey, ...]
     only_after: tuple[GroupKey, ...]
+    n_images: int
     images: ImageChanges
     same_reference: bool | None
+    n_tests: dict[str, int]
     smallest_p: dict[str, float]
     permutations: int
     data_before: str

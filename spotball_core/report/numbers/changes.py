@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,7 +42,8 @@ def run_changes(before: Scoring, after: Scoring) -> RunChanges:
 
     A group is compared on the images that it is scored on in the later run, that it answered in the earlier run, and
     whose scene is the same in both. P values swap the runs' labels within images, as `spotball compare` does. Holm's
-    adjustment is over all changes of a metric. Intervals resample images.
+    adjustment is over all changes of a metric, those of groups with the same answers in both runs excluded. Intervals
+    resample images.
 
     Args:
         before: the earlier run. Its responses and scenes are used; its reference and its choice of images are not.
@@ -79,16 +80,20 @@ def run_changes(before: Scoring, after: Scoring) -> RunChanges:
             "the runs cannot be compared: no respondent and prompt answered the same image of the same scene in both. "
             "Respondents, prompts, sports and images are matched by their names"
         )
+    groups = [_compared_group(pair) for pair in compared]
     changes, undefined = _changes(after, compared)
+    tested = _tested(changes, groups)
     return RunChanges(
-        changes=tuple(_adjusted(changes)),
-        groups=tuple(map(_compared_group, compared)),
+        changes=tuple(_adjusted(changes, tested)),
+        groups=tuple(groups),
         not_compared=(*not_compared, *undefined),
         only_before=tuple(GroupKey(**_parts(key)) for key in groups_before if key not in groups_after),
         only_after=tuple(GroupKey(**_parts(key)) for key in groups_after if key not in groups_before),
+        n_images=len(set().union(*(pair.scenes for pair in compared))),
         images=images,
         same_reference=_same_reference(both, after) if both else None,
-        smallest_p=_smallest_p(changes, compared),
+        n_tests={metric: len(places) for metric, places in tested.items()},
+        smallest_p=_smallest_p(tested, compared),
         permutations=PERMUTATIONS,
         data_before=before.signature().data,
         parse_policies_before=tuple(sorted(before.counts.parse_policies)),
@@ -114,8 +119,12 @@ class _ComparedPair:
 _Key = tuple[str | None, str | None, str | None]
 
 
+def _key(group: Group | GroupKey) -> _Key:
+    return group.sport, group.respondent, group.prompt
+
+
 def _by_key(scoring: Scoring) -> dict[_Key, Group]:
-    return {(group.sport, group.respondent, group.prompt): group for group in scoring.groups}
+    return {_key(group): group for group in scoring.groups}
 
 
 def _parts(key: _Key) -> dict[str, str | None]:
@@ -128,6 +137,11 @@ def _parts(key: _Key) -> dict[str, str | None]:
 def _images(before: Scoring, after: Scoring) -> tuple[ImageChanges, list[ImageKey]]:
     """Return how the answered images differ, and those that can be compared."""
     earlier, later = _answered(before), _answered(after)
+    if after.policy.controls == "out":
+        # An image that became a control, or is one no longer, is listed as a changed scene.
+        controls = {key for run in (earlier, later) for key, scene in run.items() if scene.control}
+        unscored = {key for key in controls if all(run[key].control for run in (earlier, later) if key in run)}
+        earlier, later = ({key: run[key] for key in run if key not in unscored} for run in (earlier, later))
     excluded: list[ChangedScene] = []
     other_players: list[str] = []
     same: list[ImageKey] = []
@@ -144,7 +158,6 @@ def _images(before: Scoring, after: Scoring) -> tuple[ImageChanges, list[ImageKe
     images = ImageChanges(
         n_before=len(earlier),
         n_after=len(later),
-        n_same=len(same),
         only_before=tuple("/".join(key) for key in earlier if key not in later),
         only_after=tuple("/".join(key) for key in later if key not in earlier),
         excluded=tuple(excluded),
@@ -191,7 +204,7 @@ def _both_groups(both: Scoring, key: _Key) -> tuple[Group, Group] | None:
         group
         for prefix in (_BEFORE, _AFTER)
         for group in both.groups
-        if (group.sport, group.respondent, group.prompt) == (sport, f"{prefix}{respondent}", prompt)
+        if _key(group) == (sport, f"{prefix}{respondent}", prompt)
     ]
     return (found[0], found[1]) if len(found) == 2 else None
 
@@ -241,7 +254,7 @@ def _changes(after: Scoring, compared: Iterable[_ComparedPair]) -> tuple[list[Ch
     undefined: list[NotCompared] = []
     reference, bootstrap, seed = after.policy.reference, after.policy.bootstrap, after.policy.seed
     for one in compared:
-        group = _parts((one.group.sport, one.group.respondent, one.group.prompt))
+        group = _parts(_key(one.group))
         for key in HEADLINE:
             metric = METRICS[key]
             if "reference" in metric.needs and reference in (None, one.group.respondent):
@@ -288,21 +301,34 @@ def _why_undefined(answers: Matched, key: str) -> str:
     return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
 
 
-def _adjusted(changes: Sequence[Change]) -> Iterator[Change]:
+def _tested(changes: Sequence[Change], groups: Iterable[ComparedGroup]) -> dict[str, list[int]]:
+    """Return, for each metric, the places of the changes that Holm's adjustment is over.
+
+    Groups with the same answers in both runs are excluded; the p values of their changes are 1. Swapping the runs does
+    not change which groups these are, so the p values of the others stay valid.
+    """
+    unchanged = {_key(group) for group in groups if group.same_answers}
+    tested: dict[str, list[int]] = {}
+    for place, change in enumerate(changes):
+        if _key(change) not in unchanged:
+            tested.setdefault(change.metric, []).append(place)
+    return tested
+
+
+def _adjusted(changes: Sequence[Change], tested: Mapping[str, Sequence[int]]) -> Iterator[Change]:
     """Adjust the p values of each metric, and decide which changes are real. The changes keep their order."""
     adjusted: dict[int, float] = {}
-    for key in HEADLINE:
-        places = [place for place, change in enumerate(changes) if change.metric == key]
+    for places in tested.values():
         adjusted |= zip(places, holm([changes[place].p for place in places]), strict=True)
     for place, change in enumerate(changes):
-        without_0 = change.ci95 is None or change.ci95[0] > 0 or change.ci95[1] < 0
-        real = adjusted[place] <= ALPHA and without_0 and change.difference != 0
-        yield change.model_copy(update={"p_holm": adjusted[place], "real": real})
+        p_holm = adjusted.get(place, 1.0)
+        excludes_0 = change.ci95 is None or change.ci95[0] > 0 or change.ci95[1] < 0
+        real = p_holm <= ALPHA and excludes_0 and change.difference != 0
+        yield change.model_copy(update={"p_holm": p_holm, "real": real})
 
 
-def _smallest_p(changes: Sequence[Change], compared: Sequence[_ComparedPair]) -> dict[str, float]:
+def _smallest_p(tested: Mapping[str, Sequence[int]], compared: Sequence[_ComparedPair]) -> dict[str, float]:
     """Return, for each metric, the smallest adjusted p value that the images of any group allow."""
     most = Swaps(max(len(one.scenes) for one in compared), PERMUTATIONS)
     smallest = 2 / len(most) if most.exact else 1 / (1 + len(most))
-    tests = {key: sum(change.metric == key for change in changes) for key in HEADLINE}
-    return {key: min(1.0, smallest * n) for key, n in tests.items() if n}
+    return {metric: min(1.0, smallest * len(places)) for metric, places in tested.items()}

@@ -39,9 +39,9 @@ def change_sentences(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
     sentences = [_sentence(view, numbers, change) for change in real[:_MOST_SENTENCES]]
     if left := len(real) - len(sentences):
         sentences.append(f"{plural(left, 'more change')} {'is' if left == 1 else 'are'} marked in the table.")
-    n_other = len(numbers.changes) - len(real)
+    n_other = sum(numbers.n_tests.values()) - len(real)
     if all(group.same_answers for group in numbers.groups):
-        sentences.append(f"All compared answers are the same in both runs ({plural(n_other, 'comparison')}).")
+        sentences.append("All compared answers are the same in both runs.")
     elif n_other and real:
         sentences.append(f"No other change is larger than chance explains ({plural(n_other, 'other comparison')}).")
     elif n_other:
@@ -51,9 +51,8 @@ def change_sentences(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
         titles = listed([within(METRICS[key].title_under(view.policy)) for key in blind])
         n_images = max(group.n_images for group in numbers.groups)
         sentences.append(
-            f"{plural(n_images, 'image')} and {plural(len(numbers.changes), 'comparison')} cannot show a change of "
-            f"{titles}, however large it is: no adjusted p can be below "
-            f"{min(numbers.smallest_p[key] for key in blind):.2g}."
+            f"{plural(n_images, 'image')} cannot show a change of {titles}, however large it is: no p can be below "
+            f"{min(numbers.smallest_p[key] for key in blind):.2g} after the correction."
         )
     return tuple(sentences)
 
@@ -97,14 +96,14 @@ def _name(numbers: RunChanges, group: GroupKey) -> str:
 
 
 def _lead(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
-    n_images = plural(numbers.images.n_same, "image")
+    n_images = plural(numbers.n_images, "image")
     compared = (
         "“Before” is an earlier run, “after” is the run of this report. This version of spotball-core scores both, "
         f"under the same policy, on {n_images} with the same scene in both runs."
     )
     excludes_0 = " and its interval excludes 0" if view.policy.bootstrap else ""
     real = (
-        f"A change is real if p is at most {ALPHA:g} after Holm's correction over all changes of its metric"
+        f"A change is real if p is at most {ALPHA:g} after Holm's correction over the comparisons of its metric"
         f"{excludes_0}. The test swaps the answers of the two runs within images, so it accounts for the sampling "
         "noise of the answers. It cannot tell why the runs differ."
     )
@@ -150,8 +149,8 @@ def _image_sentences(numbers: RunChanges) -> Iterator[str]:
             yield f"{plural(len(only), 'image')} answered in the {run} run only: {_some(only)}."
     if images.excluded:
         scenes = [f"{one.sport}/{one.image} ({', '.join(one.fields)})" for one in images.excluded]
-        have = "has another scene" if len(scenes) == 1 else "have other scenes"
-        yield f"{plural(len(scenes), 'image')} {have} in the later run, so not compared: {_some(scenes)}."
+        have = "has another scene in the later run and is" if len(scenes) == 1 else "have other scenes and are"
+        yield f"{plural(len(scenes), 'image')} {have} not compared: {_some(scenes)}."
     if images.other_players:
         n = len(images.other_players)
         yield (

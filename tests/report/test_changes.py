@@ -13,6 +13,7 @@ import pytest
 from scipy.stats import binom
 
 from spotball_core.comparison.compare import compare
+from spotball_core.counting.parse_record import write_parse_policy
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.io.frames import write_responses
@@ -327,6 +328,18 @@ def test_distances_are_to_the_reference_of_the_later_run() -> None:
     assert any("are to those of the later run" in sentence for sentence in data_sentences(found, after))
 
 
+def test_without_the_reference_on_the_compared_images_there_is_no_distance() -> None:
+    earlier, later = images(4), [scene("0", ball_cells=("D5",)), *images(4)[1:]]
+    frame = rows("a", {str(number): [HIT, MISS] * 4 for number in range(4)})
+    people = rows("human", {"0": [HIT] * 20}, kind="human")
+    after = run([frame, people], later, reference="human", images="all")
+    found = run_changes(run([frame, people], earlier), after)
+    assert {one.metric for one in found.changes} == {"accuracy", "euclidean_error"}
+    assert ("a", "wasserstein_matched", "the reference answered none of the images") in [
+        (one.respondent, one.metric, one.reason) for one in found.not_compared
+    ]
+
+
 def test_runs_that_cannot_be_compared_are_refused() -> None:
     frame = rows("a", {"0": [HIT]})
     before = run([frame], images(1))
@@ -553,3 +566,27 @@ def test_two_runs_that_are_not_to_be_merged_are_told_how_to_compare(folders: tup
     done = report(tmp_path / "study", tmp_path / "broken.csv", "--out", tmp_path / "out")
     assert done.returncode == 2
     assert "To compare" not in done.stderr
+
+
+def test_warnings_and_parse_policies_of_the_earlier_run_are_shown(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    _, new = folders
+    old = tmp_path / "old"
+    shutil.copytree(new, old)
+    write_responses(rows("gpt", {str(number): [HIT, None] for number in range(20)}), old / "responses.csv")
+    write_parse_policy(old / "responses.csv", "lenient")
+    out = tmp_path / "out"
+    done = report(new, "--before", old, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert f"warning: {old}/responses.csv" in done.stderr
+    assert "20 of 40 answers unparsed" in done.stderr
+    page = (out / "report.html").read_text()
+    assert f"Warning about the earlier run: {old}/responses.csv" in page
+    assert (
+        "Replies were parsed under lenient in the earlier run, under a policy that is not recorded in the later run."
+        in page
+    )
+    found = PageReport.model_validate_json((out / "report.json").read_text()).page.changes
+    assert found is not None
+    (group,) = found.groups
+    assert (group.responses_before, group.unparsed_before, group.unparsed_after) == (40, 20, 0)
+    assert report(new, "--before", old, "--out", tmp_path / "strict", "--strict").returncode == 2

@@ -290,6 +290,8 @@ def _changes(after: Scoring, compared: Iterable[_ComparedPair]) -> tuple[list[Ch
 
 def _why_undefined(answers: Matched, key: str) -> str:
     """Return why a metric has no value in both runs."""
+    if "reference" in METRICS[key].needs and answers.policy.reference is None:
+        return "the reference answered none of the images"
     values = [estimator.estimate(METRICS[key]) for estimator in answers.estimators]
     reasons = {
         name: value.reason for name, value in zip(("before", "after"), values, strict=True) if value.value is None

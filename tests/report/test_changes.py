@@ -194,6 +194,21 @@ def test_a_group_with_the_same_answers_does_not_count_as_a_comparison() -> None:
     assert [group.same_answers for group in found.groups] == [True, False]
 
 
+def test_a_change_whose_interval_holds_0_is_not_called_real() -> None:
+    known = images(10)
+    hits = [2, 4, 2, 1, 1, 1, 2, 1, 0, 0], [6, 0, 3, 3, 3, 5, 5, 2, 4, 3]
+    before, after = (
+        [rows("a", {str(image): [HIT] * n + [MISS] * (8 - n) for image, n in enumerate(of_run)})] for of_run in hits
+    )
+    one = change(run_changes(run(before, known), run(after, known)), "a", "accuracy")
+    assert one.ci95 is not None
+    assert one.ci95[0] < 0 < one.difference
+    assert one.p_holm == one.p < 0.05
+    assert not one.real
+    # Without an interval, p alone decides.
+    assert change(run_changes(run(before, known), run(after, known, bootstrap=0)), "a", "accuracy").real
+
+
 def test_chance_is_seldom_called_real() -> None:
     # The same models are asked twice: in 1 of 20 comparisons of runs, at most, a metric may show a change.
     runs, groups, n_images = (120 if THOROUGH else 40), 6, 18
@@ -225,7 +240,7 @@ def test_images_with_another_scene_are_not_compared() -> None:
     answers: Answers = {str(number): [HIT, MISS] for number in range(8)}
     earlier, later = images(8, players=[[0, 0, 10, 10]]), images(8, players=[[0, 0, 10, 10]])
     later[0] = scene("0", ball_cells=("D5",), players=[[0, 0, 10, 10]])
-    later[1] = scene("1", size=(1280, 720), players=[[0, 0, 10, 10]])
+    later[1] = scene("1", size=(1280, 360), players=[[0, 0, 10, 10]])
     later[2] = scene("2", control=True, players=[[0, 0, 10, 10]])
     later[3] = scene("3", players=[[5, 5, 10, 10]])
     earlier[4] = later[4] = scene("4", control=True, players=None)

@@ -193,7 +193,7 @@ def _scored_together(before: Scoring, after: Scoring, same: Sequence[ImageKey]) 
     return Scoring(
         Counts.of(table, rows=after.counts.rows, cols=after.counts.cols),
         [scene for scene in after.arrays.scenes if scene.key in wanted],
-        after.policy.model_copy(update={"reference": reference, "images": "all"}),
+        after.policy.model_copy(update={"reference": reference}),
     )
 
 

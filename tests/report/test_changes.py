@@ -119,6 +119,7 @@ def two_runs() -> tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]]:
     return before, after, known
 
 
+@pytest.mark.slow
 def test_changes_are_those_of_compare(two_runs: tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]]) -> None:
     before, after, known = two_runs
     found = run_changes(run(before, known), run(after, known, reference="human"))
@@ -209,6 +210,7 @@ def test_a_change_whose_interval_holds_0_is_not_called_real() -> None:
     assert change(run_changes(run(before, known), run(after, known, bootstrap=0)), "a", "accuracy").real
 
 
+@pytest.mark.slow
 def test_chance_is_seldom_called_real() -> None:
     # The same models are asked twice: in 1 of 20 comparisons of runs, at most, a metric may show a change.
     runs, groups, n_images = (120 if THOROUGH else 40), 6, 18
@@ -507,6 +509,7 @@ def report(*arguments: str | Path) -> Done:
     return spotball("report", *arguments, "--bootstrap", "100")
 
 
+@pytest.mark.slow
 def test_the_command_states_what_changed(folders: tuple[Path, Path], tmp_path: Path) -> None:
     old, new = folders
     out = tmp_path / "out"

@@ -24,6 +24,10 @@ from spotball_core.cli.options import (
     Seed,
     Strict,
 )
+from spotball_core.errors import InputError, OptionError
+
+_TWO_RUNS = frozenset({"respondent", "sample", "image"})
+"""Fields of which files that are not to be merged complain: the same answers, or another scene, a second time."""
 
 
 class PresetName(StrEnum):
@@ -37,6 +41,17 @@ def report(
     paths: Paths,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write.")],
     scenes: ScenesFile = None,
+    before: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="PATH",
+            help="State what changed since this earlier run: a dataset folder, or responses. Can be given twice.",
+        ),
+    ] = [],  # noqa: B006 # Typer copies it
+    before_scenes: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The scenes of --before. Default: its own; for responses, those of PATH."),
+    ] = None,
     reference: Reference = None,
     images: ImageChoice = None,
     policy: PolicyName = "standard",
@@ -80,22 +95,37 @@ def report(
     SVG; and report.json with every number that the page shows. An earlier report at DIR is replaced; a folder that
     holds anything else is refused.
 
-    Example: `spotball report data --reference human --out report`
+    Several PATHs are merged. To compare two runs, name the earlier one by --before.
+
+    Examples: `spotball report data --reference human --out report`,
+    `spotball report new --before old --reference human --out report`
     """
+    from spotball_core.cli.earlier_run import read_earlier_run
     from spotball_core.io.dataset import read_dataset
     from spotball_core.pages.figures import FigureOptions
     from spotball_core.pages.folder import PAGE
     from spotball_core.reasoning.rationales import example_rationales
     from spotball_core.reasoning.records import read_reasoning
     from spotball_core.report.build import write_report
+    from spotball_core.report.sections.changes import change_sentences
+    from spotball_core.report.view import PageView
     from spotball_core.schema.policy import ScorePolicy
     from spotball_core.scoring.groups import Scoring
     from spotball_core.scoring.score import load_counts
 
+    if before_scenes and not before:
+        raise OptionError("--before-scenes needs --before")
     tell = teller(quiet)
     figure_options = FigureOptions(tuple(dict.fromkeys(figures)), figure_title, figure_notes)
     categories = read_reasoning(reasoning) if reasoning else None
-    counts, all_scenes = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)
+    try:
+        counts, all_scenes = load_counts(
+            [str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict
+        )
+    except InputError as error:
+        if len(paths) > 1 and any(problem.field in _TWO_RUNS for problem in error.problems):
+            tell("Several PATHs are merged. To compare two runs: spotball report LATER --before EARLIER --out DIR")
+        raise
     policy_class = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
     choices = policy_class(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
     folders = [path for path in paths if path.is_dir()] + ([scenes.parent] if scenes else [])
@@ -104,6 +134,10 @@ def report(
     scoring = Scoring(counts, all_scenes, choices)
     # Images, and with them rationales, are shown only where there is a reference to compare with.
     files = read_dataset([str(path) for path in paths], scenes).response_files if reference else ()
+    earlier = None
+    if before:
+        earlier_counts = read_earlier_run(before, before_scenes, all_scenes, pool=pool, strict=strict)
+        earlier = Scoring(*earlier_counts, choices.model_copy(update={"reference": None}))
     write = partial(
         write_report,
         scoring,
@@ -112,6 +146,7 @@ def report(
         reasoning=categories,
         rationales=example_rationales(files, all_scenes),
         pages=pages,
+        before=earlier,
         figures=figure_options,
     )
     if sys.stderr.isatty() and not quiet:
@@ -123,4 +158,9 @@ def report(
         written = write(tell=tell)
     for warning in written.warnings:
         tell(f"warning: {warning}")
+    if written.page.changes:
+        for warning in written.page.changes.warnings_before:
+            tell(f"warning: {warning}")
+        for sentence in change_sentences(PageView(written), written.page.changes):
+            tell(sentence)
     tell(f"wrote {out / PAGE}")

@@ -22,6 +22,7 @@ def write_report(
     reasoning: ReasoningReport | None = None,
     rationales: Mapping[CaseKey, Sequence[str]] | None = None,
     pages: bool = False,
+    before: Scoring | None = None,
     figures: FigureOptions = PAGE_ONLY,
     tell: Callable[[str], None] = lambda _: None,
 ) -> PageReport:
@@ -34,6 +35,7 @@ def write_report(
         reasoning: what rationales speak of, for a section of its own; none without.
         rationales: some of each group's rationales for an image, as `example_rationales` returns them.
         pages: whether images are on pages of their own, in images/, so that all of a large dataset can be shown.
+        before: an earlier run, for a section that states what changed since; see `run_changes`. None without.
         figures: which figures are written in addition to those of the page.
         tell: called with what is being done.
 
@@ -42,12 +44,17 @@ def write_report(
 
     Raises:
         OptionError: if `out` holds anything but an earlier report, or cannot be written; for groups made in another
-            way; or if nothing is left to score.
+            way; if nothing is left to score; or if the earlier run cannot be compared.
         MissingExtraError: without matplotlib or Jinja2.
     """
     check_report(out)
     report = analyze(
-        scoring, reasoning=reasoning, rationales=rationales, most_images=None if pages else MOST, tell=tell
+        scoring,
+        reasoning=reasoning,
+        rationales=rationales,
+        most_images=None if pages else MOST,
+        before=before,
+        tell=tell,
     )
     write_page(report, out, image_folders=image_folders, pages=pages, figures=figures, tell=tell)
     return report

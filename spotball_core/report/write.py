@@ -12,6 +12,7 @@ from spotball_core.pages.parts import Section
 from spotball_core.plots.canvas import plain_style
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.sections import (
+    changes as sections_changes,
     findings as sections_findings,
     gallery as sections_gallery,
     people as sections_people,
@@ -92,6 +93,7 @@ def all_sections(view: PageView, image_folders: Sequence[Path] = ()) -> tuple[Se
     """Every section of the page, in its order."""
     return (
         sections_findings.findings(view),
+        *([sections_changes.changes(view, view.page.changes)] if view.page.changes else []),
         sections_scores.accuracy(view),
         sections_scores.error(view),
         sections_scores.alignment(view),

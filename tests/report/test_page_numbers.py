@@ -33,7 +33,10 @@ PAGES = [
 ]
 
 MAY_COMPUTE = ("metrics", "stats", "scoring", "counting", "baselines", "comparison", "cues", "report.numbers")
-RECORDS = {"metrics.metric", "metrics.registry", "report.numbers.records", "scoring.tables"}
+RECORDS = {
+    *("metrics.metric", "metrics.registry", "report.numbers.change_records", "report.numbers.records"),
+    "scoring.tables",
+}
 """Modules of packages that compute, but which are records, descriptions of metrics, or words."""
 
 STATISTICS = {"mean", "std", "var", "median", "quantile", "percentile", "average", "nanmean", "default_rng", "cumsum"}

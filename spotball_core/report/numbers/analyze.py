@@ -14,6 +14,7 @@ from spotball_core.metrics.strategy import PAPER_WINDOW
 from spotball_core.metrics.task import euclidean_error
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.report.numbers.cases import center_window, uniform_sums
+from spotball_core.report.numbers.changes import run_changes
 from spotball_core.report.numbers.crowds import crowd
 from spotball_core.report.numbers.gallery import MOST, CaseKey, gallery_numbers
 from spotball_core.report.numbers.records import (
@@ -46,6 +47,7 @@ def analyze(
     reasoning: ReasoningReport | None = None,
     rationales: Mapping[CaseKey, Sequence[str]] | None = None,
     most_images: int | None = MOST,
+    before: Scoring | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> PageReport:
     """Compute everything that the report shows.
@@ -56,15 +58,22 @@ def analyze(
         reasoning: the categories of rationales, to be part of the report.
         rationales: some of each group's rationales for an image, to be shown with it.
         most_images: images that are shown, at most; None for all.
+        before: an earlier run, to state what changed since; see `run_changes`.
         tell: called with what is being computed.
 
     Raises:
-        OptionError: for groups made in another way, or if nothing is left to score.
+        OptionError: for groups made in another way, if nothing is left to score, or if the earlier run cannot be
+            compared.
     """
     from spotball_core.scoring.ceiling import noise_ceiling
 
     if tuple(scoring.policy.by) != PARTS:
         raise OptionError(f"the report's groups are by {', '.join(PARTS)}, not by {', '.join(scoring.policy.by)}")
+    # Runs that cannot be compared are refused before the long computations.
+    changes = None
+    if before is not None:
+        tell("what changed")
+        changes = run_changes(before, scoring)
     tell("noise ceiling")
     has_reference = scoring.policy.reference is not None
     ceilings = noise_ceiling(scoring, seed=scoring.policy.seed) if has_reference else ()
@@ -77,7 +86,7 @@ def analyze(
     tell("image by image")
     groups = compared([scored_group.group for scored_group in scored], scoring.policy.reference)
     gallery = gallery_numbers(scoring, groups, most=most_images, rationales=rationales)
-    numbers = _page_numbers(scoring, scored, gallery, reasoning, tell)
+    numbers = _page_numbers(scoring, scored, gallery, reasoning, tell).model_copy(update={"changes": changes})
     fields = {name: getattr(report, name) for name in ScoreReport.model_fields}
     return PageReport(**fields, page=numbers)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
 from spotball_core.reasoning.records import ReasoningReport
+from spotball_core.report.numbers.change_records import RunChanges
 from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.policy import Window
 from spotball_core.schema.record import Record
@@ -317,6 +318,7 @@ class PageNumbers(Record):
         thresholds: None without players.
         gallery: None without a reference, or if no other respondent answered its images.
         reasoning: what rationales speak of, if it was given.
+        changes: what changed from an earlier run, if one was given.
     """
 
     n_images: int
@@ -335,6 +337,7 @@ class PageNumbers(Record):
     thresholds: ThresholdFit | None
     gallery: GalleryNumbers | None
     reasoning: ReasoningReport | None = None
+    changes: RunChanges | None = None
 
 
 class PageReport(ScoreReport):

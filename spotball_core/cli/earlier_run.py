@@ -1,0 +1,43 @@
+"""Read the earlier run that `spotball report --before` names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from spotball_core.counting.counts import Counts
+from spotball_core.errors import OptionError
+from spotball_core.io.dataset import SCENES
+from spotball_core.schema.scene import Scene
+from spotball_core.scoring.score import load_counts
+
+RECORD = "report.json"
+
+
+def read_earlier_run(
+    paths: Sequence[Path], scenes: Path | None, later_scenes: Sequence[Scene], *, pool: bool, strict: bool
+) -> tuple[Counts, Sequence[Scene]]:
+    """Return the counts and the scenes of an earlier run.
+
+    Args:
+        paths: dataset folders, or files of responses.
+        scenes: a file of its scenes. By default those of its dataset folders; for files alone, those of the later run.
+        later_scenes: the scenes of the later run.
+        pool: see `load_counts`.
+        strict: see `load_counts`.
+
+    Raises:
+        OptionError: for an earlier report, which does not hold the responses.
+        InputError: for files that cannot be used.
+    """
+    for path in paths:
+        is_report = path.name == RECORD or ((path / RECORD).is_file() and not (path / SCENES).exists())
+        if is_report:
+            raise OptionError(
+                f"{path}: a report holds scores, and scores cannot be paired by image. Give --before the dataset or "
+                "the responses that the report was made from"
+            )
+    own_scenes = scenes is not None or any(path.is_dir() for path in paths)
+    known = scenes if own_scenes else later_scenes
+    # Changes are paired by image, not by participant.
+    return load_counts([str(path) for path in paths], known, participants=False, pool=pool, strict=strict)

@@ -1,0 +1,226 @@
+"""The section on what changed from an earlier run to the run of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from spotball_core.metrics.registry import METRICS
+from spotball_core.pages.parts import PageTable, Section, TableCell, TableRows
+from spotball_core.report.numbers.change_records import Change, GroupKey, RunChanges
+from spotball_core.report.numbers.records import HEADLINE
+from spotball_core.report.sections.tables import head, names
+from spotball_core.report.view import PageView
+from spotball_core.text.numbers import interval, listed, number, plural, quantity, unit_of, within
+from spotball_core.text.p_values import ALPHA, say_p
+
+_MOST_SENTENCES = 20
+"""Real changes that have a sentence; the table marks all of them."""
+
+_MOST_NAMES = 5
+"""Images that a sentence names."""
+
+_OPEN_ROWS = 24
+"""A longer table is folded."""
+
+
+def changes(view: PageView, numbers: RunChanges) -> Section:
+    """State which changes are real, then what differs between the runs' data, then show every change."""
+    points = (*change_sentences(view, numbers), *_data_sentences(view, numbers))
+    signature = f"{view.report.signature}|before:{numbers.data_before[:8]}|perm:{numbers.permutations}"
+    tables = ([_changes_table(view, numbers)] if numbers.changes else []) + [_answers_table(numbers)]
+    return Section(
+        "changes", "What changed", _lead(view, numbers), points=points, tables=tuple(tables), signature=signature
+    )
+
+
+def change_sentences(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
+    """State each real change, and how many comparisons show none."""
+    real = [change for change in numbers.changes if change.real]
+    sentences = [_sentence(view, numbers, change) for change in real[:_MOST_SENTENCES]]
+    if left := len(real) - len(sentences):
+        sentences.append(f"{plural(left, 'more change')} {'is' if left == 1 else 'are'} marked in the table.")
+    n_other = sum(numbers.n_tests.values()) - len(real)
+    if all(group.same_answers for group in numbers.groups):
+        sentences.append("All compared answers are the same in both runs.")
+    elif n_other and real:
+        sentences.append(f"No other change is larger than chance explains ({plural(n_other, 'other comparison')}).")
+    elif n_other:
+        sentences.append(f"No change is larger than chance explains ({plural(n_other, 'comparison')}).")
+    # Few images cannot show that nothing changed.
+    if blind := [key for key, smallest in numbers.smallest_p.items() if smallest > ALPHA]:
+        titles = listed([within(METRICS[key].title_under(view.policy)) for key in blind])
+        n_images = max(group.n_images for group in numbers.groups)
+        sentences.append(
+            f"{plural(n_images, 'image')} cannot show a change of {titles}, however large it is: no p can be below "
+            f"{min(numbers.smallest_p[key] for key in blind):.2g} after the correction."
+        )
+    return tuple(sentences)
+
+
+def _sentence(view: PageView, numbers: RunChanges, change: Change) -> str:
+    """A real change in words."""
+    unit = unit_of(change.metric, view.policy)
+    name = _name(numbers, change)
+    kinds = {group.kind for group in numbers.groups if group.respondent == change.respondent}
+    people = kinds == {"human"} and name == view.reference
+    better = (change.difference > 0) == (METRICS[change.metric].direction == "higher")
+    finds, guesses = ("find", "guess") if people else ("finds", "guesses")
+    verb = {
+        "accuracy": f"{finds} the ball {'more' if better else 'less'} often",
+        "euclidean_error": f"{guesses} {'closer to' if better else 'farther from'} the ball",
+        "wasserstein_matched": f"{guesses} {'more' if better else 'less'} like {view.reference}",
+    }[change.metric]
+    measure = "a distance of " if change.metric == "wasserstein_matched" else ""
+    size = number(change.difference, unit) + " points" if unit == "share" else quantity(change.difference, unit)
+    ends = f" [95% CI {interval(change.ci95, unit)[1:]}" if change.ci95 else ""
+    return (
+        f"{'People' if people else name} {verb}{_in(change)}: {measure}{quantity(change.before, unit)} before, "
+        f"{quantity(change.after, unit)} after (difference {_signed(size, change.difference)}{ends})."
+    )
+
+
+def _in(group: GroupKey) -> str:
+    return f" in {group.sport}" if group.sport else ""
+
+
+def _signed(text: str, value: float) -> str:
+    """Add the plus sign of a positive number, unless it is rounded to 0."""
+    return f"+{text}" if value > 0 and any(digit in text for digit in "123456789") else text
+
+
+def _name(numbers: RunChanges, group: GroupKey) -> str:
+    """A respondent, with the prompt if the runs have several prompts of it."""
+    known = (*numbers.groups, *numbers.not_compared, *numbers.only_before, *numbers.only_after)
+    prompts = {one.prompt for one in known if one.respondent == group.respondent}
+    return f"{group.respondent} {group.prompt}" if len(prompts) > 1 else str(group.respondent)
+
+
+def _lead(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
+    n_images = plural(numbers.n_images, "image")
+    compared = (
+        "“Before” is an earlier run, “after” is the run of this report. This version of spotball-core scores both, "
+        f"under the same policy, on {n_images} with the same scene in both runs."
+    )
+    excludes_0 = " and its interval excludes 0" if view.policy.bootstrap else ""
+    real = (
+        f"A change is real if p is at most {ALPHA:g} after Holm's correction over the comparisons of its metric"
+        f"{excludes_0}. The test swaps the answers of the two runs within images, so it accounts for the sampling "
+        "noise of the answers. It cannot tell why the runs differ."
+    )
+    return compared, real
+
+
+# Data ----------------------------------------------------------------------------------------------------------
+
+
+def _data_sentences(view: PageView, numbers: RunChanges) -> Iterator[str]:
+    """State what differs between the runs in addition to the answers."""
+    same = [group for group in numbers.groups if group.same_answers]
+    if same and len(same) < len(numbers.groups):
+        yield f"The same answers in both runs: {_groups(numbers, same)}."
+    if numbers.only_before:
+        yield f"In the earlier run only: {_groups(numbers, numbers.only_before)}."
+    if numbers.only_after:
+        yield f"In the later run only: {_groups(numbers, numbers.only_after)}."
+    yield from _image_sentences(numbers)
+    if numbers.same_reference is False:
+        yield (
+            f"The responses of {view.reference} are not the same in both runs. The distances of both runs are to those "
+            "of the later run."
+        )
+    earlier, later = numbers.parse_policies_before, view.report.provenance.parse_policies
+    if earlier != later:
+        policies = (" and ".join(names) or "a policy that is not recorded" for names in (earlier, later))
+        yield "Replies were parsed under {} in the earlier run, under {} in the later run.".format(*policies)
+    reasons: dict[tuple[str | None, str], list[GroupKey]] = {}
+    for one in numbers.not_compared:
+        reasons.setdefault((one.metric, one.reason), []).append(one)
+    for (metric, reason), groups in reasons.items():
+        what = f"{within(METRICS[metric].title_under(view.policy))} of " if metric else ""
+        yield f"Not compared: {what}{_groups(numbers, groups)} ({reason})."
+    for warning in numbers.warnings_before:
+        yield f"Warning about the earlier run: {warning}"
+
+
+def _image_sentences(numbers: RunChanges) -> Iterator[str]:
+    images = numbers.images
+    for run, only in (("earlier", images.only_before), ("later", images.only_after)):
+        if only:
+            yield f"{plural(len(only), 'image')} answered in the {run} run only: {_some(only)}."
+    if images.excluded:
+        scenes = [f"{one.sport}/{one.image} ({', '.join(one.fields)})" for one in images.excluded]
+        have = "has another scene in the later run and is" if len(scenes) == 1 else "have other scenes and are"
+        yield f"{plural(len(scenes), 'image')} {have} not compared: {_some(scenes)}."
+    if images.other_players:
+        n = len(images.other_players)
+        yield (
+            f"{plural(n, 'image')} {'has' if n == 1 else 'have'} other players in the later run: "
+            f"{_some(images.other_players)}. They are compared, since these metrics do not use players."
+        )
+
+
+def _some(images: Sequence[str]) -> str:
+    more = len(images) - _MOST_NAMES
+    return ", ".join(images[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _groups(numbers: RunChanges, groups: Iterable[GroupKey]) -> str:
+    """Names of groups, each with its sports."""
+    sports: dict[str, list[str]] = {}
+    for group in groups:
+        sports.setdefault(_name(numbers, group), []).append(group.sport or "")
+    return ", ".join(f"{name} ({', '.join(where)})" for name, where in sports.items())
+
+
+# Tables --------------------------------------------------------------------------------------------------------
+
+
+def _changes_table(view: PageView, numbers: RunChanges) -> PageTable:
+    groups = []
+    for sport in dict.fromkeys(change.sport for change in numbers.changes):
+        for key in HEADLINE:
+            unit = unit_of(key, view.policy)
+            rows = tuple(
+                (
+                    *names(change),
+                    TableCell(number(change.before, unit)),
+                    TableCell(number(change.after, unit)),
+                    TableCell(
+                        _signed(number(change.difference, unit), change.difference) + ("*" if change.real else ""),
+                        interval(change.ci95, unit),
+                    ),
+                    TableCell(say_p(change.p).removeprefix("= ")),
+                    TableCell(say_p(change.p_holm).removeprefix("= ")),
+                    TableCell(f"{change.n_images}"),
+                )
+                for change in numbers.changes
+                if (change.sport, change.metric) == (sport, key)
+            )
+            if rows:
+                groups.append(TableRows(f"{sport}: {head(key, view)}" if sport else head(key, view), rows))
+    brackets = ", in brackets the 95% bootstrap interval over images" if view.policy.bootstrap else ""
+    text = f"Difference: after minus before{brackets}. An asterisk marks real changes."
+    heads = ("Respondent", "Prompt", "Before", "After", "Difference", "p", "p (Holm)", "Images")
+    fold = "Every change as a table" if len(numbers.changes) > _OPEN_ROWS else ""
+    return PageTable("every-change", text, heads, 2, tuple(groups), fold)
+
+
+def _answers_table(numbers: RunChanges) -> PageTable:
+    groups = []
+    for sport in dict.fromkeys(group.sport for group in numbers.groups):
+        rows = tuple(
+            (
+                *names(group),
+                TableCell(f"{group.n_images}"),
+                TableCell(f"{group.responses_before:,.10g}"),
+                TableCell(f"{group.responses_after:,.10g}"),
+                TableCell(f"{group.unparsed_before:,.10g}"),
+                TableCell(f"{group.unparsed_after:,.10g}"),
+            )
+            for group in numbers.groups
+            if group.sport == sport
+        )
+        groups.append(TableRows(sport or "", rows))
+    heads = ("Respondent", "Prompt", "Images", "Responses before", "after", "Unparsed before", "after")
+    text = "Responses of both runs to the images that are compared."
+    return PageTable("compared-answers", text, heads, 2, tuple(groups), "How many responses are compared")

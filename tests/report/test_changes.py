@@ -1,0 +1,610 @@
+"""What changed between two runs: by hand, against `compare`, by simulation, and as the page states it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import binom
+
+from spotball_core.comparison.compare import compare
+from spotball_core.counting.parse_record import write_parse_policy
+from spotball_core.errors import OptionError
+from spotball_core.grid import Grid
+from spotball_core.io.frames import write_responses
+from spotball_core.io.scenes import write_scenes
+from spotball_core.report.build import write_report
+from spotball_core.report.numbers.analyze import analyze
+from spotball_core.report.numbers.change_records import Change, RunChanges
+from spotball_core.report.numbers.changes import run_changes
+from spotball_core.report.numbers.records import HEADLINE, PageReport
+from spotball_core.report.sections.changes import change_sentences, changes
+from spotball_core.report.view import PageView
+from spotball_core.report.write import all_sections, write_page
+from spotball_core.schema import Scene, ScorePolicy
+from spotball_core.scoring.groups import Scoring
+from spotball_core.scoring.score import load_counts
+from tests.builders import scene
+from tests.cli.process import Done, spotball
+from tests.conftest import THOROUGH
+from tests.report.study import responses, scenes, write_study
+
+GRID = Grid.standard()
+CELLS = [GRID.label(place) for place in range(GRID.rows * GRID.cols)]
+HIT, MISS = "C2", "F10"
+
+Answers = Mapping[str, Sequence[str | None]]
+"""Cells by image."""
+
+
+def rows(
+    respondent: str, answers: Answers, *, sport: str = "soccer", kind: str = "model", prompt: str = "base"
+) -> pl.DataFrame:
+    keys = {"sport": sport, "respondent": respondent, "kind": kind, "prompt": prompt}
+    return pl.DataFrame(
+        [
+            {**keys, "image": image, "sample": sample, "cell": cell}
+            for image, cells in answers.items()
+            for sample, cell in enumerate(cells, start=1)
+        ],
+        schema_overrides={"cell": pl.String},
+    )
+
+
+def run(frames: Iterable[pl.DataFrame], known: Sequence[Scene], **choices: object) -> Scoring:
+    counts, known = load_counts(pl.concat(frames), known, participants=False)
+    return Scoring(counts, known, ScorePolicy.standard(**{"bootstrap": 200, **choices}))  # type: ignore[arg-type]
+
+
+def images(n: int, sport: str = "soccer", **fields: object) -> list[Scene]:
+    return [scene(str(number), sport, **fields) for number in range(n)]
+
+
+def guesses(rng: np.random.Generator, n_images: int, *, right: float = 0.2, n: int = 8) -> dict[str, list[str | None]]:
+    """Responses that are right with a probability, and else anywhere."""
+    return {
+        str(image): [HIT if rng.random() < right else str(rng.choice(CELLS)) for _ in range(n)]
+        for image in range(n_images)
+    }
+
+
+def change(found: RunChanges, respondent: str, metric: str, sport: str = "soccer", prompt: str = "base") -> Change:
+    key = (sport, respondent, prompt, metric)
+    (one,) = [c for c in found.changes if (c.sport, c.respondent, c.prompt, c.metric) == key]
+    return one
+
+
+# Numbers -------------------------------------------------------------------------------------------------------
+
+
+def test_three_images_by_hand() -> None:
+    known = images(3)
+    # Right are 2, 0 and 1 of 4 before, and 4, 2 and 1 of 4 after.
+    before = run([rows("a", {"0": [HIT] * 2 + [MISS] * 2, "1": [MISS] * 4, "2": [HIT] + [MISS] * 3})], known)
+    after = run([rows("a", {"0": [HIT] * 4, "1": [HIT] * 2 + [MISS] * 2, "2": [HIT] + [MISS] * 3})], known)
+    found = run_changes(before, after)
+    accuracy = change(found, "a", "accuracy")
+    assert accuracy.before == pytest.approx(3 / 12)
+    assert accuracy.after == pytest.approx(7 / 12)
+    assert accuracy.difference == pytest.approx(4 / 12)
+    # The images differ by 1/2, 1/2 and 0: of the 8 ways to swap, 4 give a difference as large.
+    assert accuracy.p == 4 / 8
+    assert (accuracy.p_holm, accuracy.real, accuracy.n_images) == (4 / 8, False, 3)
+    # Each miss is as far from the ball, so the errors differ likewise, in the other direction.
+    error = change(found, "a", "euclidean_error")
+    assert error.difference < 0
+    assert error.p == 4 / 8
+    assert len(found.changes) == 2  # no distance without a reference
+    (group,) = found.groups
+    assert (group.responses_before, group.responses_after, group.unparsed_before) == (12, 12, 0)
+
+
+@pytest.fixture(scope="module")
+def two_runs() -> tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]]:
+    """Two respondents and people in two runs of two sports; one respondent improves."""
+    rng = np.random.default_rng(5)
+    known = [*images(8), *images(14, "tennis")]  # all ways to swap are tried for soccer, 10,000 for tennis
+    before, after = [], []
+    for sport, n in (("soccer", 8), ("tennis", 14)):
+        for frames, better in ((before, 0.1), (after, 0.5)):
+            frames.append(rows("human", guesses(rng, n, right=0.4, n=20), sport=sport, kind="human"))
+            frames.append(rows("a", guesses(rng, n), sport=sport, prompt="cot"))
+            frames.append(rows("a", guesses(rng, n, right=better), sport=sport))
+            frames.append(rows("b", guesses(rng, n, n=5 if frames is before else 11), sport=sport))
+    return before, after, known
+
+
+@pytest.mark.slow
+def test_changes_are_those_of_compare(two_runs: tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]]) -> None:
+    before, after, known = two_runs
+    found = run_changes(run(before, known), run(after, known, reference="human"))
+
+    def renamed(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+        return frame.with_columns(respondent=pl.col("respondent") + f" {name}")
+
+    both = [*(renamed(frame, "before") for frame in before), *(renamed(frame, "after") for frame in after)]
+    checked = 0
+    for sport in ("soccer", "tennis"):
+        merged = run([frame.filter(sport=sport) for frame in both], known, reference="human after")
+        for respondent, prompt in (("human", "base"), ("a", "base"), ("a", "cot"), ("b", "base")):
+            names = f"{respondent} after/{prompt}", f"{respondent} before/{prompt}"
+            (contrast,) = compare(merged, *names).contrasts
+            for key in HEADLINE:
+                if (respondent, key) == ("human", "wasserstein_matched"):
+                    continue
+                one, other = change(found, respondent, key, sport, prompt), contrast.metrics[key]
+                assert (one.after, one.before, one.difference, one.p, one.n_images, one.ci95) == (
+                    pytest.approx(other.a),
+                    pytest.approx(other.b),
+                    pytest.approx(other.difference),
+                    pytest.approx(other.p),
+                    other.n_images,
+                    pytest.approx(other.ci95),
+                )
+                checked += 1
+    assert checked == len(found.changes) == 2 * (4 * 3 - 1)
+    assert change(found, "a", "accuracy", "tennis").real
+
+
+def test_holms_correction_is_over_the_changes_of_a_metric(
+    two_runs: tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]],
+) -> None:
+    before, after, known = two_runs
+    found = run_changes(run(before, known), run(after, known))
+    for key in ("accuracy", "euclidean_error"):
+        tested = [one for one in found.changes if one.metric == key]
+        assert len(tested) == found.n_tests[key] == 8
+        least = min(tested, key=lambda one: one.p)
+        assert least.p_holm == pytest.approx(8 * least.p)
+
+
+def test_the_same_run_twice_has_no_change(
+    two_runs: tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]],
+) -> None:
+    _, after, known = two_runs
+    scoring = run(after, known, reference="human")
+    found = run_changes(scoring, scoring)
+    assert len(found.changes) == 22
+    assert all((one.difference, one.p, one.p_holm, one.real) == (0, 1, 1, False) for one in found.changes)
+    assert all(one.ci95 == (0, 0) for one in found.changes)
+    assert all(group.same_answers for group in found.groups)
+    assert found.n_tests == {}
+    assert found.same_reference
+    report = PageView(analyze(run(after, known, reference="human", bootstrap=0), before=scoring))
+    assert report.page.changes is not None
+    assert change_sentences(report, report.page.changes) == ("All compared answers are the same in both runs.",)
+
+
+def test_a_group_with_the_same_answers_does_not_count_as_a_comparison() -> None:
+    rng = np.random.default_rng(2)
+    known = images(12)
+    fixed = rows("fixed", guesses(rng, 12))
+    before = [fixed, rows("new", guesses(rng, 12, right=0.0))]
+    after = [fixed, rows("new", guesses(rng, 12, right=0.9))]
+    found = run_changes(run(before, known), run(after, known))
+    assert found.n_tests == {"accuracy": 1, "euclidean_error": 1}
+    new, same = change(found, "new", "accuracy"), change(found, "fixed", "accuracy")
+    assert new.p_holm == new.p
+    assert new.real
+    assert (same.p, same.p_holm) == (1, 1)
+    assert [group.same_answers for group in found.groups] == [True, False]
+
+
+def test_a_change_whose_interval_holds_0_is_not_called_real() -> None:
+    known = images(10)
+    hits = [2, 4, 2, 1, 1, 1, 2, 1, 0, 0], [6, 0, 3, 3, 3, 5, 5, 2, 4, 3]
+    before, after = (
+        [rows("a", {str(image): [HIT] * n + [MISS] * (8 - n) for image, n in enumerate(of_run)})] for of_run in hits
+    )
+    one = change(run_changes(run(before, known), run(after, known)), "a", "accuracy")
+    assert one.ci95 is not None
+    assert one.ci95[0] < 0 < one.difference
+    assert one.p_holm == one.p < 0.05
+    assert not one.real
+    # Without an interval, p alone decides.
+    assert change(run_changes(run(before, known), run(after, known, bootstrap=0)), "a", "accuracy").real
+
+
+@pytest.mark.slow
+def test_chance_is_seldom_called_real() -> None:
+    # The same models are asked twice: in 1 of 20 comparisons of runs, at most, a metric may show a change.
+    runs, groups, n_images = (120 if THOROUGH else 40), 6, 18
+    known = images(n_images)
+    false = dict.fromkeys(("accuracy", "euclidean_error"), 0)
+    uncorrected = dict(false)
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        asked = [
+            [rows(f"m{number}", guesses(rng, n_images, right=number / 10)) for number in range(groups)]
+            for _ in range(2)
+        ]
+        before, after = (run(frames, known, bootstrap=0) for frames in asked)
+        found = run_changes(before, after)
+        for key in false:
+            of_metric = [one for one in found.changes if one.metric == key]
+            false[key] += any(one.real for one in of_metric)
+            uncorrected[key] += any(one.p <= 0.05 for one in of_metric)
+    most = binom.ppf(0.999, runs, 0.05)
+    assert max(false.values()) <= most
+    # Without the correction, too many would be: the test can fail.
+    assert max(uncorrected.values()) > most
+
+
+# What is compared ----------------------------------------------------------------------------------------------
+
+
+def test_images_with_another_scene_are_not_compared() -> None:
+    answers: Answers = {str(number): [HIT, MISS] for number in range(8)}
+    earlier, later = images(8, players=[[0, 0, 10, 10]]), images(8, players=[[0, 0, 10, 10]])
+    later[0] = scene("0", ball_cells=("D5",), players=[[0, 0, 10, 10]])
+    later[1] = scene("1", size=(1280, 360), players=[[0, 0, 10, 10]])
+    later[2] = scene("2", control=True, players=[[0, 0, 10, 10]])
+    later[3] = scene("3", players=[[5, 5, 10, 10]])
+    earlier[4] = later[4] = scene("4", control=True, players=None)
+    before = run([rows("a", {**answers, "5": [HIT] * 2})], earlier)
+    after = run([rows("a", {image: cells for image, cells in answers.items() if image != "7"})], later)
+    found = run_changes(before, after)
+    assert [(one.image, one.fields) for one in found.images.excluded] == [
+        ("0", ("ball cells",)),
+        ("1", ("size",)),
+        ("2", ("control",)),
+    ]
+    assert found.images.other_players == ("soccer/3",)
+    assert (found.images.only_before, found.images.only_after) == (("soccer/7",), ())
+    # The image that is a control in both runs is not among them.
+    assert (found.images.n_before, found.images.n_after, found.n_images) == (7, 6, 3)
+    accuracy = change(found, "a", "accuracy")
+    assert accuracy.n_images == 3  # 3, 5 and 6
+    assert (accuracy.before, accuracy.after) == (pytest.approx(4 / 6), pytest.approx(3 / 6))
+    sentences = data_sentences(found, after)
+    assert (
+        "3 images have other scenes and are not compared: soccer/0 (ball cells), soccer/1 (size), soccer/2 (control)."
+        in sentences
+    )
+    assert any(sentence.startswith("1 image has other players in the later run: soccer/3. ") for sentence in sentences)
+    assert "1 image answered in the earlier run only: soccer/7." in sentences
+
+
+def data_sentences(found: RunChanges, after: Scoring) -> tuple[str, ...]:
+    view = PageView(analyze(after))
+    return changes(view, found).points[len(change_sentences(view, found)) :]
+
+
+def test_a_visible_ball_is_compared_if_the_policy_scores_it() -> None:
+    known = [*images(2), scene("2", control=True)]
+    frame = rows("a", {str(number): [HIT, MISS] for number in range(3)})
+    counts, _ = load_counts(frame, known, participants=False)
+    paper = Scoring(counts, known, ScorePolicy.paper(bootstrap=0))
+    found = run_changes(paper, paper)
+    assert (found.n_images, found.images.n_before) == (3, 3)
+    # Under this policy, controls enter the error, and do not enter accuracy.
+    assert {one.metric: one.n_images for one in found.changes} == {"accuracy": 2, "euclidean_error": 3}
+
+
+def test_what_one_run_alone_has_is_listed() -> None:
+    known = [*images(3), *images(3, "tennis")]
+    some: Answers = {"0": [HIT, MISS], "1": [MISS] * 2}
+    both = rows("a", some)
+    elsewhere = rows("c", {"0": [HIT]}), rows("c", {"2": [HIT]})
+    before = run([both, rows("old", some), rows("a", some, prompt="cue"), elsewhere[0]], known)
+    after = run([both, rows("new", some), rows("new", some, sport="tennis"), elsewhere[1]], known)
+    found = run_changes(before, after)
+    assert [(one.sport, one.respondent, one.prompt) for one in found.only_before] == [
+        ("soccer", "a", "cue"),
+        ("soccer", "old", "base"),
+    ]
+    assert [(one.sport, one.respondent) for one in found.only_after] == [("soccer", "new"), ("tennis", "new")]
+    (missing,) = found.not_compared
+    assert (missing.respondent, missing.metric) == ("c", None)
+    sentences = data_sentences(found, after)
+    assert "In the earlier run only: a cue (soccer), old (soccer)." in sentences
+    assert "In the later run only: new (soccer, tennis)." in sentences
+    assert "Not compared: c (soccer) (no image that it answered in both runs can be compared)." in sentences
+
+
+def test_a_metric_without_a_value_is_named_with_its_reason() -> None:
+    known = images(3, ball_cells=None)
+    frame = rows("a", {"0": [HIT, MISS], "1": [MISS] * 2})
+    scoring = run([frame, rows("human", {"0": [HIT], "1": [HIT]}, kind="human")], known, reference="human")
+    found = run_changes(scoring, scoring)
+    assert {(one.respondent, one.metric, one.reason) for one in found.not_compared} >= {
+        ("a", "accuracy", "no ground truth"),
+        ("human", "euclidean_error", "no ground truth"),
+    }
+    assert found.changes == ()
+
+
+def test_images_are_those_that_the_report_scores() -> None:
+    known = images(6)
+    answers: Answers = {str(number): [HIT, MISS] for number in range(6)}
+    few = {image: answers[image] for image in ("0", "1", "2", "3")}
+    before = run([rows("a", answers), rows("human", answers, kind="human"), rows("old", few)], known)
+    after = run([rows("a", answers), rows("human", few, kind="human")], known, reference="human")
+    # The reference of the later run answered four images; who answered fewer before plays no part.
+    assert change(run_changes(before, after), "a", "accuracy").n_images == 4
+    every = run([rows("a", answers), rows("human", few, kind="human")], known, reference="human", images="all")
+    assert change(run_changes(before, every), "a", "accuracy").n_images == 6
+
+
+def test_distances_are_to_the_reference_of_the_later_run() -> None:
+    rng = np.random.default_rng(3)
+    known = images(10)
+    a, people, others = guesses(rng, 10), guesses(rng, 10, n=20), guesses(rng, 10, right=0.9, n=20)
+    after = run([rows("a", a), rows("human", people, kind="human")], known, reference="human")
+    for earlier_people in ([], [rows("human", others, kind="human")]):
+        found = run_changes(run([rows("a", a), *earlier_people], known), after)
+        distance = change(found, "a", "wasserstein_matched")
+        assert (distance.difference, distance.p) == (0, 1)
+        assert distance.after == pytest.approx(after.score(after.groups[1])[0].metrics["wasserstein_matched"].value)
+        assert found.same_reference is False
+    assert any("are to those of the later run" in sentence for sentence in data_sentences(found, after))
+
+
+def test_without_the_reference_on_the_compared_images_there_is_no_distance() -> None:
+    earlier, later = images(4), [scene("0", ball_cells=("D5",)), *images(4)[1:]]
+    frame = rows("a", {str(number): [HIT, MISS] * 4 for number in range(4)})
+    people = rows("human", {"0": [HIT] * 20}, kind="human")
+    after = run([frame, people], later, reference="human", images="all")
+    found = run_changes(run([frame, people], earlier), after)
+    assert {one.metric for one in found.changes} == {"accuracy", "euclidean_error"}
+    assert ("a", "wasserstein_matched", "the reference answered none of the images") in [
+        (one.respondent, one.metric, one.reason) for one in found.not_compared
+    ]
+
+
+def test_runs_that_cannot_be_compared_are_refused() -> None:
+    frame = rows("a", {"0": [HIT]})
+    before = run([frame], images(1))
+    for after, message in (
+        (
+            run([rows("a", {"0": ["A1"]})], images(1, grid={"rows": 2, "cols": 2}, ball_cells=("A1",))),
+            "grids of the two",
+        ),
+        (run([frame], images(1, ball_cells=("D5",))), "no respondent and prompt answered the same image"),
+        (run([rows("b", {"0": [HIT]})], images(1)), "no respondent and prompt answered the same image"),
+        (run([frame], images(1), by=("respondent",)), "by sport, respondent, prompt"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            run_changes(before, after)
+
+
+def test_respondents_are_matched_by_their_whole_names() -> None:
+    known = images(2)
+    values = {"a": 1, "1:a": 2, "2:a": 3, "1:2:a": 4}
+    frames = [rows(name, {image: [HIT] * n + [MISS] * (4 - n) for image in ("0", "1")}) for name, n in values.items()]
+    found = run_changes(run(frames, known), run(frames, known))
+    for name, n in values.items():
+        one = change(found, name, "accuracy")
+        assert (one.before, one.after) == (n / 4, n / 4)
+
+
+# Words and page ------------------------------------------------------------------------------------------------
+
+
+def test_sentences_state_the_real_changes() -> None:
+    rng = np.random.default_rng(1)
+    known = images(25)
+    base = guesses(rng, 25)
+    before = run(
+        [
+            rows("human", guesses(rng, 25, right=0.2, n=20), kind="human"),
+            rows("gpt", guesses(rng, 25, right=0.9), prompt="cot"),
+            rows("gpt", base),
+        ],
+        known,
+    )
+    after = run(
+        [
+            rows("human", guesses(rng, 25, right=0.8, n=20), kind="human"),
+            rows("gpt", guesses(rng, 25, right=0.0), prompt="cot"),
+            rows("gpt", {**base, "0": [MISS] * 8}),
+        ],
+        known,
+        reference="human",
+    )
+    view = PageView(analyze(after, before=before))
+    found = view.page.changes
+    assert found is not None
+    sentences = change_sentences(view, found)
+    one = change(found, "gpt", "accuracy", prompt="cot")
+    assert one.ci95 is not None
+    low, high = (f"{100 * end:.1f}" for end in one.ci95)
+    assert (
+        f"gpt cot finds the ball less often in soccer: {100 * one.before:.1f}% before, {100 * one.after:.1f}% after "
+        f"(difference {100 * one.difference:.1f} points [95% CI {low}, {high}])."
+    ) in sentences
+    people = change(found, "human", "accuracy")
+    assert any(
+        s.startswith("People find the ball more often in soccer: ")
+        and f"difference +{100 * people.difference:.1f} p" in s
+        for s in sentences
+    )
+    for start in (
+        "People guess closer to the ball in soccer: ",
+        "gpt cot guesses farther from the ball in soccer: ",
+        "gpt cot guesses less like human in soccer: a distance of ",
+    ):
+        (sentence,) = [s for s in sentences if s.startswith(start)]
+        assert " px before, " in sentence
+        assert " px [95% CI " in sentence
+    assert not any(s.startswith("gpt base") for s in sentences)
+    assert sentences[-1] == "No other change is larger than chance explains (3 other comparisons)."
+    assert len(sentences) == 6
+
+
+def test_few_images_are_said_to_show_nothing() -> None:
+    known = images(4)
+    before = run([rows("a", {str(n): [MISS] * 3 for n in range(4)})], known)
+    after = run([rows("a", {str(n): [HIT] * 3 for n in range(4)})], known)
+    view = PageView(analyze(after, before=before))
+    assert view.page.changes is not None
+    assert change_sentences(view, view.page.changes) == (
+        "No change is larger than chance explains (2 comparisons).",
+        (
+            "4 images cannot show a change of accuracy and Euclidean error, however large it is: no p can be below "
+            "0.12 after the correction."
+        ),
+    )
+
+
+def test_the_section_comes_after_the_findings_and_only_if_there_is_an_earlier_run(study: Path) -> None:
+    counts, known = load_counts(responses(), scenes(), participants=True)
+    scoring = Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=0))
+    assert analyze(scoring).page.changes is None
+    assert "changes" not in [section.name for section in all_sections(PageView(analyze(scoring)), [study])]
+    view = PageView(analyze(scoring, before=scoring))
+    assert [section.name for section in all_sections(view, [study])][:2] == ["summary", "changes"]
+    assert view.page.changes is not None
+    section = changes(view, view.page.changes)
+    table = section.tables[0]
+    assert all(len(row) == len(table.heads) for group in table.groups for row in group.rows)
+    assert sum(len(group.rows) for group in table.groups) == len(view.page.changes.changes)
+    assert "excludes 0" not in " ".join(section.lead)  # without resamples
+
+
+def test_names_are_shown_as_text(tmp_path: Path) -> None:
+    names = ["<b>x</b>", "`code`", "a|b", "{{ 7 * 7 }}"]
+    sport = "<i>s"
+    known = [scene(str(number), sport) for number in range(6)]
+    rng = np.random.default_rng(0)
+
+    def frames(right: float) -> list[pl.DataFrame]:
+        return [rows(name, guesses(rng, 6, right=right), sport=sport, prompt="<u>p</u>") for name in names]
+
+    before = run([*frames(0.0), rows("<s>old</s>", guesses(rng, 6), sport=sport)], known)
+    write_report(run(frames(1.0), known), tmp_path / "out", before=before)
+    page = (tmp_path / "out/report.html").read_text()
+    start = page.index('<section id="changes"')
+    section = page[start : page.index("</section>", start)]
+    for markup in ("<b>x", "<i>s", "<u>p", "<s>old", "<code>code", "49"):
+        assert markup not in section, markup
+    for text in ("&lt;b&gt;x&lt;/b&gt;", "&lt;i&gt;s", "&lt;s&gt;old&lt;/s&gt;", "`code`", "{{ 7 * 7 }}"):
+        assert text in section, text
+
+
+# The command ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """An earlier and a later run, as datasets."""
+    rng = np.random.default_rng(4)
+    folder = tmp_path_factory.mktemp("runs")
+    people = rows("human", guesses(rng, 20, n=12), kind="human")
+    for name, right in (("old", 0.0), ("new", 0.7)):
+        (folder / name).mkdir()
+        write_scenes(images(20), folder / name / "scenes.jsonl")
+        write_responses(
+            pl.concat([people, rows("gpt", guesses(rng, 20, right=right))]), folder / name / "responses.csv"
+        )
+    return folder / "old", folder / "new"
+
+
+def report(*arguments: str | Path) -> Done:
+    return spotball("report", *arguments, "--bootstrap", "100")
+
+
+@pytest.mark.slow
+def test_the_command_states_what_changed(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    old, new = folders
+    out = tmp_path / "out"
+    done = report(new, "--before", old, "--reference", "human", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert any(line.startswith("gpt finds the ball more often in soccer: ") for line in lines)
+    assert lines[-1] == f"wrote {out}/report.html"
+    page = (out / "report.html").read_text()
+    assert (
+        page.index('<section id="summary"') < page.index('<section id="changes"') < page.index('<section id="accuracy"')
+    )
+    assert "The same answers in both runs: human (soccer)." in page
+    written = PageReport.model_validate_json((out / "report.json").read_text())
+    assert written.page.changes is not None
+    assert len(written.page.changes.changes) == 5
+    assert change(written.page.changes, "gpt", "wasserstein_matched").difference != 0
+    # The scores are those of the later run.
+    done = report(new, "--reference", "human", "--out", tmp_path / "alone", "--quiet")
+    alone = json.loads((tmp_path / "alone/report.json").read_text())
+    with_changes = json.loads((out / "report.json").read_text())
+    assert alone["page"].pop("changes") is None
+    assert with_changes["page"].pop("changes") is not None
+    assert alone == with_changes
+    write_page(written, tmp_path / "again")
+    assert (tmp_path / "again/report.html").read_text() == page
+
+
+def test_files_of_the_earlier_run_have_the_scenes_of_the_later_unless_said(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    old, new = folders
+    done = report(new, "--before", old / "responses.csv", "--out", tmp_path / "a", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    moved = tmp_path / "scenes.jsonl"
+    write_scenes([scene("0", ball_cells=("D5",)), *images(20)[1:]], moved)
+    done = report(new, "--before", old / "responses.csv", "--before-scenes", moved, "--out", tmp_path / "b", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = [
+        PageReport.model_validate_json((tmp_path / name / "report.json").read_text()).page.changes for name in "ab"
+    ]
+    assert [one.n_images for one in found if one] == [20, 19]
+
+
+def test_what_cannot_be_compared_is_one_message_and_status_2(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    old, new = folders
+    earlier = tmp_path / "earlier"
+    assert report(old, "--out", earlier, "--quiet").returncode == 0
+    shutil.copytree(new, tmp_path / "other")
+    write_scenes(images(20, ball_cells=("A1",)), tmp_path / "other/scenes.jsonl")
+    for arguments, message in (
+        ([new, "--before", earlier], "a report holds scores"),
+        ([new, "--before", earlier / "report.json"], "a report holds scores"),
+        ([new, "--before", tmp_path / "nothing"], "nothing"),
+        ([new, "--before", tmp_path / "other"], "no respondent and prompt answered the same image"),
+        ([new, "--before-scenes", old / "scenes.jsonl"], "--before-scenes needs --before"),
+    ):
+        done = report(*arguments, "--out", tmp_path / "out")
+        assert done.returncode == 2, arguments
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+        assert not (tmp_path / "out").exists()
+
+
+def test_two_runs_that_are_not_to_be_merged_are_told_how_to_compare(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    done = report(*folders, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "To compare two runs: spotball report LATER --before EARLIER --out DIR" in done.stderr
+    write_study(tmp_path / "study")
+    (tmp_path / "broken.csv").write_text("image,cell\n1,Z99999\n")
+    done = report(tmp_path / "study", tmp_path / "broken.csv", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "To compare" not in done.stderr
+
+
+def test_warnings_and_parse_policies_of_the_earlier_run_are_shown(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    _, new = folders
+    old = tmp_path / "old"
+    shutil.copytree(new, old)
+    write_responses(rows("gpt", {str(number): [HIT, None] for number in range(20)}), old / "responses.csv")
+    write_parse_policy(old / "responses.csv", "lenient")
+    out = tmp_path / "out"
+    done = report(new, "--before", old, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert f"warning: {old}/responses.csv" in done.stderr
+    assert "20 of 40 answers unparsed" in done.stderr
+    page = (out / "report.html").read_text()
+    assert f"Warning about the earlier run: {old}/responses.csv" in page
+    assert (
+        "Replies were parsed under lenient in the earlier run, under a policy that is not recorded in the later run."
+        in page
+    )
+    found = PageReport.model_validate_json((out / "report.json").read_text()).page.changes
+    assert found is not None
+    (group,) = found.groups
+    assert (group.responses_before, group.unparsed_before, group.unparsed_after) == (40, 20, 0)
+    assert report(new, "--before", old, "--out", tmp_path / "strict", "--strict").returncode == 2

@@ -445,6 +445,7 @@ def wasserstein_additive(
     grid: Grid | None = None,
     seed: int = 0,
     draws: int = sampling.DRAWS,
+    shared: sampling.SharedDraws | None = None,
 ) -> Additive:
     """Compute what each image adds to `wasserstein_matched`."""
     _check(draws)
@@ -452,11 +453,18 @@ def wasserstein_additive(
     def distance(p: FloatArray, q: FloatArray) -> FloatArray:
         return wasserstein(p, q, unit=unit, grid=grid)
 
-    return sampling.distance_sums(distance, mass, reference, seed=seed, draws=draws), sampling.distance_at_any_size
+    sums = sampling.distance_sums(distance, mass, reference, seed=seed, draws=draws, shared=shared)
+    return sums, sampling.distance_at_any_size
 
 
 def wasserstein_1d_additive(
-    mass: FloatArray, reference: FloatArray, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
+    mass: FloatArray,
+    reference: FloatArray,
+    *,
+    grid: Grid | None = None,
+    seed: int = 0,
+    draws: int = sampling.DRAWS,
+    shared: sampling.SharedDraws | None = None,
 ) -> Additive:
     """Compute what each image adds to `wasserstein_1d_matched`."""
     _check(draws)
@@ -464,11 +472,17 @@ def wasserstein_1d_additive(
     def distance(p: FloatArray, q: FloatArray) -> FloatArray:
         return wasserstein_1d(p, q, grid=grid)
 
-    return sampling.distance_sums(distance, mass, reference, seed=seed, draws=draws), sampling.distance_at_any_size
+    sums = sampling.distance_sums(distance, mass, reference, seed=seed, draws=draws, shared=shared)
+    return sums, sampling.distance_at_any_size
 
 
 def normalized_entropy_additive(
-    mass: FloatArray, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
+    mass: FloatArray,
+    *,
+    grid: Grid | None = None,
+    seed: int = 0,
+    draws: int = sampling.DRAWS,
+    shared: sampling.SharedDraws | None = None,
 ) -> Additive:
     """Compute what each image adds to `normalized_entropy_matched`.
 
@@ -476,9 +490,10 @@ def normalized_entropy_additive(
     (0 and 0 for probabilities), and 1; all are 0 for an image with fewer than 2 responses.
     """
     _check(draws)
-    generator, n_cells = np.random.default_rng(seed), mass.shape[-1]
+    n_cells = mass.shape[-1]
     counts, total = sampling.are_counts(mass), mass.sum(axis=-1)
-    parts = [mass, *(half for _ in range(draws) for half in sampling.halves(mass, generator))]
+    halves = sampling.drawn_once(shared, sampling.splits, mass, seed=seed, draws=draws)
+    parts = [mass, *(half for pair in halves for half in pair)]
     sizes = [np.where(counts, total, 0.0), np.where(counts, total // 2, 0.0), np.ones_like(total)]
     usable = np.where(counts, total >= sampling.LEAST, total > 0)
     sums = np.concatenate([*parts, np.stack(sizes, axis=-1)], axis=-1) * usable[..., None]

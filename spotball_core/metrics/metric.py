@@ -17,7 +17,7 @@ import numpy as np
 from spotball_core.grid import Grid
 from spotball_core.metrics.alignment import Unit
 from spotball_core.metrics.inputs import ratio
-from spotball_core.metrics.sampling import DRAWS
+from spotball_core.metrics.sampling import DRAWS, SharedDraws
 from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class MetricInput:
         prior: how often each cell holds the ball in the images that the center measures compare with, shape (n_cells,);
             None for these images.
         options: the choices.
+        shared: keeps what one metric draws from the responses for the others; None if each metric draws anew.
     """
 
     mass: FloatArray
@@ -88,6 +89,7 @@ class MetricInput:
     grid_of: IntArray
     prior: FloatArray | None = None
     options: MetricOptions = MetricOptions()
+    shared: SharedDraws | None = None
 
     @property
     def grid(self) -> Grid:

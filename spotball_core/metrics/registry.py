@@ -45,6 +45,33 @@ def _wasserstein_matched(data: MetricInput) -> Additive:
         grid=data.grid,
         seed=data.options.seed,
         draws=data.options.draws,
+        shared=data.shared,
+    )
+
+
+def _of_few(function: Callable[[FloatArray, MetricInput], FloatArray]) -> MeanOverImages:
+    """Mean over images of what `sampling.of_few` makes of a function of distributions."""
+    return MeanOverImages(
+        lambda data: sampling.of_few(
+            lambda mass: function(mass, data),
+            data.mass,
+            seed=data.options.seed,
+            draws=data.options.draws,
+            shared=data.shared,
+        )
+    )
+
+
+def _extrapolated(function: Callable[[FloatArray, MetricInput], FloatArray]) -> MeanOverImages:
+    """Mean over images of what `sampling.extrapolated` makes of a function of distributions."""
+    return MeanOverImages(
+        lambda data: sampling.extrapolated(
+            lambda mass: function(mass, data),
+            data.mass,
+            seed=data.options.seed,
+            draws=data.options.draws,
+            shared=data.shared,
+        )
     )
 
 
@@ -174,7 +201,12 @@ _ALL = (
         function=matched.wasserstein_1d_matched,
         aggregate=Sums(
             lambda data: matched.wasserstein_1d_additive(
-                data.mass, data.reference, grid=data.grid, seed=data.options.seed, draws=data.options.draws
+                data.mass,
+                data.reference,
+                grid=data.grid,
+                seed=data.options.seed,
+                draws=data.options.draws,
+                shared=data.shared,
             ),
             "images",
         ),
@@ -188,7 +220,7 @@ _ALL = (
         function=matched.normalized_entropy_matched,
         aggregate=Sums(
             lambda data: matched.normalized_entropy_additive(
-                data.mass, seed=data.options.seed, draws=data.options.draws
+                data.mass, seed=data.options.seed, draws=data.options.draws, shared=data.shared
             ),
             "pool",
             grows=-1,
@@ -209,11 +241,7 @@ _ALL = (
     Metric(
         *("top_k_accuracy_matched", "Top-k accuracy, matched", "Acc@k*", "share", "higher", None, ("truth",), "task"),
         function=matched.top_k_accuracy_matched,
-        aggregate=MeanOverImages(
-            lambda data: matched.top_k_accuracy_matched(
-                data.mass, data.truth, k=data.options.top_k, seed=data.options.seed, draws=data.options.draws
-            )
-        ),
+        aggregate=_of_few(lambda mass, data: task.top_k_accuracy(mass, data.truth, k=data.options.top_k)),
         lowest=None,
         estimates="top_k_accuracy",
         least_responses=sampling.FEW,
@@ -221,14 +249,8 @@ _ALL = (
     Metric(
         *("log_score_matched", "Log score, matched", "LS*", "nats", "lower", None, ("truth",), "scoring rules"),
         function=matched.log_score_matched,
-        aggregate=MeanOverImages(
-            lambda data: matched.log_score_matched(
-                data.mass,
-                data.truth,
-                smoothing=data.options.log_smoothing,
-                seed=data.options.seed,
-                draws=data.options.draws,
-            )
+        aggregate=_of_few(
+            lambda mass, data: scoring_rules.log_score(mass, data.truth, smoothing=data.options.log_smoothing)
         ),
         lowest=None,
         estimates="log_score",
@@ -237,11 +259,7 @@ _ALL = (
     Metric(
         *("brier_score_matched", "Brier score, matched", "BS*", "none", "lower", None, ("truth",), "scoring rules"),
         function=matched.brier_score_matched,
-        aggregate=MeanOverImages(
-            lambda data: matched.brier_score_matched(
-                data.mass, data.truth, seed=data.options.seed, draws=data.options.draws
-            )
-        ),
+        aggregate=_extrapolated(lambda mass, data: scoring_rules.brier_score(mass, data.truth)),
         lowest=None,
         estimates="brier_score",
         least_responses=sampling.LEAST,
@@ -249,11 +267,7 @@ _ALL = (
     Metric(
         *("energy_score_matched", "Energy score, matched", "ES*", "px", "lower", None, ("truth",), "scoring rules"),
         function=matched.energy_score_matched,
-        aggregate=MeanOverImages(
-            lambda data: matched.energy_score_matched(
-                data.mass, data.truth, grid=data.grid, seed=data.options.seed, draws=data.options.draws
-            )
-        ),
+        aggregate=_extrapolated(lambda mass, data: scoring_rules.energy_score(mass, data.truth, grid=data.grid)),
         lowest=None,
         estimates="energy_score",
         least_responses=sampling.LEAST,

@@ -18,7 +18,8 @@ other numbers, the respondent's images are taken as probabilities, which have no
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -48,6 +49,41 @@ _CALL_COSTS = 12
 
 _LEAST_RATIO = 1.2
 """The least ratio of squared noise between half and all responses that is used; 2 with many responses."""
+
+
+Drawn = TypeVar("Drawn")
+
+Pair = tuple[FloatArray, FloatArray]
+
+
+class SharedDraws:
+    """Random draws from some responses, kept so that several metrics of these responses use the same ones.
+
+    Equal responses and seeds give equal draws, so a metric has the same value with and without sharing.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[object, list[Any]] = {}
+
+    def of(self, draw: Callable[..., Iterator[Drawn]], *arrays: FloatArray, seed: int, draws: int) -> list[Drawn]:
+        """Return what `draw` yields for these arguments, from memory if it was called with them before."""
+        key = draw, seed, draws, *((array.shape, array.tobytes()) for array in arrays)
+        if key not in self._kept:
+            self._kept[key] = list(draw(*arrays, seed=seed, draws=draws))
+        return self._kept[key]
+
+
+def drawn_once(
+    shared: SharedDraws | None,
+    draw: Callable[..., Iterator[Drawn]],
+    *arrays: FloatArray,
+    seed: int,
+    draws: int,
+) -> Iterable[Drawn]:
+    """Return what `draw` yields: one by one, as all together may not fit into memory, unless the draws are shared."""
+    if shared is None:
+        return draw(*arrays, seed=seed, draws=draws)
+    return shared.of(draw, *arrays, seed=seed, draws=draws)
 
 
 def are_counts(mass: FloatArray) -> BoolArray:
@@ -81,13 +117,14 @@ def drawn(mass: FloatArray, n: IntArray, generator: np.random.Generator) -> Floa
     used = np.flatnonzero(flat.any(axis=0))
     if wanted.max(initial=0) <= _FEW_DRAWN and np.count_nonzero(flat) < _CALL_COSTS * len(used):
         return _drawn_one_by_one(flat, wanted, generator).reshape(mass.shape).astype(float)
-    out = np.zeros_like(flat)
+    by_cell = np.ascontiguousarray(flat.T)
+    out = np.zeros_like(by_cell)
     later = flat.sum(axis=-1)
     for cell in used:
-        later = later - flat[:, cell]
-        out[:, cell] = generator.hypergeometric(flat[:, cell], later, wanted)
-        wanted = wanted - out[:, cell]
-    return out.reshape(mass.shape).astype(float)
+        later = later - by_cell[cell]
+        out[cell] = generator.hypergeometric(by_cell[cell], later, wanted)
+        wanted = wanted - out[cell]
+    return out.T.astype(float, order="C").reshape(mass.shape)
 
 
 def _drawn_one_by_one(flat: IntArray, wanted: IntArray, generator: np.random.Generator) -> IntArray:
@@ -122,8 +159,20 @@ def halves(mass: FloatArray, generator: np.random.Generator) -> tuple[FloatArray
     return np.where(counts[..., None], first, mass), np.where(counts[..., None], second, mass)
 
 
+def splits(mass: FloatArray, *, seed: int, draws: int) -> Iterator[Pair]:
+    """Split each distribution's responses into random halves several times; see `halves`."""
+    generator = np.random.default_rng(seed)
+    for _ in range(draws):
+        yield halves(mass, generator)
+
+
 def extrapolated(
-    function: Callable[[FloatArray], FloatArray], mass: FloatArray, *, seed: int = 0, draws: int = DRAWS
+    function: Callable[[FloatArray], FloatArray],
+    mass: FloatArray,
+    *,
+    seed: int = 0,
+    draws: int = DRAWS,
+    shared: SharedDraws | None = None,
 ) -> FloatArray:
     """Estimate a function of a distribution at any number of responses, for an error of c / n with n responses.
 
@@ -132,6 +181,7 @@ def extrapolated(
         mass: shape (..., n_cells).
         seed: of the splits.
         draws: how many splits.
+        shared: keeps the splits for other metrics of the same responses.
 
     Returns:
         Shape (...). NaN for counts of fewer than 2 responses, which cannot be split.
@@ -143,19 +193,24 @@ def extrapolated(
         >>> [round(float(values.mean()), 2) for values in (repeats(samples), extrapolated(repeats, samples))]
         [0.75, 0.51]
     """
-    generator = np.random.default_rng(seed)
     n = np.where(are_counts(mass), mass.sum(axis=-1), np.inf)
     with np.errstate(invalid="ignore"):
         size = np.where(np.isinf(n), np.inf, n // 2)
         weight = np.where(np.isinf(n), 0.0, ratio(size, n - size))
     all_responses = function(mass)
-    half = np.mean([[function(part) for part in halves(mass, generator)] for _ in range(draws)], axis=(0, 1))
+    parts = drawn_once(shared, splits, mass, seed=seed, draws=draws)
+    half = np.mean([[function(part) for part in pair] for pair in parts], axis=(0, 1))
     value: FloatArray = np.where(np.isinf(n), all_responses, all_responses + weight * (all_responses - half))
     return np.where(n < LEAST, np.nan, value)
 
 
 def of_few(
-    function: Callable[[FloatArray], FloatArray], mass: FloatArray, *, seed: int = 0, draws: int = DRAWS
+    function: Callable[[FloatArray], FloatArray],
+    mass: FloatArray,
+    *,
+    seed: int = 0,
+    draws: int = DRAWS,
+    shared: SharedDraws | None = None,
 ) -> FloatArray:
     """Compute the mean of a function of `FEW` responses drawn at random, which does not depend on how many there are.
 
@@ -164,6 +219,7 @@ def of_few(
         mass: shape (..., n_cells). From counts, responses are drawn without replacement.
         seed: of the draws.
         draws: four times as many are made; each costs little.
+        shared: keeps the draws for other metrics of the same responses.
 
     Returns:
         Shape (...). NaN for counts of fewer than `FEW` responses.
@@ -174,21 +230,33 @@ def of_few(
         >>> of_few(mode, np.array([[12.0, 0.0], [3.0, 3.0]]))
         array([ 1., nan])
     """
-    generator = np.random.default_rng(seed)
-    counts, total = are_counts(mass), mass.sum(axis=-1)
-    usable = np.where(counts, total >= FEW, total > 0)
+    usable = _has_few(mass)
     values = np.full(mass.shape[:-1], np.nan)
     if not usable.any():
         return values
+    means = np.zeros(mass.shape[:-1])
+    for few in drawn_once(shared, _few_of, mass, seed=seed, draws=4 * draws):
+        means += function(few) / (4 * draws)
+    return np.where(usable, means, np.nan)
+
+
+def _has_few(mass: FloatArray) -> BoolArray:
+    """Whether `FEW` responses can be drawn of each distribution."""
+    total = mass.sum(axis=-1)
+    usable: BoolArray = np.where(are_counts(mass), total >= FEW, total > 0)
+    return usable
+
+
+def _few_of(mass: FloatArray, *, seed: int, draws: int) -> Iterator[FloatArray]:
+    """Draw `FEW` responses of each distribution several times; of those with fewer, something that is not used."""
+    generator = np.random.default_rng(seed)
+    counts, usable = are_counts(mass), _has_few(mass)
     safe = np.where(usable[..., None], mass, 1.0)
     shares = safe / safe.sum(axis=-1, keepdims=True)
     whole = np.where((counts & usable)[..., None], mass, float(FEW))
-    means = np.zeros(mass.shape[:-1])
-    for _ in range(4 * draws):
+    for _ in range(draws):
         without = drawn(whole, np.asarray(FEW), generator)
-        few = without if counts.all() else np.where(counts[..., None], without, generator.multinomial(FEW, shares))
-        means += function(few) / (4 * draws)
-    return np.where(usable, means, np.nan)
+        yield without if counts.all() else np.where(counts[..., None], without, generator.multinomial(FEW, shares))
 
 
 def entropy(mass: FloatArray) -> FloatArray:
@@ -260,6 +328,7 @@ def distance_sums(
     *,
     seed: int = 0,
     draws: int = DRAWS,
+    shared: SharedDraws | None = None,
 ) -> FloatArray:
     """Compute the numbers per image that `distance_at_any_size` needs the sums of.
 
@@ -269,13 +338,13 @@ def distance_sums(
         reference: the distribution compared with, shape (n_images, n_cells).
         seed: of the draws.
         draws: how many.
+        shared: keeps the draws for other distances between the same responses.
 
     Returns:
         Shape (..., n_images, 7): the distance between all responses and between halves of them; the same for
         responses of the reference, as many as the respondent's where there are so many, and the reference's others;
         1/n + 1/k of the sizes n and k of both pairs; and 1. Rows of zeros where either has too few responses.
     """
-    generator = np.random.default_rng(seed)
     check_cells(mass, reference)
     shape = np.broadcast_shapes(mass.shape, reference.shape)
     mass, reference = np.broadcast_to(mass, shape), np.broadcast_to(reference, shape)
@@ -286,12 +355,10 @@ def distance_sums(
     p, q, n, k = mass[usable], reference[usable], n[usable], k[usable]
     if not len(p):
         return sums
-    # All draws at once: the solver takes them as one batch.
-    many_q, many_n, many_k = (np.broadcast_to(array, (draws, *array.shape)) for array in (q, n, k))
-    like_p, other_q = _reference_pair(many_q, many_n, many_k, generator)
-    pairs = [(p[None], q[None]), (like_p, other_q)]
-    for a, b in ((np.broadcast_to(p, many_q.shape), many_q), (like_p, other_q)):
-        pairs += zip(halves(a, generator), halves(b, generator), strict=True)
+    # The solver gets all draws at once, as one batch.
+    sizes = np.stack([n, k], axis=-1)
+    (like_p, other_q), *halved = drawn_once(shared, _pairs, p, q, sizes, seed=seed, draws=draws)
+    pairs = [(p[None], q[None]), (like_p, other_q), *halved]
     ends = np.cumsum([len(a) for a, _ in pairs])
     stacked = distance(*(np.concatenate(side) for side in zip(*pairs, strict=True)))
     full, full_0, *half = (part.mean(axis=0) for part in np.split(stacked, ends[:-1]))
@@ -299,6 +366,24 @@ def distance_sums(
     numbers = [full, np.mean(half[:2], axis=0), full_0, np.mean(half[2:], axis=0), 1 / n + 1 / k, size_0]
     sums[usable] = np.stack([*numbers, np.ones(len(p))], axis=-1)
     return sums
+
+
+def _pairs(p: FloatArray, q: FloatArray, sizes: FloatArray, *, seed: int, draws: int) -> Iterator[Pair]:
+    """Draw disjoint pairs from the reference, then halves of both sides' responses, then halves of those pairs.
+
+    Args:
+        p: the respondent's distributions, shape (n_images, n_cells).
+        q: the reference's.
+        sizes: number of responses of both, shape (n_images, 2); infinite for probabilities.
+        seed: of the draws.
+        draws: how many; the first axis of all pairs.
+    """
+    generator = np.random.default_rng(seed)
+    many_q, many_sizes = (np.broadcast_to(array, (draws, *array.shape)) for array in (q, sizes))
+    of_reference = _reference_pair(many_q, many_sizes[..., 0], many_sizes[..., 1], generator)
+    yield of_reference
+    for a, b in ((np.broadcast_to(p, many_q.shape), many_q), of_reference):
+        yield from zip(halves(a, generator), halves(b, generator), strict=True)
 
 
 def distance_at_any_size(sums: FloatArray) -> FloatArray:

@@ -64,6 +64,7 @@ def _ceiling(scoring: Scoring, sport: str, scored: list[int], splits: int, seed:
     crowd = _Crowd(arrays, scenes, people, scoring.policy.wasserstein_unit, seed)
     halves = crowd.split_half(splits)
     uniform = crowd.distances(np.ones((1, *crowd.mass.shape)))[0]
+    uniform_sums = crowd.matched_sums(np.full_like(crowd.mass, 1 / crowd.mass.shape[-1]))
     floors, scores = {}, {}
     for group in scoring.groups:
         if group.respondent == reference:
@@ -76,7 +77,7 @@ def _ceiling(scoring: Scoring, sport: str, scored: list[int], splits: int, seed:
         if not here.any():
             continue
         floors[group.name] = float(crowd.sampling_floor(answers)[here].mean())
-        scores[group.name] = _score(crowd, answers, scoring.policy.bootstrap, seed)
+        scores[group.name] = _score(crowd.matched_sums(answers), uniform_sums, scoring.policy.bootstrap, seed)
 
     def estimate(values: FloatArray, weights: FloatArray) -> MetricValue:
         return _mean(values, weights, scoring.policy.bootstrap, seed)
@@ -98,9 +99,8 @@ def _ceiling(scoring: Scoring, sport: str, scored: list[int], splits: int, seed:
     )
 
 
-def _score(crowd: _Crowd, answers: FloatArray, resamples: int, seed: int) -> MetricValue:
-    """How far a group is from uniform guessing (0) to answering like people (1)."""
-    mine, uniform = crowd.matched_sums(answers), crowd.matched_sums(np.full_like(answers, 1 / answers.shape[-1]))
+def _score(mine: FloatArray, uniform: FloatArray, resamples: int, seed: int) -> MetricValue:
+    """Return how far a group is from uniform guessing (0) to answering like people (1), from both matched sums."""
     enters = (mine[:, -1] > 0) & (uniform[:, -1] > 0)
     if not enters.any():
         return MetricValue(value=None, reason="too few responses per image to be matched")

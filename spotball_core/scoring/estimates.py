@@ -131,12 +131,13 @@ class Estimator:
         found: dict[str, MetricValue] = {}
         statistics: dict[str, Statistic] = {}
         asked = {metric.key: metric for metric in metrics}
+        shared = sampling.SharedDraws()
         for key, metric in asked.items():
             if reason := self._undefined(metric):
                 found[key] = MetricValue(value=None, reason=reason)
                 continue
             try:
-                statistics[key] = self.statistic(metric, self.answers.mass, self.answers.unparsed)
+                statistics[key] = self.statistic(metric, self.answers.mass, self.answers.unparsed, shared=shared)
             except OptionError as error:
                 found[key] = MetricValue(value=None, reason=str(error))
                 continue
@@ -233,7 +234,13 @@ class Estimator:
     # From images to one number -------------------------------------------------------------------------------
 
     def statistic(
-        self, metric: Metric, mass: FloatArray, unparsed: FloatArray, *, draws: int = sampling.DRAWS
+        self,
+        metric: Metric,
+        mass: FloatArray,
+        unparsed: FloatArray,
+        *,
+        draws: int = sampling.DRAWS,
+        shared: sampling.SharedDraws | None = None,
     ) -> Statistic:
         """The metric of answers to this group's images, in the form that resampling needs.
 
@@ -242,12 +249,13 @@ class Estimator:
             mass: shape (..., n_images, n_cells).
             unparsed: shape (..., n_images).
             draws: how many random halves of the answers a matched metric draws.
+            shared: keeps what one metric draws for the others.
 
         Raises:
             OptionError: where the policy's choices leave the metric undefined for these images.
         """
         options = replace(self._input.options, draws=draws)
-        data = replace(self._input, mass=mass, unparsed=unparsed, options=options)
+        data = replace(self._input, mass=mass, unparsed=unparsed, options=options, shared=shared)
         return metric.aggregate.statistic(data).only(self._used(metric))
 
     def _known(self) -> MetricInput:

@@ -155,3 +155,28 @@ def test_a_distance_by_hand() -> None:
     assert sampling.distance_at_any_size(2 * far) == pytest.approx(sampling.distance_at_any_size(far))
     assert np.isnan(sampling.distance_at_any_size(np.zeros(7)))
     assert sampling.distance_at_any_size(np.array([3.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0])) == 3.0
+
+
+@given(some_counts, st.integers(0, 99))
+def test_shared_draws_give_the_same_values(mass: FloatArray, seed: int) -> None:
+    """The second metric uses the first one's draws; other responses and other seeds get draws of their own."""
+    shared = sampling.SharedDraws()
+
+    def gap(p: FloatArray, q: FloatArray) -> FloatArray:
+        return np.asarray(np.abs(p / p.sum(axis=-1, keepdims=True) - q / q.sum(axis=-1, keepdims=True)).sum(axis=-1))
+
+    for responses, of_seed in ((mass, seed), (mass, seed), (mass + 1, seed), (mass, seed + 1)):
+        for estimate in (sampling.extrapolated, sampling.of_few):
+            alone = estimate(agreement, responses, seed=of_seed)
+            np.testing.assert_array_equal(estimate(agreement, responses, seed=of_seed, shared=shared), alone)
+        alone = sampling.distance_sums(gap, responses, mass[::-1], seed=of_seed)
+        np.testing.assert_array_equal(
+            sampling.distance_sums(gap, responses, mass[::-1], seed=of_seed, shared=shared), alone
+        )
+
+
+def test_shared_draws_are_made_once() -> None:
+    shared, mass = sampling.SharedDraws(), np.full((2, 3), 4.0)
+    first = shared.of(sampling.splits, mass, seed=0, draws=2)
+    assert shared.of(sampling.splits, mass.copy(), seed=0, draws=2) is first
+    assert shared.of(sampling.splits, mass, seed=0, draws=3) is not first

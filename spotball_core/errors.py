@@ -38,6 +38,10 @@ class NotEnoughMemoryError(SpotballError, MemoryError):
     """A computation that needs more memory than there is. It was not started."""
 
 
+class WorkerError(SpotballError, RuntimeError):
+    """A process that shared the work was ended from outside."""
+
+
 class MissingExtraError(SpotballError, ImportError):
     """A feature whose optional dependencies are not installed."""
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from spotball_core.cli.console import teller
+from spotball_core.cli.memory import memory_limit
 from spotball_core.cli.options import (
     Bootstrap,
     Debug,
@@ -84,6 +85,9 @@ def report(
         bool | None,
         typer.Option(help="Whether these figures have caption and signature. Default: no.", show_default=False),
     ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes for large reports. Default: one per processor.")
+    ] = None,
     strict: Strict = False,
     pool: Pool = False,
     quiet: Quiet = False,
@@ -112,6 +116,7 @@ def report(
     from spotball_core.schema.policy import ScorePolicy
     from spotball_core.scoring.groups import Scoring
     from spotball_core.scoring.score import load_counts
+    from spotball_core.service.parallel import processors
 
     if before_scenes and not before:
         raise OptionError("--before-scenes needs --before")
@@ -148,6 +153,8 @@ def report(
         pages=pages,
         before=earlier,
         figures=figure_options,
+        # Each process would need its own memory, which a limit does not share out.
+        jobs=jobs or (processors() if memory_limit() is None else 1),
     )
     if sys.stderr.isatty() and not quiet:
         from rich.console import Console

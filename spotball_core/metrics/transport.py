@@ -15,7 +15,6 @@ every solver finds the same number to the last bit. Which solver is used depends
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ import numpy as np
 from spotball_core.errors import DistributionError
 from spotball_core.metrics.transport_whole import least_costs
 from spotball_core.service.memory import available_memory, check_memory
+from spotball_core.service.parallel import processors
 from spotball_core.typing import FloatArray, IntArray
 
 _MAX_PIVOTS = 10_000_000
@@ -117,7 +117,7 @@ def transport(
         values[lone] = _from_one_cell(signed[lone], cost[signed[lone].argmax(axis=-1)])
     several = (from_cells > 1) & (to_cells > 1)
     if several.any():
-        sizes, threads = (from_cells * to_cells)[several], threads or _processors()
+        sizes, threads = (from_cells * to_cells)[several], threads or processors()
         if step is None:
             values[several] = _by_pot(rows[several], _Table(cost), sizes, threads)
         else:
@@ -140,7 +140,7 @@ def transport_of_few(differences: FloatArray, costs: Costs, threads: int | None 
     several = (from_cells > 1) & (to_cells > 1)
     if several.any():
         sizes = (from_cells * to_cells)[several]
-        values[several] = _by_pot(rows[several], costs, sizes, threads or _processors())
+        values[several] = _by_pot(rows[several], costs, sizes, threads or processors())
     return values[places]
 
 
@@ -308,10 +308,3 @@ def _masses(rows: FloatArray, whole: bool) -> Iterator[tuple[IntArray, FloatArra
         masses = masses / np.add.reduceat(masses, starts)[at]
     for start, end in pairwise([*starts.tolist(), len(at)]):
         yield cells[start:end], masses[start:end]
-
-
-def _processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from spotball_core.pages.parts import PagePicture, Section
-from spotball_core.plots.canvas import FigureFrame
+from spotball_core.plots.canvas import FigureFrame, plain_style
 from spotball_core.plots.inline import Inline, inline_svg
 from spotball_core.plots.presets import PRESETS, Chart, draw_preset
 from spotball_core.plots.saving import save_figure
 from spotball_core.service.files import replacing
+from spotball_core.service.parallel import THIS_PROCESS, Workers
 
 ENDINGS = (".png", ".svg")
 """The files of each figure as it is on the page."""
@@ -63,6 +65,7 @@ def draw_figures(
     sections: Sequence[Section],
     signature: str,
     options: FigureOptions,
+    workers: Workers = THIS_PROCESS,
     tell: Callable[[str], None] = lambda _: None,
 ) -> dict[str, list[Inline]]:
     """Draw all figures of a page into a new folder.
@@ -72,23 +75,27 @@ def draw_figures(
         sections: of the page.
         signature: of the figures whose section has no own signature.
         options: what else is written.
+        workers: draw the figures.
         tell: called with what is being done.
 
     Returns:
         The panels of each picture for the page, by the picture's name.
     """
     folder.mkdir()
-    panels: dict[str, list[Inline]] = {}
-    captions = []
-    for figure, own in _figures(sections):
+    figures = [(figure, own or signature) for figure, own in _figures(sections)]
+    pictures = [figure for figure, _ in figures if isinstance(figure, PagePicture)]
+    # The largest figure comes first, so that workers end together.
+    by_size = sorted(figures, key=lambda each: -len(each[0].chart.names))
+    drawn = workers.map(partial(_files, folder, options), by_size)
+    inline = workers.map(_panels, pictures)
+    files: dict[str, list[str]] = {}
+    for figure, _ in by_size:
         tell(f"drawing {figure.name}")
-        if isinstance(figure, PagePicture):
-            panels[figure.name] = [
-                inline_svg(figure.chart.draw([place]), f"{figure.name}-{place}", alt)
-                for place, alt in enumerate(figure.alts)
-            ]
-        names = _files(folder, figure, own or signature, options)
-        captions.append(f"## {figure.title}\n\n{figure.caption}\n\n`{own or signature}`\n\n" + "".join(names))
+        files[figure.name] = next(drawn)
+    panels = {picture.name: next(inline) for picture in pictures}
+    captions = [
+        f"## {figure.title}\n\n{figure.caption}\n\n`{own}`\n\n" + "".join(files[figure.name]) for figure, own in figures
+    ]
     if captions:
         with replacing(folder / CAPTIONS) as beside:
             beside.write_text("# Figures and their captions\n\n" + "\n".join(captions), encoding="utf-8")
@@ -104,8 +111,22 @@ def _figures(sections: Sequence[Section]) -> Iterator[tuple[Figure, str]]:
             yield section.maps, section.signature
 
 
-def _files(folder: Path, figure: Figure, signature: str, options: FigureOptions) -> list[str]:
-    """Write a figure's files; returns them as lines of a Markdown list."""
+def _panels(picture: PagePicture) -> list[Inline]:
+    """Draw a picture's panels for the page."""
+    with plain_style():
+        return [
+            inline_svg(picture.chart.draw([place]), f"{picture.name}-{place}", alt)
+            for place, alt in enumerate(picture.alts)
+        ]
+
+
+def _files(folder: Path, options: FigureOptions, signed: tuple[Figure, str]) -> list[str]:
+    """Write the files of a figure with its signature; returns them as lines of a Markdown list."""
+    with plain_style():
+        return _written(folder, options, *signed)
+
+
+def _written(folder: Path, options: FigureOptions, figure: Figure, signature: str) -> list[str]:
     chart = figure.chart
     drawn = chart.draw(range(len(chart.names)), FigureFrame(figure.title, (figure.caption, signature)))
     written = [folder / f"{figure.name}{ending}" for ending in ENDINGS]

@@ -18,6 +18,7 @@ from spotball_core.plots.canvas import plain_style
 from spotball_core.plots.presets import file_name
 from spotball_core.plots.saving import FORMATS
 from spotball_core.service.files import replacing_folder
+from spotball_core.service.parallel import THIS_PROCESS, Workers
 
 PAGE, NUMBERS, FIGURES, IMAGES = "report.html", "report.json", "figures", "images"
 
@@ -81,6 +82,7 @@ def write_folder(
     record: BaseModel,
     figures: FigureOptions = PAGE_ONLY,
     pages: bool = False,
+    workers: Workers = THIS_PROCESS,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Write report.html, report.json and figures/ into a folder; an earlier report there is replaced.
@@ -92,6 +94,7 @@ def write_folder(
         record: what report.json holds.
         figures: which figures are written in addition to those of the page.
         pages: whether the images of the gallery are on pages of their own, in images/.
+        workers: draw the figures.
         tell: called with what is being done.
 
     Raises:
@@ -100,7 +103,7 @@ def write_folder(
     with plain_style():
         try:
             with replacing_folder(out) as beside:
-                svgs = draw_figures(beside / FIGURES, sections, page.signature, figures, tell)
+                svgs = draw_figures(beside / FIGURES, sections, page.signature, figures, workers, tell)
                 tell("writing the page")
                 if pages:
                     sections = _write_images(beside / IMAGES, page, sections)

@@ -12,6 +12,10 @@ from spotball_core.report.numbers.gallery import MOST, CaseKey
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.write import check_report, write_page
 from spotball_core.scoring.groups import Scoring
+from spotball_core.service.parallel import Workers
+
+LEAST_GROUPS = 12
+"""Groups from which several processes are used. With fewer, they take longer to start than they save."""
 
 
 def write_report(
@@ -24,6 +28,7 @@ def write_report(
     pages: bool = False,
     before: Scoring | None = None,
     figures: FigureOptions = PAGE_ONLY,
+    jobs: int = 1,
     tell: Callable[[str], None] = lambda _: None,
 ) -> PageReport:
     """Compute the report of a scoring and write it into a folder: report.json, report.html and figures/.
@@ -37,6 +42,8 @@ def write_report(
         pages: whether images are on pages of their own, in images/, so that all of a large dataset can be shown.
         before: an earlier run, for a section that states what changed since; see `run_changes`. None without.
         figures: which figures are written in addition to those of the page.
+        jobs: how many processes share the work if there are many groups. The report is the same. A script that passes
+            more than 1 needs `if __name__ == "__main__":` around its work, as processes load it.
         tell: called with what is being done.
 
     Returns:
@@ -46,15 +53,18 @@ def write_report(
         OptionError: if `out` holds anything but an earlier report, or cannot be written; for groups made in another
             way; if nothing is left to score; or if the earlier run cannot be compared.
         MissingExtraError: without matplotlib or Jinja2.
+        WorkerError: if a process is ended from outside.
     """
     check_report(out)
-    report = analyze(
-        scoring,
-        reasoning=reasoning,
-        rationales=rationales,
-        most_images=None if pages else MOST,
-        before=before,
-        tell=tell,
-    )
-    write_page(report, out, image_folders=image_folders, pages=pages, figures=figures, tell=tell)
+    with Workers(jobs if len(scoring.groups) >= LEAST_GROUPS else 1) as workers:
+        report = analyze(
+            scoring,
+            reasoning=reasoning,
+            rationales=rationales,
+            most_images=None if pages else MOST,
+            before=before,
+            workers=workers,
+            tell=tell,
+        )
+        write_page(report, out, image_folders=image_folders, pages=pages, figures=figures, workers=workers, tell=tell)
     return report

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from spotball_core.report.maps import top_cells
 from spotball_core.report.numbers.records import CaseNumbers, GalleryNumbers, ShownImage
 from spotball_core.report.view import PageView
 from spotball_core.schema.scene import Scene
+from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.service.paths import find_file
 from spotball_core.text.numbers import number, plural, quantity
 from spotball_core.typing import BoolArray, FloatArray
@@ -40,16 +42,21 @@ _ORDERS = (
 )
 
 
-def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path]) -> Gallery:
+def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path], workers: Workers = THIS_PROCESS) -> Gallery:
     """Return the gallery as the page draws it.
 
     Args:
         view: what is shown.
         shown: its gallery.
         folders: where the scenes' image files may be.
+        workers: make the images small.
     """
     anchor = _anchors()
-    images = tuple(_image(shown_image, view, shown, folders, anchor) for shown_image in shown.images)
+    pictures = workers.map(partial(_picture, folders), [shown_image.scene for shown_image in shown.images])
+    images = tuple(
+        _image(shown_image, view, shown, picture, anchor)
+        for shown_image, picture in zip(shown.images, pictures, strict=True)
+    )
     cards = {
         (case.sport, case.respondent, case.prompt, case.image): (image.name, card.name)
         for shown_image, image in zip(shown.images, images, strict=True)
@@ -130,12 +137,16 @@ def _left_out(view: PageView, shown: GalleryNumbers) -> str:
     return "; ".join(notes) + ("." if notes else "")
 
 
+def _picture(folders: Sequence[Path], scene: Scene) -> str | None:
+    """Return the scene's image as the page holds it; None without a file that can be read."""
+    path = find_file(folders, scene.path)
+    return as_data(path, scene.layout) if path else None
+
+
 def _image(
-    shown: ShownImage, view: PageView, numbers: GalleryNumbers, folders: Sequence[Path], anchor: Callable[..., str]
+    shown: ShownImage, view: PageView, numbers: GalleryNumbers, data: str | None, anchor: Callable[..., str]
 ) -> ImageCard:
     scene, grid = shown.scene, shown.scene.layout
-    path = find_file(folders, scene.path)
-    data = as_data(path, grid) if path else None
     people = _on_grid(shown.reference, grid)
     order = {
         "disagreement": shown.disagreement,

@@ -22,6 +22,7 @@ from spotball_core.report.sections import (
     tables as sections_tables,
 )
 from spotball_core.report.view import PageView
+from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.text.numbers import listed, plural
 
 TITLE = "Spot the Ball: report"
@@ -36,6 +37,7 @@ def write_page(
     image_folders: Sequence[str | Path] = (),
     pages: bool = False,
     figures: FigureOptions = PAGE_ONLY,
+    workers: Workers = THIS_PROCESS,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Write a report's record and its page into a folder: report.json, report.html and figures/.
@@ -49,6 +51,7 @@ def write_page(
         image_folders: where the scenes' image files may be; their paths are relative to one of these.
         pages: whether images are on pages of their own, in images/.
         figures: which figures are written in addition to those of the page.
+        workers: draw the figures and make the images small.
         tell: called with what is being done.
 
     Raises:
@@ -58,9 +61,9 @@ def write_page(
     check_report(out)
     view = PageView(report)
     with plain_style():
-        sections = all_sections(view, [Path(folder) for folder in image_folders])
+        sections = all_sections(view, [Path(folder) for folder in image_folders], workers)
 
-    write_folder(Path(out).resolve(), page_of(view), sections, view.report, figures, pages, tell)
+    write_folder(Path(out).resolve(), page_of(view), sections, view.report, figures, pages, workers, tell)
 
 
 def check_report(out: str | Path) -> None:
@@ -89,7 +92,9 @@ def page_of(view: PageView) -> Page:
     )
 
 
-def all_sections(view: PageView, image_folders: Sequence[Path] = ()) -> tuple[Section, ...]:
+def all_sections(
+    view: PageView, image_folders: Sequence[Path] = (), workers: Workers = THIS_PROCESS
+) -> tuple[Section, ...]:
     """Every section of the page, in its order."""
     return (
         sections_findings.findings(view),
@@ -103,7 +108,7 @@ def all_sections(view: PageView, image_folders: Sequence[Path] = ()) -> tuple[Se
         sections_people.where(view),
         sections_people.mixture(view),
         *([sections_reasoning.words(view.page.reasoning)] if view.page.reasoning else []),
-        sections_gallery.images(view, image_folders),
+        sections_gallery.images(view, image_folders, workers),
         sections_tables.everything(view),
         sections_players.density(view),
         sections_players.thresholds(view),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from spotball_core.errors import OptionError
@@ -14,6 +16,7 @@ from spotball_core.schema.report import Ceiling, MetricValue
 from spotball_core.scoring import sides
 from spotball_core.scoring.estimates import SceneArrays
 from spotball_core.scoring.groups import Scoring
+from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
 from spotball_core.typing import BoolArray, FloatArray
 
@@ -42,19 +45,27 @@ def noise_ceiling(scoring: Scoring, *, splits: int = SPLITS, seed: int = 0) -> t
     Raises:
         OptionError: without a reference, or for less than one split.
     """
+    return tuple(start_noise_ceiling(scoring, splits=splits, seed=seed))
+
+
+def start_noise_ceiling(
+    scoring: Scoring, *, splits: int = SPLITS, seed: int = 0, workers: Workers = THIS_PROCESS
+) -> Iterator[Ceiling]:
+    """As `noise_ceiling`, computed by workers: returns at once, and the iterator waits for them."""
     if splits < 1:
         raise OptionError(f"splits is {splits}, expected at least 1")
     if scoring.policy.reference is None:
         raise OptionError("a noise ceiling needs a reference, the respondent that others are compared with")
     scored = {scene for group in scoring.groups for scene in scoring.images(group)} & scoring.reference
     sports = dict.fromkeys(scoring.arrays.sports[scene] for scene in sorted(scored))
-    found = (_ceiling(scoring, sport, sorted(scored), splits, seed) for sport in sports)
-    return tuple(ceiling for ceiling in found if ceiling is not None)
+    found = workers.map_with(_ceiling, (scoring, sorted(scored), splits, seed), list(sports))
+    return (ceiling for ceiling in found if ceiling is not None)
 
 
-def _ceiling(scoring: Scoring, sport: str, scored: list[int], splits: int, seed: int) -> Ceiling | None:
+def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> Ceiling | None:
     import polars as pl
 
+    scoring, scored, splits, seed = given
     arrays, reference = scoring.arrays, str(scoring.policy.reference)
     scenes = [scene for scene in scored if arrays.sports[scene] == sport]
     rows = scoring.table.filter((pl.col("respondent") == reference) & pl.col("_scene").is_in(scenes))

@@ -1,4 +1,4 @@
-"""The same work on many items, in processes of their own."""
+"""The same work on many items, in several processes. Every use of processes in the package goes through `Workers`."""
 
 from __future__ import annotations
 
@@ -6,47 +6,150 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
+from types import TracebackType
 from typing import Final, TypeVar
+
+from spotball_core.errors import WorkerError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Shared = TypeVar("Shared")
 
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 
+_PARTS: Final = 4
+"""Parts per process in which items that share an argument are sent: more balance better, fewer send it less often."""
 
-def in_processes(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) -> Iterator[Result]:
-    """The results of some work on each item, in the items' order.
 
-    Where one fails, or the user interrupts, the others are ended where they are.
+class Workers:
+    """Processes that share work, started and ended by a `with` statement.
+
+    With one job, outside of a `with` statement, and where the system cannot start processes, the work is done in this
+    process, when its results are asked for.
 
     Args:
-        work: a function of a module; what it writes is whole or not there.
+        jobs: how many processes.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Workers:
+        if self._jobs > 1:
+            try:
+                self._pool = _started(self._jobs)
+            except (ImportError, NotImplementedError, OSError):
+                self._pool = None  # The system has no semaphores, or allows no further process.
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            _end(pool, at_once=error is not None)
+
+    def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+        """Return the results of some work on each item, in the items' order. Processes start with it at once.
+
+        Args:
+            work: a function of a module, whose files are complete or absent if its process is ended.
+            items: what it is called with.
+
+        Raises:
+            WorkerError: if a process is ended from outside.
+        """
+        if self._pool is None:
+            return map(work, items)
+        try:
+            futures = [self._pool.submit(work, item) for item in items]
+        except BrokenProcessPool:
+            raise _ended() from None
+        return _results(futures)
+
+    def map_with(
+        self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+    ) -> Iterator[Result]:
+        """As `map`, for work with a large argument that all items share: it is sent once for several items."""
+        if self._pool is None:
+            return (work(shared, item) for item in items)
+        size = -(-len(items) // (_PARTS * self._jobs)) or 1
+        parts = [items[start : start + size] for start in range(0, len(items), size)]
+        return (result for part in self.map(partial(_each, work, shared), parts) for result in part)
+
+
+THIS_PROCESS: Final = Workers(1)
+"""Does all work in this process."""
+
+
+def in_processes(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) -> Iterator[Result]:
+    """Yield the results of some work on each item as `Workers.map` does, in processes of its own.
+
+    If one fails, or the user interrupts, the others are ended at once.
+
+    Args:
+        work: a function of a module.
         items: what it is called with.
         jobs: how many processes; with 1, or one item, the work is done in this one.
     """
-    if min(jobs, len(items)) < 2:
-        yield from map(work, items)
-        return
+    with Workers(min(jobs, len(items))) as workers:
+        yield from workers.map(work, items)
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _started(jobs: int) -> ProcessPoolExecutor:
     # Forked processes would inherit locks that other threads hold.
     context = multiprocessing.get_context("spawn")
-    with (
-        _one_thread_each(),
-        ProcessPoolExecutor(min(jobs, len(items)), mp_context=context, initializer=_leave_interrupts) as pool,
-    ):
+    with _one_thread_each():
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_leave_interrupts)
         try:
-            for future in [pool.submit(work, item) for item in items]:
-                yield future.result()
+            # A pool starts its processes with its first tasks. They load this package while this process goes on.
+            for _ in range(jobs):
+                pool.submit(_leave_interrupts)
         except BaseException:
-            # From Python 3.14 on the pool can do this itself. Work that is cancelled first would trip its thread up.
-            for process in list(pool._processes.values()):
-                process.terminate()
+            _end(pool, at_once=True)
             raise
+    return pool
+
+
+def _end(pool: ProcessPoolExecutor, *, at_once: bool) -> None:
+    if at_once:
+        # From Python 3.14 on the pool can do this itself. Work that is cancelled first would trip its thread up.
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+    pool.shutdown()
+
+
+def _results(futures: Sequence[Future[Result]]) -> Iterator[Result]:
+    for future in futures:
+        try:
+            yield future.result()
+        except BrokenProcessPool:
+            raise _ended() from None
+
+
+def _ended() -> WorkerError:
+    return WorkerError(
+        "a worker process was ended from outside, as systems do when memory runs out. Close other programs, or use one "
+        "process (--jobs 1)"
+    )
+
+
+def _each(work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]) -> list[Result]:
+    return [work(shared, item) for item in items]
 
 
 def _leave_interrupts() -> None:
-    """A terminal interrupts all processes; the one that started the others ends them."""
+    """Ignore a terminal's interrupts, which reach all processes; the one that started the others ends them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

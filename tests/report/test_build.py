@@ -17,6 +17,7 @@ from spotball_core.grid import Grid
 from spotball_core.overlay import gridded, layout
 from spotball_core.pages import figures
 from spotball_core.pages.pictures import WIDTH, as_data
+from spotball_core.report import build
 from spotball_core.report.build import write_report
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.write import check_report, write_page
@@ -66,6 +67,14 @@ def test_again_it_gives_the_same_bytes_whatever_matplotlib_is_set_to(written: Wr
         assert rcParams["font.size"] == 20
     finally:
         rcParams.update(before)
+    assert contents(tmp_path / "again") == contents(written.out)
+
+
+def test_several_processes_write_the_same_bytes(
+    written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "LEAST_GROUPS", 2)
+    write_report(scoring_of(written.study), tmp_path / "again", image_folders=[written.study], jobs=2)
     assert contents(tmp_path / "again") == contents(written.out)
 
 

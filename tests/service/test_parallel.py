@@ -11,13 +11,29 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core.service.parallel import in_processes
+from spotball_core.errors import WorkerError
+from spotball_core.service import parallel
+from spotball_core.service.parallel import Workers, in_processes
 
 
 def squared(n: int) -> int:
     if n < 0:
         raise ValueError("below 0")
     return n * n
+
+
+def to_the_power(exponent: int, n: int) -> int:
+    return int(n**exponent)
+
+
+def killed_at_2(n: int) -> int:
+    if n == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return n
+
+
+def process_of(_: int) -> int:
+    return os.getpid()
 
 
 def forever(folder: str) -> None:
@@ -29,6 +45,40 @@ def forever(folder: str) -> None:
 
 def test_in_order() -> None:
     assert list(in_processes(squared, range(5), 2)) == list(in_processes(squared, range(5), 1)) == [0, 1, 4, 9, 16]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_workers_do_several_works_in_order(jobs: int) -> None:
+    with Workers(jobs) as workers:
+        squares, cubes = workers.map(squared, range(5)), workers.map_with(to_the_power, 3, range(20))
+        assert list(cubes) == [n**3 for n in range(20)]
+        assert list(squares) == [0, 1, 4, 9, 16]
+        assert list(workers.map_with(to_the_power, 3, [])) == []
+        assert (set(workers.map(process_of, range(9))) == {os.getpid()}) == (jobs == 1)
+
+
+def test_work_is_done_here_where_processes_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the system has no semaphores, or a limit of processes is reached."""
+
+    def refuse(jobs: int) -> None:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(parallel, "_started", refuse)
+    with Workers(2) as workers:
+        assert list(workers.map(process_of, [1, 2])) == [os.getpid()] * 2
+
+
+def test_a_killed_worker_is_an_error() -> None:
+    with Workers(2) as workers, pytest.raises(WorkerError, match=r"ended from outside.*--jobs 1"):
+        list(workers.map(killed_at_2, range(4)))
+
+
+def test_a_later_work_of_killed_workers_is_an_error() -> None:
+    with Workers(2) as workers:
+        with pytest.raises(WorkerError):
+            list(workers.map(killed_at_2, range(4)))
+        with pytest.raises(WorkerError):
+            workers.map(squared, range(4))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

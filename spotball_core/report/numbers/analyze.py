@@ -35,6 +35,7 @@ from spotball_core.report.numbers.standings import ScoredGroup, differences, ove
 from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.report import GroupScore, ScoreReport
 from spotball_core.scoring.groups import PARTS, Group, Scoring
+from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.typing import BoolArray, FloatArray
 
 RESAMPLES = 200
@@ -48,6 +49,7 @@ def analyze(
     rationales: Mapping[CaseKey, Sequence[str]] | None = None,
     most_images: int | None = MOST,
     before: Scoring | None = None,
+    workers: Workers = THIS_PROCESS,
     tell: Callable[[str], None] = lambda _: None,
 ) -> PageReport:
     """Compute everything that the report shows.
@@ -59,13 +61,14 @@ def analyze(
         rationales: some of each group's rationales for an image, to be shown with it.
         most_images: images that are shown, at most; None for all.
         before: an earlier run, to state what changed since; see `run_changes`.
+        workers: compute the noise ceiling, the scores and the mixtures.
         tell: called with what is being computed.
 
     Raises:
         OptionError: for groups made in another way, if nothing is left to score, or if the earlier run cannot be
             compared.
     """
-    from spotball_core.scoring.ceiling import noise_ceiling
+    from spotball_core.scoring.ceiling import start_noise_ceiling
 
     if tuple(scoring.policy.by) != PARTS:
         raise OptionError(f"the report's groups are by {', '.join(PARTS)}, not by {', '.join(scoring.policy.by)}")
@@ -74,27 +77,40 @@ def analyze(
     if before is not None:
         tell("what changed")
         changes = run_changes(before, scoring)
+    # Workers get everything at once, the longest work first, so that none of them waits.
+    reference, seed = scoring.policy.reference, scoring.policy.seed
+    ceiling_results = start_noise_ceiling(scoring, seed=seed, workers=workers) if reference is not None else iter(())
+    score_results = workers.map_with(_scored, scoring, scoring.groups)
+    answered = [group for group in scoring.groups if scoring.images(group)]
+    of_reference = [group for group in answered if group.respondent == reference]
+    mixture_results = workers.map_with(_mixture, scoring, [*compared(answered, reference), *of_reference])
     tell("noise ceiling")
-    has_reference = scoring.policy.reference is not None
-    ceilings = noise_ceiling(scoring, seed=scoring.policy.seed) if has_reference else ()
+    ceilings = tuple(ceiling_results)
     tell("scores")
-    every = [ScoredGroup(group, *scoring.score(group)) for group in scoring.groups]
+    every = list(score_results)
     report = scoring.report(ceilings, [scored_group.score for scored_group in every])
     scored = [scored_group for scored_group in every if scored_group.score.n_images]
     if not scored:
         raise OptionError("no images are left to score; see --images")
     tell("image by image")
-    groups = compared([scored_group.group for scored_group in scored], scoring.policy.reference)
+    groups = compared([scored_group.group for scored_group in scored], reference)
     gallery = gallery_numbers(scoring, groups, most=most_images, rationales=rationales)
-    numbers = _page_numbers(scoring, scored, gallery, reasoning, tell).model_copy(update={"changes": changes})
+    numbers = _page_numbers(scoring, scored, gallery, mixture_results, reasoning, tell).model_copy(
+        update={"changes": changes}
+    )
     fields = {name: getattr(report, name) for name in ScoreReport.model_fields}
     return PageReport(**fields, page=numbers)
+
+
+def _scored(scoring: Scoring, group: Group) -> ScoredGroup:
+    return ScoredGroup(group, *scoring.score(group))
 
 
 def _page_numbers(
     scoring: Scoring,
     scored: Sequence[ScoredGroup],
     gallery: GalleryNumbers | None,
+    mixture_results: Iterable[Mixture | str],
     reasoning: ReasoningReport | None,
     tell: Callable[[str], None],
 ) -> PageNumbers:
@@ -105,13 +121,12 @@ def _page_numbers(
     uniform = uniform_sums(scoring)
     tell("threshold fit")
     thresholds = _threshold_fit(scoring) if np.any(arrays.has_players[places]) else None
-    tell("what explains whom")
-    groups = compared([scored_group.group for scored_group in scored], reference)
-    resamples = min(scoring.policy.bootstrap, RESAMPLES)
-    of_reference = [scored_group.group for scored_group in scored if scored_group.group.respondent == reference]
-    mixtures, unexplained = _mixtures(scoring, [*groups, *of_reference], resamples)
     tell("differences and ranks")
     means, mean_draws = overall(scored)
+    compared_with_reference = (*differences(scoring, scored), *overall_differences(means, mean_draws, reference))
+    ranked = standings(scored, means, mean_draws, reference)
+    tell("what explains whom")
+    mixtures = list(mixture_results)
     return PageNumbers(
         n_images=len(places),
         n_responses=sum(scored_group.score.n_responses for scored_group in scored),
@@ -122,13 +137,13 @@ def _page_numbers(
             for sport in sports
         ),
         groups=tuple(_answers(scoring, scored_group.group, inside) for scored_group in scored),
-        differences=(*differences(scoring, scored), *overall_differences(means, mean_draws, reference)),
+        differences=compared_with_reference,
         overall=means,
-        standings=standings(scored, means, mean_draws, reference),
+        standings=ranked,
         prompt_means=tuple(_prompt_means(scored_group.score for scored_group in scored)),
-        mixtures=mixtures,
-        mixture_resamples=resamples,
-        unexplained=unexplained,
+        mixtures=tuple(found for found in mixtures if isinstance(found, Mixture)),
+        mixture_resamples=_mixture_resamples(scoring),
+        unexplained=tuple(reason for reason in mixtures if isinstance(reason, str)),
         thresholds=thresholds,
         gallery=gallery,
         reasoning=reasoning,
@@ -207,17 +222,18 @@ def _prompt_means(scores: Iterable[GroupScore]) -> Iterator[PromptMeans]:
             yield PromptMeans(sport=sport, respondent=respondent, metrics=means)
 
 
-def _mixtures(scoring: Scoring, groups: Sequence[Group], resamples: int) -> tuple[tuple[Mixture, ...], tuple[str, ...]]:
-    """The mixture of each group, and the reasons why others have none."""
+def _mixture(scoring: Scoring, group: Group) -> Mixture | str:
+    """The group's mixture, or the reason why it has none."""
     from spotball_core.cues.mixture import explain
 
-    mixtures, unexplained = [], []
-    for group in groups:
-        try:
-            mixtures.append(explain(scoring, group, bootstrap=resamples, seed=scoring.policy.seed))
-        except OptionError as error:
-            unexplained.append(str(error))
-    return tuple(mixtures), tuple(unexplained)
+    try:
+        return explain(scoring, group, bootstrap=_mixture_resamples(scoring), seed=scoring.policy.seed)
+    except OptionError as error:
+        return str(error)
+
+
+def _mixture_resamples(scoring: Scoring) -> int:
+    return min(scoring.policy.bootstrap, RESAMPLES)
 
 
 def _threshold_fit(scoring: Scoring) -> ThresholdFit:

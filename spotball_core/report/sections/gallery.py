@@ -11,15 +11,17 @@ from spotball_core.report.numbers.records import GalleryNumbers
 from spotball_core.report.sections.scores import NO_REFERENCE
 from spotball_core.report.sections.tables import names
 from spotball_core.report.view import PageView, same_group
+from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.text.numbers import plural
 
 
-def images(view: PageView, folders: Sequence[Path]) -> Section:
+def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROCESS) -> Section:
     """Show image by image, those with the most disagreement first (Figure 8), and count the failures.
 
     Args:
         view: what is shown.
         folders: where the scenes' image files may be.
+        workers: make the images small.
     """
     title = "Image by image"
     if not view.reference:
@@ -28,7 +30,7 @@ def images(view: PageView, folders: Sequence[Path]) -> Section:
     if numbers is None:
         why = f"No other respondent answered images that {view.reference} answered."
         return Section("gallery", title, missing=why)
-    shown = gallery(view, numbers, folders)
+    shown = gallery(view, numbers, folders, workers)
     first = (
         f"Every image with the ball, the guesses of {view.reference}, and all respondents side by side. Images of a "
         "sport are sorted by disagreement: the mean distance of the respondents' guesses to those of "

@@ -6,6 +6,8 @@ be. Several fits run at once, so that resamples cost little more than one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from spotball_core.errors import OptionError
@@ -20,12 +22,36 @@ _LEAST_SHARE = 0.01
 """An extrapolated weight keeps at least this share of what it was: EM cannot bring back what is 0."""
 
 
-def em_step(weights: FloatArray, counts: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """How often each outcome was seen, and what every step needs of these counts.
+
+    Attributes:
+        counts: shape (n_fits, n_outcomes); not all 0.
+        unseen: which outcomes were not seen, shape (n_fits, n_outcomes).
+        total: number of answers, shape (n_fits, 1).
+    """
+
+    counts: FloatArray
+    unseen: BoolArray
+    total: FloatArray
+
+    @classmethod
+    def of(cls, counts: FloatArray) -> Outcomes:
+        """From counts of shape (n_fits, n_outcomes)."""
+        return cls(counts, counts <= 0, counts.sum(axis=-1, keepdims=True))
+
+    def only(self, fits: BoolArray) -> Outcomes:
+        """The outcomes of some of the fits, shape (n_fits,)."""
+        return Outcomes(self.counts[fits], self.unseen[fits], self.total[fits])
+
+
+def em_step(weights: FloatArray, outcomes: Outcomes, parts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """One step of expectation-maximization.
 
     Args:
         weights: shape (n_fits, n_parts); each row sums to 1.
-        counts: how often each outcome was seen, shape (n_fits, n_outcomes); not all 0.
+        outcomes: what was seen.
         parts: each part's probability of each outcome, shape (n_outcomes, n_parts).
 
     Returns:
@@ -34,18 +60,19 @@ def em_step(weights: FloatArray, counts: FloatArray, parts: FloatArray) -> tuple
         parts in use and at most 1 for others.
 
     Examples:
-        >>> weights, _, _ = em_step(np.array([[0.5, 0.5]]), np.array([[3.0, 1.0]]), np.array([[0.5, 1.0], [0.5, 0.0]]))
+        >>> outcomes = Outcomes.of(np.array([[3.0, 1.0]]))
+        >>> weights, _, _ = em_step(np.array([[0.5, 0.5]]), outcomes, np.array([[0.5, 1.0], [0.5, 0.0]]))
         >>> weights.tolist()
         [[0.5, 0.5]]
     """
     # In place and without masks: most of a fit's time is spent here.
     probability = weights @ parts.T
-    probability[counts <= 0] = 1.0  # adds nothing to what follows
+    np.copyto(probability, 1.0, where=outcomes.unseen)  # adds nothing to what follows
     terms = np.log(probability)
-    terms *= counts
+    terms *= outcomes.counts
     likelihood = terms.sum(axis=-1)
-    share = np.divide(counts, probability, out=probability)
-    gradient = (share @ parts) / counts.sum(axis=-1, keepdims=True)
+    share = np.divide(outcomes.counts, probability, out=probability)
+    gradient = (share @ parts) / outcomes.total
     return weights * gradient, likelihood, gradient
 
 
@@ -78,14 +105,14 @@ def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tu
     if ((counts > 0) & (weights @ parts.T <= 0)).any():
         raise OptionError("an answer has no probability in any part of the mixture")
     likelihood = np.empty(len(weights))
-    left = np.arange(len(weights))
+    left, active = np.arange(len(weights)), Outcomes.of(counts)
     for _ in range(_MOST_CYCLES):
-        active, may = counts[left], allowed[left]
         first, likelihood[left], gradient = em_step(weights[left], active, parts)
-        open_ = np.where(may, gradient, 0.0).max(axis=-1) > 1 + TOLERANCE
+        open_ = np.where(allowed[left], gradient, 0.0).max(axis=-1) > 1 + TOLERANCE
         if not open_.any():
             return weights, likelihood
-        left, active, first = left[open_], active[open_], first[open_]
+        if not open_.all():
+            left, active, first = left[open_], active.only(open_), first[open_]
         second, least, _ = em_step(first, active, parts)
         third, reached, _ = em_step(_extrapolated(weights[left], first, second), active, parts)
         weights[left] = np.where((reached >= least)[:, None], third, second)

@@ -238,9 +238,7 @@ class Scoring:
             )
 
     def _reference_digest(self, scenes: Sequence[int]) -> str:
-        import polars as pl
-
-        rows = self.table.filter(pl.col("respondent") == self.policy.reference)
+        rows = self._of_reference
         return replace(self.counts, table=rows.filter(rows["_scene"].is_in(list(scenes)))).digest()
 
     def _uniform(self, scenes: Sequence[int]) -> dict[str, float]:
@@ -285,11 +283,9 @@ class Scoring:
 
     def reference_mass(self, scenes: Sequence[int]) -> FloatArray | None:
         """The reference's counts, over all its prompts, shape (n_images, n_cells); None without a reference."""
-        import polars as pl
-
         if self.policy.reference is None:
             return None
-        return self._dense(self.table.filter(pl.col("respondent") == self.policy.reference), scenes)[0]
+        return self._dense(self._of_reference, scenes)[0]
 
     def people(self, group: Group, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray] | None:
         """A group's answers told apart by participant: mass, shape (n_participants, n_images, n_cells), and unparsed.
@@ -303,9 +299,21 @@ class Scoring:
         return np.stack([mass for mass, _ in parts]), np.stack([unparsed for _, unparsed in parts])
 
     def _rows(self, group: Group) -> pl.DataFrame:
+        return self._by_group[group.number]
+
+    @cached_property
+    def _by_group(self) -> dict[int, pl.DataFrame]:
+        """The table's rows by the group's number, found once: analyses ask for them again and again."""
         import polars as pl
 
-        return self.table.filter(pl.col("_group") == group.number)
+        return {group.number: self.table.filter(pl.col("_group") == group.number) for group in self.groups}
+
+    @cached_property
+    def _of_reference(self) -> pl.DataFrame:
+        """The table's rows of the reference."""
+        import polars as pl
+
+        return self.table.filter(pl.col("respondent") == self.policy.reference)
 
     def _dense(self, rows: pl.DataFrame, scenes: Sequence[int]) -> tuple[FloatArray, FloatArray]:
         places = rows["_scene"].replace_strict(dict(zip(scenes, range(len(scenes)), strict=True)), default=None)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from spotball_core.errors import WorkerError
 
@@ -22,7 +25,7 @@ Shared = TypeVar("Shared")
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 
 _PARTS: Final = 4
-"""Parts per process in which items that share an argument are sent: more balance better, fewer send it less often."""
+"""Parts per process that items which share an argument are sent in."""
 
 
 class Workers:
@@ -38,6 +41,7 @@ class Workers:
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
+        self._folder: TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> Workers:
         if self._jobs > 1:
@@ -51,6 +55,8 @@ class Workers:
         pool, self._pool = self._pool, None
         if pool is not None:
             _end(pool, at_once=error is not None)
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
         """Return the results of some work on each item, in the items' order. Processes start with it at once.
@@ -73,12 +79,19 @@ class Workers:
     def map_with(
         self, work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
-        """As `map`, for work with a large argument that all items share: it is sent once for several items."""
+        """As `map`, for work with a large argument that all items share: each process reads it from a file once.
+
+        The argument may change after the call: processes get it unchanged.
+        """
         if self._pool is None:
             return (work(shared, item) for item in items)
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="spotball-")
+        file = Path(self._folder.name, str(len(list(Path(self._folder.name).iterdir()))))
+        file.write_bytes(pickle.dumps(shared))
         size = -(-len(items) // (_PARTS * self._jobs)) or 1
         parts = [items[start : start + size] for start in range(0, len(items), size)]
-        return (result for part in self.map(partial(_each, work, shared), parts) for result in part)
+        return (result for part in self.map(partial(_each, work, file), parts) for result in part)
 
 
 THIS_PROCESS: Final = Workers(1)
@@ -144,8 +157,15 @@ def _ended() -> WorkerError:
     )
 
 
-def _each(work: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]) -> list[Result]:
+def _each(work: Callable[[Any, Item], Result], file: Path, items: Sequence[Item]) -> list[Result]:
+    shared = _read(file)
     return [work(shared, item) for item in items]
+
+
+@lru_cache(maxsize=1)
+def _read(file: Path) -> Any:
+    """What `Workers.map_with` wrote; of a process's parts, the first reads it."""
+    return pickle.loads(file.read_bytes())
 
 
 def _leave_interrupts() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from scipy import optimize
 
 from spotball_core.cues import em
-from spotball_core.cues.em import em_step, fit_weights
+from spotball_core.cues.em import Outcomes, em_step, fit_weights
 from spotball_core.errors import OptionError
 from spotball_core.typing import FloatArray
 
@@ -36,7 +36,7 @@ def test_a_step_never_lowers_the_likelihood(seed: int) -> None:
     weights = rng.dirichlet(np.ones(4), 3)
     before = None
     for _ in range(8):
-        weights_after, likelihood, _ = em_step(weights, np.tile(counts, (3, 1)), parts)
+        weights_after, likelihood, _ = em_step(weights, Outcomes.of(np.tile(counts, (3, 1))), parts)
         np.testing.assert_allclose(likelihood, [log_likelihood(counts, parts, row) for row in weights])
         np.testing.assert_allclose(weights_after.sum(axis=-1), 1.0)
         if before is not None:
@@ -64,7 +64,7 @@ def test_the_maximum_is_that_of_a_general_optimizer() -> None:
 def test_the_gradient_certifies_the_maximum() -> None:
     counts, parts = problem(7)
     weights, _ = fit_weights(counts[None], parts, np.ones((1, 5), dtype=bool))
-    _, _, gradient = em_step(weights, counts[None], parts)
+    _, _, gradient = em_step(weights, Outcomes.of(counts[None]), parts)
     assert gradient.max() <= 1 + 1e-6
     assert (weights * (gradient - 1)).sum() == pytest.approx(0.0, abs=1e-6)
 
@@ -73,8 +73,10 @@ def test_extrapolating_never_lowers_the_likelihood(monkeypatch: pytest.MonkeyPat
     """A cycle steps from where it starts, from there, and from an extrapolation; it starts no lower than the last."""
     seen: list[float] = []
 
-    def recorded(*given: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        found = em_step(*given)
+    def recorded(
+        weights: FloatArray, outcomes: Outcomes, parts: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        found = em_step(weights, outcomes, parts)
         seen.append(float(found[1][0]))
         return found
 

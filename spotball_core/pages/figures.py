@@ -60,15 +60,8 @@ class Figure(Protocol):
         """Its panels."""
 
 
-def draw_figures(
-    folder: Path,
-    sections: Sequence[Section],
-    signature: str,
-    options: FigureOptions,
-    workers: Workers = THIS_PROCESS,
-    tell: Callable[[str], None] = lambda _: None,
-) -> dict[str, list[Inline]]:
-    """Draw all figures of a page into a new folder.
+class DrawnFigures:
+    """The figures of a page, drawn by workers into a new folder. The panels for the page come first, then the files.
 
     Args:
         folder: for the files.
@@ -77,29 +70,48 @@ def draw_figures(
         options: what else is written.
         workers: draw the figures.
         tell: called with what is being done.
-
-    Returns:
-        The panels of each picture for the page, by the picture's name.
     """
-    folder.mkdir()
-    figures = [(figure, own or signature) for figure, own in _figures(sections)]
-    pictures = [figure for figure, _ in figures if isinstance(figure, PagePicture)]
-    # The largest figure comes first, so that workers end together.
-    by_size = sorted(figures, key=lambda each: -len(each[0].chart.names))
-    drawn = workers.map(partial(_files, folder, options), by_size)
-    inline = workers.map(_panels, pictures)
-    files: dict[str, list[str]] = {}
-    for figure, _ in by_size:
-        tell(f"drawing {figure.name}")
-        files[figure.name] = next(drawn)
-    panels = {picture.name: next(inline) for picture in pictures}
-    captions = [
-        f"## {figure.title}\n\n{figure.caption}\n\n`{own}`\n\n" + "".join(files[figure.name]) for figure, own in figures
-    ]
-    if captions:
-        with replacing(folder / CAPTIONS) as beside:
-            beside.write_text("# Figures and their captions\n\n" + "\n".join(captions), encoding="utf-8")
-    return panels
+
+    def __init__(
+        self,
+        folder: Path,
+        sections: Sequence[Section],
+        signature: str,
+        options: FigureOptions,
+        workers: Workers = THIS_PROCESS,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        folder.mkdir()
+        self._folder = folder
+        self._tell = tell
+        self._figures = [(figure, own or signature) for figure, own in _figures(sections)]
+        self._pictures = [figure for figure, _ in self._figures if isinstance(figure, PagePicture)]
+        # The largest figure comes first, so that workers end together.
+        self._by_size = sorted(self._figures, key=lambda each: -len(each[0].chart.names))
+        self._panels = workers.map(_panels, self._pictures)
+        self._files = workers.map(partial(_files, folder, options), self._by_size)
+
+    def panels(self) -> dict[str, list[Inline]]:
+        """Return the panels of each picture for the page, by the picture's name, when they are drawn."""
+        panels = {}
+        for picture in self._pictures:
+            self._tell(f"drawing {picture.name}")
+            panels[picture.name] = next(self._panels)
+        return panels
+
+    def finish(self) -> None:
+        """Wait for the files, and write the captions."""
+        files = {}
+        for figure, _ in self._by_size:
+            self._tell(f"writing {figure.name}")
+            files[figure.name] = next(self._files)
+        captions = [
+            f"## {figure.title}\n\n{figure.caption}\n\n`{signature}`\n\n" + "".join(files[figure.name])
+            for figure, signature in self._figures
+        ]
+        if captions:
+            with replacing(self._folder / CAPTIONS) as beside:
+                beside.write_text("# Figures and their captions\n\n" + "\n".join(captions), encoding="utf-8")
 
 
 def _figures(sections: Sequence[Section]) -> Iterator[tuple[Figure, str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_core.pages.figures import CAPTIONS, PAGE_ONLY, FigureOptions, draw_figures
+from spotball_core.pages.figures import CAPTIONS, PAGE_ONLY, DrawnFigures, FigureOptions
 from spotball_core.pages.page import Page, render_page
 from spotball_core.pages.parts import Section
 from spotball_core.plots.canvas import plain_style
@@ -103,12 +103,14 @@ def write_folder(
     with plain_style():
         try:
             with replacing_folder(out) as beside:
-                svgs = draw_figures(beside / FIGURES, sections, page.signature, figures, workers, tell)
+                drawn = DrawnFigures(beside / FIGURES, sections, page.signature, figures, workers, tell)
+                svgs = drawn.panels()
                 tell("writing the page")
                 if pages:
                     sections = _write_images(beside / IMAGES, page, sections)
                 (beside / PAGE).write_text(render_page(page, sections, svgs), encoding="utf-8")
                 (beside / NUMBERS).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
+                drawn.finish()
         except OSError as error:
             raise OptionError(f"{out}: the report cannot be written: {error}") from error
 

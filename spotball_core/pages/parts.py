@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class TableRows:
     rows: tuple[tuple[TableCell, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PageTable:
     """A table.
 
@@ -72,7 +73,7 @@ class PageTable:
     groups: tuple[TableRows, ...]
     fold: str = ""
 
-    @property
+    @cached_property
     def spans(self) -> tuple[int, ...]:
         """Over how many columns each head goes: values have one, intervals and what belongs to them one each."""
         rows = [row for group in self.groups for row in group.rows]

@@ -26,25 +26,18 @@ EVERY = 0.005
 PLACES = {
     "imports": ("<frozen importlib",),
     "optimal transport": ("/metrics/transport",),
-    "mixtures": ("/stats/em.py", "/stats/mixture.py"),
-    "noise ceiling": ("/stats/ceiling.py",),
-    "resampling": ("/stats/bootstrap.py", "/estimates.py:_drawn"),
-    "threshold fit": ("/stats/thresholds.py", "/replication/thresholds.py"),
-    "drawing": (
-        "/matplotlib/",
-        "/report/canvas.py",
-        "/report/charts",
-        "/report/accuracy_chart.py",
-        "/report/guess_maps.py",
-        "/report/maps.py",
-        "/report/sheet.py",
-    ),
-    "page and pictures": ("/report/page", "/report/inline.py", "/report/gallery.py", "/report/pictures.py"),
-    "tables": ("/report/tables.py", "/rich/"),
+    "random draws": ("/metrics/sampling.py",),
+    "mixtures": ("/cues/em.py", "/cues/mixture.py"),
+    "noise ceiling": ("/scoring/ceiling.py",),
+    "resampling": ("/stats/bootstrap.py", "/scoring/estimates.py:_resampled"),
+    "threshold fit": ("/cues/thresholds.py", "/replication/thresholds.py"),
+    "drawing": ("/matplotlib/", "/spotball_core/plots/", "/report/charts/", "/pages/figures.py"),
+    "page and pictures": ("/spotball_core/pages/", "/report/gallery.py", "/report/sections/", "<template>", "/jinja2/"),
+    "tables": ("/text/tables.py", "/rich/"),
     "reading": (
         "/spotball_core/io/",
-        "/spotball_core/counting/counts.py",
-        "/scoring.py:load",
+        "/spotball_core/counting/",
+        "/scoring/score.py:load_counts",
         "/replication/release_files.py",
     ),
 }
@@ -162,7 +155,11 @@ def main() -> None:
         commands = {
             "score": ["score", str(study), "--reference", "human", "--format", "json", "--quiet"],
             "replicate": ["replicate", str(release), "--format", "json", "--quiet"],
-            "report": ["report", str(study), "--reference", "human", "--out", str(folder / "report"), "--quiet"],
+            # In one process: a timer sees only its own.
+            "report": [
+                *("report", str(study), "--reference", "human", "--out", str(folder / "report"), "--quiet"),
+                *("--jobs", "1"),
+            ],
         }
         found = profiles(commands, folder)
         floors = {

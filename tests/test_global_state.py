@@ -31,6 +31,7 @@ CACHES = {
     "spotball_core/plots/canvas.py:_advance": "the width of a character in the font of the installed matplotlib",
     "spotball_core/replication/published.py:published": "a file of the package",
     "spotball_core/schema/scene.py:_grid": "a function of four numbers",
+    "spotball_core/service/parallel.py:_read": "a worker process's file, which does not change",
     "spotball_adapters/gaze/judge.py:judge_prompt": "a file of the package",
     "spotball_adapters/gaze/mentions.py:_known_names": "a function of strings",
     "spotball_adapters/gaze/prompts.py:built_in": "a file of the package",

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.matched_metrics import IMAGES, SIZES, at_distance, crowd, others, pairs_in_order, sampled
 from spotball_core.errors import DistributionError, OptionError
+from spotball_core.grid import Grid
 from spotball_core.metrics import (
     brier_score_matched,
     energy_score_matched,
@@ -111,3 +112,35 @@ def test_the_seed_decides() -> None:
     p, q = sampled(rng, crowd(rng, 10), 20), sampled(rng, crowd(rng, 10), 40)
     assert wasserstein_matched(p, q) == wasserstein_matched(p, q, seed=0)
     assert wasserstein_matched(p, q) != wasserstein_matched(p, q, seed=1)
+
+
+def test_labels_of_another_grid() -> None:
+    """Twelve answers to one image, all alike, so that no split changes a value."""
+    grid = Grid(2, 2, 60, 80)
+    guesses, reference = ["A1"] * 12, ["B2"] * 12
+    assert wasserstein_matched(guesses, reference, grid=grid) == pytest.approx(50)
+    assert wasserstein_matched(guesses, reference, grid=grid, unit="diagonal") == pytest.approx(0.5)
+    assert wasserstein_1d_matched(guesses, reference, grid=grid) == pytest.approx((30 + 40) / 2)
+    assert normalized_entropy_matched(guesses, grid=grid) == 0
+    assert image_entropy_matched(guesses, grid=grid) == 0
+    assert top_k_accuracy_matched(guesses, ["A1"], k=1, grid=grid) == 1
+    assert log_score_matched(guesses, ["A1"], smoothing=0.4, grid=grid) == pytest.approx(-np.log(0.6 + 0.4 / 4))
+    # The square of what each cell lacks or has too much: 1 and 1.
+    assert brier_score_matched(guesses, ["B2"], grid=grid) == pytest.approx(2)
+    assert energy_score_matched(guesses, ["B2"], grid=grid) == pytest.approx(50)
+
+
+def test_an_image_without_a_value_does_not_enter() -> None:
+    assert image_entropy_matched([[20, 0], [1, 0]]) == 0
+    assert normalized_entropy_matched([[20, 0], [0, 1]]) == 0
+
+
+def test_several_respondents_at_once() -> None:
+    """Probabilities are not split, so that each value is that of the respondent alone."""
+    rng = np.random.default_rng(4)
+    people, several = crowd(rng, 5), np.stack([crowd(rng, 5) for _ in range(3)])
+    several[1, 2] = 0.0
+    for function in (wasserstein_matched, wasserstein_1d_matched):
+        assert function(several, people) == pytest.approx([float(function(each, people)) for each in several])
+    for function in (normalized_entropy_matched, image_entropy_matched):
+        assert function(several) == pytest.approx([float(function(each)) for each in several])

@@ -11,7 +11,14 @@ from hypothesis import example, given, strategies as st
 
 from spotball_core.errors import OptionError
 from spotball_core.metrics import normalized_entropy
-from spotball_core.stats.bootstrap import bootstrap_interval, percentile_interval, resample_weights, weight_blocks
+from spotball_core.stats.bootstrap import (
+    _acceleration,
+    _expanded,
+    bootstrap_interval,
+    percentile_interval,
+    resample_weights,
+    weight_blocks,
+)
 
 
 class TestWeights:
@@ -97,6 +104,9 @@ class TestInterval:
     def test_no_resample_with_a_value(self, values: list[float]) -> None:
         assert percentile_interval(values) is None
 
+    def test_hits_and_misses_count_as_1_and_0(self) -> None:
+        assert percentile_interval([True, False, True, True, False], 0.5) == (0.0, 1.0)
+
     def test_numbers_of_python(self) -> None:
         interval = percentile_interval(np.array([1, 2, 3], dtype=np.int32))
         assert interval is not None
@@ -167,3 +177,31 @@ class TestBootstrapInterval:
 
     def test_no_resample_with_a_value(self) -> None:
         assert bootstrap_interval(1.0, [math.nan], [1.0, 1.0]) is None
+
+
+class TestExpanded:
+    """Quantiles of Student's t, against SciPy's."""
+
+    @pytest.mark.parametrize("tail", [0.005, 0.025, 0.3, 0.975])
+    def test_for_many_units(self, tail: float) -> None:
+        z, n = scipy.stats.norm.ppf(tail), 5001
+        exact = scipy.stats.t.ppf(tail, n - 1) * math.sqrt(n / (n - 1))
+        # The first term that the expansion omits is below 1e-10 here, and each of its own is above 2e-10.
+        assert _expanded(z, n) == pytest.approx(exact, abs=1e-10)
+
+    @pytest.mark.parametrize(("n", "most"), [(6, 0.026), (11, 0.003), (31, 0.0001)])
+    def test_for_few_units(self, n: int, most: float) -> None:
+        exact = scipy.stats.t.ppf(0.975, n - 1) * math.sqrt(n / (n - 1))
+        assert _expanded(scipy.stats.norm.ppf(0.975), n) == pytest.approx(exact, abs=most)
+
+    def test_from_three_units_on(self) -> None:
+        assert [_expanded(2.0, n) for n in (0, 1, 2)] == [2.0] * 3
+        # With z = 2 and 2 degrees of freedom: 2 + 10 / 8 + 294 / 384, times sqrt(3 / 2).
+        assert _expanded(2.0, 3) == pytest.approx((2 + 10 / 8 + 294 / 384) * math.sqrt(1.5), rel=1e-12)
+
+
+def test_acceleration_by_hand() -> None:
+    # Changes of -1, -1 and 2: the cubes sum to 6 and the squares to 6, so 6 / (6 * 6 ** 1.5).
+    assert _acceleration(np.array([5.0, 5.0, 2.0])) == pytest.approx(6**-1.5, rel=1e-12)
+    assert _acceleration(np.array([3.0, 3.0, 6.0])) == pytest.approx(-(6**-1.5), rel=1e-12)
+    assert _acceleration(np.array([4.0, 4.0])) == _acceleration(np.empty(0)) == 0.0

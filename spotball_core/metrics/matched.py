@@ -195,7 +195,7 @@ def top_k_accuracy_matched(
     """
     mass, mask = _with_truth(guesses, truth, grid)
     _check(draws)
-    return unwrap(sampling.of_few(lambda m: task.top_k_accuracy(m, mask, k=k, grid=grid), mass, seed=seed, draws=draws))
+    return unwrap(sampling.of_few(lambda m: task.top_k_accuracy(m, mask, k=k), mass, seed=seed, draws=draws))
 
 
 def log_score_matched(
@@ -231,9 +231,7 @@ def log_score_matched(
     mass, mask = _with_truth(guesses, truth, grid)
     _check(draws)
     return unwrap(
-        sampling.of_few(
-            lambda m: scoring_rules.log_score(m, mask, smoothing=smoothing, grid=grid), mass, seed=seed, draws=draws
-        )
+        sampling.of_few(lambda m: scoring_rules.log_score(m, mask, smoothing=smoothing), mass, seed=seed, draws=draws)
     )
 
 
@@ -262,9 +260,7 @@ def brier_score_matched(
     """
     mass, mask = _with_truth(guesses, truth, grid)
     _check(draws)
-    return unwrap(
-        sampling.extrapolated(lambda m: scoring_rules.brier_score(m, mask, grid=grid), mass, seed=seed, draws=draws)
-    )
+    return unwrap(sampling.extrapolated(lambda m: scoring_rules.brier_score(m, mask), mass, seed=seed, draws=draws))
 
 
 def energy_score_matched(

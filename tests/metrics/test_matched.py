@@ -22,6 +22,7 @@ from spotball_core.metrics import (
     wasserstein_1d_matched,
     wasserstein_matched,
 )
+from spotball_core.schema import Scene
 
 
 @pytest.mark.slow
@@ -128,6 +129,7 @@ def test_labels_of_another_grid() -> None:
     # The square of what each cell lacks or has too much: 1 and 1.
     assert brier_score_matched(guesses, ["B2"], grid=grid) == pytest.approx(2)
     assert energy_score_matched(guesses, ["B2"], grid=grid) == pytest.approx(50)
+    assert energy_score_matched(guesses, Scene(sport="soccer", image="1", grid=grid, ball_cells=["B2"])) == 50
 
 
 def test_an_image_without_a_value_does_not_enter() -> None:
@@ -138,9 +140,26 @@ def test_an_image_without_a_value_does_not_enter() -> None:
 def test_several_respondents_at_once() -> None:
     """Probabilities are not split, so that each value is that of the respondent alone."""
     rng = np.random.default_rng(4)
-    people, several = crowd(rng, 5), np.stack([crowd(rng, 5) for _ in range(3)])
+    grid, people, several = Grid(2, 3, 30, 40), rng.dirichlet(np.ones(6), 5), rng.dirichlet(np.ones(6), (3, 5))
     several[1, 2] = 0.0
     for function in (wasserstein_matched, wasserstein_1d_matched):
-        assert function(several, people) == pytest.approx([float(function(each, people)) for each in several])
+        alone = [float(function(each, people, grid=grid, draws=1)) for each in several]
+        assert function(several, people, grid=grid, draws=1) == pytest.approx(alone)
     for function in (normalized_entropy_matched, image_entropy_matched):
         assert function(several) == pytest.approx([float(function(each)) for each in several])
+
+
+def test_pooled_entropy_by_hand() -> None:
+    """Two images, two answers to each, A and B. Halves name one cell twice or both once, each in half of the splits.
+
+    So the entropy is 1, of halves 1/2 on average, and of any number of answers 1 + (2 / 2) (1 - 1/2).
+    """
+    mass = [[1, 1], [1, 1]]
+    assert normalized_entropy_matched(mass, draws=400) == pytest.approx(1.5, abs=0.1)
+    # Of three answers to three images, halves have one each: 3 of 9 answers, so the weight is 3 / (9 - 3).
+    thrice = [[3, 0], [0, 3], [2, 1]]
+    ways = [(2 / 3, [2, 1]), (1 / 3, [1, 2])]
+    half = sum(share * float(normalized_entropy(cells)) for share, cells in ways)
+    whole = float(normalized_entropy([5, 4]))
+    expected = whole + 3 / 6 * (whole - half)
+    assert normalized_entropy_matched(thrice, draws=100) == pytest.approx(expected)

@@ -129,7 +129,9 @@ def test_labels_of_another_grid() -> None:
     # The square of what each cell lacks or has too much: 1 and 1.
     assert brier_score_matched(guesses, ["B2"], grid=grid) == pytest.approx(2)
     assert energy_score_matched(guesses, ["B2"], grid=grid) == pytest.approx(50)
-    assert energy_score_matched(guesses, Scene(sport="soccer", image="1", grid=grid, ball_cells=["B2"])) == 50
+    scene = Scene(sport="soccer", image="1", grid=grid, ball_cells=["B2"])
+    assert energy_score_matched(guesses, scene) == pytest.approx(50)
+    assert brier_score_matched(guesses, scene) == pytest.approx(2)
 
 
 def test_an_image_without_a_value_does_not_enter() -> None:

@@ -105,6 +105,12 @@ def test_few_responses_do_not_depend_on_how_many_there_are() -> None:
     assert np.isnan(sampling.of_few(agreement, np.array([[4.0, 3.0]]))[0])
 
 
+def test_counts_stay_counts_next_to_probabilities_of_another_respondent() -> None:
+    """All 8 of 8 responses are drawn each time, so that nothing is random."""
+    mass = np.array([[[4.0, 3.0, 1.0]], [[0.5, 0.25, 0.25]]])
+    assert sampling.of_few(agreement, mass)[0, 0] == pytest.approx((4**2 + 3**2 + 1) / 8**2)
+
+
 def entropy_by_loops(row: list[int]) -> float:
     """Chao, Wang and Jost (2013), eq. 7, as it stands."""
     n, once, twice = sum(row), row.count(1), row.count(2)

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from spotball_core.baselines import BASELINES, baseline_responses
+from spotball_core.counting import signs
 from spotball_core.counting.counts import Counts
 from spotball_core.counting.counts_file import write_counts
 from spotball_core.counting.engines.pieces import FilePiece, Gathered, count_piece
@@ -341,6 +343,17 @@ def alarms(seeds: range) -> list[tuple[int, tuple[str, ...]]]:
         if warnings:
             found.append((seed, tuple(map(str, warnings))))
     return found
+
+
+def test_sums_of_points_by_hand() -> None:
+    """On an image of 60 x 40. With x and y swapped, x = 50 is below its lower edge; points on an edge are inside."""
+    frame = pl.DataFrame({"x": [0.0, 40.0, 50.0, 0.5], "y": [0.5, 0.0, 20.0, 30.0]})
+    columns = [pl.col("x"), pl.col("y"), pl.lit(60), pl.lit(40)]
+    sums = {"across": 90.5 / 60, "down": 50.5 / 40, "fit_swapped": 3, "least": 0, "largest": 50}
+    assert frame.select(**signs.point_sums(*columns)).row(0, named=True) == pytest.approx(sums)
+    turned = frame.rename({"x": "y", "y": "x"}).select(**signs.point_sums(*columns))
+    assert turned["largest"].item() == 50
+    assert frame.select(pl.all() + 2).select(**signs.point_sums(*columns))["least"].item() == 2
 
 
 class TestNoFalseAlarms:

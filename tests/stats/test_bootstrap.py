@@ -36,7 +36,7 @@ class TestWeights:
 
     def test_seed_0_is_a_seed_and_the_default(self) -> None:
         np.testing.assert_array_equal(resample_weights(20, 50), resample_weights(20, 50, 0))
-        np.testing.assert_array_equal(resample_weights(20, 50, 0), resample_weights(20, 50, 0))
+        np.testing.assert_array_equal(next(weight_blocks(20, 50, block=50)), resample_weights(20, 50, 0))
 
     def test_another_seed_draws_otherwise(self) -> None:
         assert (resample_weights(20, 50, 0) != resample_weights(20, 50, 1)).any()
@@ -174,6 +174,47 @@ class TestBootstrapInterval:
         """No hit on 50 images: with a mean of 7.1% or more, that happens less than once in 40."""
         found = bootstrap_interval(value, np.full(9, value), np.full(50, value), bounds=(0.0, 1.0))
         assert found == pytest.approx(expected, abs=1e-4)
+
+    @pytest.mark.parametrize(
+        ("value", "drawn", "left_out"),
+        [
+            (2.0, [2.0, 1.0, 2.0, 2.0, 3.0, 5.0], [2.0, 2.0, 2.0, 2.0]),
+            (2.0, [2.0, 2.0, 2.0, 1.0], [2.5, 2.0, 2.0, 1.5, 1.0]),
+            (2.0, [3.0, 3.5, 4.0, 8.0], [2.0, 2.0, 2.0]),
+            (2.0, [1.0, 1.5, 0.5, 0.25], [2.0, 2.0, 2.0]),
+            (2.0, [3.0, 3.0, 3.0], [2.0, 2.0]),
+            (2.0, [2.0, 3.0, 1.0, 7.0], []),
+            (2e-6, [2e-6, 1e-6, 4e-6, 3e-6, 2e-6, 5e-6], [1e-6, 2e-6, 3e-6]),
+        ],
+    )
+    def test_ties_and_values_beyond_all_resamples(
+        self, value: float, drawn: list[float], left_out: list[float]
+    ) -> None:
+        """Resamples equal to the value are half below it. The value is never beyond all of them."""
+        n, size, cdf = len(left_out), len(drawn), scipy.stats.norm.cdf
+        shift = (n - 1) * (sum(left_out) / n - value) if n else 0.0
+        shifted = [each - shift for each in drawn]
+        below = sum(0.5 if math.isclose(each, value) else float(each < value) for each in shifted) / size
+        middle = scipy.stats.norm.ppf(min(max(below, 0.5 / size), 1 - 0.5 / size))
+        a = _acceleration(np.array(left_out))
+        ends = []
+        for tail in (0.1, 0.9):
+            z = middle + _expanded(scipy.stats.norm.ppf(tail), n)
+            ends.append(quantile(shifted, cdf(middle + z / (1 - a * z))))
+        expected = min(ends[0], value), max(ends[1], value)
+        found = bootstrap_interval(value, drawn, left_out, confidence=0.8)
+        assert found == pytest.approx(expected, rel=1e-9)
+
+    def test_without_spread_and_with_one_bound_or_bounds_other_than_0_and_1(self) -> None:
+        for bounds in ((0.0, None), (None, 0.0), (None, None)):
+            assert bootstrap_interval(0.0, [0.0, 0.0], [0.0] * 5, bounds=bounds) == (0.0, 0.0)
+        # One resample, two units: with a mean of m, both are at the bound with a probability of ((3 - m) / 2) ** 2.
+        assert bootstrap_interval(1.0, [1.0], [1.0] * 2, bounds=(1.0, 3.0)) == pytest.approx((1, 3 - 2 * 0.025**0.5))
+        assert bootstrap_interval(3.0, [3.0], [3.0] * 2, bounds=(1.0, 3.0)) == pytest.approx((1 + 2 * 0.025**0.5, 3))
+
+    def test_resamples_of_hits_and_misses(self) -> None:
+        hits = [True, False, True, True]
+        assert bootstrap_interval(0.75, hits) == bootstrap_interval(0.75, [1.0, 0.0, 1.0, 1.0])
 
     def test_no_resample_with_a_value(self) -> None:
         assert bootstrap_interval(1.0, [math.nan], [1.0, 1.0]) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -263,6 +264,9 @@ class TestSigns:
             write_counts(read_counts(write_csv(tmp_path / "m.csv", MISREAD[name][0]), KNOWN), tmp_path / "m.counts")
             (warning,) = score(tmp_path / "m.counts", KNOWN, bootstrap=0).warnings
             assert warning.startswith(f"{tmp_path}/m.counts: cell: found {found}")
+        shutil.copy(tmp_path / "m.counts", tmp_path / "o.counts")
+        (warning,) = score([tmp_path / "m.counts", tmp_path / "o.counts"], KNOWN, bootstrap=0).warnings
+        assert f"found 80 of 80 answers unparsed, and the same in 1 more: {tmp_path}/o.counts, expected" in warning
 
     @pytest.mark.parametrize("name", MISREAD)
     def test_pieces_of_a_file_show_what_the_file_shows(self, tmp_path: Path, name: str) -> None:

@@ -209,6 +209,12 @@ class TestSigns:
         (warning,) = read_counts(write_csv(tmp_path / "n.csv", rows), KNOWN).warnings
         assert "(line 2: x 650.0 y " in warning.found
 
+    def test_other_answers_to_the_same_images_are_not_quoted(self, tmp_path: Path) -> None:
+        good = right(KNOWN, "cell")
+        rows = [row for one in good for row in (one, {**one, "cell": "not sure"})]
+        (warning,) = read_counts(write_csv(tmp_path / "m.csv", rows), KNOWN).warnings
+        assert "(line 3: 'not sure'; line 5: 'not sure'; line 7: 'not sure')" in warning.found
+
     def test_frames_have_rows_for_lines(self) -> None:
         (warning,) = read_counts(frame(MISREAD["outside the grid"][0]), KNOWN).warnings
         assert (warning.file, warning.line) == ("frame", 8)
@@ -227,6 +233,8 @@ class TestSigns:
         assert warning.file == str(paths[0])
         named = ", ".join(map(str, paths[1:6]))
         assert warning.found.endswith(f", and the same in 8 more: {named}, ...")
+        (warning,) = read_counts(paths[:6], KNOWN).warnings
+        assert warning.found.endswith(f", and the same in 5 more: {named}")
 
     def test_swapped_against_people_where_the_ball_is_not_known(self, tmp_path: Path) -> None:
         known = [one.model_copy(update={"ball_cells": None}) for one in drawn_scenes(40, 3, cols=6)]

@@ -301,9 +301,9 @@ def wasserstein_additive(
     mass: FloatArray,
     reference: FloatArray,
     *,
-    unit: Unit = "px",
-    grid: Grid | None = None,
-    seed: int = 0,
+    unit: Unit,
+    grid: Grid | None,
+    seed: int,
     draws: int = sampling.DRAWS,
 ) -> Additive:
     """Compute what each image adds to `wasserstein_matched`."""
@@ -316,7 +316,7 @@ def wasserstein_additive(
 
 
 def wasserstein_1d_additive(
-    mass: FloatArray, reference: FloatArray, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
+    mass: FloatArray, reference: FloatArray, *, grid: Grid | None, seed: int, draws: int
 ) -> Additive:
     """Compute what each image adds to `wasserstein_1d_matched`."""
     _check(draws)
@@ -327,9 +327,7 @@ def wasserstein_1d_additive(
     return sampling.distance_sums(distance, mass, reference, seed=seed, draws=draws), sampling.distance_at_any_size
 
 
-def normalized_entropy_additive(
-    mass: FloatArray, *, grid: Grid | None = None, seed: int = 0, draws: int = sampling.DRAWS
-) -> Additive:
+def normalized_entropy_additive(mass: FloatArray, *, seed: int, draws: int) -> Additive:
     """Compute what each image adds to `normalized_entropy_matched`.
 
     The numbers are the image's responses, both halves of each split, the number of responses and of those in a half

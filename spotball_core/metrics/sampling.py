@@ -258,8 +258,8 @@ def distance_sums(
     mass: FloatArray,
     reference: FloatArray,
     *,
-    seed: int = 0,
-    draws: int = DRAWS,
+    seed: int,
+    draws: int,
 ) -> FloatArray:
     """Compute the numbers per image that `distance_at_any_size` needs the sums of.
 

@@ -174,20 +174,7 @@ def test_a_distance_by_hand() -> None:
 
 
 def test_the_seed_is_0_where_none_is_given() -> None:
-    rng = np.random.default_rng(6)
-    mass, reference = rng.multinomial(9, np.full(5, 0.2), 4).astype(float), rng.multinomial(20, np.full(5, 0.2), 4)
-
-    def distance(p: FloatArray, q: FloatArray) -> FloatArray:
-        return np.asarray(np.abs(ratio(p, p.sum(axis=-1, keepdims=True)) - ratio(q, q.sum(axis=-1, keepdims=True))))[
-            ..., 0
-        ]
-
-    sums = [
-        sampling.distance_sums(distance, mass, reference.astype(float), **seed)
-        for seed in ({}, {"seed": 0}, {"seed": 1})
-    ]
-    assert (sums[0] == sums[1]).all()
-    assert (sums[0] != sums[2]).any()
+    mass = np.random.default_rng(6).multinomial(9, np.full(5, 0.2), 4).astype(float)
     for function in (sampling.extrapolated, sampling.of_few):
         values = [function(agreement, mass, **seed) for seed in ({}, {"seed": 0}, {"seed": 1})]
         assert (values[0] == values[1]).all()

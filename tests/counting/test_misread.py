@@ -368,6 +368,29 @@ def test_sums_of_points_by_hand() -> None:
     assert frame.select(pl.all() + 2).select(**signs.point_sums(*columns))["least"].item() == 2
 
 
+def test_sums_of_cells_by_hand() -> None:
+    """On a grid of 6 x 10, three answers in C5 and one in F10: centers in shares of the image."""
+    keys = {"_source": 0, "respondent": "m", "kind": "model", "prompt": "base", "sport": "soccer", "image": "1"}
+    rows = [
+        {**keys, "n": n, "renamed": 0, "_index": index, "_row": index // 10 + 1, "_col": index % 10 + 1}
+        for index, n in ((24, 3), (59, 1))
+    ]
+    sums = signs.of_cells(pl.DataFrame(rows), KNOWN, Grid.standard()).row(0, named=True)
+    assert sums["across"] == pytest.approx((3 * 4.5 + 9.5) / 10)
+    assert sums["down"] == pytest.approx((3 * 2.5 + 5.5) / 6)
+    assert (sums["n"], sums["numbers"], sums["row_low"], sums["row_high"]) == (4, 4, 2, 5)
+    assert (sums["col_low"], sums["col_high"]) == (4, 9)
+
+
+@pytest.mark.parametrize(("replies", "shown"), [(3, False), (4, True)])
+def test_more_than_a_tenth_of_replies_is_a_sign(replies: int, shown: bool) -> None:
+    rows = right(KNOWN, "cell")[:30]
+    for row in rows[:replies]:
+        row["cell"] = "I would say that the ball is close to the left goal."
+    warnings = read_counts(frame(rows), KNOWN).warnings
+    assert any("look like full replies" in warning.found for warning in warnings) == shown
+
+
 class TestNoFalseAlarms:
     def test_valid_files(self) -> None:
         assert alarms(range(60)) == []

@@ -6,12 +6,13 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from spotball_core.counting.counts_file import write_counts
 from spotball_core.counting.engines.pieces import FilePiece, Gathered, count_piece
-from spotball_core.counting.pooling import check_counts
+from spotball_core.counting.pooling import check_counts, nameless
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import InputError
 from spotball_core.scoring.score import score
@@ -110,6 +111,12 @@ class TestRefused:
             for prompt in ("base", "cot")
         ]
         assert str(error.value).splitlines() == [f"{names}: {line}" for line in found]
+
+
+def test_answers_without_a_respondent_and_a_sample() -> None:
+    groups = pl.DataFrame({"respondent": [None, " ", "m", None], "n": [1, 2, 1, 2], "samples": [None, 1, 0, 2]})
+    assert groups.select(nameless(groups.columns)).to_series().to_list() == [True, True, False, False]
+    assert groups.select(nameless(["n"])).to_series().to_list() == [True] * 4
 
 
 class TestMerged:

@@ -11,7 +11,7 @@ TORCH ?= torch==2.13.0
 LOCKED_EXTRAS := report adapters study gen gaze speed docs dev release
 
 .PHONY: demo test test-all fuzz test-install test-lowest lint docs schemas lock licenses dist sbom \
-	check-release bench clean
+	check-release bench mutation clean
 
 demo: $(VENV)/.demo
 	$(BIN)/spotball demo --out demo
@@ -82,8 +82,12 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py $(if $(KEEP),--keep)
 	$(BIN)/python benchmarks/profile_commands.py
 
+# Forty mutants of each module, drawn at random: `make mutation MOST=1000` tests nearly all, for several hours.
+mutation: $(VENV)/.release
+	$(BIN)/python scripts/mutation.py --most $(or $(MOST),40) --jobs $(JOBS)
+
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-sbom site demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-sbom site demo build dist mutants .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

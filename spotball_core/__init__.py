@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         Sums as Sums,
     )
     from spotball_core.metrics.registry import METRICS as METRICS
+    from spotball_core.metrics.sampling import SharedDraws as SharedDraws
     from spotball_core.release.convert import Release as Release, import_release as import_release
     from spotball_core.replication.check import replicate as replicate
     from spotball_core.replication.record import Replication as Replication
@@ -168,6 +169,7 @@ _HOMES = {
         "Sums",
     ),
     "metrics.registry": ("METRICS",),
+    "metrics.sampling": ("SharedDraws",),
     "schema": (
         "Ceiling",
         "GridShape",

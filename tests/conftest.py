@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 THOROUGH = os.environ.get("SPOTBALL_TESTS") == "thorough"
 """Whether tests have their full size, as in `make test-all`; in `make test`, Hypothesis tries a quarter of it."""
@@ -20,6 +20,10 @@ def examples(thorough: int) -> int:
 
 settings.register_profile(
     "project", deadline=None, max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow]
+)
+# A mutant needs one failing example, not the simplest one, and none from another mutant.
+settings.register_profile(
+    "mutation", settings.get_profile("project"), phases=[Phase.explicit, Phase.generate], database=None
 )
 settings.load_profile("project")
 

@@ -145,6 +145,8 @@ def truth_of(truth: Truth, grid: Grid | None) -> BoolArray:
     expected = "expected cell labels or a true/false value a cell"
     try:
         mask = np.asarray(without_mask(truth, "truth", DistributionError, missing=False))
+    except DistributionError:
+        raise
     except (TypeError, ValueError, RuntimeError) as error:
         raise DistributionError(f"{expected}, found {truth!r:.80}") from error
     if mask.ndim == 0 or mask.dtype.kind not in "biuf":

@@ -283,7 +283,7 @@ def top_k_accuracy_matched(
     """
     mass, mask = _with_truth(guesses, truth, grid)
     _check(draws)
-    return unwrap(sampling.of_few(lambda m: task.top_k_accuracy(m, mask, k=k, grid=grid), mass, seed=seed, draws=draws))
+    return unwrap(sampling.of_few(lambda m: task.top_k_accuracy(m, mask, k=k), mass, seed=seed, draws=draws))
 
 
 @overload
@@ -343,9 +343,7 @@ def log_score_matched(
     mass, mask = _with_truth(guesses, truth, grid)
     _check(draws)
     return unwrap(
-        sampling.of_few(
-            lambda m: scoring_rules.log_score(m, mask, smoothing=smoothing, grid=grid), mass, seed=seed, draws=draws
-        )
+        sampling.of_few(lambda m: scoring_rules.log_score(m, mask, smoothing=smoothing), mass, seed=seed, draws=draws)
     )
 
 
@@ -386,9 +384,7 @@ def brier_score_matched(
     """
     mass, mask = _with_truth(guesses, truth, grid)
     _check(draws)
-    return unwrap(
-        sampling.extrapolated(lambda m: scoring_rules.brier_score(m, mask, grid=grid), mass, seed=seed, draws=draws)
-    )
+    return unwrap(sampling.extrapolated(lambda m: scoring_rules.brier_score(m, mask), mass, seed=seed, draws=draws))
 
 
 @overload
@@ -441,9 +437,9 @@ def wasserstein_additive(
     mass: FloatArray,
     reference: FloatArray,
     *,
-    unit: Unit = "px",
-    grid: Grid | None = None,
-    seed: int = 0,
+    unit: Unit,
+    grid: Grid | None,
+    seed: int,
     draws: int = sampling.DRAWS,
     shared: sampling.SharedDraws | None = None,
 ) -> Additive:
@@ -461,9 +457,9 @@ def wasserstein_1d_additive(
     mass: FloatArray,
     reference: FloatArray,
     *,
-    grid: Grid | None = None,
-    seed: int = 0,
-    draws: int = sampling.DRAWS,
+    grid: Grid | None,
+    seed: int,
+    draws: int,
     shared: sampling.SharedDraws | None = None,
 ) -> Additive:
     """Compute what each image adds to `wasserstein_1d_matched`."""
@@ -477,12 +473,7 @@ def wasserstein_1d_additive(
 
 
 def normalized_entropy_additive(
-    mass: FloatArray,
-    *,
-    grid: Grid | None = None,
-    seed: int = 0,
-    draws: int = sampling.DRAWS,
-    shared: sampling.SharedDraws | None = None,
+    mass: FloatArray, *, seed: int, draws: int, shared: sampling.SharedDraws | None = None
 ) -> Additive:
     """Compute what each image adds to `normalized_entropy_matched`.
 

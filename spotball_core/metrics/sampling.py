@@ -326,8 +326,8 @@ def distance_sums(
     mass: FloatArray,
     reference: FloatArray,
     *,
-    seed: int = 0,
-    draws: int = DRAWS,
+    seed: int,
+    draws: int,
     shared: SharedDraws | None = None,
 ) -> FloatArray:
     """Compute the numbers per image that `distance_at_any_size` needs the sums of.

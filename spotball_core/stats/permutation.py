@@ -94,7 +94,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
         [0.03, 0.06, 0.06]
     """
     p = np.asarray(p_values, dtype=float)
-    order = np.argsort(p, kind="stable")
+    order = np.argsort(p)
     steps = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
     adjusted = np.empty_like(p)
     adjusted[order] = steps

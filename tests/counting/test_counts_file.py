@@ -112,6 +112,25 @@ def test_each_value_of_a_file_is_checked(rows: list[dict[str, object]], said: st
         read_counts_file(tmp_path / "x.counts")
 
 
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"grid_cols": 0}, "file: found a grid of 6 x 0, expected at least one row and one column"),
+        ({"grid_cols": 10.0}, "grid_cols: found a column of type Float64, expected integers"),
+        ({"cell": 60}, "file: found counts name cells outside the grid of 6 x 10, expected counts"),
+        ({"respondent": "  "}, "respondent: found an empty text, expected a name"),
+        ({"parts": -1}, "parts: found -1, expected an integer from 0 to 2**53 - 1"),
+        ({"parse_policies": "strict,loose"}, "parse_policies: found loose, expected lenient, strict"),
+    ],
+)
+def test_a_message_names_file_field_and_what_is_expected(fields: dict[str, object], said: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.counts"
+    pl.DataFrame([{**ROW, **fields}]).write_parquet(path)
+    with pytest.raises(InputError) as error:
+        read_counts_file(path)
+    assert str(error.value) == f"{path}: {said}"
+
+
 def test_a_respondent_has_one_kind_in_all_files(tmp_path: Path) -> None:
     for name, kind in (("a", "model"), ("b", "human")):
         pl.DataFrame([{**ROW, "kind": kind}]).write_parquet(tmp_path / f"{name}.counts")

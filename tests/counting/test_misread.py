@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import html
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from spotball_core.baselines import BASELINES, baseline_responses
+from spotball_core.counting import signs
 from spotball_core.counting.counts import Counts
 from spotball_core.counting.counts_file import write_counts
 from spotball_core.counting.engines.pieces import FilePiece, Gathered, count_piece
@@ -207,6 +210,12 @@ class TestSigns:
         (warning,) = read_counts(write_csv(tmp_path / "n.csv", rows), KNOWN).warnings
         assert "(line 2: x 650.0 y " in warning.found
 
+    def test_other_answers_to_the_same_images_are_not_quoted(self, tmp_path: Path) -> None:
+        good = right(KNOWN, "cell")
+        rows = [row for one in good for row in (one, {**one, "cell": "not sure"})]
+        (warning,) = read_counts(write_csv(tmp_path / "m.csv", rows), KNOWN).warnings
+        assert "(line 3: 'not sure'; line 5: 'not sure'; line 7: 'not sure')" in warning.found
+
     def test_frames_have_rows_for_lines(self) -> None:
         (warning,) = read_counts(frame(MISREAD["outside the grid"][0]), KNOWN).warnings
         assert (warning.file, warning.line) == ("frame", 8)
@@ -225,6 +234,8 @@ class TestSigns:
         assert warning.file == str(paths[0])
         named = ", ".join(map(str, paths[1:6]))
         assert warning.found.endswith(f", and the same in 8 more: {named}, ...")
+        (warning,) = read_counts(paths[:6], KNOWN).warnings
+        assert warning.found.endswith(f", and the same in 5 more: {named}")
 
     def test_swapped_against_people_where_the_ball_is_not_known(self, tmp_path: Path) -> None:
         known = [one.model_copy(update={"ball_cells": None}) for one in drawn_scenes(40, 3, cols=6)]
@@ -262,6 +273,9 @@ class TestSigns:
             write_counts(read_counts(write_csv(tmp_path / "m.csv", MISREAD[name][0]), KNOWN), tmp_path / "m.counts")
             (warning,) = score(tmp_path / "m.counts", KNOWN, bootstrap=0).warnings
             assert warning.startswith(f"{tmp_path}/m.counts: cell: found {found}")
+        shutil.copy(tmp_path / "m.counts", tmp_path / "o.counts")
+        (warning,) = score([tmp_path / "m.counts", tmp_path / "o.counts"], KNOWN, bootstrap=0).warnings
+        assert f"found 80 of 80 answers unparsed, and the same in 1 more: {tmp_path}/o.counts, expected" in warning
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", MISREAD)
@@ -343,6 +357,40 @@ def alarms(seeds: range) -> list[tuple[int, tuple[str, ...]]]:
         if warnings:
             found.append((seed, tuple(map(str, warnings))))
     return found
+
+
+def test_sums_of_points_by_hand() -> None:
+    """On an image of 60 x 40. With x and y swapped, x = 50 is below its lower edge; points on an edge are inside."""
+    frame = pl.DataFrame({"x": [0.0, 40.0, 50.0, 0.5], "y": [0.5, 0.0, 20.0, 30.0]})
+    columns = [pl.col("x"), pl.col("y"), pl.lit(60), pl.lit(40)]
+    sums = {"across": 90.5 / 60, "down": 50.5 / 40, "fit_swapped": 3, "least": 0, "largest": 50}
+    assert frame.select(**signs.point_sums(*columns)).row(0, named=True) == pytest.approx(sums)
+    turned = frame.rename({"x": "y", "y": "x"}).select(**signs.point_sums(*columns))
+    assert turned["largest"].item() == 50
+    assert frame.select(pl.all() + 2).select(**signs.point_sums(*columns))["least"].item() == 2
+
+
+def test_sums_of_cells_by_hand() -> None:
+    """On a grid of 6 x 10, three answers in C5 and one in F10: centers in shares of the image."""
+    keys = {"_source": 0, "respondent": "m", "kind": "model", "prompt": "base", "sport": "soccer", "image": "1"}
+    rows = [
+        {**keys, "n": n, "renamed": 0, "_index": index, "_row": index // 10 + 1, "_col": index % 10 + 1}
+        for index, n in ((24, 3), (59, 1))
+    ]
+    sums = signs.of_cells(pl.DataFrame(rows), KNOWN, Grid.standard()).row(0, named=True)
+    assert sums["across"] == pytest.approx((3 * 4.5 + 9.5) / 10)
+    assert sums["down"] == pytest.approx((3 * 2.5 + 5.5) / 6)
+    assert (sums["n"], sums["numbers"], sums["row_low"], sums["row_high"]) == (4, 4, 2, 5)
+    assert (sums["col_low"], sums["col_high"]) == (4, 9)
+
+
+@pytest.mark.parametrize(("replies", "shown"), [(3, False), (4, True)])
+def test_more_than_a_tenth_of_replies_is_a_sign(replies: int, shown: bool) -> None:
+    rows = right(KNOWN, "cell")[:30]
+    for row in rows[:replies]:
+        row["cell"] = "I would say that the ball is close to the left goal."
+    warnings = read_counts(frame(rows), KNOWN).warnings
+    assert any("look like full replies" in warning.found for warning in warnings) == shown
 
 
 class TestNoFalseAlarms:

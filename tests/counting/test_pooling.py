@@ -6,11 +6,13 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from spotball_core.counting.counts_file import write_counts
 from spotball_core.counting.engines.pieces import FilePiece, Gathered, count_piece
+from spotball_core.counting.pooling import check_counts, nameless
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import InputError
 from spotball_core.scoring.score import score
@@ -92,6 +94,29 @@ class TestRefused:
             f"soccer/2, expected {EXPECTED}"
         )
         assert score([tmp_path / "human.counts", other], KNOWN, bootstrap=0, pool=True).groups[0].n_responses == 16
+
+    def test_counts_and_responses_to_several_images_and_prompts(self, tmp_path: Path) -> None:
+        """Per respondent and prompt, the first image by sport and id, and of the files the first three."""
+        answer = {"respondent": "m", "cell": "D5"}
+        both = [{**answer, "image": image, "prompt": prompt} for prompt in ("cot", "base") for image in "329"]
+        others = [write_csv(tmp_path / f"{name}.csv", [{**answer, "image": "1"}]) for name in "abcd"]
+        counted = read_counts(write_csv(tmp_path / "m.csv", [*both, {**answer, "image": "1", "prompt": "x"}]), KNOWN)
+        rows = read_counts(write_csv(tmp_path / "n.csv", both), KNOWN)
+        with pytest.raises(InputError) as error:
+            check_counts(rows, counted, others, others[:3])
+        names = ", ".join(map(str, others[:3]))
+        found = [
+            f"respondent: found 'm', prompt '{prompt}', in {names}, ... as well: both answer basketball/9 and 2 more "
+            f"of the same images, expected {EXPECTED}"
+            for prompt in ("base", "cot")
+        ]
+        assert str(error.value).splitlines() == [f"{names}: {line}" for line in found]
+
+
+def test_answers_without_a_respondent_and_a_sample() -> None:
+    groups = pl.DataFrame({"respondent": [None, " ", "m", None], "n": [1, 2, 1, 2], "samples": [None, 1, 0, 2]})
+    assert groups.select(nameless(groups.columns)).to_series().to_list() == [True, True, False, False]
+    assert groups.select(nameless(["n"])).to_series().to_list() == [True] * 4
 
 
 class TestMerged:

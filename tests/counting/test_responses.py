@@ -19,10 +19,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from spotball_core.counting.counts import PARTS, Counts
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.responses import Reader, read_counts
 from spotball_core.errors import InputError, OptionError, SpotballError
 from spotball_core.grid import Grid
 from spotball_core.io.frames import COLUMNS, write_responses
+from spotball_core.io.sources import sources_of
 from spotball_core.schema import PredictionDistribution, Response, Scene
 from tests.builders import as_dict, csv_text, frame, scene, scenes, write_csv, write_jsonl, write_parquet
 from tests.conftest import examples
@@ -888,3 +889,11 @@ class TestAnything:
         columns = ("sport", "image", "respondent", "kind", "prompt", "sample", "participant", "cell", "probabilities")
         with contextlib.suppress(SpotballError):
             read([dict(zip(columns, values, strict=True))], format)
+
+
+@pytest.mark.parametrize(("said", "found"), [("first line\nsecond", "first line"), ("", "ComputeError")])
+def test_an_error_that_no_file_has_alone_is_that_of_the_first(tmp_path: Path, said: str, found: str) -> None:
+    paths = [write_csv(tmp_path / f"{name}.csv", [{"image": "1", "cell": "D5"}]) for name in "ab"]
+    reader = Reader(sources_of(paths), scenes("1"), False)
+    error = reader._unreadable(pl.exceptions.ComputeError(said))
+    assert str(error) == f"{paths[0]}: file: found {found}, expected readable responses"

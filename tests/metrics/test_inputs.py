@@ -471,3 +471,13 @@ def test_masked_numbers_of_unparsed_answers_are_refused() -> None:
     with pytest.raises(DistributionError, match="masked"):
         accuracy({"C4": 0.5, "C5": np.ma.masked}, BALL)
     same(accuracy(GUESSES, BALL, unparsed=np.ma.array([1, 2, 3])), accuracy(GUESSES, BALL, unparsed=[1, 2, 3]))
+
+
+def test_a_truth_that_cannot_be_read() -> None:
+    with pytest.raises(DistributionError, match=r"^expected cell labels or a true/false value a cell, found 3$"):
+        accuracy(["A1"], 3)  # type: ignore[arg-type]
+    partly = np.ma.array([[True, False]], mask=[[True, False]])
+    with pytest.raises(
+        DistributionError, match=r"^truth has 1 masked values, expected rows that are masked as a whole"
+    ):
+        accuracy([[1, 0]], partly)

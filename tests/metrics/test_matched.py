@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.matched_metrics import IMAGES, SIZES, at_distance, crowd, others, pairs_in_order, sampled
 from spotball_core.errors import DistributionError, OptionError
+from spotball_core.grid import Grid
 from spotball_core.metrics import (
     brier_score_matched,
     energy_score_matched,
@@ -21,6 +22,7 @@ from spotball_core.metrics import (
     wasserstein_1d_matched,
     wasserstein_matched,
 )
+from spotball_core.schema import Scene
 
 
 @pytest.mark.slow
@@ -111,3 +113,55 @@ def test_the_seed_decides() -> None:
     p, q = sampled(rng, crowd(rng, 10), 20), sampled(rng, crowd(rng, 10), 40)
     assert wasserstein_matched(p, q) == wasserstein_matched(p, q, seed=0)
     assert wasserstein_matched(p, q) != wasserstein_matched(p, q, seed=1)
+
+
+def test_labels_of_another_grid() -> None:
+    """Twelve answers to one image, all alike, so that no split changes a value."""
+    grid = Grid(2, 2, 60, 80)
+    guesses, reference = ["A1"] * 12, ["B2"] * 12
+    assert wasserstein_matched(guesses, reference, grid=grid) == pytest.approx(50)
+    assert wasserstein_matched(guesses, reference, grid=grid, unit="diagonal") == pytest.approx(0.5)
+    assert wasserstein_1d_matched(guesses, reference, grid=grid) == pytest.approx((30 + 40) / 2)
+    assert normalized_entropy_matched(guesses, grid=grid) == 0
+    assert image_entropy_matched(guesses, grid=grid) == 0
+    assert top_k_accuracy_matched(guesses, ["A1"], k=1, grid=grid) == 1
+    assert log_score_matched(guesses, ["A1"], smoothing=0.4, grid=grid) == pytest.approx(-np.log(0.6 + 0.4 / 4))
+    # The square of what each cell lacks or has too much: 1 and 1.
+    assert brier_score_matched(guesses, ["B2"], grid=grid) == pytest.approx(2)
+    assert energy_score_matched(guesses, ["B2"], grid=grid) == pytest.approx(50)
+    scene = Scene(sport="soccer", image="1", grid=grid, ball_cells=["B2"])
+    assert energy_score_matched(guesses, scene) == pytest.approx(50)
+    assert brier_score_matched(guesses, scene) == pytest.approx(2)
+
+
+def test_an_image_without_a_value_does_not_enter() -> None:
+    assert image_entropy_matched([[20, 0], [1, 0]]) == 0
+    assert normalized_entropy_matched([[20, 0], [0, 1]]) == 0
+
+
+def test_several_respondents_at_once() -> None:
+    """Probabilities are not split, so that each value is that of the respondent alone."""
+    rng = np.random.default_rng(4)
+    grid, people, several = Grid(2, 3, 30, 40), rng.dirichlet(np.ones(6), 5), rng.dirichlet(np.ones(6), (3, 5))
+    several[1, 2] = 0.0
+    for function in (wasserstein_matched, wasserstein_1d_matched):
+        alone = [float(function(each, people, grid=grid, draws=1)) for each in several]
+        assert function(several, people, grid=grid, draws=1) == pytest.approx(alone)
+    for function in (normalized_entropy_matched, image_entropy_matched):
+        assert function(several) == pytest.approx([float(function(each)) for each in several])
+
+
+def test_pooled_entropy_by_hand() -> None:
+    """Two images, two answers to each, A and B. Halves name one cell twice or both once, each in half of the splits.
+
+    So the entropy is 1, of halves 1/2 on average, and of any number of answers 1 + (2 / 2) (1 - 1/2).
+    """
+    mass = [[1, 1], [1, 1]]
+    assert normalized_entropy_matched(mass, draws=400) == pytest.approx(1.5, abs=0.1)
+    # Of three answers to three images, halves have one each: 3 of 9 answers, so the weight is 3 / (9 - 3).
+    thrice = [[3, 0], [0, 3], [2, 1]]
+    ways = [(2 / 3, [2, 1]), (1 / 3, [1, 2])]
+    half = sum(share * float(normalized_entropy(cells)) for share, cells in ways)
+    whole = float(normalized_entropy([5, 4]))
+    expected = whole + 3 / 6 * (whole - half)
+    assert normalized_entropy_matched(thrice, draws=100) == pytest.approx(expected)

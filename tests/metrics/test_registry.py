@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import inspect
 import re
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
 import spotball_core
 from spotball_core import METRICS, Metric
+from spotball_core.grid import Grid
+from spotball_core.metrics.metric import MetricInput, MetricOptions
+from spotball_core.typing import FloatArray
 
 OF_THE_PAPER = (
     "accuracy",
@@ -118,3 +124,53 @@ def test_each_metric_that_depends_on_the_number_of_responses_has_a_matched_one()
             assert metric.key == f"{plain.key}_matched"
             for field in ("unit", "unit_option", "direction", "needs", "over", "family"):
                 assert getattr(metric, field) == getattr(plain, field)
+
+
+def made(grid: Grid, shape: tuple[int, ...], **options: Any) -> MetricInput:
+    """Probabilities and a truth of one cell for each of the last axis's images."""
+    rng, n = np.random.default_rng(1), shape[-1]
+    cells = np.eye(grid.n_cells, dtype=bool)
+    return MetricInput(
+        mass=rng.dirichlet(np.ones(grid.n_cells), shape),
+        unparsed=rng.integers(0, 3, shape).astype(float),
+        truth=cells[rng.integers(0, grid.n_cells, n)],
+        reference=rng.dirichlet(np.ones(grid.n_cells), n),
+        near=rng.random((n, grid.n_cells)) < 0.5,
+        overlap=rng.random((n, grid.n_cells)) < 0.5,
+        has_players=np.ones(n, dtype=bool),
+        boxes=lambda: [np.array([[0.0, 0, 30, 30]])] * n,
+        grids=(grid,),
+        grid_of=np.zeros(n, dtype=int),
+        options=MetricOptions(**options),
+    )
+
+
+def total(metric: Metric, data: MetricInput) -> FloatArray:
+    return metric.aggregate.statistic(data).total()
+
+
+# Those of a few drawn responses draw others for each respondent.
+DRAWN = ("top_k_accuracy_matched", "log_score_matched")
+
+
+@pytest.mark.parametrize("key", [key for key in METRICS if key not in DRAWN])
+def test_several_respondents_at_once(key: str) -> None:
+    data = made(Grid.standard(), (3, 4), draws=1)
+    alone = [total(METRICS[key], replace(data, mass=data.mass[i], unparsed=data.unparsed[i])) for i in range(3)]
+    assert total(METRICS[key], data) == pytest.approx(np.array(alone), rel=1e-9)
+    statistic = METRICS[key].aggregate.statistic(data)
+    assert statistic.enters.shape == statistic.answered.shape == (3, 4)
+
+
+def test_options_reach_the_matched_distance() -> None:
+    data = made(Grid(2, 2, 60, 80), (6,), wasserstein_unit="diagonal", seed=3, draws=2)
+    data = replace(data, mass=np.floor(20 * data.mass), reference=np.floor(50 * data.reference))
+    choices = {"grid": data.grid, "unit": "diagonal", "seed": 3, "draws": 2}
+    expected = spotball_core.wasserstein_matched(data.mass, data.reference, **choices)
+    assert total(METRICS["wasserstein_matched"], data) == expected
+    assert expected != spotball_core.wasserstein_matched(data.mass, data.reference, **{**choices, "draws": 3})
+
+
+def test_a_title_without_a_policy_keeps_its_letter() -> None:
+    assert METRICS["top_k_accuracy"].title_under(object()) == METRICS["top_k_accuracy"].title
+    assert METRICS["top_k_accuracy"].title_under(MetricOptions(top_k=5)) == "Top-5 accuracy"

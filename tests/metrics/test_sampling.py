@@ -105,6 +105,12 @@ def test_few_responses_do_not_depend_on_how_many_there_are() -> None:
     assert np.isnan(sampling.of_few(agreement, np.array([[4.0, 3.0]]))[0])
 
 
+def test_counts_stay_counts_next_to_probabilities_of_another_respondent() -> None:
+    """All 8 of 8 responses are drawn each time, so that nothing is random."""
+    mass = np.array([[[4.0, 3.0, 1.0]], [[0.5, 0.25, 0.25]]])
+    assert sampling.of_few(agreement, mass)[0, 0] == pytest.approx((4**2 + 3**2 + 1) / 8**2)
+
+
 def entropy_by_loops(row: list[int]) -> float:
     """Chao, Wang and Jost (2013), eq. 7, as it stands."""
     n, once, twice = sum(row), row.count(1), row.count(2)
@@ -125,6 +131,16 @@ def entropy_by_loops(row: list[int]) -> float:
 def test_entropy_by_loops(row: list[int]) -> None:
     found = float(sampling.entropy(np.array([row], dtype=float))[0])
     assert found == pytest.approx(entropy_by_loops(row), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("row", [[1] + [2] * 30, [1, 1] + [2] * 25 + [7], [1, 2, 40], [1, 2, 2]])
+def test_what_was_not_named_yet_is_not_lost_in_rounding(row: list[int]) -> None:
+    """With the sum from r = n on instead of a logarithm less the sum up to n - 1, which are equal to 18 digits here."""
+    n, once, twice = sum(row), row.count(1), row.count(2)
+    named = sum(x / n * sum(1 / k for k in range(x, n)) for x in row)
+    b = 1 - 2 * twice / ((n - 1) * once + 2 * twice)
+    unseen = once / n * math.fsum(b ** (k + 1) / (n + k) for k in range(3000))
+    assert sampling.entropy(np.array([row], dtype=float))[0] == pytest.approx(named + unseen, rel=1e-9)
 
 
 @pytest.mark.parametrize(("n", "most"), [(10, 0.25), (20, 0.12), (50, 0.06), (150, 0.02)])
@@ -169,9 +185,9 @@ def test_shared_draws_give_the_same_values(mass: FloatArray, seed: int) -> None:
         for estimate in (sampling.extrapolated, sampling.of_few):
             alone = estimate(agreement, responses, seed=of_seed)
             np.testing.assert_array_equal(estimate(agreement, responses, seed=of_seed, shared=shared), alone)
-        alone = sampling.distance_sums(gap, responses, mass[::-1], seed=of_seed)
+        alone = sampling.distance_sums(gap, responses, mass[::-1], seed=of_seed, draws=2)
         np.testing.assert_array_equal(
-            sampling.distance_sums(gap, responses, mass[::-1], seed=of_seed, shared=shared), alone
+            sampling.distance_sums(gap, responses, mass[::-1], seed=of_seed, draws=2, shared=shared), alone
         )
 
 
@@ -180,3 +196,11 @@ def test_shared_draws_are_made_once() -> None:
     first = shared.of(sampling.splits, mass, seed=0, draws=2)
     assert shared.of(sampling.splits, mass.copy(), seed=0, draws=2) is first
     assert shared.of(sampling.splits, mass, seed=0, draws=3) is not first
+
+
+def test_the_seed_is_0_where_none_is_given() -> None:
+    mass = np.random.default_rng(6).multinomial(9, np.full(5, 0.2), 4).astype(float)
+    for function in (sampling.extrapolated, sampling.of_few):
+        values = [function(agreement, mass, **seed) for seed in ({}, {"seed": 0}, {"seed": 1})]
+        assert (values[0] == values[1]).all()
+        assert (values[0] != values[2]).any()

@@ -20,7 +20,7 @@ from spotball_core import (
 )
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
-from spotball_core.metrics.strategy import player_distances, player_shares, window_mask
+from spotball_core.metrics.strategy import near_player_mask, overlap_mask, player_distances, player_shares, window_mask
 from spotball_core.schema import PlayerBox
 
 from .strategies import Array, boxes, counts, grids, masses
@@ -85,6 +85,15 @@ def test_near_player_rate_against_shapely(scene: tuple[Grid, Array, Boxes], tau:
     if all(sure):
         found = near_player_rate(counts, players, tau=tau, grid=grid)
         assert found == pytest.approx(near / sum(counts), rel=1e-12)
+
+
+def test_masks_and_rates_have_the_same_defaults() -> None:
+    # The paper's: a tau of 0.08 and a theta of 0.02.
+    players, grid = [[90.0, 0, 130, 70]], Grid.standard()
+    for mask, rate in ((near_player_mask, near_player_rate), (overlap_mask, overlap_rate)):
+        found, known = mask(players, grid)
+        assert known
+        assert found.tolist() == [rate(cell, players) == 1 for cell in np.eye(60)]
 
 
 # Overlap rate (eq. 6) ----------------------------------------------------------------------------------------------

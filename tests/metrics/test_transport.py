@@ -287,3 +287,28 @@ def test_a_solver_that_gives_up_is_an_error(threads: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(module, "_MAX_PIVOTS", 1)
     with pytest.raises(DistributionError, match="did not reach the optimum: numItermax reached"):
         wasserstein(p, q, threads=threads)
+
+
+# Rounding and memory -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+def test_a_sum_beyond_2_to_the_53_is_not_rounded_at_each_step(order: list[int]) -> None:
+    # Moving 2**26 costs 2**53, and two more cost 1 each. In floats, 2**53 + 1 + 1 is 2**53.
+    cost = np.full((6, 6), 2.0**27)
+    cost[1, 4] = cost[2, 5] = 1.0
+    row = np.array([[2.0**26, 1, 1, -(2.0**26), -1, -1]])
+    cells = [*order, *(3 + cell for cell in order)]
+    table = module._Table(cost[np.ix_(cells, cells)])
+    assert module._by_pot(row[:, cells], table, np.array([9]), 1, whole=True).tolist() == [2.0**53 + 2]
+
+
+@pytest.mark.parametrize(("problems", "expected"), [(0.9, 1), (1.5, 1), (3.5, 3), (100, 8)])
+def test_as_many_threads_as_memory_has_room_for(
+    problems: float, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = np.ones((1, 4000))
+    row[:, ::2] = -1
+    required = module._BYTES_PER_PAIR * 2000 * 2000
+    monkeypatch.setattr(module, "available_memory", lambda: int(problems * required))
+    assert module._within_memory(row, 8) == expected

@@ -11,7 +11,14 @@ from hypothesis import example, given, strategies as st
 
 from spotball_core.errors import OptionError
 from spotball_core.metrics import normalized_entropy
-from spotball_core.stats.bootstrap import bootstrap_interval, percentile_interval, resample_weights, weight_blocks
+from spotball_core.stats.bootstrap import (
+    _acceleration,
+    bootstrap_interval,
+    expanded,
+    percentile_interval,
+    resample_weights,
+    weight_blocks,
+)
 
 
 class TestWeights:
@@ -29,7 +36,7 @@ class TestWeights:
 
     def test_seed_0_is_a_seed_and_the_default(self) -> None:
         np.testing.assert_array_equal(resample_weights(20, 50), resample_weights(20, 50, 0))
-        np.testing.assert_array_equal(resample_weights(20, 50, 0), resample_weights(20, 50, 0))
+        np.testing.assert_array_equal(next(weight_blocks(20, 50, block=50)), resample_weights(20, 50, 0))
 
     def test_another_seed_draws_otherwise(self) -> None:
         assert (resample_weights(20, 50, 0) != resample_weights(20, 50, 1)).any()
@@ -96,6 +103,9 @@ class TestInterval:
     @pytest.mark.parametrize("values", [[], [math.nan, math.nan]])
     def test_no_resample_with_a_value(self, values: list[float]) -> None:
         assert percentile_interval(values) is None
+
+    def test_hits_and_misses_count_as_1_and_0(self) -> None:
+        assert percentile_interval([True, False, True, True, False], 0.5) == (0.0, 1.0)
 
     def test_numbers_of_python(self) -> None:
         interval = percentile_interval(np.array([1, 2, 3], dtype=np.int32))
@@ -165,5 +175,74 @@ class TestBootstrapInterval:
         found = bootstrap_interval(value, np.full(9, value), np.full(50, value), bounds=(0.0, 1.0))
         assert found == pytest.approx(expected, abs=1e-4)
 
+    @pytest.mark.parametrize(
+        ("value", "drawn", "left_out"),
+        [
+            (2.0, [2.0, 1.0, 2.0, 2.0, 3.0, 5.0], [2.0, 2.0, 2.0, 2.0]),
+            (2.0, [2.0, 2.0, 2.0, 1.0], [2.5, 2.0, 2.0, 1.5, 1.0]),
+            (2.0, [3.0, 3.5, 4.0, 8.0], [2.0, 2.0, 2.0]),
+            (2.0, [1.0, 1.5, 0.5, 0.25], [2.0, 2.0, 2.0]),
+            (2.0, [3.0, 3.0, 3.0], [2.0, 2.0]),
+            (2.0, [2.0, 3.0, 1.0, 7.0], []),
+            (2e-6, [2e-6, 1e-6, 4e-6, 3e-6, 2e-6, 5e-6], [1e-6, 2e-6, 3e-6]),
+        ],
+    )
+    def test_ties_and_values_beyond_all_resamples(
+        self, value: float, drawn: list[float], left_out: list[float]
+    ) -> None:
+        """Resamples equal to the value are half below it. The value is never beyond all of them."""
+        n, size, cdf = len(left_out), len(drawn), scipy.stats.norm.cdf
+        shift = (n - 1) * (sum(left_out) / n - value) if n else 0.0
+        shifted = [each - shift for each in drawn]
+        below = sum(0.5 if math.isclose(each, value) else float(each < value) for each in shifted) / size
+        middle = scipy.stats.norm.ppf(min(max(below, 0.5 / size), 1 - 0.5 / size))
+        a = _acceleration(np.array(left_out))
+        ends = []
+        for tail in (0.1, 0.9):
+            z = middle + expanded(scipy.stats.norm.ppf(tail), n)
+            ends.append(quantile(shifted, cdf(middle + z / (1 - a * z))))
+        expected = min(ends[0], value), max(ends[1], value)
+        found = bootstrap_interval(value, drawn, left_out, confidence=0.8)
+        assert found == pytest.approx(expected, rel=1e-9)
+
+    def test_without_spread_and_with_one_bound_or_bounds_other_than_0_and_1(self) -> None:
+        for bounds in ((0.0, None), (None, 0.0), (None, None)):
+            assert bootstrap_interval(0.0, [0.0, 0.0], [0.0] * 5, bounds=bounds) == (0.0, 0.0)
+        # One resample, two units: with a mean of m, both are at the bound with a probability of ((3 - m) / 2) ** 2.
+        assert bootstrap_interval(1.0, [1.0], [1.0] * 2, bounds=(1.0, 3.0)) == pytest.approx((1, 3 - 2 * 0.025**0.5))
+        assert bootstrap_interval(3.0, [3.0], [3.0] * 2, bounds=(1.0, 3.0)) == pytest.approx((1 + 2 * 0.025**0.5, 3))
+
+    def test_resamples_of_hits_and_misses(self) -> None:
+        hits = [True, False, True, True]
+        assert bootstrap_interval(0.75, hits) == bootstrap_interval(0.75, [1.0, 0.0, 1.0, 1.0])
+
     def test_no_resample_with_a_value(self) -> None:
         assert bootstrap_interval(1.0, [math.nan], [1.0, 1.0]) is None
+
+
+class TestExpanded:
+    """Quantiles of Student's t, against SciPy's."""
+
+    @pytest.mark.parametrize("tail", [0.005, 0.025, 0.3, 0.975])
+    def test_for_many_units(self, tail: float) -> None:
+        z, n = scipy.stats.norm.ppf(tail), 5001
+        exact = scipy.stats.t.ppf(tail, n - 1) * math.sqrt(n / (n - 1))
+        # The first term that the expansion omits is below 1e-10 here, and each of its own is above 2e-10.
+        assert expanded(z, n) == pytest.approx(exact, abs=1e-10)
+
+    @pytest.mark.parametrize(("n", "most"), [(6, 0.026), (11, 0.003), (31, 0.0001)])
+    def test_for_few_units(self, n: int, most: float) -> None:
+        exact = scipy.stats.t.ppf(0.975, n - 1) * math.sqrt(n / (n - 1))
+        assert expanded(scipy.stats.norm.ppf(0.975), n) == pytest.approx(exact, abs=most)
+
+    def test_from_three_units_on(self) -> None:
+        assert [expanded(2.0, n) for n in (0, 1, 2)] == [2.0] * 3
+        # With z = 2 and 2 degrees of freedom: 2 + 10 / 8 + 294 / 384, times sqrt(3 / 2).
+        assert expanded(2.0, 3) == pytest.approx((2 + 10 / 8 + 294 / 384) * math.sqrt(1.5), rel=1e-12)
+
+
+def test_acceleration_by_hand() -> None:
+    # Changes of -1, -1 and 2: the cubes sum to 6 and the squares to 6, so 6 / (6 * 6 ** 1.5).
+    assert _acceleration(np.array([5.0, 5.0, 2.0])) == pytest.approx(6**-1.5, rel=1e-12)
+    assert _acceleration(np.array([3.0, 3.0, 6.0])) == pytest.approx(-(6**-1.5), rel=1e-12)
+    assert _acceleration(np.array([4.0, 4.0])) == _acceleration(np.empty(0)) == 0.0

@@ -52,7 +52,7 @@ def test_p_value_of_drawn_ways_counts_the_observed_one() -> None:
 
 @pytest.mark.parametrize(("n", "permutations"), [(0, 10), (5, 0), (5, -1)])
 def test_nothing_to_swap_is_refused(n: int, permutations: int) -> None:
-    with pytest.raises(OptionError):
+    with pytest.raises(OptionError, match=f"{permutations} permutations of {n} images"):
         Swaps(n, permutations)
 
 
@@ -75,3 +75,25 @@ def test_holm_is_the_closed_procedure_of_bonferroni(p_values: list[float]) -> No
         for size in range(1, n + 1):
             worst = max(worst, min(1.0, size * min([p_values[i], *others[: size - 1]])))
         assert adjusted == pytest.approx(worst, abs=1e-15)
+
+
+def test_one_image_and_one_permutation_are_enough() -> None:
+    assert np.concatenate(list(Swaps(1, 2).blocks())).tolist() == [[0.0], [1.0]]
+    assert len(Swaps(1, 1)) == 1
+    assert not Swaps(1, 1).exact
+
+
+def test_a_block_is_one_way_where_more_does_not_fit() -> None:
+    assert [len(block) for block in Swaps(3, 8).blocks(width=10**9)] == [1] * 8
+
+
+def test_a_seed_draws_the_same_in_every_version() -> None:
+    """Published p values depend on these draws."""
+    (ways,) = Swaps(12, 3, seed=7).blocks()
+    assert ["".join(str(int(swapped)) for swapped in way) for way in ways] == [
+        "101001111010",
+        "101011111010",
+        "000100110110",
+    ]
+    (other,) = Swaps(13, 3, seed=7).blocks()
+    assert (other[:, :12] != ways).any()

@@ -153,6 +153,19 @@ def test_pieces_that_cannot_be_counted_and_files_that_do_not_agree(tmp_path: Pat
     assert "unknown.jsonl:1: image: found '9'" in error
 
 
+def test_a_sample_that_is_in_two_shards_is_found_where_only_people_have_a_participant(tmp_path: Path) -> None:
+    model = {"image": "1", "respondent": "m", "cell": "D5", "sample": 1}
+    person = {"image": "2", "respondent": "human", "cell": "D5", "sample": 1}
+    paths = [
+        write_jsonl(tmp_path / f"part-{number}.jsonl", [model, {**person, "participant": f"p{number}"}])
+        for number in (1, 2)
+    ]
+    together = gathered([FilePiece(str(path)) for path in paths], participants=True)
+    assert together.suspects(pool=True) == set(map(str, paths))
+    with pytest.raises(InputError, match="sample 1 of m, soccer/1, a second time"):
+        together.settled(paths, KNOWN, participants=True, pool=True)
+
+
 class TestParquet:
     @pytest.fixture(autouse=True)
     def _arrow(self, monkeypatch: pytest.MonkeyPatch) -> None:

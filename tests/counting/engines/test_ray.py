@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from spotball_core.counting.engines import engine_named
+from spotball_core.counting.engines import check_engine, engine_named
 from spotball_core.errors import MissingExtraError, OptionError
 from tests.builders import dataset, scenes, write_csv, write_jsonl
 from tests.cli.process import MODULE, spotball_process
@@ -74,10 +74,11 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 class TestWithoutRay:
     def test_an_address_needs_the_engine(self) -> None:
-        with pytest.raises(OptionError, match="an address of a Ray cluster is given, but the engine is local"):
+        with pytest.raises(OptionError, match=r"^an address of a Ray cluster is given, but the engine is local$"):
             engine_named("local", ray_address="127.0.0.1:6379")
-        with pytest.raises(OptionError, match="the engine is 'spark', expected local or ray"):
+        with pytest.raises(OptionError, match=r"^the engine is 'spark', expected local or ray$"):
             engine_named("spark")  # type: ignore[arg-type]
+        check_engine("ray", "127.0.0.1:6379")
 
     def test_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "ray", None)

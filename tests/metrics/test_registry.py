@@ -174,3 +174,11 @@ def test_options_reach_the_matched_distance() -> None:
 def test_a_title_without_a_policy_keeps_its_letter() -> None:
     assert METRICS["top_k_accuracy"].title_under(object()) == METRICS["top_k_accuracy"].title
     assert METRICS["top_k_accuracy"].title_under(MetricOptions(top_k=5)) == "Top-5 accuracy"
+
+
+def test_an_image_enters_a_matched_metric_if_it_has_two_answers() -> None:
+    data = made(Grid(2, 2, 60, 80), (3,))
+    mass = np.array([[20.0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 2]])
+    statistic = METRICS["normalized_entropy_matched"].aggregate.statistic(replace(data, mass=mass))
+    assert statistic.enters.tolist() == [True, False, True]
+    assert statistic.answered.tolist() == [20, 1, 2]

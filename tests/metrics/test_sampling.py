@@ -204,3 +204,13 @@ def test_the_seed_is_0_where_none_is_given() -> None:
         values = [function(agreement, mass, **seed) for seed in ({}, {"seed": 0}, {"seed": 1})]
         assert (values[0] == values[1]).all()
         assert (values[0] != values[2]).any()
+
+
+def test_probabilities_as_a_reference_have_no_noise_of_their_own() -> None:
+    """The sizes of both pairs: 1/n of the respondent's 10 responses, and 1/n of as many drawn from the reference."""
+
+    def distance(p: FloatArray, q: FloatArray) -> FloatArray:
+        return np.zeros(np.broadcast_shapes(p.shape, q.shape)[:-1])
+
+    sums = sampling.distance_sums(distance, np.array([[6.0, 4.0]]), np.array([[0.5, 0.5]]), seed=0, draws=2)
+    assert sums[0, 4:].tolist() == [0.1, 0.1, 1.0]

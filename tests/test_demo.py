@@ -83,6 +83,7 @@ def test_it_says_what_it_is_and_what_to_do_next(done: Done) -> None:
     assert f"  spotball score YOUR.csv --scenes '{folder}/scenes.jsonl' " in ran.stderr
 
 
+@pytest.mark.slow
 def test_the_next_command_gives_the_same_report(done: Done, tmp_path: Path) -> None:
     folder, _ = done
     out = tmp_path / "again.json"

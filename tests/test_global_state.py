@@ -133,6 +133,7 @@ def test_caches_are_known() -> None:
     assert {f"{name_of(path)}:{name}" for path in FILES for name in caches(tree_of(path))} == CACHES.keys()
 
 
+@pytest.mark.slow
 def test_changes_of_the_environment_are_known() -> None:
     assert {name_of(path) for path in FILES if sets_environment(tree_of(path))} == ENVIRONMENT.keys()
 

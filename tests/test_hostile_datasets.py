@@ -135,6 +135,7 @@ TEXTS: dict[str, Change] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", {**READING, **LOOKING})
 @pytest.mark.parametrize("text", TEXTS)
 def test_text_that_leads_out(place: Path, command: str, text: str) -> None:

@@ -58,6 +58,7 @@ def wrong_imports(path: Path) -> set[str]:
     return ours - MAY_IMPORT[package.split(".")[0]]
 
 
+@pytest.mark.slow
 def test_imports_point_one_way() -> None:
     wrong = {str(path.relative_to(ROOT)): names for path in FILES if (names := wrong_imports(path))}
     assert wrong == {}

@@ -81,6 +81,7 @@ def test_all_run_although_one_fails_and_the_page_says_so(folder: Path, capfd: py
     assert not (folder / "kept.json").exists()
 
 
+@pytest.mark.slow
 def test_kept_figures_are_compared_with(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert runner.main(["good", "--keep"], folder=folder, docs=folder / "docs") == 0
     assert not (folder / "docs/benchmarks.md").exists()
@@ -91,6 +92,7 @@ def test_kept_figures_are_compared_with(folder: Path, capfd: pytest.CaptureFixtu
     assert runner.read_kept(folder / "kept.json")["good"].figures[0].value == 3.0
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_was_kept(folder: Path) -> None:
     for name in ("bad", "twice"):
         (folder / f"{name}.py").unlink()

@@ -78,6 +78,7 @@ class TestOneCommandOfTwoNames:
             done = spotball_process("--version", start=start)
             assert (done.returncode, done.stdout, done.stderr) == (0, f"spotball {version('spotball-core')}\n", "")
 
+    @pytest.mark.slow
     def test_the_same_output(self, data: Path) -> None:
         one, other = (spotball_process("score", data, "--bootstrap", "5", start=start) for start in (MODULE, SCRIPT))
         assert (one.returncode, one.stdout, one.stderr) == (0, other.stdout, other.stderr)
@@ -206,6 +207,7 @@ class TestOtherPackages:
         (tmp_path / "leaving.py").write_text("raise SystemExit(3)")
         return tmp_path
 
+    @pytest.mark.slow
     def test_add_their_commands(self, plugged: Path) -> None:
         env = {"PYTHONPATH": str(plugged)}
         done = spotball_process("hello", "--name", "world", env=env)

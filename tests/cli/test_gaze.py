@@ -69,6 +69,7 @@ def test_options_reach_the_analysis(folder: Path, tmp_path: Path) -> None:
     assert said["respondents"][0]["checks"]["hint"]["of"].startswith("a hint: prompts 2, 3")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "said"),
     [

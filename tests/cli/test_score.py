@@ -120,6 +120,7 @@ class TestOut:
             assert "unexpected" not in done.stderr
         assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
+    @pytest.mark.slow
     def test_to_standard_output_by_name(self, data: Path) -> None:
         done = spotball_process("score", data, *OPTIONS, "--out", "/dev/stdout", "--format", "csv")
         assert done.returncode == 0

@@ -68,6 +68,7 @@ def run(dataset: Path) -> Callable[..., Done]:
     return spotball
 
 
+@pytest.mark.slow
 def test_a_table_for_each_sport_and_for_all(run: Callable[..., Done]) -> None:
     out = run(".", "--a", "human", "--b", "gemini/cot", "--reference", "human", *FAST).stdout
     for title in ("soccer: human against gemini/cot on the same 9 images", "all sports: human against gemini/cot"):
@@ -107,6 +108,7 @@ def test_csv_has_a_line_for_each_sport_and_metric(run: Callable[..., Done]) -> N
     assert next(row for row in rows if row["metric"] == "wasserstein")["reason"] == "no reference"
 
 
+@pytest.mark.slow
 def test_a_file_in_the_form_of_its_ending(run: Callable[..., Done], tmp_path: Path) -> None:
     out = tmp_path / "new" / "found.md"
     done = run(".", "--a", "human", "--b", "gemini/base", "--out", str(out), *FAST)

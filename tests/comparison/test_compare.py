@@ -102,6 +102,7 @@ def test_euclidean_error_is_what_scipy_makes_of_the_images_values(three: Scoring
     assert found.effect_size == pytest.approx(t.statistic / np.sqrt(20))
 
 
+@pytest.mark.slow
 def test_holm_is_over_the_metrics_that_were_tested(three: Scoring) -> None:
     metrics = compare(three, "human", "m/cot", permutations=999).contrasts[0].metrics
     tested = [one for one in metrics.values() if one.p is not None]
@@ -311,6 +312,7 @@ def test_people_drawn_with_replacement_do_not_shift_the_interval() -> None:
         assert abs((low + high) / 2 - (one.difference or 0)) < 0.2 * (high - low), key
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_for_other_images_and_other_people() -> None:
     """Images and people that differ in difficulty: drawing images alone is sure of what hangs on who was asked."""
     rng, known, n, k = np.random.default_rng(17), scenes(30), 30, 12

@@ -394,6 +394,7 @@ def test_more_than_a_tenth_of_replies_is_a_sign(replies: int, shown: bool) -> No
 
 
 class TestNoFalseAlarms:
+    @pytest.mark.slow
     def test_valid_files(self) -> None:
         assert alarms(range(60)) == []
 

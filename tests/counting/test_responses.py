@@ -111,6 +111,7 @@ class TestCells:
         ]
         assert as_dict(read_counts(records, KNOWN)) == counted(rows)
 
+    @pytest.mark.slow
     @settings(max_examples=8)
     @given(answers(), st.randoms(use_true_random=False))
     def test_split_over_files_and_merged(

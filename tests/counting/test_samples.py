@@ -18,6 +18,7 @@ KNOWN = scenes("1", "2")
 drawn = st.lists(st.tuples(st.sampled_from("12"), st.integers(1, 6)), min_size=1, max_size=14)
 
 
+@pytest.mark.slow
 @given(drawn)
 def test_exactly_the_repeated_are_refused(
     tmp_path_factory: pytest.TempPathFactory, given_samples: list[tuple[str, int]]

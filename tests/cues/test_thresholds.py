@@ -18,6 +18,7 @@ def test_the_default_grid_is_the_papers() -> None:
     assert (THETAS[0], THETAS[-1], len(THETAS)) == (0.01, 0.2, 20)
 
 
+@pytest.mark.slow
 def test_each_point_is_what_scoring_with_these_thresholds_gives() -> None:
     rng = np.random.default_rng(0)
     known = [*varied_scenes(12), scene("no boxes", players=None), scene("nobody", players=[])]

@@ -59,6 +59,7 @@ def test_numbers_beside_the_page_are_the_reports(folder: Path, report: GazeRepor
     assert GazeReport.model_validate(json.loads((folder / "report.json").read_text(encoding="utf-8"))) == report
 
 
+@pytest.mark.slow
 def test_the_page_of_a_record_read_from_disk_is_the_same(folder: Path, tmp_path: Path) -> None:
     write_gaze_report(GazeReport.model_validate_json((folder / "report.json").read_bytes()), tmp_path / "again")
     for name in ("report.html", "report.json"):

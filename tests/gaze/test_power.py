@@ -26,6 +26,7 @@ def test_every_type_has_its_observers() -> None:
         assert population.noise[0] <= observer.noise <= population.noise[1]
 
 
+@pytest.mark.slow
 def test_power_counts_verdicts() -> None:
     found = power(Observer("head", lapse=0.1), SMALL, simulations=3, prompts=2)
     assert (found.n, found.n_trials, found.expected) == (3, 360, None)

@@ -92,6 +92,7 @@ class TestDataset:
         assert [stage["stage"] for stage in card["stages"]][:2] == ["frames", "filter"]
         assert {source["origin"] for source in card["sources"]} == {"videos/a.avi", "videos/b.avi"}
 
+    @pytest.mark.slow
     def test_one_item_at_a_time_is_in_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         _, out = run(tmp_path)
         before = files(out)
@@ -112,6 +113,7 @@ class TestDataset:
         assert len(read) == 30  # chosen from, written, and told of in the card
         assert max(most) <= 2
 
+    @pytest.mark.slow
     def test_a_sport_of_one_video_has_no_test(self, tmp_path: Path, videos: Path) -> None:
         ended, out = run(tmp_path)
         assert ended.written.without_test == ()
@@ -122,6 +124,7 @@ class TestDataset:
         assert "No test images of soccer: all are from a single video." in (out / "card.md").read_text()
         assert run(tmp_path, "one")[0].written.without_test == ("soccer",)
 
+    @pytest.mark.slow
     def test_the_same_again_does_nothing(self, tmp_path: Path) -> None:
         first, out = run(tmp_path)
         before = files(out), {path: path.stat().st_mtime_ns for path in out.rglob("*.*") if ".work" not in str(path)}
@@ -143,6 +146,7 @@ class TestDataset:
         _, other = run(tmp_path / "else")
         assert files(out) == files(other)
 
+    @pytest.mark.slow
     def test_a_file_that_is_lost_is_made_again(self, tmp_path: Path) -> None:
         _, out = run(tmp_path)
         before = files(out)
@@ -159,6 +163,7 @@ class TestDataset:
         run(tmp_path, "moved")
         assert files(tmp_path / "moved") == before
 
+    @pytest.mark.slow
     def test_other_seeds_give_other_items(self, tmp_path: Path) -> None:
         _, out = run(tmp_path)
         _, other = run(tmp_path, "other", run={"seed": 4})
@@ -338,6 +343,7 @@ class TestFaults:
         with pytest.raises(SpotballError, match="filter 'forgets' was given"):
             run(tmp_path, filter={"kind": "forgets"})
 
+    @pytest.mark.slow
     def test_a_corrupt_video_costs_itself_only(self, tmp_path: Path, videos: Path) -> None:
         _, whole = run(tmp_path, "whole")
         (videos / "bad.avi").write_bytes(b"RIFF but no more" * 1000)

@@ -52,6 +52,7 @@ def test_the_stage_of_the_how_to(tmp_path: Path) -> None:
     assert all(re.fullmatch(r"brightness [\d.]+, at least 255", detail) for _, detail in rejects)
 
 
+@pytest.mark.slow
 def test_a_setting_out_of_range_is_told_before_anything_is_done(tmp_path: Path) -> None:
     plugins = packages(tmp_path / "packages")
     write_videos(tmp_path / "videos", {"match": 1})

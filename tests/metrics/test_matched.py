@@ -39,6 +39,7 @@ def test_respondents_are_in_the_order_of_their_true_distances() -> None:
     assert share("exactly 5 px", SIZES) >= 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["center", "uniform", "other images", "other images, sharper"])
 @pytest.mark.parametrize("samples", SIZES)
 def test_the_distance_does_not_depend_on_the_number_of_responses(kind: str, samples: int) -> None:

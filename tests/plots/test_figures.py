@@ -104,6 +104,7 @@ def test_the_window_is_the_papers_and_only_on_its_grid() -> None:
     assert not any("window" in text for text in texts(other))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 5, 6, 13])
 def test_any_number_of_respondents_fits(n: int) -> None:
     guesses = {f"a-vision-language-model-2025-{i:02d}, cot": counts({"D5": 7500}, {"D6": 1}) for i in range(n)}

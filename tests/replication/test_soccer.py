@@ -114,6 +114,7 @@ class TestStandard:
         for name in ("euclidean_error", "expected_error", "energy_score", "log_score", "brier_score"):
             assert value(human, name) < value(gemini, name), name
 
+    @pytest.mark.slow
     def test_participants_instead_of_images(self, dataset: Path, standard: ScoreReport) -> None:
         report = score(dataset, reference="human", bootstrap=50, cluster="participant")
         human, gemini = report.group("human"), report.group("gemini")

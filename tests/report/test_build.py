@@ -115,6 +115,7 @@ def test_a_report_with_something_of_the_users_is_refused(written: Written, tmp_p
         check_report(out / "report.html")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_interrupted_it_leaves_what_was_there(
     written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]

@@ -115,6 +115,7 @@ def test_maps_of_a_sport_share_a_scale() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_baselines_are_shown_image_by_image_only_where_nobody_else_is(view: PageView) -> None:
     with_baseline = responses().with_columns(
         kind=pl.when(pl.col("respondent") == "beta").then(pl.lit("baseline")).otherwise("kind")

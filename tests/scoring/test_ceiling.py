@@ -78,6 +78,7 @@ def test_more_people_agree_better() -> None:
     assert many < 0.6 * few
 
 
+@pytest.mark.slow
 def test_scores_run_from_uniform_guessing_to_people() -> None:
     rng = np.random.default_rng(3)
     known, people = varied_scenes(12), crowd(rng, 20, 12)

@@ -295,6 +295,7 @@ def drawn_images(images: Sequence[Key], weights: Sequence[float]) -> list[Key]:
 class TestIntervals:
     RESAMPLES = 25
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("policy", ["standard", "paper"])
     @pytest.mark.parametrize("seed", [0, 3])
     def test_each_resample_scored_again(self, policy: str, seed: int) -> None:
@@ -741,6 +742,7 @@ class TestSignature:
         assert len(data) == 64
         assert str(report.provenance) == report.signature
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("options", "part", "text"),
         [

@@ -151,6 +151,7 @@ def test_a_dry_run_says_what_is_to_embed_and_sends_nothing(data: Path, server: L
     assert f"kept        {n} in {data / 'mine.sqlite'}\nto embed    0, 0 bytes" in after.stdout
 
 
+@pytest.mark.slow
 def test_every_form_and_the_figure(data: Path, server: LoopbackServer, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with the report extra")
     for ending, beginning in ((".csv", "panel,sport,respondent"), (".md", "**As published"), (".txt", "As published")):
@@ -177,6 +178,7 @@ def test_the_embedders_that_there_are() -> None:
     assert {"gemini", "openai", "sentence-transformers"} == set(table) <= set(names())
 
 
+@pytest.mark.slow
 def test_a_terminal_has_a_bar(data: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     status, seen = on_terminal(*arguments(data, server.url), columns=100)
@@ -186,12 +188,14 @@ def test_a_terminal_has_a_bar(data: Path, server: LoopbackServer, monkeypatch: p
 
 
 class TestWhatGoesWrong:
+    @pytest.mark.slow
     def test_faults_that_pass_cost_nothing(self, data: Path, server: LoopbackServer) -> None:
         server.script(faults.STORM, faults.DROP, faults.status(429, retry_after="0.01"))
         done = reasoning(data, server, "--quiet")
         assert (done.returncode, done.stderr) == (0, "")
         assert set(asked(server).values()) == {1}
 
+    @pytest.mark.slow
     def test_those_that_do_not_are_exit_1_and_what_came_is_kept(self, data: Path, server: LoopbackServer) -> None:
         server.script(None)
         server.always(faults.STORM)

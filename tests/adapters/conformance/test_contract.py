@@ -133,6 +133,7 @@ def test_no_setting_is_required(subject: Subject) -> None:
     use(subject, check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", RIGHT)
 def test_a_setting_is_used_or_refused(subject: Subject, setting: str) -> None:
     async def asked(provider: Provider) -> bool:

@@ -95,6 +95,7 @@ def test_two_of_one_name_are_none(installed: Path) -> None:
         find("twin", Access("m"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "hidden", "message"),
     [

@@ -118,6 +118,7 @@ class TestSettings:
         assert provider.image_tokens(300, 200) == 258
 
 
+@pytest.mark.slow
 def test_the_sdk_is_loaded_when_it_is_used_and_says_nothing() -> None:
     program = """
 import sys

@@ -53,6 +53,7 @@ def test_each_recipe_is_run() -> None:
     assert recipes().keys() == RECIPES.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("OPENAI_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
@@ -80,6 +81,7 @@ def test_a_recipe(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert all(row["cell"] for row in answers)
 
 
+@pytest.mark.slow
 def test_a_provider_in_30_lines(tmp_path: Path) -> None:
     written = [line for line in listing("python").splitlines() if line.strip()]
     assert len(written) <= 30

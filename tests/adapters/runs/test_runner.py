@@ -154,6 +154,7 @@ def test_a_server_that_gives_fewer_than_asked_for_is_asked_for_the_rest(tmp_path
     assert [request.samples for request in provider.requests][:5] == [(1, 2, 3, 4, 5), (1,), (1,), (2,), (2,)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("held", [0, 20_000, 10**9])
 def test_each_request_has_its_scenes_picture_whatever_is_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int

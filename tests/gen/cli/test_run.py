@@ -56,6 +56,7 @@ def test_many_failures_are_counted(config: Path, tmp_path: Path, plugins: Path) 
     assert lines[-1] == f"... and 12 more failures, in {tmp_path}/out/.work/ledger.sqlite"
 
 
+@pytest.mark.slow
 def test_no_item_left(config: Path, tmp_path: Path, plugins: Path) -> None:
     write_config(config, filter={"reject_every": 1})
     done = run_process(config, tmp_path / "out", plugins)

@@ -59,6 +59,7 @@ def test_players_are_not_of_the_grounds_color(match: tuple[str, Path]) -> None:
         assert max(part.mean() for part in near) > 0.08
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
     for name in ("a.avi", "b.avi"):
         write_match(tmp_path / name, "synthetic-soccer", (Shot("play", 1, 3),), seed=4)

@@ -135,6 +135,7 @@ def test_ended_before_it_is_painted(reviewed: Path, config: Path, monkeypatch: p
         assert [of[scenes_of(reviewed)[0].key].verdict for of in store.decisions().values()] == [None, None]
 
 
+@pytest.mark.slow
 def test_what_has_not_been_reviewed(config: Path, tmp_path: Path, plugins: Path) -> None:
     assert run_process(config, tmp_path / "out", plugins).returncode == 0
     done = run_process(config, tmp_path / "out", plugins, "--repaint")

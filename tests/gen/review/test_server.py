@@ -150,6 +150,7 @@ def test_what_is_no_change_at_all(page: httpx.Client, content: bytes) -> None:
     assert too_long.status_code == 413
 
 
+@pytest.mark.slow
 def test_decide_and_undo(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path)
     scenes = by_id(read_scenes(folder / "scenes.jsonl"))
@@ -198,6 +199,7 @@ def test_a_killed_server_has_stored_all_that_it_acknowledged(tmp_path: Path) -> 
         assert len(store.decisions()["anna"]) == 6
 
 
+@pytest.mark.slow
 def test_two_reviewers_do_not_see_each_other(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path)
     with (

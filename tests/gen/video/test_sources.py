@@ -57,6 +57,7 @@ def config(tmp_path: Path, entry: str) -> Path:
 
 @pytest.mark.usefixtures("plugins")
 class TestSearch:
+    @pytest.mark.slow
     def test_what_is_asked_and_what_is_recorded(self, tmp_path: Path, log: Path) -> None:
         entry = 'query = "handball best"\ncount = 3\nmatch = "license ~= \'Creative Commons\'"'
         path = config(tmp_path, entry)
@@ -73,11 +74,13 @@ class TestSearch:
         assert not generate(path, tmp_path / "out").written.fresh
         assert len(log.read_text().splitlines()) == 1
 
+    @pytest.mark.slow
     def test_a_sports_own_queries(self, tmp_path: Path, log: Path) -> None:
         generate(config(tmp_path, "count = 2"), tmp_path / "out")
         asked = [json.loads(line)[-1] for line in log.read_text().splitlines()]
         assert asked == ["ytsearch2:soccer best moments", "ytsearch2:soccer highlights"]
 
+    @pytest.mark.slow
     def test_an_address_is_taken_as_it_is(self, tmp_path: Path, log: Path) -> None:
         generate(config(tmp_path, 'query = "https://video.example/list?x=1"'), tmp_path / "out")
         assert json.loads(log.read_text())[-1] == "https://video.example/list?x=1"

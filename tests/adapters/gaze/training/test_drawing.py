@@ -88,6 +88,7 @@ class TestPicture:
         assert y1 < rows.min() <= rows.max() < y2
         assert rows.max() - rows.min() < 0.3 * (y2 - y1)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("head", FOUR)
     @pytest.mark.parametrize("view", ["front", "left", "right"])
     def test_the_irises_move_as_the_eyes_do(self, head: str, view: str) -> None:

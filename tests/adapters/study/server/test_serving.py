@@ -155,6 +155,7 @@ def test_an_address_that_is_taken(tmp_path: Path) -> None:
     assert done.stderr.startswith(f"error: --host 127.0.0.1 --port {port}: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_is_ended_and_says_so(tmp_path: Path, ending: signal.Signals) -> None:
     folder = study(tmp_path)
@@ -171,6 +172,7 @@ def test_is_ended_and_says_so(tmp_path: Path, ending: signal.Signals) -> None:
         assert len(reader.participants()) == 1
 
 
+@pytest.mark.slow
 def test_what_it_says(tmp_path: Path) -> None:
     folder = study(tmp_path)
     line = [sys.executable, "-m", "spotball_core", "study", "serve", str(folder), "--port", "0"]
@@ -184,12 +186,14 @@ def test_what_it_says(tmp_path: Path) -> None:
     assert "still say NAME, INSTITUTION, EMAIL: fill that in before people come." in said[2]
 
 
+@pytest.mark.slow
 def test_the_password_is_of_the_environment(tmp_path: Path) -> None:
     with serving(study(tmp_path), env={"SPOTBALL_STUDY_PASSWORD": "pässwörd"}) as (url, _):
         assert httpx.get(f"{url}/admin", auth=("admin", "pässwörd")).status_code == 200
         assert httpx.get(f"{url}/admin", auth=("admin", "passwort")).status_code == 401
 
 
+@pytest.mark.slow
 def test_files_that_may_not_grow(tmp_path: Path) -> None:
     """What a full disk and a quota do: nothing is acknowledged that is not stored, and later it goes on."""
     folder = study(tmp_path, images=2)
@@ -230,6 +234,7 @@ def test_files_that_may_not_grow(tmp_path: Path) -> None:
         assert person.post(event).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_study_of_choices_is_served(tmp_path: Path) -> None:
     with serving(choices(tmp_path)) as (url, _):
         assert httpx.get(f"{url}/api/study").json()["task"] == "choice"

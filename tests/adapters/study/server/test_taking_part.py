@@ -204,6 +204,7 @@ class TestProlific:
             assert one.post(sent(one.state["seq"] + 1, "shown", 0)).status_code == 401
         assert len(set(events_of(folder))) == again.state["seq"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("other", [{"session": "v2"}, {"study": "s2"}])
     @pytest.mark.parametrize("finished", [False, True])
     def test_another_session_of_the_same_person_is_refused(
@@ -372,6 +373,7 @@ class TestBalance:
                 person.start()
         assert self.balance(three) == {"a": 4, "b": 2, "c": 2}
 
+    @pytest.mark.slow
     def test_who_comes_back_holds_a_place_again(self, three: Path) -> None:
         change(three, {"silent_minutes = 30": "silent_minutes = 0.000001"})
         with people(three, *[None] * 30) as persons:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from spotball_core.baselines import baseline_distributions
-from spotball_core.cues.em import fit_weights
+from spotball_core.cues.mixture_weights import fit_weights
 from spotball_core.errors import OptionError
 from spotball_core.metrics.inputs import ratio
 from spotball_core.random import generator_for

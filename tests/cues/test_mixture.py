@@ -99,8 +99,8 @@ def test_shares_are_shapley_values_by_every_order() -> None:
     """With `prior` out of play, over all orders in which the four others can be added."""
     from itertools import permutations
 
-    from spotball_core.cues.em import fit_weights
     from spotball_core.cues.mixture import _shapley
+    from spotball_core.cues.mixture_weights import fit_weights
 
     rng = np.random.default_rng(3)
     table = np.column_stack([np.full(50, 1 / 50), *rng.dirichlet(np.full(50, 0.3), 4)])

@@ -71,7 +71,7 @@ def test_a_page_needs_nothing_that_scores(written: Written, tmp_path: Path) -> N
         "from spotball_core.report.write import write_page\n"
         "report = PageReport.model_validate_json(open(sys.argv[1]).read())\n"
         "write_page(report, sys.argv[2], image_folders=sys.argv[3:])\n"
-        "computing = ('scoring.estimates', 'scoring.groups', 'counting.counts', 'stats.bootstrap', 'cues.em')\n"
+        "computing = ('scoring.estimates', 'scoring.groups', 'counting.counts', 'stats.bootstrap', 'cues.mixture')\n"
         "print([name for name in computing if f'spotball_core.{name}' in sys.modules])\n"
     )
     arguments = [str(written.out / "report.json"), str(tmp_path / "page"), str(written.study)]

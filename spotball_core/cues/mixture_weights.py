@@ -1,0 +1,170 @@
+"""Fit the weights of a mixture of known distributions by maximum likelihood.
+
+The log likelihood is concave in the weights, so it has one maximum, and the gradient bounds the distance from it. Many
+fits run at once, so that resamples cost little more than one fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.typing import BoolArray, FloatArray
+
+TOLERANCE = 1e-8
+"""Fits end when the log likelihood is within this of its maximum, in nats per answer."""
+
+_MOST_STEPS = 500
+_LEAST_SIZE, _PROMISE, _ROUNDING = 1e-12, 1e-4, 1e-15
+"""Steps are halved down to the first, until the loss falls by the second share of what the gradient promises, less an
+error of rounding."""
+
+_BLOCK = 50
+"""Fits per batch. Their arrays fit into the processor's cache."""
+
+_NEAR_ZERO, _LEAST_SHARE, _ZERO = 1e-3, 0.1, 1e-9
+"""A weight below the first that should fall takes no part in the Newton step. A step leaves a weight at least the
+second share of its value, since an outcome may depend on it alone; a weight below the third may become 0."""
+
+_LEAST_RIDGE, _RIDGE = 1e-10, 0.01
+"""Added to the Hessian's diagonal, relative to its mean: a constant, and this share of the distance from the maximum.
+Without it, equal parts and few answers would give steps of any length."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fits:
+    """Some fits to the same parts.
+
+    Attributes:
+        counts: how often each outcome was seen, as shares of all answers, shape (n_fits, n_outcomes).
+        parts: each part's probability of each outcome, shape (n_outcomes, n_parts).
+        products: products of the probabilities of each two parts, shape (n_outcomes, n_parts ** 2).
+        allowed: which parts each fit may use, shape (n_fits, n_parts).
+    """
+
+    counts: FloatArray
+    parts: FloatArray
+    products: FloatArray
+    allowed: BoolArray
+
+    def only(self, fits: BoolArray) -> _Fits:
+        """Select some of the fits, shape (n_fits,)."""
+        return _Fits(self.counts[fits], self.parts, self.products, self.allowed[fits])
+
+    def probabilities(self, weights: FloatArray) -> FloatArray:
+        """Return the probability of each outcome, shape (n_fits, n_outcomes); 1 for outcomes that were not seen."""
+        probability: FloatArray = weights @ self.parts.T
+        np.copyto(probability, 1.0, where=self.counts <= 0)
+        return probability
+
+    def loss(self, weights: FloatArray, probability: FloatArray) -> FloatArray:
+        """Return what is minimized over weights of at least 0: its minimum has weights that sum to 1."""
+        with np.errstate(divide="ignore"):
+            terms = np.log(probability)
+        terms *= self.counts
+        loss: FloatArray = weights.sum(axis=-1) - terms.sum(axis=-1)
+        return loss
+
+    def derivatives(self, probability: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the gradient of the log likelihood per answer and minus its Hessian."""
+        share = self.counts / probability
+        gradient = share @ self.parts
+        share /= probability
+        n_parts = self.parts.shape[1]
+        return gradient, (share @ self.products).reshape(-1, n_parts, n_parts)
+
+
+def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return the weights of largest likelihood, for several counts or several sets of parts at once.
+
+    Projected Newton steps (Bertsekas 1982) minimize the sum of the weights minus the log likelihood per answer over
+    weights of at least 0. At the minimum the weights sum to 1.
+
+    Args:
+        counts: how often each outcome was seen, shape (n_fits, n_outcomes); not all 0.
+        parts: each part's probability of each outcome, shape (n_outcomes, n_parts).
+        allowed: which parts each fit may use, shape (n_fits, n_parts). Together they must give every outcome that
+            was seen some probability, as a uniform part does.
+
+    Returns:
+        Weights, shape (n_fits, n_parts), each row sums to 1, and their log likelihoods, shape (n_fits,). These are
+        within 1e-8 nats per answer of their maximum.
+
+    Raises:
+        OptionError: if an outcome that was seen has no probability in any allowed part, or the maximum is not
+            reached.
+
+    Examples:
+        >>> weights, _ = fit_weights(np.array([[3.0, 1.0]]), np.array([[0.5, 1.0], [0.5, 0.0]]), np.ones((1, 2), bool))
+        >>> weights.round(6).tolist()
+        [[0.5, 0.5]]
+    """
+    weights = allowed / allowed.sum(axis=-1, keepdims=True)
+    if ((counts > 0) & (weights @ parts.T <= 0)).any():
+        raise OptionError("an answer has no probability in any part of the mixture")
+    total = counts.sum(axis=-1, keepdims=True)
+    products = (parts[:, :, None] * parts[:, None, :]).reshape(len(parts), -1)
+    for start in range(0, len(counts), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        weights[block] = _minimized(
+            weights[block], _Fits(counts[block] / total[block], parts, products, allowed[block])
+        )
+    weights /= weights.sum(axis=-1, keepdims=True)
+    probability = np.where(counts > 0, weights @ parts.T, 1.0)
+    return weights, (counts * np.log(probability)).sum(axis=-1)
+
+
+def _minimized(start: FloatArray, fits: _Fits) -> FloatArray:
+    """Take Newton steps from some weights until each fit is at its maximum."""
+    weights, left = start.copy(), np.arange(len(start))
+    probability = fits.probabilities(start)
+    for _ in range(_MOST_STEPS):
+        gradient, curvature = fits.derivatives(probability)
+        # The log likelihood is concave, so this bounds its distance from the maximum.
+        gain = np.where(fits.allowed, gradient, 0.0).max(axis=-1) - (weights[left] * gradient).sum(axis=-1)
+        gain += np.abs(weights[left].sum(axis=-1) - 1)
+        open_ = gain > TOLERANCE
+        if not open_.any():
+            return weights
+        if not open_.all():
+            left, fits = left[open_], fits.only(open_)
+            gradient, curvature, probability = gradient[open_], curvature[open_], probability[open_]
+        step = _newton_step(weights[left], gradient, curvature, fits.allowed, gain[open_])
+        weights[left], probability = _searched(weights[left], probability, step, gradient, fits)
+    raise OptionError(f"the mixture's weights did not settle in {_MOST_STEPS} steps")
+
+
+def _newton_step(
+    weights: FloatArray, gradient: FloatArray, curvature: FloatArray, allowed: BoolArray, gain: FloatArray
+) -> FloatArray:
+    """Return the Newton steps of each fit's weights. Weights held near 0 and those not allowed step to 0."""
+    held = ~allowed | ((weights <= _NEAR_ZERO) & (gradient < 1))
+    free = ~held
+    matrix = np.where(free[:, :, None] & free[:, None, :], curvature, 0.0)
+    diagonal = np.arange(weights.shape[1])
+    size = np.trace(matrix, axis1=1, axis2=2)[:, None] / weights.shape[1]
+    matrix[:, diagonal, diagonal] += np.where(
+        free, (_LEAST_RIDGE + _RIDGE * np.minimum(gain, 1.0)[:, None]) * size, 1.0
+    )
+    step = np.linalg.solve(matrix, np.where(free, gradient - 1, 0.0)[..., None])[..., 0]
+    return np.where(held, -weights, step)
+
+
+def _searched(
+    weights: FloatArray, probability: FloatArray, step: FloatArray, gradient: FloatArray, fits: _Fits
+) -> tuple[FloatArray, FloatArray]:
+    """Halve each step until it lowers the loss by a part of what the gradient promises."""
+    before = fits.loss(weights, probability)
+    lowest = np.where(weights > _ZERO, _LEAST_SHARE * weights, 0.0)
+    best, best_probability = weights.copy(), probability.copy()
+    left, size = np.arange(len(weights)), 1.0
+    while len(left) and size > _LEAST_SIZE:
+        tried = np.maximum(weights[left] + size * step[left], lowest[left])
+        reached = fits.probabilities(tried)
+        promised = ((gradient[left] - 1) * (tried - weights[left])).sum(axis=-1)
+        good = fits.loss(tried, reached) <= before[left] - _PROMISE * promised + _ROUNDING
+        best[left[good]], best_probability[left[good]] = tried[good], reached[good]
+        left, fits, size = left[~good], fits.only(~good), size / 2
+    return best, best_probability

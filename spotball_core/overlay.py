@@ -130,7 +130,9 @@ def gridded(image: Image, grid: Grid) -> Image:
     thick = max(1, round(min(width, height) / 480))
     _lines(ImageDraw.Draw(drawn, "RGBA"), xs, ys, thick, every=1 if labeled else 5)
     if labeled:
-        _labels(ImageDraw.Draw(drawn), grid, xs, ys, plan.type)
+        rims, letters = _labels(grid, tuple(xs), tuple(ys), plan.type)
+        drawn.paste(_DARK, mask=rims)
+        drawn.paste(_LIGHT, mask=letters)
         return drawn
     framed = Images.new("RGB", plan.size, _PAPER)
     framed.paste(drawn, plan.margin)
@@ -151,15 +153,26 @@ def _lines(draw: ImageDraw, xs: list[int], ys: list[int], thick: int, *, every: 
         draw.rectangle((0, y, width, y + thick - 1), (*_LIGHT, opacity))
 
 
-def _labels(draw: ImageDraw, grid: Grid, xs: list[int], ys: list[int], size: int) -> None:
-    """Each cell's label in its top left corner."""
+@lru_cache(maxsize=1)
+def _labels(grid: Grid, xs: tuple[int, ...], ys: tuple[int, ...], size: int) -> tuple[Image, Image]:
+    """Masks of the labels' rims and of their letters: each cell's label is in its top left corner.
+
+    Most images of a dataset have the same size, so that their labels are drawn once.
+    """
+    from PIL import Image as Images, ImageDraw
+
     font, rim = _font(size), max(1, round(size / 9))
     inset = rim + max(2, round(size / 6))
-    for row in range(grid.rows):
-        for col in range(grid.cols):
-            at = (xs[col] + inset, ys[row] + inset)
-            label = f"{row_name(row + 1)}{col + 1}"
-            draw.text(at, label, _LIGHT, font, anchor="lt", stroke_width=rim, stroke_fill=_DARK)
+    masks = []
+    for width in (rim, 0):
+        mask = Images.new("L", (xs[-1], ys[-1]))
+        draw = ImageDraw.Draw(mask)
+        for row in range(grid.rows):
+            for col in range(grid.cols):
+                at = (xs[col] + inset, ys[row] + inset)
+                draw.text(at, f"{row_name(row + 1)}{col + 1}", 255, font, anchor="lt", stroke_width=width)
+        masks.append(mask)
+    return masks[0], masks[1]
 
 
 def _names(draw: ImageDraw, grid: Grid, xs: list[int], ys: list[int], plan: GridLayout) -> None:

@@ -27,6 +27,7 @@ CACHES = {
     "spotball_core/cli/app.py:_entries": "the installed entry points",
     "spotball_core/metrics/registry.py:_registered": "the metrics of the installed packages",
     "spotball_core/overlay.py:_font": "a font of the installed Pillow",
+    "spotball_core/overlay.py:_labels": "a function of an immutable grid and numbers",
     "spotball_core/overlay.py:layout": "a function of an immutable grid",
     "spotball_core/plots/canvas.py:_advance": "the width of a character in the font of the installed matplotlib",
     "spotball_core/replication/published.py:published": "a file of the package",

@@ -23,8 +23,8 @@ FORMATS = ("jsonl", "parquet")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A reply that is read otherwise than before: each time its cell, or why it has none."""
+class ReparsedReply:
+    """A reply that is parsed differently than before. `before` and `after` are its cell, or why it has none."""
 
     sport: str
     image: str
@@ -48,7 +48,7 @@ class ParsedReplies:
 
     rows: pl.DataFrame
     problems: Mapping[str, int]
-    changes: tuple[Change, ...]
+    changes: tuple[ReparsedReply, ...]
     new: int
     policy: ParsePolicy
 
@@ -69,7 +69,7 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
     before = store.parsed()
     readings: dict[tuple[str, str, str, int], tuple[str | None, str | None]] = {}
     columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
-    changes: list[Change] = []
+    changes: list[ReparsedReply] = []
     for name, prompt in identity.items():
         if not name.startswith(PROMPT):
             continue
@@ -78,7 +78,7 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
             key = (sport, image, name.removeprefix(PROMPT), sample)
             readings[key] = now = (read.cell, read.problem)
             if before.get(key, now) != now:
-                changes.append(Change(*key, _said(before[key]), _said(now)))
+                changes.append(ReparsedReply(*key, _said(before[key]), _said(now)))
             values = (*key[:2], identity["respondent"], identity["kind"], *key[2:], None, read.cell, read.reasoning)
             for column, value in zip(COLUMNS, values, strict=True):
                 columns[column].append(value)

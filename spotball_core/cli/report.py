@@ -46,12 +46,18 @@ def report(
         list[Path],
         typer.Option(
             metavar="PATH",
+            exists=True,
             help="State what changed since this earlier run: a dataset folder, or responses. Can be given twice.",
         ),
     ] = [],  # noqa: B006 # Typer copies it
     before_scenes: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The scenes of --before. Default: its own; for responses, those of PATH."),
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="The scenes of --before. Default: its own; for responses, those of PATH.",
+        ),
     ] = None,
     reference: Reference = None,
     images: ImageChoice = None,
@@ -64,7 +70,7 @@ def report(
             metavar="DIR",
             exists=True,
             file_okay=False,
-            help="Where the scenes' images are. Default: the datasets, and beside --scenes.",
+            help="Where the scenes' images are. Default: the datasets, and next to --scenes.",
         ),
     ] = None,
     reasoning: Annotated[
@@ -93,11 +99,11 @@ def report(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write a report that a browser opens: one page with every score, figure and the images that tell most.
+    """Write a report for a browser: one page with findings, scores, figures and every image.
 
-    DIR gets report.html, which needs no network, no script and no other file; figures/ with each figure as PNG and
-    SVG; and report.json with every number that the page shows. An earlier report at DIR is replaced; a folder that
-    holds anything else is refused.
+    DIR gets report.html, which works offline and without other files; figures/ with each figure as PNG and SVG; and
+    report.json with every number on the page. An earlier report at DIR is replaced. A folder that holds anything else
+    is refused.
 
     Several PATHs are merged. To compare two runs, name the earlier one by --before.
 

@@ -21,8 +21,9 @@ _LEAST_SIZE, _PROMISE, _ROUNDING = 1e-12, 1e-4, 1e-15
 """Steps are halved down to the first, until the loss falls by the second share of what the gradient promises, less an
 error of rounding."""
 
-_BLOCK = 50
-"""Fits per batch. Their arrays fit into the processor's cache."""
+_WITHOUT_THREADS = 250_000
+"""Multiplications of a matrix product, at most, for which OpenBLAS starts no threads. Fits are made in batches whose
+products are below this size: threads would cost more than they gain."""
 
 _NEAR_ZERO, _LEAST_SHARE, _ZERO = 1e-3, 0.1, 1e-9
 """A weight below the first that should fall takes no part in the Newton step. A step leaves a weight at least the
@@ -40,7 +41,8 @@ class _Fits:
     Attributes:
         counts: how often each outcome was seen, as shares of all answers, shape (n_fits, n_outcomes).
         parts: each part's probability of each outcome, shape (n_outcomes, n_parts).
-        products: products of the probabilities of each two parts, shape (n_outcomes, n_parts ** 2).
+        products: products of the probabilities of each pair of parts, shape (n_outcomes, n_pairs); pairs are in the
+            order of `np.triu_indices`.
         allowed: which parts each fit may use, shape (n_fits, n_parts).
     """
 
@@ -72,8 +74,10 @@ class _Fits:
         share = self.counts / probability
         gradient = share @ self.parts
         share /= probability
-        n_parts = self.parts.shape[1]
-        return gradient, (share @ self.products).reshape(-1, n_parts, n_parts)
+        curvature = np.empty((*gradient.shape, gradient.shape[1]))
+        rows, columns = np.triu_indices(gradient.shape[1])
+        curvature[:, rows, columns] = curvature[:, columns, rows] = share @ self.products
+        return gradient, curvature
 
 
 def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tuple[FloatArray, FloatArray]:
@@ -105,9 +109,11 @@ def fit_weights(counts: FloatArray, parts: FloatArray, allowed: BoolArray) -> tu
     if ((counts > 0) & (weights @ parts.T <= 0)).any():
         raise OptionError("an answer has no probability in any part of the mixture")
     total = counts.sum(axis=-1, keepdims=True)
-    products = (parts[:, :, None] * parts[:, None, :]).reshape(len(parts), -1)
-    for start in range(0, len(counts), _BLOCK):
-        block = slice(start, start + _BLOCK)
+    rows, columns = np.triu_indices(parts.shape[1])
+    products = parts[:, rows] * parts[:, columns]
+    size = max(1, _WITHOUT_THREADS // products.size)
+    for start in range(0, len(counts), size):
+        block = slice(start, start + size)
         weights[block] = _minimized(
             weights[block], _Fits(counts[block] / total[block], parts, products, allowed[block])
         )

@@ -39,8 +39,8 @@ READING = (
         "Metrics that depend on the number of responses have no ranks; their matched versions have."
     ),
     (
-        "Models have ranks. People and baselines are shown without ranks. If there are no models, baselines have "
-        "ranks. Uniform guessing is computed exactly."
+        "Models have ranks. People and baselines are shown without ranks. Baselines have ranks only if no model is "
+        "shown. Uniform guessing is computed exactly."
     ),
     (
         "Entries are ranked together only if they agree in version, policy, parse policy, scored images with "
@@ -105,7 +105,7 @@ def _ranking(ranking: RankTable, keys: tuple[str, ...]) -> Section:
         name,
         f"{ranking.number}. {printable(ranking.title)}",
         lead=tuple(remarks(ranking, columns)),
-        missing="" if columns else "There is no value of the chosen metrics.",
+        missing="" if columns else "No report has a value of the chosen metrics.",
         tables=(PageTable(f"{name}-table", CAPTION, heads, len(names), (TableRows("", rows),)),) if columns else (),
         signature=printable(ranking.signature),
     )

@@ -19,7 +19,7 @@ other numbers, the respondent's images are taken as probabilities, which have no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -41,11 +41,11 @@ COLUMNS = 7
 _MOST_TERMS = 50_000
 """Terms of a series that are added at most; what more responses of one image would add is below 1e-6."""
 
-_FEW_DRAWN = 9
-"""The most responses for which NumPy draws one response at a time; for more, it may use another algorithm."""
+_MOST_LISTED = 10_000
+"""Responses of one image that are listed one by one, at most."""
 
-_CALL_COSTS = 12
-"""How many single draws take as long as one call of NumPy that draws a whole array."""
+_BATCH = 20_000_000
+"""Bytes of the draws that are made at once, about."""
 
 _LEAST_RATIO = 1.2
 """The least ratio of squared noise between half and all responses that is used; 2 with many responses."""
@@ -60,13 +60,19 @@ class SharedDraws:
     """Random draws from some responses, kept so that several metrics of these responses use the same ones.
 
     Equal responses and seeds give equal draws, so a metric has the same value with and without sharing.
+
+    Args:
+        most: bytes of the draws that are kept of one kind, about. More are drawn again for each metric.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 100_000_000) -> None:
+        self._most = most
         self._kept: dict[object, list[Any]] = {}
 
-    def of(self, draw: Callable[..., Iterator[Drawn]], *arrays: FloatArray, seed: int, draws: int) -> list[Drawn]:
+    def of(self, draw: Callable[..., Iterator[Drawn]], *arrays: FloatArray, seed: int, draws: int) -> Iterable[Drawn]:
         """Return what `draw` yields for these arguments, from memory if it was called with them before."""
+        if 2 * draws * sum(array.nbytes for array in arrays) > self._most:
+            return draw(*arrays, seed=seed, draws=draws)
         key = draw, seed, draws, *((array.shape, array.tobytes()) for array in arrays)
         if key not in self._kept:
             self._kept[key] = list(draw(*arrays, seed=seed, draws=draws))
@@ -80,7 +86,7 @@ def drawn_once(
     seed: int,
     draws: int,
 ) -> Iterable[Drawn]:
-    """Return what `draw` yields: one by one, as all together may not fit into memory, unless the draws are shared."""
+    """Return what `draw` yields, from the shared draws if there are any."""
     if shared is None:
         return draw(*arrays, seed=seed, draws=draws)
     return shared.of(draw, *arrays, seed=seed, draws=draws)
@@ -97,73 +103,66 @@ def are_counts(mass: FloatArray) -> BoolArray:
     return np.asarray(whole)
 
 
-def drawn(mass: FloatArray, n: IntArray, generator: np.random.Generator) -> FloatArray:
-    """Draw n responses of each distribution without replacement.
+def drawn(mass: FloatArray, n: IntArray, generator: np.random.Generator, draws: int) -> FloatArray:
+    """Draw n responses of each distribution without replacement, several times.
 
     Args:
         mass: counts, shape (..., n_cells).
         n: how many to draw, shape (...), no more than there are.
         generator: to draw from.
+        draws: how many times.
 
     Returns:
-        Counts, shape (..., n_cells).
+        Counts, shape (draws, ..., n_cells).
 
     Examples:
-        >>> drawn(np.array([[4.0, 4.0], [0.0, 2.0]]), np.array([3, 2]), np.random.default_rng(0)).sum(axis=-1)
-        array([3., 2.])
+        >>> mass = np.array([[4.0, 4.0], [0.0, 2.0]])
+        >>> drawn(mass, np.array([3, 2]), np.random.default_rng(0), draws=2).sum(axis=-1)
+        array([[3., 2.],
+               [3., 2.]])
     """
     flat = mass.reshape(-1, mass.shape[-1]).astype(np.int64)
-    wanted = np.broadcast_to(n, mass.shape[:-1]).reshape(-1).astype(np.int64)
-    used = np.flatnonzero(flat.any(axis=0))
-    if wanted.max(initial=0) <= _FEW_DRAWN and np.count_nonzero(flat) < _CALL_COSTS * len(used):
-        return _drawn_one_by_one(flat, wanted, generator).reshape(mass.shape).astype(float)
-    by_cell = np.ascontiguousarray(flat.T)
-    out = np.zeros_like(by_cell)
-    later = flat.sum(axis=-1)
-    for cell in used:
-        later = later - by_cell[cell]
-        out[cell] = generator.hypergeometric(by_cell[cell], later, wanted)
-        wanted = wanted - out[cell]
-    return out.T.astype(float, order="C").reshape(mass.shape)
+    wanted = np.broadcast_to(n, mass.shape[:-1]).reshape(-1)
+    out = np.empty((draws, *flat.shape))
+    # The method "count" takes the responses one by one: faster, but it needs an array of all of them.
+    many = flat.sum(axis=-1) > _MOST_LISTED
+    for row, (counts, size, long) in enumerate(zip(flat, wanted.tolist(), many.tolist(), strict=True)):
+        method: Literal["count", "marginals"] = "marginals" if long else "count"
+        out[:, row] = generator.multivariate_hypergeometric(counts, size, size=draws, method=method)
+    return out.reshape(draws, *mass.shape)
 
 
-def _drawn_one_by_one(flat: IntArray, wanted: IntArray, generator: np.random.Generator) -> IntArray:
-    """Draw like `drawn`, with one call of the generator for each cell that has responses.
-
-    The draws are the same: NumPy uses no random numbers for an empty cell when it draws at most `_FEW_DRAWN` responses.
-    """
-    cells, rows = np.nonzero(flat.T)
-    here = flat[rows, cells]
-    later = (flat.sum(axis=-1, keepdims=True) - flat.cumsum(axis=-1))[rows, cells]
-    left, taken = wanted.tolist(), [0] * len(rows)
-    for index, (row, good, bad) in enumerate(zip(rows.tolist(), here.tolist(), later.tolist(), strict=True)):
-        if left[row]:
-            taken[index] = generator.hypergeometric(good, bad, left[row])
-            left[row] -= taken[index]
-    out = np.zeros_like(flat)
-    out[rows, cells] = taken
-    return out
-
-
-def halves(mass: FloatArray, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Split each distribution's responses into two random halves; of an odd number, one is dropped.
+def halves(mass: FloatArray, generator: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
+    """Split each distribution's responses into two random halves, several times; of an odd number, one is dropped.
 
     Returns:
-        Two arrays of the shape of `mass`, of different responses. Probabilities are returned unchanged, twice.
+        Two arrays of shape (draws, *mass.shape), of different responses. Probabilities are returned unchanged, twice.
     """
     counts = are_counts(mass)
     whole = np.where(counts[..., None], mass, 0.0)
-    size = whole.sum(axis=-1).astype(np.int64) // 2
-    first = drawn(whole, size, generator)
-    second = drawn(whole - first, size, generator)
+    total = whole.sum(axis=-1).astype(np.int64)
+    first = drawn(whole, total // 2, generator, draws)
+    second = whole - first
+    # A random one of the second half's responses, by its place among them.
+    dropped = generator.integers(0, np.maximum(total - total // 2, 1), size=(draws, *total.shape))
+    cell = (second.cumsum(axis=-1) > dropped[..., None]).argmax(axis=-1)[..., None]
+    odd = (total % 2).astype(float)[..., None]
+    np.put_along_axis(second, cell, np.take_along_axis(second, cell, axis=-1) - odd, axis=-1)
     return np.where(counts[..., None], first, mass), np.where(counts[..., None], second, mass)
 
 
 def splits(mass: FloatArray, *, seed: int, draws: int) -> Iterator[Pair]:
     """Split each distribution's responses into random halves several times; see `halves`."""
     generator = np.random.default_rng(seed)
-    for _ in range(draws):
-        yield halves(mass, generator)
+    for some in _in_batches(draws, mass):
+        yield from zip(*halves(mass, generator, some), strict=True)
+
+
+def _in_batches(draws: int, mass: FloatArray) -> Iterator[int]:
+    """Divide draws into batches that fit into memory."""
+    size = max(1, _BATCH // max(mass.nbytes, 1))
+    for start in range(0, draws, size):
+        yield min(size, draws - start)
 
 
 def extrapolated(
@@ -254,9 +253,12 @@ def _few_of(mass: FloatArray, *, seed: int, draws: int) -> Iterator[FloatArray]:
     safe = np.where(usable[..., None], mass, 1.0)
     shares = safe / safe.sum(axis=-1, keepdims=True)
     whole = np.where((counts & usable)[..., None], mass, float(FEW))
-    for _ in range(draws):
-        without = drawn(whole, np.asarray(FEW), generator)
-        yield without if counts.all() else np.where(counts[..., None], without, generator.multinomial(FEW, shares))
+    for some in _in_batches(draws, mass):
+        without = drawn(whole, np.asarray(FEW), generator, some)
+        if not counts.all():
+            with_replacement = generator.multinomial(FEW, shares, size=(some, *counts.shape))
+            without = np.where(counts[..., None], without, with_replacement)
+        yield from without
 
 
 def entropy(mass: FloatArray) -> FloatArray:
@@ -379,11 +381,11 @@ def _pairs(p: FloatArray, q: FloatArray, sizes: FloatArray, *, seed: int, draws:
         draws: how many; the first axis of all pairs.
     """
     generator = np.random.default_rng(seed)
-    many_q, many_sizes = (np.broadcast_to(array, (draws, *array.shape)) for array in (q, sizes))
-    of_reference = _reference_pair(many_q, many_sizes[..., 0], many_sizes[..., 1], generator)
-    yield of_reference
-    for a, b in ((np.broadcast_to(p, many_q.shape), many_q), of_reference):
-        yield from zip(halves(a, generator), halves(b, generator), strict=True)
+    like_p, other_q = _reference_pairs(q, sizes[..., 0], sizes[..., 1], generator, draws)
+    yield like_p, other_q
+    yield from zip(halves(p, generator, draws), halves(q, generator, draws), strict=True)
+    for a, b in zip(halves(like_p, generator, 1), halves(other_q, generator, 1), strict=True):
+        yield a[0], b[0]
 
 
 def distance_at_any_size(sums: FloatArray) -> FloatArray:
@@ -412,19 +414,26 @@ def distance_at_any_size(sums: FloatArray) -> FloatArray:
     return np.where(images > 0, value, np.nan)
 
 
-def _reference_pair(
-    reference: FloatArray, n: FloatArray, k: FloatArray, generator: np.random.Generator
+def _reference_pairs(
+    reference: FloatArray, n: FloatArray, k: FloatArray, generator: np.random.Generator, draws: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Two disjoint draws from the reference, one as large as the respondent's answers where there are enough.
+    """Draw two disjoint sets of the reference's responses, the first as large as the respondent's if there are enough.
 
-    Of a reference given as probabilities, the first is drawn from them and the second is the reference itself.
+    If the reference is given as probabilities, the first set is drawn from them and the second is the reference itself.
+
+    Args:
+        reference: shape (n_images, n_cells).
+        n: number of the respondent's responses, shape (n_images,); infinite for probabilities.
+        k: number of the reference's; likewise.
+        generator: to draw from.
+        draws: the first axis of both results.
     """
     endless = np.isinf(k)
     counts = np.where(endless[..., None], 0.0, reference)
     total = counts.sum(axis=-1)
-    first = drawn(counts, np.minimum(n, total // 2).astype(np.int64), generator)
+    first = drawn(counts, np.minimum(n, total // 2).astype(np.int64), generator, draws)
     # Without any noise on either side there is nothing to measure, and the smallest draw will do.
     size = np.where(np.isinf(n), LEAST_REFERENCE, n)[endless].astype(np.int64)
     shares = reference[endless] / reference[endless].sum(axis=-1, keepdims=True)
-    first[endless] = generator.multinomial(size, shares)
+    first[:, endless] = generator.multinomial(size, shares, size=(draws, len(size)))
     return first, np.where(endless[..., None], reference, counts - first)

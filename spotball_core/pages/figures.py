@@ -13,11 +13,10 @@ from spotball_core.plots.canvas import FigureFrame, plain_style
 from spotball_core.plots.inline import Inline, inline_svg
 from spotball_core.plots.presets import PRESETS, Chart, draw_preset
 from spotball_core.plots.saving import save_figure
-from spotball_core.service.files import replacing
 from spotball_core.service.parallel import THIS_PROCESS, Workers
 
 ENDINGS = (".png", ".svg")
-"""The files of each figure as it is on the page."""
+"""The files that each figure of the page gets."""
 
 CAPTIONS = "captions.md"
 
@@ -110,8 +109,8 @@ class DrawnFigures:
             for figure, signature in self._figures
         ]
         if captions:
-            with replacing(self._folder / CAPTIONS) as beside:
-                beside.write_text("# Figures and their captions\n\n" + "\n".join(captions), encoding="utf-8")
+            text = "# Figures and their captions\n\n" + "\n".join(captions)
+            (self._folder / CAPTIONS).write_text(text, encoding="utf-8", newline="\n")
 
 
 def _figures(sections: Sequence[Section]) -> Iterator[tuple[Figure, str]]:
@@ -134,19 +133,16 @@ def _panels(picture: PagePicture) -> list[Inline]:
 
 def _files(folder: Path, options: FigureOptions, signed: tuple[Figure, str]) -> list[str]:
     """Write the files of a figure with its signature; returns them as lines of a Markdown list."""
-    with plain_style():
-        return _written(folder, options, *signed)
-
-
-def _written(folder: Path, options: FigureOptions, figure: Figure, signature: str) -> list[str]:
+    figure, signature = signed
     chart = figure.chart
-    drawn = chart.draw(range(len(chart.names)), FigureFrame(figure.title, (figure.caption, signature)))
     written = [folder / f"{figure.name}{ending}" for ending in ENDINGS]
-    for path in written:
-        save_figure(drawn, path)
-    for name in options.presets:
-        preset = PRESETS[name]
-        title = figure.title if (preset.titles if options.titles is None else options.titles) else ""
-        notes = (figure.caption, signature) if (preset.notes if options.notes is None else options.notes) else ()
-        written += draw_preset(chart, preset, FigureFrame(title, notes), folder, figure.name)
+    with plain_style():
+        drawn = chart.draw(range(len(chart.names)), FigureFrame(figure.title, (figure.caption, signature)))
+        for path in written:
+            save_figure(drawn, path)
+        for name in options.presets:
+            preset = PRESETS[name]
+            title = figure.title if (preset.titles if options.titles is None else options.titles) else ""
+            notes = (figure.caption, signature) if (preset.notes if options.notes is None else options.notes) else ()
+            written += draw_preset(chart, preset, FigureFrame(title, notes), folder, figure.name)
     return [f"- {path.relative_to(folder).as_posix()}\n" for path in written]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 WIDTH = 480
 """Pixels across, at most; a card shows an image about as wide."""
 
-QUALITY = 60
-"""WebP quality."""
+QUALITY, METHOD = 60, 2
+"""WebP quality, and how hard the encoder tries: more than 2 takes twice the time for files 5% smaller."""
 
 
 def as_data(path: Path, grid: Grid) -> str | None:
@@ -54,5 +54,5 @@ def written(image: Image) -> str:
     """An image as a `data:` address of a small WebP; it is made small itself."""
     image.thumbnail((WIDTH, WIDTH))
     out = io.BytesIO()
-    image.save(out, "WEBP", quality=QUALITY)
+    image.save(out, "WEBP", quality=QUALITY, method=METHOD)
     return "data:image/webp;base64," + base64.b64encode(out.getvalue()).decode("ascii")

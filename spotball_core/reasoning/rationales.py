@@ -15,6 +15,7 @@ from spotball_core.schema.scene import Scene
 if TYPE_CHECKING:
     import polars as pl
 
+    from spotball_core.io.sources import Source
     from spotball_core.schema.response import PredictionDistribution, Response
 
 COLUMN = "reasoning"
@@ -99,10 +100,13 @@ def example_rationales(
     """
     import polars as pl
 
-    from spotball_core.io.sources import COUNTS_ENDING
+    from spotball_core.io.sources import COUNTS_ENDING, sources_of
 
-    rows = [file for file in files if Path(file).suffix != COUNTS_ENDING]
-    found = _read(rows, scenes) if rows else None
+    paths = [file for file in files if Path(file).suffix != COUNTS_ENDING]
+    sources = sources_of(paths, (COLUMN,)) if paths else []
+    # Responses are read a second time only if there is something to find.
+    with_words = [source for source in sources if COLUMN in source.frame.collect_schema()]
+    found = _read(with_words, scenes) if with_words else None
     if found is None or not found.texts:
         return {}
     keys = ("sport", "image", "respondent", "prompt")
@@ -123,7 +127,12 @@ def example_rationales(
 
 
 def _read(
-    responses: str | Path | pl.DataFrame | Sequence[str | Path] | Sequence[Response | PredictionDistribution],
+    responses: str
+    | Path
+    | pl.DataFrame
+    | Sequence[str | Path]
+    | Sequence[Response | PredictionDistribution]
+    | Sequence[Source],
     scenes: Sequence[Scene],
 ) -> Rationales:
     import polars as pl

@@ -178,12 +178,18 @@ class Scoring:
 
     # Numbers -------------------------------------------------------------------------------------------------
 
-    def report(self, ceilings: tuple[Ceiling, ...] = (), scores: Sequence[GroupScore] | None = None) -> ScoreReport:
+    def report(
+        self,
+        ceilings: tuple[Ceiling, ...] = (),
+        scores: Sequence[GroupScore] | None = None,
+        image_sets: tuple[ImageSet, ...] | None = None,
+    ) -> ScoreReport:
         """Compute every metric of every group, and report them with noise ceilings if there are any.
 
         Args:
             ceilings: of the sports.
             scores: of the groups, if they are known already.
+            image_sets: as `image_sets` returns them, if they are known already.
         """
         signature = self.signature()
         groups = tuple(self.score(group)[0] for group in self.groups) if scores is None else tuple(scores)
@@ -199,7 +205,7 @@ class Scoring:
             ),
             groups=groups,
             ceilings=ceilings,
-            image_sets=tuple(self._image_sets()),
+            image_sets=self.image_sets() if image_sets is None else image_sets,
         )
 
     def score(self, group: Group) -> tuple[GroupScore, dict[str, Draws]]:
@@ -219,8 +225,11 @@ class Scoring:
         )
         return score, draws
 
+    def image_sets(self) -> tuple[ImageSet, ...]:
+        """Describe each set of images that a group is scored on."""
+        return tuple(self._image_sets())
+
     def _image_sets(self) -> Iterator[ImageSet]:
-        """Each set of images that a group is scored on."""
         groups: dict[tuple[int, ...], list[int]] = {}
         for position, group in enumerate(self.groups):
             groups.setdefault(tuple(self.images(group)), []).append(position)

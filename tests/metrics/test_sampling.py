@@ -22,32 +22,23 @@ def counts(draw: st.DrawFn) -> FloatArray:
 some_counts = st.composite(counts)()
 
 
-@given(some_counts, st.integers(0, 99))
-def test_what_is_drawn_was_there(mass: FloatArray, seed: int) -> None:
+@given(some_counts, st.integers(0, 99), st.integers(0, 20))
+def test_what_is_drawn_was_there(mass: FloatArray, seed: int, most_listed: int) -> None:
     rng = np.random.default_rng(seed)
     n = rng.integers(0, mass.sum(axis=-1) + 1)
-    drawn = sampling.drawn(mass, n, rng)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampling, "_MOST_LISTED", most_listed)
+        drawn = sampling.drawn(mass, n, rng, draws=3)
+    assert drawn.shape == (3, *mass.shape)
     assert (drawn.sum(axis=-1) == n).all()
     assert ((drawn >= 0) & (drawn <= mass)).all()
 
 
-@given(some_counts, st.integers(0, 14), st.integers(0, 99))
-def test_many_calls_of_numpy_and_few_draw_the_same(mass: FloatArray, most: int, seed: int) -> None:
-    n = np.minimum(np.random.default_rng(seed).integers(0, most + 1, len(mass)), mass.sum(axis=-1)).astype(int)
-    generators = [np.random.default_rng(seed) for _ in range(2)]
-    drawn = []
-    for costs, generator in zip((0, 10**9), generators, strict=True):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sampling, "_CALL_COSTS", costs)
-            drawn.append(sampling.drawn(mass, n, generator))
-    assert (drawn[0] == drawn[1]).all()
-    assert generators[0].bit_generator.state == generators[1].bit_generator.state
-
-
-def test_responses_are_drawn_alike() -> None:
+@pytest.mark.parametrize("most_listed", [0, 10_000])
+def test_responses_are_drawn_alike(most_listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against the hypergeometric mean and variance of each cell."""
-    mass = np.broadcast_to(np.array([6.0, 3.0, 1.0]), (20_000, 3))
-    drawn = sampling.drawn(mass, np.full(20_000, 4), np.random.default_rng(0))
+    monkeypatch.setattr(sampling, "_MOST_LISTED", most_listed)
+    drawn = sampling.drawn(np.array([6.0, 3.0, 1.0]), np.asarray(4), np.random.default_rng(0), draws=20_000)
     share = np.array([0.6, 0.3, 0.1])
     np.testing.assert_allclose(drawn.mean(axis=0), 4 * share, atol=0.03)
     np.testing.assert_allclose(drawn.var(axis=0), 4 * share * (1 - share) * (10 - 4) / 9, atol=0.03)
@@ -55,16 +46,34 @@ def test_responses_are_drawn_alike() -> None:
 
 @given(some_counts, st.integers(0, 99))
 def test_halves_are_different_responses(mass: FloatArray, seed: int) -> None:
-    first, second = sampling.halves(mass, np.random.default_rng(seed))
+    first, second = sampling.halves(mass, np.random.default_rng(seed), draws=3)
+    assert first.shape == second.shape == (3, *mass.shape)
+    assert (np.minimum(first, second) >= 0).all()
     assert (first + second <= mass).all()
     assert (first.sum(axis=-1) == mass.sum(axis=-1) // 2).all()
     assert (second.sum(axis=-1) == mass.sum(axis=-1) // 2).all()
 
 
+def test_both_halves_are_alike() -> None:
+    """Of 3 + 2 responses, each half has 2: on average 1.2 and 0.8, and the dropped one is 0.6 and 0.4."""
+    for half in sampling.halves(np.array([3.0, 2.0]), np.random.default_rng(1), draws=20_000):
+        np.testing.assert_allclose(half.mean(axis=0), [1.2, 0.8], atol=0.02)
+        np.testing.assert_allclose(half.var(axis=0), 2 * 0.6 * 0.4 * 3 / 4, atol=0.02)
+
+
 def test_probabilities_have_no_halves() -> None:
     mass = np.array([[0.5, 0.5], [1.0, 0.0]])
-    for half in sampling.halves(mass, np.random.default_rng(0)):
-        np.testing.assert_array_equal(half, mass)
+    for half in sampling.halves(mass, np.random.default_rng(0), draws=2):
+        np.testing.assert_array_equal(half, np.broadcast_to(mass, (2, 2, 2)))
+
+
+def test_batches_hold_all_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    mass = np.array([[4.0, 4.0], [5.0, 0.0]])
+    monkeypatch.setattr(sampling, "_BATCH", 2 * mass.nbytes)
+    assert list(sampling._in_batches(5, mass)) == [2, 2, 1]
+    pairs = list(sampling.splits(mass, seed=0, draws=5))
+    assert len(pairs) == 5
+    assert {half.shape for pair in pairs for half in pair} == {(2, 2)}
 
 
 def agreement(mass: FloatArray) -> FloatArray:
@@ -196,6 +205,17 @@ def test_shared_draws_are_made_once() -> None:
     first = shared.of(sampling.splits, mass, seed=0, draws=2)
     assert shared.of(sampling.splits, mass.copy(), seed=0, draws=2) is first
     assert shared.of(sampling.splits, mass, seed=0, draws=3) is not first
+
+
+def test_draws_that_would_fill_memory_are_not_kept() -> None:
+    """Each of 2 draws has two halves of 48 bytes: 192 bytes."""
+    mass = np.full((2, 3), 4.0)
+    few, enough = sampling.SharedDraws(most=191), sampling.SharedDraws(most=192)
+    first = [shared.of(sampling.splits, mass, seed=0, draws=2) for shared in (few, enough)]
+    assert isinstance(first[1], list)
+    assert not isinstance(first[0], list)
+    np.testing.assert_array_equal(list(first[0]), first[1])
+    assert few.of(sampling.splits, mass, seed=0, draws=2) is not first[0]
 
 
 def test_the_seed_is_0_where_none_is_given() -> None:

@@ -115,8 +115,8 @@ def test_a_perfect_respondent_scores_1_at_any_number_of_responses(samples: int) 
 
 def test_scores_are_on_the_groups_own_images() -> None:
     rng = np.random.default_rng(4)
-    known, people = varied_scenes(6), crowd(rng, 8, 6)
-    part = drawn(rng, 6, 15)
+    known, people = varied_scenes(6), crowd(rng, 80, 6)
+    part = drawn(rng, 6, 150)
     part[:4] = 0.0
     answers = {"human/base": people, "m/base": part}
     found = one(scoring_of(known, answers, reference="human", images="all"), splits=5)

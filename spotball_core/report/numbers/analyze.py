@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -31,7 +32,14 @@ from spotball_core.report.numbers.records import (
     UniformGuessing,
     compared,
 )
-from spotball_core.report.numbers.standings import ScoredGroup, differences, overall, overall_differences, standings
+from spotball_core.report.numbers.standings import (
+    ScoredGroup,
+    adjusted,
+    overall,
+    overall_differences,
+    paired_differences,
+    standings,
+)
 from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.report import GroupScore, ScoreReport
 from spotball_core.scoring.groups import PARTS, Group, Scoring
@@ -77,26 +85,41 @@ def analyze(
     if before is not None:
         tell("what changed")
         changes = run_changes(before, scoring)
+    answered = [group for group in scoring.groups if scoring.images(group)]
+    if not answered:
+        raise OptionError("no images are left to score; see --images")
     # Workers get everything at once, the longest work first, so that none of them waits.
     reference, seed = scoring.policy.reference, scoring.policy.seed
     ceiling_results = start_noise_ceiling(scoring, seed=seed, workers=workers) if reference is not None else iter(())
     score_results = workers.map_with(_scored, scoring, scoring.groups)
-    answered = [group for group in scoring.groups if scoring.images(group)]
     of_reference = [group for group in answered if group.respondent == reference]
     mixture_results = workers.map_with(_mixture, scoring, [*compared(answered, reference), *of_reference])
+    difference_results = workers.map_with(paired_differences, scoring, answered)
+    # This process does what needs none of these results in the meantime.
+    tell("image by image")
+    gallery = gallery_numbers(scoring, compared(answered, reference), most=most_images, rationales=rationales)
+    page = _page_of_answers(scoring, answered, gallery, reasoning, tell)
+    image_sets = scoring.image_sets()
     tell("noise ceiling")
     ceilings = tuple(ceiling_results)
     tell("scores")
     every = list(score_results)
-    report = scoring.report(ceilings, [scored_group.score for scored_group in every])
+    report = scoring.report(ceilings, [scored_group.score for scored_group in every], image_sets)
     scored = [scored_group for scored_group in every if scored_group.score.n_images]
-    if not scored:
-        raise OptionError("no images are left to score; see --images")
-    tell("image by image")
-    groups = compared([scored_group.group for scored_group in scored], reference)
-    gallery = gallery_numbers(scoring, groups, most=most_images, rationales=rationales)
-    numbers = _page_numbers(scoring, scored, gallery, mixture_results, reasoning, tell).model_copy(
-        update={"changes": changes}
+    tell("what explains whom")
+    mixtures = list(mixture_results)
+    tell("differences and ranks")
+    paired = [difference for some in difference_results for difference in some]
+    means, mean_draws = overall(scored)
+    numbers = page(
+        n_responses=sum(scored_group.score.n_responses for scored_group in scored),
+        differences=(*adjusted(paired), *overall_differences(means, mean_draws, reference)),
+        overall=means,
+        standings=standings(scored, means, mean_draws, reference),
+        prompt_means=tuple(_prompt_means(scored_group.score for scored_group in scored)),
+        mixtures=tuple(mixture for mixture in mixtures if isinstance(mixture, Mixture)),
+        unexplained=tuple(reason for reason in mixtures if isinstance(reason, str)),
+        changes=changes,
     )
     fields = {name: getattr(report, name) for name in ScoreReport.model_fields}
     return PageReport(**fields, page=numbers)
@@ -106,44 +129,31 @@ def _scored(scoring: Scoring, group: Group) -> ScoredGroup:
     return ScoredGroup(group, *scoring.score(group))
 
 
-def _page_numbers(
+def _page_of_answers(
     scoring: Scoring,
-    scored: Sequence[ScoredGroup],
+    groups: Sequence[Group],
     gallery: GalleryNumbers | None,
-    mixture_results: Iterable[Mixture | str],
     reasoning: ReasoningReport | None,
     tell: Callable[[str], None],
-) -> PageNumbers:
-    arrays, reference = scoring.arrays, scoring.policy.reference
-    places = sorted(set().union(*(scoring.images(scored_group.group) for scored_group in scored)))
-    sports = list(dict.fromkeys(scored_group.group.sport for scored_group in scored))
+) -> partial[PageNumbers]:
+    """Compute the page's numbers that come from the answers alone; the scores' are filled in later."""
+    arrays = scoring.arrays
+    places = sorted(set().union(*(scoring.images(group) for group in groups)))
     inside, grid = center_window(scoring), arrays.grids[0]
     uniform = uniform_sums(scoring)
     tell("threshold fit")
     thresholds = _threshold_fit(scoring) if np.any(arrays.has_players[places]) else None
-    tell("differences and ranks")
-    means, mean_draws = overall(scored)
-    compared_with_reference = (*differences(scoring, scored), *overall_differences(means, mean_draws, reference))
-    ranked = standings(scored, means, mean_draws, reference)
-    tell("what explains whom")
-    mixtures = list(mixture_results)
-    return PageNumbers(
+    return partial(
+        PageNumbers,
         n_images=len(places),
-        n_responses=sum(scored_group.score.n_responses for scored_group in scored),
         grid=MapGrid(rows=grid.rows, cols=grid.cols, width=grid.width, height=grid.height),
         window=None if inside is None else scoring.policy.window or PAPER_WINDOW,
         sports=tuple(
             _sport_numbers(scoring, sport, [p for p in places if arrays.sports[p] == sport], uniform, inside)
-            for sport in sports
+            for sport in dict.fromkeys(group.sport for group in groups)
         ),
-        groups=tuple(_answers(scoring, scored_group.group, inside) for scored_group in scored),
-        differences=compared_with_reference,
-        overall=means,
-        standings=ranked,
-        prompt_means=tuple(_prompt_means(scored_group.score for scored_group in scored)),
-        mixtures=tuple(found for found in mixtures if isinstance(found, Mixture)),
+        groups=tuple(_answers(scoring, group, inside) for group in groups),
         mixture_resamples=_mixture_resamples(scoring),
-        unexplained=tuple(reason for reason in mixtures if isinstance(reason, str)),
         thresholds=thresholds,
         gallery=gallery,
         reasoning=reasoning,

@@ -30,50 +30,44 @@ class ScoredGroup:
     draws: Mapping[str, Draws]
 
 
-def differences(scoring: Scoring, scored: Sequence[ScoredGroup]) -> tuple[PairedDifference, ...]:
-    """Compare each group with the reference on the same images, by the metrics that both have.
+def paired_differences(scoring: Scoring, group: Group) -> list[PairedDifference]:
+    """Compare a group with its sport's reference on the same images, by the metrics that both have.
 
-    P values swap labels within images, as `spotball compare` does. Holm's adjustment is over all differences of a
-    metric. Intervals resample images.
+    P values swap labels within images, as `spotball compare` does. Intervals resample images.
     """
     reference = scoring.policy.reference
-    if reference is None:
-        return ()
+    references = [other for other in scoring.groups if other.sport == group.sport and other.respondent == reference]
+    answered = set().union(*(scoring.images(other) for other in references))
+    scenes = sorted(answered & set(scoring.images(group)))
+    if reference is None or group.respondent == reference or not scenes:
+        return []
     paired: list[PairedDifference] = []
-    for sport in dict.fromkeys(scored_group.group.sport for scored_group in scored):
-        of_sport = [scored_group for scored_group in scored if scored_group.group.sport == sport]
-        references = [scored_group.group for scored_group in of_sport if scored_group.group.respondent == reference]
-        answered = set().union(*(scoring.images(group) for group in references)) if references else set()
-        for scored_group in of_sport:
-            scenes = sorted(answered & set(scoring.images(scored_group.group)))
-            if scored_group.group.respondent == reference or not scenes:
-                continue
-            both = matched(scoring, {reference: references, scored_group.group.name: [scored_group.group]}, scenes)
-            for key in HEADLINE:
-                if "reference" in METRICS[key].needs:
-                    continue
-                pair = both.pair(METRICS[key])
-                of_reference, value = (float(total) for total in pair.totals)
-                if not np.isfinite((of_reference, value)).all():
-                    continue
-                drawn = _difference(pair.drawn(_times(scoring, len(scenes)))) if scoring.policy.bootstrap else None
-                left_out = _difference(pair.left_out())
-                difference = value - of_reference
-                paired.append(
-                    PairedDifference(
-                        sport=sport,
-                        respondent=scored_group.group.respondent,
-                        prompt=scored_group.group.prompt,
-                        metric=key,
-                        value=value,
-                        reference=of_reference,
-                        difference=difference,
-                        ci95=None if drawn is None else bootstrap_interval(difference, drawn, left_out),
-                        p=pair.p_value(Swaps(len(scenes), PERMUTATIONS, scoring.policy.seed)),
-                        n_images=int(pair.enters.sum()),
-                    )
-                )
-    return tuple(_adjusted(paired))
+    both = matched(scoring, {reference: references, group.name: [group]}, scenes)
+    for key in HEADLINE:
+        if "reference" in METRICS[key].needs:
+            continue
+        pair = both.pair(METRICS[key])
+        of_reference, value = (float(total) for total in pair.totals)
+        if not np.isfinite((of_reference, value)).all():
+            continue
+        drawn = _difference(pair.drawn(_times(scoring, len(scenes)))) if scoring.policy.bootstrap else None
+        left_out = _difference(pair.left_out())
+        difference = value - of_reference
+        paired.append(
+            PairedDifference(
+                sport=group.sport,
+                respondent=group.respondent,
+                prompt=group.prompt,
+                metric=key,
+                value=value,
+                reference=of_reference,
+                difference=difference,
+                ci95=None if drawn is None else bootstrap_interval(difference, drawn, left_out),
+                p=pair.p_value(Swaps(len(scenes), PERMUTATIONS, scoring.policy.seed)),
+                n_images=int(pair.enters.sum()),
+            )
+        )
+    return paired
 
 
 def _difference(values: FloatArray) -> FloatArray:
@@ -85,8 +79,8 @@ def _times(scoring: Scoring, n: int) -> FloatArray:
     return resample_weights(n, scoring.policy.bootstrap, scoring.policy.seed)
 
 
-def _adjusted(paired: Sequence[PairedDifference]) -> Iterator[PairedDifference]:
-    """Add Holm's adjustment over all differences of a metric."""
+def adjusted(paired: Sequence[PairedDifference]) -> Iterator[PairedDifference]:
+    """Add Holm's adjustment over all differences of a metric, and sort them by metric."""
     for key in HEADLINE:
         tested = [
             (difference, difference.p) for difference in paired if difference.metric == key and difference.p is not None
@@ -198,8 +192,8 @@ def standings(
 ) -> tuple[Standing, ...]:
     """Rank the respondents of each sport, and of all sports together, by each headline metric.
 
-    Baselines are ranked only if there is nobody else. Groups of a sport that are scored on different numbers of images
-    are resampled independently, which makes their rank intervals wider than necessary.
+    Baselines are ranked only if no other respondent is scored. Groups of a sport that are scored on different numbers
+    of images are resampled independently, which makes their rank intervals wider than necessary.
     """
     ranked_groups: list[Standing] = []
     for sport in dict.fromkeys(scored_group.group.sport for scored_group in scored):

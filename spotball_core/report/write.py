@@ -124,5 +124,6 @@ def _intro(view: PageView) -> list[str]:
     words = [", ".join(sorted(kinds["human"]))] if kinds["human"] else []
     words += [plural(len(kinds[kind]), kind) for kind in ("model", "baseline") if kinds[kind]]
     n, images = view.page.n_responses, plural(view.page.n_images, "image")
-    compared = f" Others are compared with {view.reference}." if view.reference else ""
+    others = any(group.respondent != view.reference for group in view.scored)
+    compared = f" Others are compared with {view.reference}." if view.reference and others else ""
     return [f"{listed(words)}: {plural(n, 'response')} to {images} of {listed(view.sports)}.{compared}"]

@@ -10,6 +10,7 @@ from spotball_core.metrics.registry import METRICS
 from spotball_core.report.numbers.analyze import analyze
 from spotball_core.report.sections.findings import ALL_SPORTS, findings
 from spotball_core.report.view import PageView
+from spotball_core.report.write import page_of
 from spotball_core.schema import ScorePolicy
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
@@ -131,6 +132,17 @@ def test_without_a_reference_the_best_is_named() -> None:
     assert len(sentences) == 3
     assert all(" finds the ball in " in sentence and "People find" not in sentence for sentence in sentences)
     assert [table.name for table in findings(made).tables] == ["headline"]
+
+
+@pytest.mark.parametrize("reference", ["human", None])
+def test_a_respondent_alone_has_a_sentence(reference: str | None) -> None:
+    rows = responses().filter(sport="soccer", respondent="human")
+    counts, known = load_counts(rows, scenes(), participants=True)
+    made = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference=reference, bootstrap=50))))
+    (sentence,) = findings(made).points
+    accuracy = made.scored[0].metrics["accuracy"].value or 0.0
+    assert sentence.startswith(f"human finds the ball in {100 * accuracy:.1f}% [")
+    assert "compared with" not in page_of(made).intro[0]
 
 
 def test_the_first_table_has_scores_before_counts(written: Written) -> None:

@@ -31,7 +31,9 @@ def findings(view: PageView) -> Section:
 def _of_sport(view: PageView, sport: str | None, scores: Sequence[GroupScore]) -> Iterator[str]:
     others = [score for score in scores if any(same_group(score, group, any_sport=True) for group in view.compared)]
     of_reference = [score for score in scores if score.respondent == view.reference]
-    if sentence := _accuracy(view, sport, of_reference[0] if len(of_reference) == 1 else None, others):
+    alone = not others and len(of_reference) == 1
+    single = of_reference[0] if len(of_reference) == 1 and not alone else None
+    if sentence := _accuracy(view, sport, single, of_reference if alone else others):
         yield sentence
     if sentence := _closeness(view, sport, others):
         yield sentence

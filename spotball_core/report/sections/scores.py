@@ -46,7 +46,7 @@ def alignment(view: PageView) -> Section:
     if not view.reference:
         return Section("alignment", title, missing=NO_REFERENCE)
     if not has_values(view, "wasserstein_matched"):
-        why = f"No respondent but {view.reference} answered images that {view.reference} answered, often enough."
+        why = f"No other respondent has enough responses to the images that {view.reference} answered."
         return Section("alignment", title, missing=why)
     lead = (
         f"How far a respondent's guesses of an image must be moved, on average, to become {view.reference}'s: the "
@@ -64,7 +64,7 @@ def alignment(view: PageView) -> Section:
 
 def no_ceiling(view: PageView) -> str:
     """Why there is no noise ceiling."""
-    return f"the answers of {view.reference} do not tell two or more participants apart."
+    return f"the responses of {view.reference} do not name two or more participants."
 
 
 def center(view: PageView) -> Section:

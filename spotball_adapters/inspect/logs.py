@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from spotball_adapters.inspect.samples import FINISH, About
+from spotball_adapters.inspect.samples import About
+from spotball_adapters.outputs.layouts import INSPECT_FINISH
 from spotball_adapters.providers.server_messages import shortened, writable
 from spotball_adapters.replies import DEFAULT_POLICY, ParsePolicy, parse_reply
 from spotball_adapters.runs.responses import ParsedReplies
@@ -106,7 +107,7 @@ class _Gathered:
             expected = "each sample once: give one of the logs, or import each under a --respondent of its own"
             self._problems.append(Problem(path, None, "epoch", actual, expected))
             return
-        finish = FINISH.get(sample.output.stop_reason, "other")
+        finish = INSPECT_FINISH.get(sample.output.stop_reason, "other")
         parsed = parse_reply(sample.output.completion, scene.layout, policy=self._policy, finish=finish)
         if parsed.problem:
             self._unparsed[parsed.problem] += 1

@@ -5,26 +5,17 @@ It stands in the log, which can then be scored and imported without the dataset.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from spotball_adapters.prompts.prompt import Prompt
-from spotball_adapters.providers.protocol import Finish
 from spotball_core.schema.record import Name, Record
 from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
     from spotball_core.counting.counts import Counts
-
-FINISH: Mapping[str, Finish] = {
-    "stop": "stop",
-    "max_tokens": "length",
-    "model_length": "length",
-    "content_filter": "filtered",
-}
-"""Why a reply ended, by Inspect's words for it; any other word is "other"."""
 
 
 class Reference(Record):

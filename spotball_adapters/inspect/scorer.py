@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from spotball_adapters.inspect.names import named
-from spotball_adapters.inspect.samples import FINISH, About, counted
+from spotball_adapters.inspect.samples import About, counted
+from spotball_adapters.outputs.layouts import INSPECT_FINISH
 from spotball_adapters.replies import DEFAULT_POLICY, ParsePolicy, parse_reply
 from spotball_core.errors import MissingExtraError
 from spotball_core.scoring.score import score
@@ -79,7 +80,10 @@ def spot_the_ball_scorer(parse_policy: ParsePolicy = DEFAULT_POLICY) -> Scorer:
         about = About.model_validate(state.metadata)
         output = state.output
         parsed = parse_reply(
-            output.completion, about.scene.layout, policy=parse_policy, finish=FINISH.get(output.stop_reason, "other")
+            output.completion,
+            about.scene.layout,
+            policy=parse_policy,
+            finish=INSPECT_FINISH.get(output.stop_reason, "other"),
         )
         truth = about.scene.ball_cells
         correct = CORRECT if truth and parsed.cell in truth else INCORRECT

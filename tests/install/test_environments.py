@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.install]
 
 Made = Callable[[str], Environment]
 
-INSTALLED = ("", "report", "adapters", "inspect", "study", "gen", "gaze", "speed", "adapters,gen")
+INSTALLED = ("", "report", "adapters", "inspect", "study", "gen", "gaze", "speed", "excel", "adapters,gen")
 """What is installed, each in an environment of its own."""
 
 LARGE = ("local", "ray")
@@ -38,6 +38,7 @@ BRINGS = {
     "inspect": "inspect_ai PIL platformdirs httpx",
     "report": "matplotlib jinja2",
     "speed": "numba",
+    "excel": "",
     "study": "filelock markdown_it PIL starlette uvicorn",
     "local": "torch transformers diffusers sentence_transformers PIL jinja2",
     "ray": "ray",

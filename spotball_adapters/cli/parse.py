@@ -1,0 +1,90 @@
+"""`spotball parse`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from spotball_adapters.cli.reparse import summary
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet
+from spotball_core.errors import OptionError
+
+LayoutName = Literal["inspect", "openai-batch", "harness", "vlmevalkit", "table"]
+
+
+def parse(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE", help="JSON Lines, JSON, CSV, TSV (also .gz), Excel or Parquet."),
+    ],
+    scenes: Annotated[Path, typer.Option("--scenes", metavar="FILE", help="The scenes.jsonl that was answered.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Responses: .jsonl, .csv or .parquet.")],
+    layout: Annotated[
+        LayoutName | None, typer.Option(help="What the files are. Default: recognized by their first record.")
+    ] = None,
+    reply: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column with the reply; a.b is the key b in column a.")
+    ] = None,
+    image: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Column that names the image.")] = None,
+    index: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Table that maps ids (column index) to images (image, sport, prompt)."),
+    ] = None,
+    respondent: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Default: the model's name in the file, else the file's name.")
+    ] = None,
+    prompt: Annotated[str, typer.Option(metavar="NAME", help="The prompt's name in the responses.")] = "base",
+    parse_policy: Annotated[
+        Literal["strict", "lenient"],
+        typer.Option(help="strict reads only the prompts' format, lenient also reads answers in free text."),
+    ] = "strict",
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Parse raw replies that another tool stored, and write them as responses.
+
+    Recognizes samples of lmms-eval and lm-evaluation-harness, tables of VLMEvalKit, outputs of OpenAI batches, logs of
+    Inspect, and tables with a column of replies. Writes RESPONSES, and a table of the unparsed replies next to it.
+
+    Example: `spotball parse samples_spot.jsonl --scenes data/scenes.jsonl --out responses-mine.jsonl`
+    """
+    from spotball_adapters.outputs.parse import parse_files
+    from spotball_core.counting.parse_record import write_parse_policy
+    from spotball_core.io.frames import FORMATS, write_responses
+    from spotball_core.io.scenes import read_scenes
+    from spotball_core.service.files import replacing
+    from spotball_core.service.safe_text import csv_frame
+
+    if out.suffix not in FORMATS:
+        raise OptionError(f"{out}: responses are written as one of {', '.join(FORMATS)}")
+    parsed = parse_files(
+        files,
+        read_scenes(scenes),
+        layout=layout,
+        reply=reply,
+        image=image,
+        index=index,
+        respondent=respondent,
+        prompt=prompt,
+        policy=parse_policy,
+    )
+    tell = teller(quiet)
+    for path, (title, n) in parsed.layouts.items():
+        tell(f"{path}: {title}, {n:,} repl{'y' if n == 1 else 'ies'}")
+    for reason, n in parsed.failed.items():
+        tell(f"warning: {n:,} request{'s' if n > 1 else ''} without a reply: {reason}")
+    if parsed.reading.rows.is_empty():
+        raise OptionError("the files hold no reply")
+    if parsed.missing:
+        tell(f"warning: {parsed.missing:,} of the scenes have no reply")
+    write_responses(parsed.reading.rows, out)
+    write_parse_policy(out, parsed.reading.policy)
+    tell(f"{out}: {summary(parsed.reading)}")
+    table = out.with_name(f"unparsed.{out.stem}.csv")
+    with replacing(table) as beside:
+        csv_frame(parsed.unparsed).write_csv(beside)
+    if len(parsed.unparsed):
+        tell(f"{table}: why each of them is unparsed")

@@ -1,0 +1,1 @@
+"""Raw replies in the output files of other tools, as responses."""

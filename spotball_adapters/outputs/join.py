@@ -1,0 +1,86 @@
+"""Find the scene that an id of another tool names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from spotball_adapters.outputs.layouts import IDS
+from spotball_adapters.outputs.records import read_records
+from spotball_core.errors import InputError, Problem
+from spotball_core.schema.scene import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an id stands for: an image, and the prompt it was asked with if the index table has one."""
+
+    scene: Scene
+    prompt: str | None = None
+
+
+class SceneIndex:
+    """Scenes by everything that may name them: `image`, `sport/image`, or a path of the image's file.
+
+    Args:
+        scenes: of the dataset.
+        table: a file that maps ids to images, in columns `index` (or `id`, `doc_id`, `custom_id`), `image`, and, if
+            wanted, `sport` and `prompt`. Without a column of ids, rows are numbered from 0.
+
+    Raises:
+        InputError: if the table cannot be read, or names an image that is not among the scenes.
+    """
+
+    def __init__(self, scenes: Sequence[Scene], table: Path | None = None) -> None:
+        self._by_name: dict[str, Scene | None] = {}
+        for scene in scenes:
+            names = {scene.image, f"{scene.sport}/{scene.image}"}
+            if scene.path:
+                path = PurePosixPath(scene.path)
+                names |= {str(path), path.name, path.stem, f"{scene.sport}/{path.name}"}
+            for name in names:
+                # Of a name that several scenes have, none is meant.
+                self._by_name[name] = None if self._by_name.get(name, scene) is not scene else scene
+        self._table: dict[str, Target] = {}
+        if table:
+            self._table = self._read(table)
+
+    def find(self, ids: Sequence[str], sport: str | None = None) -> Target | None:
+        """Return what the first id that names a scene stands for; None if none does."""
+        for name in ids:
+            if name in self._table:
+                return self._table[name]
+        if self._table:
+            return None
+        for name in ids:
+            path = PurePosixPath(name.replace("\\", "/"))
+            parents = [sport] if sport else [path.parent.name] if path.parent.name else []
+            spellings = [f"{parent}/{end}" for parent in parents for end in (path.name, path.stem)]
+            if not sport:
+                spellings = [name, *spellings, path.name, path.stem]
+            for spelling in spellings:
+                if (scene := self._by_name.get(spelling)) is not None:
+                    return Target(scene)
+        return None
+
+    def _read(self, path: Path) -> dict[str, Target]:
+        rows = read_records(path).rows
+        id_column = next((name for name in IDS if name != "image" and name in rows[0][1]), None)
+        table: dict[str, Target] = {}
+        problems = []
+        for place, (line, record) in enumerate(rows):
+            image, sport, prompt = (record.get(name) for name in ("image", "sport", "prompt"))
+            key = str(record[id_column]).strip() if id_column else str(place)
+            target = (
+                self.find([str(image).strip()], str(sport).strip() if sport else None) if image is not None else None
+            )
+            if target is None:
+                problems.append(Problem(str(path), line, "image", repr(image), "an image of the scenes"))
+            elif key in table:
+                problems.append(Problem(str(path), line, str(id_column), repr(key), "each id once"))
+            else:
+                table[key] = Target(target.scene, str(prompt) if prompt else None)
+        if problems:
+            raise InputError(problems)
+        return table

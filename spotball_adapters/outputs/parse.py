@@ -1,0 +1,155 @@
+"""Parse the raw replies of other tools' files: the rows of a file of responses, and why others have no cell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spotball_adapters.outputs.join import SceneIndex, Target
+from spotball_adapters.outputs.layouts import RawReply, raw_replies
+from spotball_adapters.outputs.records import FileRecords, read_records
+from spotball_adapters.providers.server_messages import shortened, writable
+from spotball_adapters.replies import DEFAULT_POLICY, ParsePolicy, parse_reply
+from spotball_adapters.runs.responses import ParsedReplies
+from spotball_core.errors import InputError, Problem
+from spotball_core.io.frames import COLUMNS
+from spotball_core.schema.scene import Scene
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PROMPT = "base"
+"""The prompt of replies whose prompt is not known."""
+
+SHOWN = 200
+"""Characters of an unparsed reply that are kept."""
+
+_UNPARSED = ("file", "line", "sport", "image", "respondent", "prompt", "sample", "problem", "reply")
+
+
+@dataclass(frozen=True)
+class ParsedFiles:
+    """What some files hold.
+
+    Attributes:
+        reading: the responses, and how many are unparsed for each reason.
+        unparsed: a row for each unparsed reply: `file`, `line`, `sport`, `image`, `respondent`, `prompt`, `sample`,
+            `problem`, and the beginning of the `reply`.
+        layouts: by file, what it was recognized as and how many replies it has.
+        failed: requests without a reply, by the reason. They are not among the responses.
+        missing: how many scenes of the dataset have no reply.
+    """
+
+    reading: ParsedReplies
+    unparsed: pl.DataFrame
+    layouts: Mapping[str, tuple[str, int]]
+    failed: Mapping[str, int]
+    missing: int
+
+
+def parse_files(
+    paths: Sequence[Path],
+    scenes: Sequence[Scene],
+    *,
+    layout: str | None = None,
+    reply: str | None = None,
+    image: str | None = None,
+    index: Path | None = None,
+    respondent: str | None = None,
+    prompt: str = PROMPT,
+    policy: ParsePolicy = DEFAULT_POLICY,
+) -> ParsedFiles:
+    """Parse the raw replies of files that other tools wrote.
+
+    Args:
+        paths: JSON Lines, JSON, CSV, TSV, Excel or Parquet files; those of text also compressed with gzip.
+        scenes: the scenes that were answered.
+        layout: a key of `LAYOUTS`; None to recognize it.
+        reply: the column of the reply, for tables.
+        image: the column that names the image.
+        index: a file that maps ids to images; see `SceneIndex`.
+        respondent: the name in the responses; by default the model's name in the file, else the file's name.
+        prompt: the prompt's name, unless the index table has one.
+        policy: how replies are parsed.
+
+    Raises:
+        InputError: for a file that cannot be read, an id that names no scene, or a sample that occurs twice.
+        OptionError: for options that do not fit.
+        MissingExtraError: for an Excel file without the extra `excel`.
+    """
+    scene_index = SceneIndex(scenes, index)
+    gathered = _Gathered(respondent, prompt, policy)
+    layouts: dict[str, tuple[str, int]] = {}
+    problems: list[Problem] = []
+    for path in paths:
+        file = read_records(path)
+        title, replies = raw_replies(file, layout=layout, reply=reply, image=image)
+        layouts[str(path)] = title, sum(raw.failed is None for raw in replies)
+        for raw in replies:
+            target = scene_index.find(raw.ids, raw.sport)
+            problem = _unknown(path, raw, index) if target is None else gathered.add(file, raw, target)
+            if problem:
+                problems.append(problem)
+    if problems:
+        raise InputError(problems)
+    answered = {tuple(key) for key in zip(gathered.columns["sport"], gathered.columns["image"], strict=True)}
+    missing = sum(not scene.control and scene.key not in answered for scene in scenes)
+    return ParsedFiles(gathered.reading(), gathered.table(), layouts, dict(gathered.failed.most_common()), missing)
+
+
+class _Gathered:
+    """The replies of all files as columns of responses."""
+
+    def __init__(self, respondent: str | None, prompt: str, policy: ParsePolicy) -> None:
+        self._respondent, self._prompt, self._policy = respondent, prompt, policy
+        self.columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
+        self.failed: Counter[str] = Counter()
+        self._unparsed: list[tuple[Any, ...]] = []
+        self._places: dict[tuple[str, str, str, str, int], str] = {}
+        self._answers: Counter[tuple[str, str, str, str]] = Counter()
+
+    def add(self, file: FileRecords, raw: RawReply, target: Target) -> Problem | None:
+        """Parse a reply; returns what is wrong with it, if anything is."""
+        if raw.failed is not None:
+            self.failed[shortened(raw.failed, 100)] += 1
+            return None
+        name = self._respondent or raw.model or file.name
+        group = (*target.scene.key, name, target.prompt or self._prompt)
+        self._answers[group] += 1
+        sample = raw.sample or self._answers[group]
+        place = f"{file.path}:{raw.line}"
+        if (before := self._places.setdefault((*group, sample), place)) != place:
+            actual = f"sample {sample} of {name}, {group[3]}, {'/'.join(target.scene.key)}, as in {before}"
+            return Problem(str(file.path), raw.line, "sample", actual, "each sample once")
+        parsed = parse_reply(raw.text, target.scene.layout, policy=self._policy, finish=raw.finish)
+        reasoning = parsed.reasoning and writable(parsed.reasoning)
+        values = (*target.scene.key, name, "model", group[3], sample, None, parsed.cell, reasoning)
+        for column, value in zip(COLUMNS, values, strict=True):
+            self.columns[column].append(value)
+        if parsed.problem:
+            start = shortened(writable(raw.text), SHOWN)
+            self._unparsed.append((str(file.path), raw.line, *group, sample, parsed.problem, start))
+        return None
+
+    def reading(self) -> ParsedReplies:
+        import polars as pl
+
+        schema = {column: pl.Int64 if column == "sample" else pl.String for column in COLUMNS}
+        rows = pl.DataFrame(self.columns, schema=schema)
+        reasons = Counter(row[_UNPARSED.index("problem")] for row in self._unparsed)
+        return ParsedReplies(rows, dict(reasons.most_common()), (), len(rows), self._policy)
+
+    def table(self) -> pl.DataFrame:
+        import polars as pl
+
+        schema = {name: pl.Int64 if name in ("line", "sample") else pl.String for name in _UNPARSED}
+        return pl.DataFrame(self._unparsed, schema=schema, orient="row")
+
+
+def _unknown(path: Path, raw: RawReply, index: Path | None) -> Problem:
+    ids = ", ".join(map(repr, raw.ids[:3])) or "no id"
+    expected = f"an id of {index}" if index else "an image of the scenes; name its column by --id, or give --index"
+    return Problem(str(path), raw.line, "id", ids, expected)

@@ -1,0 +1,203 @@
+"""Read the records of a file: JSON Lines, JSON, CSV, TSV, Excel, Parquet, and these compressed with gzip."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spotball_core.errors import InputError, MissingExtraError, Problem
+from spotball_core.service.json_file import parse_json
+from spotball_core.service.unpacked_size import MOST_BYTES, check_parquet_size, check_zip_size
+
+ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".eval")
+"""The files that can be read; those of text also with `.gz` after it."""
+
+_BINARY = (".xlsx", ".parquet", ".eval")
+
+LISTS = ("samples", "results", "predictions", "responses", "data", "rows")
+"""Keys under which a JSON object may hold the list of its records."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecords:
+    """The records of a file.
+
+    Attributes:
+        path: of the file.
+        rows: each record with its line, from 1; in JSON, Excel and Parquet files, its place, from 1.
+        head: a JSON object's other keys.
+    """
+
+    path: Path
+    rows: list[tuple[int, dict[str, Any]]]
+    head: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The file's name without its endings."""
+        stem = self.path.name.removesuffix(".gz")
+        return stem[: -len(Path(stem).suffix)] if Path(stem).suffix else stem
+
+
+def read_records(path: Path) -> FileRecords:
+    """Read the records of a file.
+
+    Raises:
+        InputError: if the file is missing, has another ending, or cannot be read.
+        MissingExtraError: for an Excel file without the extra `excel`.
+    """
+    ending = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if ending not in ENDINGS or (path.suffix == ".gz" and ending in _BINARY):
+        raise _broken(path, f"a file ending in {path.suffix or 'nothing'}", f"one ending in {', '.join(ENDINGS)}")
+    if not path.is_file():
+        raise _broken(path, "no such file", "a file of replies")
+    head: dict[str, Any] = {}
+    try:
+        if ending == ".parquet":
+            rows = _parquet(path)
+        elif ending == ".xlsx":
+            rows = _excel(path)
+        elif ending == ".eval":
+            rows, head = _listed(path, _inspect_log(path))
+        elif ending == ".json":
+            rows, head = _listed(path, _json(path, _text(path)))
+        elif ending in (".csv", ".tsv"):
+            rows = list(_table(path, _text(path), "\t" if ending == ".tsv" else ","))
+        else:
+            rows = list(_json_lines(path, _text(path)))
+    except OSError as error:
+        raise _broken(path, str(error), "a file that can be read") from error
+    if not rows:
+        raise _broken(path, "no records", "at least one reply")
+    return FileRecords(path, rows, head)
+
+
+def _text(path: Path) -> str:
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        try:
+            with gzip.open(io.BytesIO(content)) as file:
+                content = file.read(MOST_BYTES + 1)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise _broken(path, str(error), "a file compressed with gzip") from error
+        if len(content) > MOST_BYTES:
+            raise _broken(path, f"a file that unpacks to more than {MOST_BYTES:,} bytes", "smaller files")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _broken(path, f"byte {error.object[error.start]:#04x}, which is not UTF-8", "text in UTF-8") from error
+
+
+def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    problems = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = parse_json(line, finite=False)
+        except ValueError as error:
+            problems.append(Problem(str(path), number, "line", f"{line[:60]!r} ({error})", "a JSON object"))
+            continue
+        if isinstance(record, dict):
+            yield number, record
+        else:
+            problems.append(Problem(str(path), number, "line", f"{line[:60]!r}", "a JSON object"))
+    if problems:
+        raise InputError(problems)
+
+
+def _json(path: Path, text: str) -> Any:
+    try:
+        return parse_json(text, finite=False)
+    except ValueError as error:
+        raise _broken(path, str(error), "JSON") from error
+
+
+def _inspect_log(path: Path) -> Any:
+    try:
+        from inspect_ai.log import read_eval_log
+    except ImportError as error:
+        raise MissingExtraError("Reading logs of Inspect that end in .eval", "inspect") from error
+    check_zip_size(path)
+    try:
+        return read_eval_log(str(path)).model_dump(mode="json")
+    except Exception as error:
+        # Whatever the library makes of bytes that are not a log.
+        raise _broken(path, f"{type(error).__name__}: {error}", "a log of Inspect") from error
+
+
+def _listed(path: Path, value: Any) -> tuple[list[tuple[int, dict[str, Any]]], dict[str, Any]]:
+    """Find the list of records in a JSON value, and what stands next to it."""
+    head: dict[str, Any] = {}
+    if isinstance(value, dict):
+        key = next((key for key in LISTS if isinstance(value.get(key), list)), None)
+        if key:
+            head = {name: part for name, part in value.items() if name != key}
+            value = value[key]
+        else:
+            # An object of records or replies by their ids.
+            value = [_with_id(name, part) for name, part in value.items()]
+    if not isinstance(value, list) or not all(isinstance(record, dict) for record in value):
+        raise _broken(path, "JSON of another shape", f"a list of objects, or an object with one in {', '.join(LISTS)}")
+    return list(enumerate(value, start=1)), head
+
+
+def _with_id(name: str, part: Any) -> dict[str, Any]:
+    return {"id": name, **(part if isinstance(part, dict) else {"reply": part})}
+
+
+def _table(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    # A reply may be longer than the module's default limit.
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    line = 2
+    try:
+        for record in reader:
+            if None in record or None in record.values():
+                n = len(reader.fieldnames or ())
+                raise _broken(path, f"a record with another number of fields than {n}", "as many as the header", line)
+            yield line, record
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise _broken(path, str(error), "a table in CSV or TSV", line) from error
+
+
+def _excel(path: Path) -> list[tuple[int, dict[str, Any]]]:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise MissingExtraError("Reading Excel files", "excel") from error
+    check_zip_size(path)
+    try:
+        sheet = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0]
+        rows = [tuple(row) for row in sheet.iter_rows(values_only=True)]
+    except Exception as error:
+        # Whatever the library makes of bytes that are not a workbook.
+        raise _broken(path, f"{type(error).__name__}: {error}", "an Excel workbook") from error
+    names = [str(name) for name in rows[0] if name is not None] if rows else []
+    return [
+        (number, dict(zip(names, row, strict=False)))
+        for number, row in enumerate(rows[1:], start=2)
+        if any(value is not None for value in row)
+    ]
+
+
+def _parquet(path: Path) -> list[tuple[int, dict[str, Any]]]:
+    import polars as pl
+
+    check_parquet_size(path)
+    try:
+        frame = pl.read_parquet(path, hive_partitioning=False, glob=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise _broken(path, str(error).partition("\n")[0], "a Parquet file") from error
+    return list(enumerate(frame.iter_rows(named=True), start=1))
+
+
+def _broken(path: Path, actual: str, expected: str, line: int | None = None) -> InputError:
+    return InputError([Problem(str(path), line, "file", actual, expected)])

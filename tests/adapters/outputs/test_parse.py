@@ -1,0 +1,288 @@
+"""Raw replies of other tools become responses: each tool's file gives the same rows."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, strategies as st
+
+from spotball_adapters.outputs.join import SceneIndex
+from spotball_adapters.outputs.parse import ParsedFiles, parse_files
+from spotball_core.errors import InputError, OptionError
+from spotball_core.grid import Grid
+from spotball_core.schema.scene import Scene
+
+SCENES = [
+    Scene(
+        sport=sport,
+        image=image,
+        grid=Grid.standard(),
+        ball_cells=["C2"],
+        control=image == "9",
+        path=f"images/{sport}/{image}.jpg",
+    )
+    for sport, image in (("soccer", "163"), ("soccer", "464"), ("basketball", "17"), ("soccer", "9"))
+]
+
+ANSWERS = {"163": "Reasoning: They look left.\nCell: D5", "464": "Cell: A1", "17": "I cannot tell."}
+
+
+def lines(records: Sequence[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def table(records: Sequence[dict[str, Any]], delimiter: str = ",") -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, list(records[0]), delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(records)
+    return out.getvalue().encode()
+
+
+def workbook(records: Sequence[dict[str, Any]]) -> bytes:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(list(records[0]))
+    for record in records:
+        book.active.append(list(record.values()))
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def parquet(records: Sequence[dict[str, Any]]) -> bytes:
+    out = io.BytesIO()
+    pl.DataFrame(records).write_parquet(out)
+    return out.getvalue()
+
+
+def chat(text: str) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
+
+
+def spoken(text: str) -> dict[str, Any]:
+    parts = [{"type": "output_text", "text": text}]
+    return {"status": "completed", "output": [{"type": "reasoning"}, {"type": "message", "content": parts}]}
+
+
+def batch(body: Callable[[str], dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {"id": "b", "custom_id": image, "response": {"status_code": 200, "body": body(text)}, "error": None}
+        for image, text in ANSWERS.items()
+    ]
+
+
+PLAIN = [{"image": image, "reply": text} for image, text in ANSWERS.items()]
+HARNESS = [
+    {
+        "doc_id": place,
+        "doc": {"image_id": image, "question": "?"},
+        "target": "C2",
+        "resps": [[text]],
+        "filtered_resps": [text],
+    }
+    for place, (image, text) in enumerate(ANSWERS.items())
+]
+INSPECT = {
+    "version": 2,
+    "eval": {"task": "other"},
+    "samples": [
+        {
+            "id": image,
+            "epoch": 1,
+            "output": {"choices": [{"message": {"content": text}, "stop_reason": "stop"}]},
+        }
+        for image, text in ANSWERS.items()
+    ],
+}
+
+FILES: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
+    "lines": ("a.jsonl", lines(PLAIN), "a table"),
+    "compressed": ("a.jsonl.gz", gzip.compress(lines(PLAIN)), "a table"),
+    "list": ("a.json", json.dumps(PLAIN).encode(), "a table"),
+    "by id": ("a.json", json.dumps(ANSWERS).encode(), "a table"),
+    "csv": ("a.csv", b"\xef\xbb\xbf" + table(PLAIN), "a table"),
+    "tsv": ("a.tsv", table(PLAIN, "\t"), "a table"),
+    "compressed csv": ("a.csv.gz", gzip.compress(table(PLAIN)), "a table"),
+    "excel": ("a.xlsx", lambda: workbook(PLAIN), "a table"),
+    "parquet": ("a.parquet", parquet(PLAIN), "a table"),
+    "paths": ("a.jsonl", lines([{"image_path": f"/data/{i}.jpg", "output": t} for i, t in ANSWERS.items()]), "a table"),
+    "lmms-eval": ("a.jsonl", lines(HARNESS), "samples of lmms-eval or lm-evaluation-harness"),
+    "lm-eval": (
+        "a.jsonl",
+        lines([{**record, "filter": name} for name in ("none", "strict") for record in HARNESS]),
+        "samples of lmms-eval or lm-evaluation-harness",
+    ),
+    "VLMEvalKit": (
+        "a.xlsx",
+        lambda: workbook([{"index": int(i), "question": "?", "prediction": t} for i, t in ANSWERS.items()]),
+        "a table of VLMEvalKit",
+    ),
+    "VLMEvalKit text": (
+        "a.tsv",
+        table([{"index": f"{i}.0", "question": "?", "prediction": t} for i, t in ANSWERS.items()], "\t"),
+        "a table of VLMEvalKit",
+    ),
+    "OpenAI chat": ("a.jsonl", lines(batch(chat)), "the output of an OpenAI batch"),
+    "OpenAI responses": ("a.jsonl", lines(batch(spoken)), "the output of an OpenAI batch"),
+    "Inspect": ("a.json", json.dumps(INSPECT).encode(), "a log of Inspect"),
+}
+
+
+def parsed(path: Path, **options: Any) -> ParsedFiles:
+    return parse_files([path], SCENES, **options)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_every_tools_file_gives_the_same_rows(kind: str, tmp_path: Path) -> None:
+    name, content, title = FILES[kind]
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content())
+    done = parsed(tmp_path / name)
+    assert done.layouts == {str(tmp_path / name): (title, 3)}
+    assert done.reading.rows.rows() == [
+        ("soccer", "163", "a", "model", "base", 1, None, "D5", "They look left."),
+        ("soccer", "464", "a", "model", "base", 1, None, "A1", None),
+        ("basketball", "17", "a", "model", "base", 1, None, None, "I cannot tell."),
+    ]
+    assert done.reading.problems == {"no answer": 1}
+    ((_, line, *about),) = done.unparsed.rows()
+    assert about == ["basketball", "17", "a", "base", 1, "no answer", "I cannot tell."]
+    assert line >= 3
+    assert (done.missing, done.failed) == (0, {})
+
+
+def test_columns_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_bytes(lines([{"meta": {"photo": "soccer/163"}, "out": {"raw": "Cell: B2"}, "reply": "Cell: F9"}]))
+    done = parsed(file, reply="out.raw", image="meta.photo", respondent="me", prompt="cot")
+    assert done.reading.rows.select("image", "respondent", "prompt", "cell").rows() == [("163", "me", "cot", "B2")]
+    assert done.missing == 2
+    with pytest.raises(InputError, match=r"mine.jsonl:1: out2: found no such column, expected one of meta, out, reply"):
+        parsed(file, reply="out2")
+
+
+def test_an_index_maps_ids_to_images_and_prompts(tmp_path: Path) -> None:
+    (tmp_path / "index.csv").write_text(
+        "index,sport,image,prompt\n0,soccer,163,base\n1,soccer,163,cot\n", encoding="utf-8"
+    )
+    (tmp_path / "a.jsonl").write_bytes(
+        lines([{"doc_id": n, "doc": {"id": "x"}, "resps": [[f"Cell: D{n + 1}"]]} for n in (1, 0)])
+    )
+    done = parsed(tmp_path / "a.jsonl", index=tmp_path / "index.csv")
+    assert done.reading.rows.select("image", "prompt", "sample", "cell").rows() == [
+        ("163", "cot", 1, "D2"),
+        ("163", "base", 1, "D1"),
+    ]
+    (tmp_path / "rows.tsv").write_text("image\tsport\n17\tbasketball\n163\tsoccer\n", encoding="utf-8")
+    done = parsed(tmp_path / "a.jsonl", index=tmp_path / "rows.tsv")
+    assert done.reading.rows["image"].to_list() == ["163", "17"]
+    (tmp_path / "wrong.csv").write_text("index,image\n0,163\n0,464\n1,5\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"wrong.csv:3: index: found '0', expected each id once\n.*wrong.csv:4: image"):
+        parsed(tmp_path / "a.jsonl", index=tmp_path / "wrong.csv")
+
+
+def test_samples_are_numbered_in_order_or_as_the_file_says(tmp_path: Path) -> None:
+    body = chat("Cell: A1")
+    body["choices"].append({"index": 1, "message": {"content": "Cell: A2"}, "finish_reason": "length"})
+    two = {"custom_id": "163", "response": {"status_code": 200, "body": {**body, "model": "gpt"}}}
+    (tmp_path / "a.jsonl").write_bytes(lines([two]))
+    (tmp_path / "b.csv").write_bytes(table([{"id": "163", "reply": f"Cell: B{n}", "model": "other"} for n in (1, 2)]))
+    (tmp_path / "c.csv").write_bytes(table([{"id": "163", "reply": "Cell: C1", "sample": n} for n in (7, 3)]))
+    rows = parse_files([tmp_path / name for name in ("a.jsonl", "b.csv", "c.csv")], SCENES).reading.rows
+    assert rows.select("respondent", "sample", "cell").rows() == [
+        ("gpt", 1, "A1"),
+        ("gpt", 2, "A2"),
+        ("other", 1, "B1"),
+        ("other", 2, "B2"),
+        ("c", 7, "C1"),
+        ("c", 3, "C1"),
+    ]
+    (tmp_path / "c.csv").write_bytes(table([{"id": "163", "reply": "Cell: C1", "sample": 7}] * 2))
+    with pytest.raises(InputError, match=r"c.csv:3: sample: found sample 7 of c, .* as in .*c.csv:2, expected each"):
+        parsed(tmp_path / "c.csv")
+
+
+def test_failed_requests_are_counted_and_not_responses(tmp_path: Path) -> None:
+    records = [
+        {
+            "custom_id": "163",
+            "response": {"status_code": 429, "body": {"error": {"message": "Rate limit"}}},
+            "error": None,
+        },
+        {"custom_id": "464", "response": None, "error": {"message": "expired"}},
+        {"custom_id": "17", "response": {"status_code": 200, "body": {"choices": []}}},
+        {"custom_id": "9", "response": {"status_code": 200, "body": chat("")}},
+    ]
+    (tmp_path / "a.jsonl").write_bytes(lines(records))
+    done = parsed(tmp_path / "a.jsonl")
+    assert done.failed == {"Rate limit": 1, "expired": 1, "no choices": 1}
+    assert done.reading.rows.select("image", "cell").rows() == [("9", None)]
+    assert done.reading.problems == {"empty": 1}
+    assert done.missing == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", b"", "found no records"),
+        ("a.jsonl", b"{}\n{\n[1]\n", r"a.jsonl:2: line: found .*\n.*a.jsonl:3|2 times: lines 2, 3"),
+        (
+            "a.jsonl",
+            lines([{"image": "163", "replies": "Cell: D5"}]),
+            "found the columns image, replies, expected a column reply",
+        ),
+        (
+            "a.jsonl",
+            lines([{"image": "5", "reply": "Cell: D5"}]),
+            "a.jsonl:1: id: found '5', expected an image of the scenes",
+        ),
+        ("a.json", b"[1, 2]", "found JSON of another shape"),
+        ("a.json", b"{", "a.json: file: found "),
+        ("a.csv", b"image,reply\n163\n", "a.csv:2: file: found a record with another number of fields than 2"),
+        ("a.csv", b"image,reply\n163,\xff\n", "byte 0xff, which is not UTF-8"),
+        ("a.jsonl.gz", b"no gzip", "expected a file compressed with gzip"),
+        ("a.parquet", b"PAR1", "expected a Parquet file"),
+        ("a.xlsx", b"PK", "expected an Excel workbook"),
+        ("a.pkl", b"", "found a file ending in .pkl"),
+    ],
+)
+def test_what_cannot_be_read_is_named(name: str, content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    if name == "a.xlsx":
+        pytest.importorskip("openpyxl")
+    with pytest.raises(InputError, match=message):
+        parsed(tmp_path / name)
+
+
+def test_options_that_do_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(lines(PLAIN))
+    with pytest.raises(OptionError, match="--reply is for tables"):
+        parsed(tmp_path / "a.jsonl", reply="reply", layout="inspect")
+    with pytest.raises(InputError, match="expected samples of lmms-eval"):
+        parsed(tmp_path / "a.jsonl", layout="harness")
+    with pytest.raises(InputError, match="no such file"):
+        parsed(tmp_path / "none.jsonl")
+
+
+def test_names_that_several_scenes_have_name_none() -> None:
+    twins = [Scene(sport=sport, image="1", grid=Grid.standard()) for sport in ("soccer", "tennis")]
+    index = SceneIndex(twins)
+    assert index.find(["1"]) is None
+    for found in (index.find(["1"], "tennis"), index.find(["tennis/1.png"]), index.find([r"c:\data\tennis\1"])):
+        assert found is not None
+        assert found.scene is twins[1]
+
+
+@given(st.lists(st.sampled_from(["163", "soccer/163", "163.jpg", "images/soccer/163.jpg", "x/163.png"]), min_size=1))
+def test_every_spelling_names_the_scene(ids: list[str]) -> None:
+    target = SceneIndex(SCENES).find(ids)
+    assert target is not None
+    assert target.scene is SCENES[0]

@@ -9,6 +9,8 @@ from typing import Any
 from spotball_adapters.providers.protocol import Answer, Finish, Message, Picture, Reply, Request
 from spotball_adapters.providers.server_messages import count, word, writable
 
+_REASONING = ("reasoning_content", "reasoning")
+
 _FINISH: Mapping[str, Finish] = {"stop": "stop", "length": "length", "content_filter": "filtered"}
 
 
@@ -68,14 +70,30 @@ def _reply(choice: dict[str, Any]) -> Reply:
     message = choice.get("message")
     if not isinstance(message, dict):
         raise MalformedReplyError("a choice without a message")
-    text, refusal = message.get("content"), message.get("refusal")
-    if not isinstance(text, str | None) or not isinstance(refusal, str | None):
-        raise MalformedReplyError("a message whose content is no text")
+    text, refusal = _text(message.get("content")), message.get("refusal")
+    if not isinstance(refusal, str | None):
+        raise MalformedReplyError("a message whose refusal is not text")
     finish_reason = word(choice.get("finish_reason"))
+    if not text and not refusal and finish_reason == "stop":
+        # Servers whose reasoning parser finds no end of the reasoning put the whole reply there.
+        text = next((part for key in _REASONING if isinstance(part := message.get(key), str)), "")
     if finish_reason == "error":
         raise HostFailedError("the model's host failed while it answered")
     finish = "refused" if refusal else _FINISH.get(finish_reason, "other")
     return Reply(writable(text or refusal or ""), finish, finish_reason)
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message's content, which some servers send in parts."""
+    if isinstance(content, str):
+        return content
+    parts = [] if content is None else content
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        raise MalformedReplyError("a message whose content is not text")
+    texts = [part.get("text", "") for part in parts if part.get("type") in (None, "text", "output_text")]
+    if not all(isinstance(text, str) for text in texts):
+        raise MalformedReplyError("a message whose content is not text")
+    return "".join(texts)
 
 
 def _message(message: Message, picture: Picture) -> dict[str, Any]:

@@ -39,6 +39,9 @@ _GEMINI = "generativelanguage.googleapis.com"
 # Codes of requests that a filter stopped before the model saw them.
 _FILTERS = frozenset({"content_filter", "content_policy_violation"})
 
+_REFUSES_SEVERAL, _FAILS_WITH_SEVERAL = frozenset({400, 422}), frozenset({500, 501})
+"""Statuses with which servers refuse several samples, as Groq and llama.cpp do, or fail, as llama.cpp does."""
+
 
 class OpenAI:
     """One model behind an OpenAI-compatible server.
@@ -60,6 +63,7 @@ class OpenAI:
         self.model = access.model
         self._server = Server(access, home=HOME, key=key, headers=headers)
         self.max_samples = 8 if self._server.host == _GEMINI else MAX_SAMPLES
+        self._gave_several = False
 
     def check(self, settings: Settings) -> None:
         """Refuse what is out of the protocol's range. A server may take less, and then refuses the first request."""
@@ -79,25 +83,40 @@ class OpenAI:
             raise missing(KEY, self.name)
 
     async def ask(self, request: Request) -> Answer:
-        """Ask once, for all samples of the request or as many as the server gives."""
+        """Send one request for all samples, or for as many as the server gives.
+
+        If a server that never gave several samples refuses a request for several, in whatever words, one is requested.
+        """
         self.ready()
         n = len(request.samples)
         try:
+            answer = await self._ask(request, n)
+        except (RejectedError, TransientError) as error:
+            if n == 1 or not self._may_refuse_several(error):
+                raise
+            answer = await self._ask(request, 1)
+            self.max_samples = 1
+            return answer
+        self._gave_several = self._gave_several or len(answer.replies) > 1
+        if len(answer.replies) < n:
+            self.max_samples = min(self.max_samples, len(answer.replies))
+        return answer
+
+    def _may_refuse_several(self, error: RejectedError | TransientError) -> bool:
+        if isinstance(error, RejectedError):
+            return error.is_about_samples or (not self._gave_several and error.status in _REFUSES_SEVERAL)
+        return not self._gave_several and error.status in _FAILS_WITH_SEVERAL
+
+    async def _ask(self, request: Request, n: int) -> Answer:
+        try:
             body = await self._server.post("/chat/completions", self._body(request, n))
         except RejectedError as error:
-            if error.code in _FILTERS:
-                return Answer(
-                    (Reply("", "filtered", error.code),) * n, model=None, input_tokens=None, output_tokens=None
-                )
-            if n == 1 or not error.is_about_samples:
+            if error.code not in _FILTERS:
                 raise
-            self.max_samples = n = 1
-            body = await self._server.post("/chat/completions", self._body(request, n))
+            return Answer((Reply("", "filtered", error.code),) * n, model=None, input_tokens=None, output_tokens=None)
         answer = self._answer(body)
         if len(answer.replies) > n:
             raise self._server.malformed(f"{len(answer.replies)} choices where {n} were asked for")
-        if len(answer.replies) < n:
-            self.max_samples = min(self.max_samples, len(answer.replies))
         return answer
 
     async def close(self) -> None:

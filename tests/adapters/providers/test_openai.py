@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from spotball_adapters.providers.openai import HOME, KEY, OpenAI
-from spotball_adapters.providers.protocol import PermanentError, RefusedError, Settings, TransientError
+from spotball_adapters.providers.protocol import Answer, PermanentError, RefusedError, Settings, TransientError
 from spotball_core.errors import OptionError
 from tests.adapters.asking import access, answer, ask, request
 from tests.adapters.faults import Fault, body, status
@@ -72,6 +72,62 @@ class TestWhatComesBack:
         provider = OpenAI(access(server.url))
         assert len(answer(provider, request(1, 2)).replies) == 1
         assert provider.max_samples == 1
+
+    @pytest.mark.parametrize(
+        "fault",
+        [
+            status(400, "'n' : number must be at most 1"),
+            status(400, "Only one completion choice is allowed"),
+            status(422, "unprocessable"),
+            status(500, "n_cmpl is greater than the number of slots"),
+        ],
+        ids=lambda fault: fault.text[:20],
+    )
+    def test_several_samples_refused_in_any_words_are_requested_one_by_one(
+        self, server: LoopbackServer, fault: Fault
+    ) -> None:
+        server.script(fault)
+        provider = OpenAI(access(server.url))
+        assert len(answer(provider, request(1, 2)).replies) == 1
+        assert provider.max_samples == 1
+        assert [seen.json.get("n", 1) for seen in server.seen] == [2, 1]
+
+    @pytest.mark.parametrize("number", [400, 500])
+    def test_a_server_that_gave_several_samples_is_believed(self, server: LoopbackServer, number: int) -> None:
+        provider = OpenAI(access(server.url))
+        server.script(None, status(number, "no"))
+        first, found = ask(provider, request(1, 2), request(3, 4))
+        assert isinstance(first, Answer)
+        assert isinstance(found, RefusedError if number == 400 else TransientError)
+        assert provider.max_samples > 1
+
+    def test_a_request_that_fails_alone_too_is_not_about_samples(self, server: LoopbackServer) -> None:
+        server.script(status(400, "no"), status(400, "The image is too large"))
+        provider = OpenAI(access(server.url))
+        with pytest.raises(RefusedError, match="The image is too large"):
+            answer(provider, request(1, 2))
+        assert provider.max_samples > 1
+
+    @pytest.mark.parametrize(
+        ("message", "text"),
+        [
+            ('{"content": [{"type": "text", "text": "Cell: "}, {"type": "text", "text": "D5"}]}', "Cell: D5"),
+            ('{"content": [{"type": "image_url"}, {"type": "text", "text": "D5"}]}', "D5"),
+            ('{"content": null, "reasoning_content": "So it is. Cell: D5"}', "So it is. Cell: D5"),
+            ('{"content": "", "reasoning": "Cell: D5"}', "Cell: D5"),
+            ('{"content": "Cell: D5", "reasoning_content": "Cell: A1?"}', "Cell: D5"),
+            ('{"content": null, "refusal": "No.", "reasoning_content": "Cell: A1?"}', "No."),
+        ],
+    )
+    def test_content_in_parts_and_in_the_reasoning(self, server: LoopbackServer, message: str, text: str) -> None:
+        server.script(body(f'{{"choices": [{{"message": {message}, "finish_reason": "stop"}}]}}'))
+        assert answer(OpenAI(access(server.url)), request()).replies[0].text == text
+
+    def test_reasoning_that_was_cut_off_is_no_reply(self, server: LoopbackServer) -> None:
+        message = '{"content": null, "reasoning_content": "Cell: A1?"}'
+        server.script(body(f'{{"choices": [{{"message": {message}, "finish_reason": "length"}}]}}'))
+        (reply,) = answer(OpenAI(access(server.url)), request()).replies
+        assert (reply.text, reply.finish) == ("", "length")
 
     @pytest.mark.parametrize(
         "fault",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.io.compressed import plain_ending
 from spotball_core.io.scenes import read_scenes
 from spotball_core.io.sources import COUNTS_ENDING, ENDINGS
 from spotball_core.schema.scene import Scene
@@ -68,7 +69,7 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
         matching = [path]
         if path.is_dir():
             endings = (*ENDINGS, COUNTS_ENDING)
-            matching = sorted(file for file in path.glob("responses*") if file.suffix in endings)
+            matching = sorted(file for file in path.glob("responses*") if plain_ending(file) in endings)
             if not matching:
                 problems.append(Problem(str(path), None, "folder", "no responses*", f"one of {', '.join(endings)}"))
         files.extend(matching)

@@ -100,13 +100,14 @@ def example_rationales(
     """
     import polars as pl
 
+    from spotball_core.io.compressed import plain_files
     from spotball_core.io.sources import COUNTS_ENDING, sources_of
 
-    paths = [file for file in files if Path(file).suffix != COUNTS_ENDING]
-    sources = sources_of(paths, (COLUMN,)) if paths else []
-    # Responses are read a second time only if there is something to find.
-    with_words = [source for source in sources if COLUMN in source.frame.collect_schema()]
-    found = _read(with_words, scenes) if with_words else None
+    with plain_files([path for file in files if (path := Path(file)).suffix != COUNTS_ENDING]) as paths:
+        sources = sources_of(paths, (COLUMN,)) if paths else []
+        # Responses are read a second time only if there is something to find.
+        with_words = [source for source in sources if COLUMN in source.frame.collect_schema()]
+        found = _read(with_words, scenes) if with_words else None
     if found is None or not found.texts:
         return {}
     keys = ("sport", "image", "respondent", "prompt")

@@ -167,6 +167,7 @@ def _counted(
     from spotball_core.counting.parse_record import read_parse_policies
     from spotball_core.counting.pooling import check_counts
     from spotball_core.counting.responses import read_counts
+    from spotball_core.io.compressed import as_given, plain_files
     from spotball_core.io.sources import COUNTS_ENDING
 
     rows = [file for file in files if file.suffix != COUNTS_ENDING]
@@ -174,8 +175,10 @@ def _counted(
     parts = []
     if rows:
         policies = read_parse_policies(rows)
-        counts = (engine or read_counts)(rows, scenes, participants=participants, pool=pool)
-        parts.append(replace(counts, parse_policies=policies))
+        with plain_files(rows) as plain:
+            counts = (engine or read_counts)(plain, scenes, participants=participants, pool=pool)
+        warnings = as_given(counts.warnings, rows, plain)
+        parts.append(replace(counts, parse_policies=policies, warnings=warnings))
     if counted:
         counts = merged((read_counts_file(file) for file in counted), participants=participants)
         parts.append(replace(counts, warnings=warnings_of_counts(counts, scenes, counted)))

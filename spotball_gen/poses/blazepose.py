@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spotball_core.errors import OptionError
+from spotball_core.schema.keypoints import KEYPOINT_NAMES
 from spotball_core.typing import FloatArray
 from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
@@ -103,6 +104,13 @@ def coco_keypoints(landmarks: FloatArray) -> FloatArray:
     """
     chosen = landmarks[list(COCO_LANDMARKS)]
     return np.concatenate([chosen[:, :2], chosen[:, 2:3] * chosen[:, 3:4]], axis=1)
+
+
+def mirrored(keypoints: FloatArray) -> FloatArray:
+    """Return keypoints of a mirrored crop, shape (17, 3), as those of the crop: left is right, and x runs backward."""
+    swapped = keypoints[[0, *(place + (1 if place % 2 else -1) for place in range(1, len(KEYPOINT_NAMES)))]]
+    swapped[:, 0] = SIZE - swapped[:, 0]
+    return swapped
 
 
 @dataclass(frozen=True, slots=True)

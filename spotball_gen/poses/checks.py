@@ -20,10 +20,7 @@ FEWEST = 3
 SAME_BODY = 0.75
 """Object keypoint similarity above which two poses are those of one body."""
 
-SIGMAS = np.repeat(
-    [0.026, 0.025, 0.035, 0.079, 0.072, 0.062, 0.107, 0.087, 0.089],
-    [1, 2, 2, 2, 2, 2, 2, 2, 2],
-)
+SIGMAS = np.repeat([0.026, 0.025, 0.035, 0.079, 0.072, 0.062, 0.107, 0.087, 0.089], [1, 2, 2, 2, 2, 2, 2, 2, 2])
 """COCO's spread of each keypoint's annotations, as a share of the square root of the person's area."""
 
 
@@ -49,6 +46,22 @@ def checked(estimate: Estimate, scene: Scene) -> Estimate:
     return replace(estimate, keypoints=keypoints, failures=dict(sorted(failures.items())))
 
 
+def keypoint_similarity(pose: FloatArray, others: FloatArray, area: float) -> FloatArray:
+    """Return COCO's similarity of each keypoint: exp(-d^2 / (2 area (2 sigma)^2)) at a distance d.
+
+    Args:
+        pose: shape (17, 3).
+        others: shape (..., 17, 3).
+        area: of the person's box, in square pixels.
+
+    Returns:
+        Shape (..., 17), in [0, 1].
+    """
+    squared = ((pose[:, :2] - others[..., :2]) ** 2).sum(axis=-1)
+    closeness: FloatArray = np.exp(-squared / (2 * max(area, 1.0) * (2 * SIGMAS) ** 2))
+    return closeness
+
+
 def similarity(pose: FloatArray, others: FloatArray, area: float) -> FloatArray:
     """Return the object keypoint similarity of a pose with others: 1 for the same pose, 0 for one far away.
 
@@ -68,8 +81,7 @@ def similarity(pose: FloatArray, others: FloatArray, area: float) -> FloatArray:
         [1.0, 0.0]
     """
     both = (pose[:, 2] >= CONFIDENT) & (others[..., 2] >= CONFIDENT)
-    squared = ((pose[:, :2] - others[..., :2]) ** 2).sum(axis=-1)
-    closeness = np.exp(-squared / (2 * max(area, 1.0) * (2 * SIGMAS) ** 2))
+    closeness = keypoint_similarity(pose, others, area)
     n_both = both.sum(axis=-1)
     mean: FloatArray = np.where(both, closeness, 0).sum(axis=-1) / np.where(n_both, n_both, np.nan)
     return mean

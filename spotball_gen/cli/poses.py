@@ -13,6 +13,9 @@ from spotball_core.cli.options import Debug, Quiet
 if TYPE_CHECKING:
     from spotball_gen.poses.report import PosesReport
 
+SHOWN_IMAGES = 20
+"""Images with failures that the terminal lists; the file lists all."""
+
 
 def poses(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with its scenes.jsonl.")],
@@ -61,14 +64,14 @@ def poses(
 
 
 def summary(report: PosesReport) -> list[str]:
-    """Return the lines that the terminal shows: failures per image and in total."""
+    """Return the lines that the terminal shows: the failures of the first images, and all in total."""
     lines = []
-    for image in report.images:
-        if image.failures:
-            numbers = ", ".join(f"{failure.player} ({failure.reason})" for failure in image.failures)
-            lines.append(
-                f"{image.sport}/{image.image}: {image.n_poses} of {image.n_players} players; none for {numbers}"
-            )
+    incomplete = [image for image in report.images if image.failures]
+    for image in incomplete[:SHOWN_IMAGES]:
+        numbers = ", ".join(f"{failure.player} ({failure.reason})" for failure in image.failures)
+        lines.append(f"{image.sport}/{image.image}: {image.n_poses} of {image.n_players} players; none for {numbers}")
+    if len(incomplete) > SHOWN_IMAGES:
+        lines.append(f"... and {len(incomplete) - SHOWN_IMAGES:,} more images with players without a pose")
     share = f" ({report.n_poses / report.n_players:.0%})" if report.n_players else ""
     lines.append(f"poses of {report.n_poses:,} of {report.n_players:,} players{share} in {report.n_images:,} images")
     lines += [f"{count:,} players without a pose: {reason}" for reason, count in report.failures.items()]

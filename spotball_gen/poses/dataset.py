@@ -15,6 +15,7 @@ from spotball_core.service.files import replacing_folder
 from spotball_core.service.json_file import read_json
 from spotball_core.service.paths import data_file, output_name
 from spotball_core.service.progress import OnProgress, counted, ignore_progress
+from spotball_gen.dataset.finish import CARD, SPLITS
 from spotball_gen.dataset.output import put
 from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import decoded
@@ -30,6 +31,9 @@ REPORT: Final = "poses.json"
 DRAWINGS: Final = "poses"
 """The folder of the drawings, in the new dataset."""
 
+_RECORDS = (CARD, SPLITS)
+"""What exports of a generated dataset need in addition."""
+
 
 def add_poses(
     dataset: Path,
@@ -42,7 +46,8 @@ def add_poses(
 ) -> PosesReport:
     """Write a copy of a dataset whose players have keypoints.
 
-    The new folder has the scenes with `player_keypoints`, the images, the responses, and the counts in poses.json.
+    The new folder has the scenes with `player_keypoints`, the images, the responses, and the counts in poses.json; of a
+    generated dataset also its card and split.
     Keypoints that the scenes already have are replaced. If the work is interrupted, there is no new folder.
 
     Args:
@@ -77,6 +82,9 @@ def add_poses(
         if any(dataset.glob("responses*")):
             for file in response_files(dataset):
                 shutil.copyfile(data_file(dataset, file.name, description="a file of responses"), new / file.name)
+        for name in _RECORDS:
+            if (dataset / name).exists():
+                shutil.copyfile(data_file(dataset, name, description="a file of records"), new / name)
         (new / REPORT).write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")
         write_scenes(posed, new / SCENES)
     return report
@@ -141,4 +149,4 @@ def _files_of(out: Path) -> set[str]:
     responses = {path.name for path in out.glob("responses*")}
     scenes = read_scenes(out / SCENES)
     drawings = {output_name(DRAWINGS, scene.sport, scene.image, ending=".png") for scene in scenes}
-    return {REPORT, SCENES, *responses, *drawings, *(scene.path for scene in scenes if scene.path)}
+    return {REPORT, SCENES, *_RECORDS, *responses, *drawings, *(scene.path for scene in scenes if scene.path)}

@@ -15,8 +15,11 @@ from spotball_core.cli.app import main
 from spotball_core.errors import InputError, OptionError
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.schema.scene import Scene
+from spotball_gen.cli.poses import summary
+from spotball_gen.dataset.exports import export
 from spotball_gen.poses.dataset import add_poses
-from spotball_gen.poses.report import PosesReport
+from spotball_gen.poses.estimator import Estimate, no_pose
+from spotball_gen.poses.report import PosesReport, image_poses, poses_report
 from tests.builders import dataset, scene
 from tests.cli.process import spotball
 from tests.gen.poses.toy_poses import install
@@ -123,6 +126,18 @@ class TestResult:
             "unmatched": 1,
         }
 
+    def test_long_lists_are_cut(self) -> None:
+        images = [
+            image_poses(scene(str(i), players=[LEFT]), Estimate(no_pose(1), {0: "not detected"})) for i in range(23)
+        ]
+        lines = summary(poses_report("file", "1", {}, images))
+        assert lines[19] == "soccer/19: 0 of 1 players; none for 1 (not detected)"
+        assert lines[20:] == [
+            "... and 3 more images with players without a pose",
+            "poses of 0 of 23 players (0%) in 23 images",
+            "23 players without a pose: not detected",
+        ]
+
     def test_drawings(self, data: Path, keypoints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The boxes are white for a player with a pose and magenta for one without; the image is twice as large."""
         options = ("--with", "file", "--file", keypoints, "--out", tmp_path / "new", "--draw", "--quiet")
@@ -133,6 +148,23 @@ class TestResult:
         assert drawn[40, 220].tolist() == [255, 0, 200]
         assert drawn[60, 40].tolist() == [255, 240, 0]
         assert sorted(path.name for path in (tmp_path / "new/poses/soccer").iterdir()) == ["1.png", "2.png"]
+
+    def test_an_export_keeps_the_split_of_a_generated_dataset(
+        self, data: Path, keypoints: Path, tmp_path: Path
+    ) -> None:
+        """Exports split a dataset themselves if it has no split; this one is unusual."""
+        parts = {"train": {"images": ["soccer/2"]}, "test": {"images": ["soccer/1", "soccer/3"]}}
+        (data / "splits.json").write_text(json.dumps(parts))
+        (data / "card.json").write_text(json.dumps({"sources": []}))
+        add_poses(data, "file", tmp_path / "new", {"file": str(keypoints)})
+        add_poses(data, "file", tmp_path / "new", {"file": str(keypoints)})
+        export(tmp_path / "new", "coco", tmp_path / "coco")
+        train, test = (json.loads((tmp_path / f"coco/annotations/{part}.json").read_text()) for part in parts)
+        assert (len(train["images"]), len(test["images"])) == (1, 2)
+        assert [one["keypoints"] for one in test["annotations"] if "keypoints" in one] == [
+            [number for place in range(17) for number in (20, 30 + place, 2)]
+        ]
+        assert (tmp_path / "new/card.json").is_file()
 
     def test_a_dataset_without_responses_and_pictures(self, tmp_path: Path, keypoints: Path) -> None:
         scenes = [scene("1", players=[LEFT]), scene("2", players=[LEFT])]

@@ -63,7 +63,7 @@ class PoseEstimator(Protocol):
 
         Args:
             scene: has at least one player.
-            image: RGB, of the scene's size, read-only; None if `needs_images` is false.
+            image: RGB, of the scene's size; None if `needs_images` is false.
         """
         ...
 

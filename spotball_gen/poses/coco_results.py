@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, TypeVar
 
@@ -11,14 +10,18 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from spotball_core.errors import InputError, Problem
-from spotball_core.schema.keypoints import KEYPOINT_NAMES
 from spotball_core.service.json_file import read_json
 from spotball_core.typing import FloatArray
+from spotball_gen.box_files.coco_keypoints import (
+    EXPECTED_CONFIDENCE,
+    N_KEYPOINTS,
+    are_flags,
+    confident_keypoints,
+)
 from spotball_gen.poses.matching import Person
 
 M = TypeVar("M", bound=BaseModel)
 
-_N = len(KEYPOINT_NAMES)
 _Length = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Id = int | str
 
@@ -37,16 +40,15 @@ class _Result(_Entry):
 
     image_id: _Id | None = None
     file_name: str | None = None
-    keypoints: Annotated[tuple[FiniteFloat, ...], Field(min_length=3 * _N, max_length=3 * _N)] | None = None
-    keypoint_scores: Annotated[tuple[FiniteFloat, ...], Field(min_length=_N, max_length=_N)] | None = None
+    keypoints: (
+        Annotated[tuple[FiniteFloat, ...], Field(min_length=3 * N_KEYPOINTS, max_length=3 * N_KEYPOINTS)] | None
+    ) = None
+    keypoint_scores: (
+        Annotated[tuple[FiniteFloat, ...], Field(min_length=N_KEYPOINTS, max_length=N_KEYPOINTS)] | None
+    ) = None
     bbox: tuple[FiniteFloat, FiniteFloat, _Length, _Length] | None = None
     score: float = Field(1.0, allow_inf_nan=False)
     iscrowd: int = 0
-
-    @property
-    def points(self) -> FloatArray:
-        """The keypoints, shape (17, 3), with the third number as in the file."""
-        return np.array(self.keypoints, dtype=float).reshape(_N, 3)
 
 
 def read_people(path: Path, score: float) -> dict[str, list[Person]]:
@@ -75,7 +77,7 @@ def read_people(path: Path, score: float) -> dict[str, list[Person]]:
         results = reader.entries(_Result, data, "")
     people: dict[str, list[Person]] = {name: [] for name in (pictures or {}).values()}
     used = [(where, entry) for where, entry in results if _is_used(entry, score)]
-    flags = _are_flags([entry for _, entry in used])
+    flags = are_flags(entry.keypoints or () for _, entry in used)
     for where, entry in used:
         name = reader.image_name(where, entry, pictures)
         keypoints = reader.confident(where, entry, flags)
@@ -140,18 +142,12 @@ class _Reader:
 
     def confident(self, where: str, entry: _Result, flags: bool) -> FloatArray | None:
         """The keypoints with confidences; None where these are wrong."""
-        points = entry.points
-        if entry.keypoint_scores is not None:
-            points[:, 2] = entry.keypoint_scores
-        elif flags:
-            points[:, 2] /= 2
-        if not ((points[:, 2] >= 0) & (points[:, 2] <= 1)).all():
-            worst = float(points[np.argmax(np.abs(points[:, 2] - 0.5)), 2])
-            self.wrong(
-                f"{where}.keypoints", f"the confidence {worst:g}", "confidences from 0 to 1, or the flags 0, 1, 2"
-            )
+        assert entry.keypoints is not None
+        try:
+            return confident_keypoints(entry.keypoints, entry.keypoint_scores, flags=flags)
+        except ValueError as error:
+            self.wrong(f"{where}.keypoints", str(error), EXPECTED_CONFIDENCE)
             return None
-        return points
 
     def wrong(self, field: str, found: str, expected: str) -> None:
         """Note a problem."""
@@ -164,14 +160,8 @@ class _Reader:
 
 
 def _is_used(entry: _Result, score: float) -> bool:
-    return (
-        entry.keypoints is not None and not entry.iscrowd and entry.score >= score and entry.points[:, 2].any().item()
-    )
-
-
-def _are_flags(entries: Sequence[_Result]) -> bool:
-    values = {number for entry in entries for number in (entry.keypoints or ())[2::3]}
-    return values <= {0.0, 1.0, 2.0} and 2.0 in values
+    """Whether the entry is one person who scores enough, and has a keypoint."""
+    return entry.keypoints is not None and any(entry.keypoints[2::3]) and not entry.iscrowd and entry.score >= score
 
 
 def _box(entry: _Result) -> FloatArray | None:

@@ -97,15 +97,16 @@ def box_fit(pose: FloatArray, box: FloatArray) -> float:
 
 
 def _without_distant(keypoints: FloatArray, scene: Scene) -> FloatArray:
+    # Rounded first: a scene checks the same distances.
+    points, confidences = keypoints[..., :2].astype(float).round(2), keypoints[..., 2:].astype(float).round(3)
     boxes = scene.boxes[:, None]
     margin = BOX_MARGIN * (boxes[..., 2:] - boxes[..., :2]).max(axis=-1, keepdims=True)
-    points = keypoints[..., :2]
     near: BoolArray = (points >= boxes[..., :2] - margin) & (points <= boxes[..., 2:] + margin)
     inside: BoolArray = (points >= 0) & (points <= [scene.width, scene.height])
-    detected = (near & inside).all(axis=-1, keepdims=True) & (keypoints[..., 2:] > 0)
+    detected = (near & inside).all(axis=-1, keepdims=True) & (confidences > 0)
     unknown = np.isnan(keypoints).all(axis=(1, 2), keepdims=True)
-    kept: FloatArray = np.where(detected | unknown, keypoints, 0.0)
-    return np.concatenate([kept[..., :2].round(2), kept[..., 2:].round(3)], axis=-1)
+    kept: FloatArray = np.where(detected | unknown, np.concatenate([points, confidences], axis=-1), 0.0)
+    return kept
 
 
 def _duplicates(keypoints: FloatArray, boxes: FloatArray) -> list[int]:

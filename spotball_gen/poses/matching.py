@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spotball_core.errors import MissingExtraError
 from spotball_core.typing import FloatArray
 from spotball_gen.poses.estimator import Estimate, FailureReason, no_pose
 
@@ -36,8 +37,14 @@ def match(people: Sequence[Person], boxes: FloatArray, *, overlap: float, inside
         boxes: of the players, shape (n_players, 4).
         overlap: intersection over union of two matching boxes, at least.
         inside: share of the keypoints in the player's box, at least, for people without a box.
+
+    Raises:
+        MissingExtraError: without SciPy.
     """
-    from scipy.optimize import linear_sum_assignment
+    try:
+        from scipy.optimize import linear_sum_assignment
+    except ImportError as error:
+        raise MissingExtraError("matching people to players", "gen") from error
 
     similarities = np.array([_similarities(person, boxes, overlap, inside) for person in people]).reshape(
         -1, len(boxes)

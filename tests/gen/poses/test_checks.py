@@ -109,6 +109,12 @@ def test_an_estimator_that_leaves_gaps() -> None:
     assert result.failures == {1: "too few keypoints near the box"}
 
 
+def test_single_precision_is_written_without_its_digits() -> None:
+    keypoints = np.stack([pose() + np.array([0.1, 0.1, 0])]).astype(np.float32)
+    (result,) = checked(Estimate(keypoints, {}), scene("1", players=[BOX])).keypoints
+    assert result[0].tolist() == [120.1, 60.1, 0.9]
+
+
 def test_coordinates_are_rounded() -> None:
     points = pose() + np.array([0.12345, 0.12345, 0.01234])
     (result,) = checked(estimate(points), scene("1", players=[BOX])).keypoints

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import permutations
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from spotball_core.errors import MissingExtraError
 from spotball_gen.poses.matching import Person, match, overlaps
 from tests.gen.models.yolo import plain
 
@@ -75,6 +77,12 @@ def test_no_other_assignment_is_better(people: list[tuple[int, ...]], players: l
     choices = [*range(len(people)), *[None] * len(players)]
     assert total(tuple(places)) == pytest.approx(max(map(total, permutations(choices, len(players)))))
     assert len({place for place in places if place is not None}) == sum(place is not None for place in places)
+
+
+def test_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    with pytest.raises(MissingExtraError, match='matching people to players needs the "gen" extra'):
+        match([], BOXES, overlap=0.3, inside=0.5)
 
 
 def test_boxes_without_area() -> None:

@@ -95,6 +95,7 @@ if TYPE_CHECKING:
         ScoreReport as ScoreReport,
         Signature as Signature,
     )
+    from spotball_core.schema.keypoints import KEYPOINT_NAMES as KEYPOINT_NAMES
     from spotball_core.schema.mixture import Mixture as Mixture
     from spotball_core.schema.policy import PolicyChoices as PolicyChoices
     from spotball_core.scoring.accumulator import Accumulator as Accumulator, ScoreChoices as ScoreChoices
@@ -187,6 +188,7 @@ _HOMES = {
     ),
     "replication.check": ("replicate",),
     "replication.record": ("Replication",),
+    "schema.keypoints": ("KEYPOINT_NAMES",),
     "schema.mixture": ("Mixture",),
     "schema.policy": ("PolicyChoices",),
     "comparison.record": ("Comparison", "Contrast", "Difference"),

@@ -1,4 +1,4 @@
-"""The file format of this package that is made of records; see `spotball_core.schema.published`."""
+"""The file formats of this package that are made of records; see `spotball_core.schema.published`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from spotball_gen.items.stage import ORDER
 from spotball_gen.pipeline.config import DEFAULT_KINDS, RunSettings, SourceSettings
 from spotball_gen.pipeline.quotas import Targets
 from spotball_gen.pipeline.registry import GROUP
+from spotball_gen.poses.report import PosesReport
 
 
 def _stage(stage: str) -> Any:
@@ -43,3 +44,4 @@ def _configuration() -> type[BaseModel]:
 
 
 GENERATION = FileFormat("A configuration of `spotball gen run` (TOML).", _configuration())
+POSES = FileFormat("The counts that `spotball cues poses` writes (poses.json).", PosesReport)

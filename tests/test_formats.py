@@ -28,6 +28,7 @@ from spotball_core.schema.published import formats, json_schema
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts, score
 from spotball_core.synthetic.scenes import synthetic_scenes
+from spotball_gen.poses.dataset import add_poses
 from tests.adapters.run_process import dataset as pictured, here
 from tests.adapters.study import made
 from tests.builders import IDENTIFIERS, PATHS
@@ -115,6 +116,11 @@ def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]
             yield tomllib.loads((made.study(tmp_path / "study") / "study.toml").read_text(encoding="utf-8"))
         case "generation":
             yield tomllib.loads(CONFIGURATION)
+        case "poses":
+            keypoints = tmp_path / "keypoints.json"
+            keypoints.write_text("[]", encoding="utf-8")
+            add_poses(demo, "file", tmp_path / "posed", {"file": str(keypoints)})
+            yield json.loads((tmp_path / "posed/poses.json").read_text(encoding="utf-8"))
         case "batch-manifest":
             yield json.loads((batch / "manifest.json").read_text(encoding="utf-8"))
         case "batch-asked":

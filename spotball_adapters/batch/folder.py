@@ -170,7 +170,8 @@ def identity(
         }
         for prompt, _ in plan.prompts
     }
-    digest = hashlib.sha256("\n".join(sorted(scene.model_dump_json() for scene in scenes)).encode()).hexdigest()
+    texts = sorted(scene.model_dump_json(exclude={"player_keypoints"}) for scene in scenes)
+    digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()
     return {"provider": "batch", "model": model, **asdict(settings), "scenes": digest, **prompts}
 
 

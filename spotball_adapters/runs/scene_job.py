@@ -40,8 +40,8 @@ class SceneJob(RunJob[Scene]):
         return layout(item.layout).size
 
     def about(self) -> Mapping[str, Any]:
-        """The scenes' digest."""
-        scenes = sorted(scene.model_dump_json() for scene in self.scenes)
+        """The scenes' digest, without keypoints: no prompt shows them."""
+        scenes = sorted(scene.model_dump_json(exclude={"player_keypoints"}) for scene in self.scenes)
         return {"scenes": hashlib.sha256("\n".join(scenes).encode()).hexdigest()}
 
     def keep(self, out: Path) -> None:

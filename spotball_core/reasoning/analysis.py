@@ -102,7 +102,7 @@ def analyze(
 
 def _data(rationales: Rationales, scenes: Sequence[Scene]) -> str:
     """SHA-256 over responses, words and scenes, in whatever order they came."""
-    described = sorted(scene.model_dump_json() for scene in scenes)
+    described = sorted(scene.model_dump_json(exclude={"player_keypoints"}) for scene in scenes)
     return hashlib.sha256("\n".join([rationales.digest, *described]).encode()).hexdigest()
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pydantic import (
     Field,
     PositiveInt,
@@ -17,9 +18,12 @@ from pydantic import (
 )
 
 from spotball_core.grid import Grid
+from spotball_core.schema.keypoints import KEYPOINT_NAMES, Keypoints, near_box
 from spotball_core.schema.outline import Outline
 from spotball_core.schema.record import Identifier, Record, RelativePath
 from spotball_core.typing import BoolArray, FloatArray
+
+T = TypeVar("T")
 
 
 class GridShape(Record):
@@ -122,6 +126,8 @@ class Scene(Record):
         players: the players' boxes; None where nobody looked for players, empty where there are none.
         player_outlines: for each player the polygons whose union is the player's outline, None where it is not known.
             Near-player and overlap rates use a player's outline if there is one, else the box.
+        player_keypoints: for each player COCO's 17 keypoints, `[x, y, confidence]` each with confidence 0 where one was
+            not detected; None where the pose is not known. No score depends on them.
         control: the ball is still visible.
         path: the image's file, relative to the dataset's folder.
 
@@ -140,6 +146,7 @@ class Scene(Record):
     ball_box: tuple[float, float, float, float] | None = None
     players: tuple[PlayerBox, ...] | None = None
     player_outlines: tuple[Outline | None, ...] | None = None
+    player_keypoints: tuple[Keypoints | None, ...] | None = None
     control: bool = Field(default=False, strict=True)
     path: RelativePath | None = None
 
@@ -157,6 +164,7 @@ class Scene(Record):
             ball_box: Sequence[float] | None = None,
             players: Sequence[PlayerBox | Sequence[float]] | None = None,
             player_outlines: Sequence[Sequence[Any] | Mapping[str, Any] | None] | None = None,
+            player_keypoints: Sequence[Sequence[Sequence[float]] | None] | None = None,
             control: bool = False,
             path: str | None = None,
         ) -> None: ...
@@ -179,23 +187,38 @@ class Scene(Record):
 
     @model_validator(mode="after")
     def _outlines_fit(self) -> Scene:
-        outlines = self.player_outlines
-        if outlines is None:
-            return self
-        if self.players is None or len(outlines) != len(self.players):
-            n = "no players" if self.players is None else f"{len(self.players)} players"
-            raise ValueError(f"player_outlines has {len(outlines)} entries for {n}, expected one for each player")
-        for number, (box, outline) in enumerate(zip(self.players, outlines, strict=True), start=1):
-            if outline is not None and not _meet(box, outline):
+        for number, box, outline in self._by_player("player_outlines", self.player_outlines):
+            if not _meet(box, outline):
                 raise ValueError(f"the outline of player {number} lies outside the player's box; are both in pixels?")
         return self
 
+    @model_validator(mode="after")
+    def _keypoints_fit(self) -> Scene:
+        for number, box, points in self._by_player("player_keypoints", self.player_keypoints):
+            if not near_box(points, box.corners):
+                raise ValueError(
+                    f"no detected keypoint of player {number} lies in or near the player's box; are both in pixels?"
+                )
+        return self
+
+    def _by_player(self, field: str, values: Sequence[T | None] | None) -> Iterator[tuple[int, PlayerBox, T]]:
+        """Each player's number, box and value where the value is known; ValueError if there is not one per player."""
+        if values is None:
+            return
+        if self.players is None or len(values) != len(self.players):
+            n = "no players" if self.players is None else f"{len(self.players)} players"
+            raise ValueError(f"{field} has {len(values)} entries for {n}, expected one for each player")
+        for number, (box, value) in enumerate(zip(self.players, values, strict=True), start=1):
+            if value is not None:
+                yield number, box, value
+
     @model_serializer(mode="wrap")
-    def _without_unknown_outlines(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # A scene without outlines is written as before there were any, so that digests of scenes stay.
+    def _without_unknown(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # A scene without outlines or keypoints is written as before there were any, so that digests of scenes stay.
         data: dict[str, Any] = write(self)
-        if self.player_outlines is None:
-            data.pop("player_outlines", None)
+        for field in ("player_outlines", "player_keypoints"):
+            if getattr(self, field) is None:
+                data.pop(field, None)
         return data
 
     @model_validator(mode="after")
@@ -228,6 +251,42 @@ class Scene(Record):
     def boxes(self) -> FloatArray:
         """The players' boxes, shape (n_players, 4)."""
         return np.array([box.corners for box in self.players or ()], dtype=float).reshape(-1, 4)
+
+    @property
+    def keypoints(self) -> FloatArray:
+        """The players' keypoints, shape (n_players, 17, 3): x and y in pixels, confidence in [0, 1].
+
+        Rows of NaN are players whose pose is not known. A keypoint that was not detected has confidence 0.
+        """
+        poses = self.player_keypoints or (None,) * len(self.players or ())
+        unknown = ((np.nan,) * 3,) * len(KEYPOINT_NAMES)
+        return np.array([unknown if points is None else points for points in poses], dtype=float).reshape(-1, 17, 3)
+
+    def with_keypoints(self, keypoints: FloatArray | Sequence[ArrayLike | None]) -> Scene:
+        """Return a copy of the scene with these keypoints in place of its own.
+
+        Args:
+            keypoints: of each player, shape (n_players, 17, 3), as `keypoints` returns them: NaN or None where a
+                player's pose is not known. If no pose is known, the copy has no `player_keypoints`.
+
+        Raises:
+            ValueError: if they are not one per player, are not keypoints, or are far from their player's box.
+
+        Examples:
+            >>> scene = Scene(sport="soccer", image="1", grid=Grid.standard(), players=[[10, 20, 30, 60], [0, 0, 9, 9]])
+            >>> pose = np.tile([20.0, 30.0, 0.9], (17, 1))
+            >>> posed = scene.with_keypoints([pose.tolist(), None])
+            >>> posed.keypoints.shape, np.isnan(posed.keypoints).any(axis=(1, 2)).tolist()
+            ((2, 17, 3), [False, True])
+            >>> posed.with_keypoints(posed.keypoints) == posed
+            True
+        """
+        arrays = [None if points is None else np.asarray(points, dtype=float) for points in keypoints]
+        poses = [None if points is None or np.isnan(points).all() else points.tolist() for points in arrays]
+        if len(poses) != len(self.boxes):
+            raise ValueError(f"keypoints of {len(poses)} players for a scene with {len(self.boxes)}")
+        fields: dict[str, Any] = {name: getattr(self, name) for name in type(self).model_fields}
+        return Scene(**{**fields, "player_keypoints": poses if any(poses) else None})
 
 
 def _meet(box: PlayerBox, outline: Outline) -> bool:

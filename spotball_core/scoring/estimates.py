@@ -65,7 +65,7 @@ class SceneArrays:
     @cached_property
     def _digests(self) -> tuple[str, list[str]]:
         """The SHA-256 of all scenes together, and of each."""
-        texts = [scene.model_dump_json(exclude={"path"}) for scene in self.scenes]
+        texts = [scene.model_dump_json(exclude={"path", "player_keypoints"}) for scene in self.scenes]
         whole = hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
         return whole, [hashlib.sha256(text.encode()).hexdigest() for text in texts]
 

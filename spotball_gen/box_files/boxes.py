@@ -8,6 +8,7 @@ from pathlib import Path
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.geometry import Polygon, clipped
+from spotball_core.schema.keypoints import Keypoint
 from spotball_gen.items.item import Box, Label
 
 MOST_PROBLEMS = 10_000
@@ -26,6 +27,7 @@ class FileBox:
         score: from 0 to 1.
         of: width and height of the picture, in the same unit; None: in pixels of what it was found in.
         outline: the polygons whose union is its outline, in the same unit; None where only the box is known.
+        keypoints: COCO's 17 keypoints (x, y, confidence), in the same unit; None where the pose is not known.
     """
 
     corners: tuple[float, float, float, float]
@@ -33,6 +35,7 @@ class FileBox:
     score: float = 1.0
     of: tuple[float, float] | None = None
     outline: tuple[Polygon, ...] | None = None
+    keypoints: tuple[Keypoint, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,14 @@ class ImageView:
             [[(self._place(0, x, box), self._place(1, y, box)) for x, y in polygon] for polygon in box.outline],
             *self.image,
         )
-        return Box(x1, y1, x2, y2, box.score, label, outline or None)
+        keypoints = box.keypoints and tuple(self._keypoint(point, box) for point in box.keypoints)
+        return Box(x1, y1, x2, y2, box.score, label, outline or None, keypoints)
+
+    def _keypoint(self, point: Keypoint, box: FileBox) -> Keypoint:
+        """The keypoint in the image; not detected if it is outside."""
+        x, y, confidence = self._place(0, point[0], box), self._place(1, point[1], box), point[2]
+        is_inside = 0 <= x <= self.image[0] and 0 <= y <= self.image[1]
+        return (x, y, confidence) if is_inside and confidence > 0 else (0.0, 0.0, 0.0)
 
     def _along(self, axis: int, box: FileBox) -> tuple[float, ...]:
         edges = (self._place(axis, box.corners[side], box) for side in (axis, axis + 2))

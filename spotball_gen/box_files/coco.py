@@ -1,4 +1,7 @@
-"""COCO's JSON: `images`, `categories` and `annotations` with `bbox` (left, top, width, height) and `segmentation`."""
+"""COCO's JSON: `images`, `categories` and `annotations` with `bbox` (left, top, width, height).
+
+`segmentation` becomes the outline, and `keypoints` the pose if they are COCO's 17.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat,
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.geometry import Polygon
+from spotball_core.schema.keypoints import Keypoint
 from spotball_core.schema.outline import polygons_of
 from spotball_core.service.json_file import read_json
 from spotball_gen.box_files.boxes import FileBox
+from spotball_gen.box_files.coco_keypoints import EXPECTED_CONFIDENCE, N_KEYPOINTS, are_flags, confident_keypoints
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -23,6 +28,12 @@ _Length = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 def _outline(value: object) -> tuple[Polygon, ...] | None:
     # Files that have boxes alone often say so by an empty list.
     return polygons_of(value) if value else None
+
+
+def _keypoints(value: object) -> object:
+    # A file may have other points than those of a person, or all zeros where it has none.
+    is_pose = isinstance(value, list) and len(value) == 3 * N_KEYPOINTS and any(value[2::3])
+    return value if is_pose else None
 
 
 class _Entry(BaseModel):
@@ -48,6 +59,10 @@ class _Annotation(_Entry):
     score: float = Field(1.0, ge=0, le=1)
     iscrowd: int = 0
     segmentation: Annotated[tuple[Polygon, ...] | None, BeforeValidator(_outline)] = None
+    keypoints: Annotated[tuple[FiniteFloat, ...] | None, BeforeValidator(_keypoints)] = None
+    keypoint_scores: (
+        Annotated[tuple[FiniteFloat, ...], Field(min_length=N_KEYPOINTS, max_length=N_KEYPOINTS)] | None
+    ) = None
 
 
 def read_coco(path: Path) -> Mapping[str, tuple[FileBox, ...]]:
@@ -73,7 +88,9 @@ class _CocoReader:
         names = {ident: str(PurePosixPath(picture.file_name).with_suffix("")) for ident, picture in pictures.items()}
         self._check_once(names)
         by_id: dict[_Id, list[FileBox]] = {ident: [] for ident in pictures}
-        for number, entry in self._entries(_Annotation, data, "annotations"):
+        annotations = self._entries(_Annotation, data, "annotations")
+        flags = are_flags(entry.keypoints or () for _, entry in annotations)
+        for number, entry in annotations:
             if entry.image_id not in pictures:
                 self._wrong(f"annotations.{number}.image_id", repr(entry.image_id), "the id of one of the images")
             elif entry.category_id not in categories:
@@ -83,10 +100,21 @@ class _CocoReader:
                 picture, name = pictures[entry.image_id], categories[entry.category_id].name
                 size = float(picture.width), float(picture.height)
                 corners = x, y, x + width, y + height
-                by_id[entry.image_id].append(FileBox(corners, name, entry.score, size, entry.segmentation))
+                pose = self._pose(number, entry, flags)
+                by_id[entry.image_id].append(FileBox(corners, name, entry.score, size, entry.segmentation, pose))
         if self._problems:
             raise InputError(self._problems)
         return {names[ident]: tuple(boxes) for ident, boxes in by_id.items()}
+
+    def _pose(self, number: int, entry: _Annotation, flags: bool) -> tuple[Keypoint, ...] | None:
+        if entry.keypoints is None:
+            return None
+        try:
+            points = confident_keypoints(entry.keypoints, entry.keypoint_scores, flags=flags)
+        except ValueError as error:
+            self._wrong(f"annotations.{number}.keypoints", str(error), EXPECTED_CONFIDENCE)
+            return None
+        return tuple((x, y, confidence) for x, y, confidence in points.tolist())
 
     def _data(self) -> dict[str, object]:
         data = read_json(self._path, "boxes")

@@ -15,6 +15,7 @@ from spotball_core.errors import SpotballError
 from spotball_core.geometry import Polygon, clipped
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import write_scenes
+from spotball_core.schema.keypoints import Keypoint, near_box
 from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing
 from spotball_core.service.json_file import parse_json
@@ -152,6 +153,7 @@ def _scene(item: Item, plan: GenerationPlan, work: Path, folder: Path) -> Scene:
             "ball_box": _corners(item.ball, plan),
             "players": [_corners(player, plan) for player in item.players],
             "player_outlines": _outlines(item, plan),
+            "player_keypoints": _keypoints(item, plan),
             "path": names[IMAGES],
         }
     )
@@ -170,6 +172,15 @@ def _outlines(item: Item, plan: GenerationPlan) -> list[tuple[Polygon, ...] | No
     size = plan.run.width, plan.run.height
     outlines = [(player.outline and clipped(player.outline, *size)) or None for player in item.players]
     return outlines if any(outlines) else None
+
+
+def _keypoints(item: Item, plan: GenerationPlan) -> list[tuple[Keypoint, ...] | None] | None:
+    """The keypoints of players whose pose is near their box; None where no player has such."""
+    poses = [
+        player.keypoints if player.keypoints and near_box(player.keypoints, _corners(player, plan)) else None
+        for player in item.players
+    ]
+    return poses if any(poses) else None
 
 
 def put(file: Path, place: Path) -> None:

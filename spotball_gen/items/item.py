@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spotball_core.geometry import Polygon
+from spotball_core.schema.keypoints import Keypoint
 from spotball_core.service.paths import PATH_RULE, is_relative
 from spotball_gen.items.pictures import PictureFile
 
@@ -55,6 +56,7 @@ class Box:
         score: the detector's confidence, in [0, 1].
         label: what is in it.
         outline: the polygons whose union is a player's outline, in pixels; None where only the box is known.
+        keypoints: a player's 17 keypoints (x, y, confidence), in pixels; None where the pose is not known.
 
     Examples:
         >>> box = Box(10, 20, 30, 60, label="player")
@@ -69,13 +71,16 @@ class Box:
     score: float = 1.0
     label: Label = "ball"
     outline: tuple[Polygon, ...] | None = field(default=None, repr=False)
+    keypoints: tuple[Keypoint, ...] | None = field(default=None, repr=False)
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Box:
         """Return the box of a record; the inverse of `asdict`, whose points are lists once they were JSON."""
         outline = record.get("outline")
         points = outline and tuple(tuple((x, y) for x, y in polygon) for polygon in outline)
-        return cls(**{**record, "outline": points})
+        keypoints = record.get("keypoints")
+        triples = keypoints and tuple((x, y, confidence) for x, y, confidence in keypoints)
+        return cls(**{**record, "outline": points, "keypoints": triples})
 
     @property
     def corners(self) -> tuple[float, float, float, float]:

@@ -141,9 +141,11 @@ def with_decisions(
 
 
 def _with_players(scene: Scene, left: Sequence[int]) -> Scene:
-    """The scene with these of its players, and their outlines."""
+    """Return the scene with these of its players, and their outlines and keypoints."""
     if scene.players is None:
         return scene
-    outlines = scene.player_outlines and tuple(scene.player_outlines[place] for place in left)
     players = tuple(scene.players[place] for place in left)
-    return scene.model_copy(update={"players": players, "player_outlines": outlines or None})
+    outlines = scene.player_outlines and tuple(scene.player_outlines[place] for place in left)
+    poses = scene.player_keypoints and tuple(scene.player_keypoints[place] for place in left)
+    update = {"players": players, "player_outlines": outlines or None, "player_keypoints": poses or None}
+    return scene.model_copy(update=update)

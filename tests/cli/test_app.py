@@ -18,6 +18,7 @@ NAMES = sorted(
 )
 GROUPS = {
     "batch": ("export", "import"),
+    "cues": ("poses",),
     "gaze": ("ask", "match", "points", "predict", "train"),
     "gen": ("run",),
     "study": ("init", "serve", "export", "status", "bonus", "delete"),

@@ -42,6 +42,7 @@ from spotball_gen.box_files.mot import read_mot
 from spotball_gen.box_files.yolo import read_yolo
 from spotball_gen.dataset.exports.rows import read_rows
 from spotball_gen.pipeline.config import read_config as read_plan
+from spotball_gen.poses.coco_results import read_people
 from tests import release_layout
 from tests.builders import csv_text, frame, scene, scenes
 from tests.leaderboard.made import given
@@ -83,7 +84,8 @@ def _lines(*rows: Mapping[str, Any]) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
-KNOWN = scenes("1", "2", players=[[0, 0, 100, 100]], path="images/1.png")
+POSE = [[10.5, 20, 0.5]] * 17
+KNOWN = scenes("1", "2", players=[[0, 0, 100, 100]], player_keypoints=[POSE], path="images/1.png")
 ROWS = [
     {"sport": "soccer", "image": image, "respondent": "gpt", "kind": "model", "prompt": "cot", "sample": sample}
     | {"participant": None, "cell": cell, "reasoning": "He looks left."}
@@ -103,6 +105,7 @@ COCO = {
     "categories": [{"id": 1, "name": "ball"}],
     "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.5}],
 }
+PEOPLE = [{"image_id": "1", "category_id": 1, "keypoints": POSE[0] * 17, "score": 0.5, "bbox": [0, 0, 90, 90]}]
 MANIFEST_FIELDS = {
     "spotball_core": "0.1.0",
     "identity": {"provider": "openai"},
@@ -286,6 +289,11 @@ TARGETS: Mapping[str, Target] = {
     "study requests": Target(_texts(body=json.dumps(EVENT).encode()), _wire, refusals=(MalformedRequestError,)),
     "generation": Target(_texts(config__toml=PLAN), lambda f: read_plan(f / "config.toml")),
     "coco": Target(_texts(a__json=json.dumps(COCO).encode()), lambda f: read_coco(f / "a.json")),
+    "keypoints": Target(_texts(a__json=json.dumps(PEOPLE).encode()), lambda f: read_people(f / "a.json", 0.0)),
+    "coco keypoints": Target(
+        _texts(a__json=json.dumps({**COCO, "annotations": [{**PEOPLE[0], "image_id": 1}]}).encode()),
+        lambda f: read_people(f / "a.json", 0.0),
+    ),
     "mot": Target(_texts(a__txt=b"1,1,10,20,30,40,0.5,1,1\n2,1,10,20,30,40,1\n"), lambda f: read_mot(f / "a.txt", 1.0)),
     "yolo": Target(_texts(a__txt=b"0 0.5 0.5 0.1 0.1 0.9\n1 0.5 0.5 0.1 0.1\n"), lambda f: read_yolo(f / "a.txt")),
     "generated dataset": Target(_dataset, read_rows, ("scenes.jsonl", "splits.json", "card.json")),

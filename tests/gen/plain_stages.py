@@ -76,7 +76,7 @@ class Plain:
 
 
 class Detect(Plain):
-    """A ball and two players, one of them with an outline, where the item's seed has them."""
+    """A ball and two players, one with an outline and one with a nose, where the item's seed has them."""
 
     name = "detect"
 
@@ -86,9 +86,10 @@ class Detect(Plain):
         ball = Box(x - 5, y - 5, x + 5, y + 5, 0.9)
         # The first player has an outline, which may reach beyond the image as boxes do.
         outline = (((x + 8, y - 20), (x + 18, y - 20), (x + 13, y + 20)),)
+        keypoints = ((float(x + 45), float(y - 18), 0.9), *[(0.0, 0.0, 0.0)] * 16)
         players = (
             Box(x + 8, y - 20, x + 18, y + 20, 0.8, "player", outline),
-            Box(x + 40, y - 20, x + 50, y + 20, 0.8, "player"),
+            Box(x + 40, y - 20, x + 50, y + 20, 0.8, "player", keypoints=keypoints),
         )
         return replace(item, boxes=(ball, *players), ball=ball, players=players)
 

@@ -72,6 +72,20 @@ class TestDataset:
             if box.y1 > 0 and box.x1 > 0 and box.x2 < SIZE["width"]:
                 assert (min(xs), max(xs), min(ys)) == pytest.approx((box.x1, box.x2, box.y1))
 
+    def test_poses_go_from_the_detector_into_the_dataset(self, tmp_path: Path, videos: Path) -> None:
+        """The nose is in the middle of the second player's box, at its upper edge; it is far from a box that is cut."""
+        _, out = run(tmp_path)
+        known = 0
+        for scene in read_scenes(out / "scenes.jsonl"):
+            first, second = scene.keypoints
+            x1, y1, x2, _ = scene.boxes[1]
+            assert np.isnan(first).all()
+            if x2 - x1 == 10:
+                known += 1
+                assert second[0].tolist() == pytest.approx([x1 + 5, y1 + 2, 0.9])
+                assert (second[1:] == 0).all()
+        assert known > 0
+
     def test_frames_are_those_of_the_video(self, tmp_path: Path, videos: Path) -> None:
         _, out = run(tmp_path)
         for scene in read_scenes(out / "scenes.jsonl"):

@@ -101,7 +101,7 @@ class StudyDesign:
             "example": self.example and [picture.digest for picture in self.example],
             "the dataset's scenes": _digest(
                 [
-                    self.scenes[key].model_dump_json(exclude={"path", "players", "player_outlines"})
+                    self.scenes[key].model_dump_json(exclude={"path", "players", "player_outlines", "player_keypoints"})
                     for key in sorted(self.scenes)
                 ]
             ),

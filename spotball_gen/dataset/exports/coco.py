@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from spotball_core.schema.keypoints import KEYPOINT_NAMES, SKELETON, Keypoints
 from spotball_core.schema.outline import Outline
 from spotball_gen.dataset.exports.rows import PARTS, Row
 
@@ -13,12 +14,20 @@ Corners = tuple[float, float, float, float]
 
 CATEGORIES = [
     {"id": 1, "name": "ball", "supercategory": "sports"},
-    {"id": 2, "name": "player", "supercategory": "person"},
+    {
+        "id": 2,
+        "name": "player",
+        "supercategory": "person",
+        "keypoints": list(KEYPOINT_NAMES),
+        "skeleton": [[start + 1, end + 1] for start, end in SKELETON],
+    },
 ]
 
 
 def write(rows: list[Row], out: Path) -> None:
     """Write annotations/PART.json and images/SPORT/IMAGE. Boxes are [x, y, width, height], outlines segmentations.
+
+    A player whose pose is known has `keypoints`, and `keypoint_scores` with their confidences, which COCO lacks.
 
     The ball's box is where the ball was: it is painted out of the image.
     """
@@ -43,11 +52,12 @@ def _annotations(rows: list[Row]) -> dict[str, Any]:
         images.append({**image, "license": licenses[row.license], **extra})
         players = scene.players or ()
         outlines = scene.player_outlines or (None,) * len(players)
-        boxes: list[tuple[int, Corners, Outline | None]] = []
+        poses = scene.player_keypoints or (None,) * len(players)
+        boxes: list[tuple[int, Corners, Outline | None, Keypoints | None]] = []
         if scene.ball_box is not None:
-            boxes.append((1, scene.ball_box, None))
-        boxes += [(2, box.corners, outline) for box, outline in zip(players, outlines, strict=True)]
-        for category, (x1, y1, x2, y2), outline in boxes:
+            boxes.append((1, scene.ball_box, None, None))
+        boxes += [(2, box.corners, outline, pose) for box, outline, pose in zip(players, outlines, poses, strict=True)]
+        for category, (x1, y1, x2, y2), outline, pose in boxes:
             box = [x1, y1, round(x2 - x1, 4), round(y2 - y1, 4)]
             annotations.append(
                 {
@@ -58,6 +68,7 @@ def _annotations(rows: list[Row]) -> dict[str, Any]:
                     "area": round(box[2] * box[3], 4),
                     "iscrowd": 0,
                     **({} if outline is None else {"segmentation": _flat(outline)}),
+                    **({} if pose is None else _keypoints(pose)),
                 }
             )
     return {
@@ -66,6 +77,16 @@ def _annotations(rows: list[Row]) -> dict[str, Any]:
         "images": images,
         "annotations": annotations,
         "categories": CATEGORIES,
+    }
+
+
+def _keypoints(pose: Keypoints) -> dict[str, Any]:
+    """Return COCO's fields: x, y and visibility 2, or zeros for a keypoint that was not detected."""
+    points = [[x, y, 2] if confidence > 0 else [0, 0, 0] for x, y, confidence in pose]
+    return {
+        "num_keypoints": sum(confidence > 0 for *_, confidence in pose),
+        "keypoints": [number for point in points for number in point],
+        "keypoint_scores": [confidence for *_, confidence in pose],
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from spotball_core.errors import InputError
 from spotball_core.schema.outline import polygons_of
 from spotball_gen.box_files.boxes import FileBox, ImageView
 from spotball_gen.box_files.coco import read_coco
+from spotball_gen.items.item import Box
 
 FILE: dict[str, Any] = {
     "info": {"year": 2024},
@@ -136,3 +138,41 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_coco(written(tmp_path, data))
     assert error.value.total == 3
+
+
+FLAT = [number for place in range(17) for number in (10 + place, 20, 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "first"),
+    [
+        ({"keypoints": FLAT}, (10, 20, 0.5)),
+        ({"keypoints": [10, 20, 2, *[0] * 48]}, (10, 20, 1)),
+        ({"keypoints": [10, 20, 2, *[0] * 48], "keypoint_scores": [0.75, *[0] * 16]}, (10, 20, 0.75)),
+        ({"keypoints": [0] * 51}, None),
+        ({"keypoints": [10, 20, 2] * 21}, None),
+        ({}, None),
+    ],
+)
+def test_keypoints_become_poses(tmp_path: Path, fields: dict[str, Any], first: Any) -> None:
+    data = deepcopy(FILE)
+    data["annotations"][1] |= fields
+    ball, player = read_coco(written(tmp_path, data))["match/000001"]
+    assert ball.keypoints is None
+    assert (player.keypoints and player.keypoints[0]) == first
+
+
+def test_a_confidence_that_is_none_is_named(tmp_path: Path) -> None:
+    data = broken("annotations", 1, "keypoints", value=[10, 20, 1.5, *FLAT[3:]])
+    with pytest.raises(InputError, match=r"annotations\.1\.keypoints: found the confidence 1\.5, expected confidences"):
+        read_coco(written(tmp_path, data))
+
+
+def test_keypoints_go_where_the_box_goes() -> None:
+    """The middle 1600 x 900 of 1920 x 1080 pixels become 640 x 360; a keypoint outside that is not detected."""
+    view = ImageView((1920, 1080), (160, 90, 1760, 990), (640, 360))
+    keypoints = ((560.0, 290.0, 0.5), (100.0, 290.0, 0.5), *[(600.0, 300.0, 0.0)] * 15)
+    box = view.box(FileBox((60, 290, 960, 790), "0", keypoints=keypoints), "player")
+    assert box is not None
+    assert box.keypoints == ((160, 80, 0.5), *[(0, 0, 0)] * 16)
+    assert Box.from_record(json.loads(json.dumps(asdict(box)))) == box

@@ -189,6 +189,23 @@ class TestExports:
             assert len(set(ids)) == len(ids)
         assert seen == 12
 
+    def test_coco_keypoints(self, made: Path, tmp_path: Path) -> None:
+        copy = tmp_path / "posed"
+        shutil.copytree(made, copy)
+        scenes = [one.with_keypoints([None, None]) for one in read_scenes(copy / "scenes.jsonl")]
+        poses = [[[box[0], box[1], 0.5], *[[0, 0, 0]] * 15, [box[2], box[3], 1]] for box in scenes[0].boxes.tolist()]
+        posed = scenes[0].with_keypoints([None, *poses[1:]])
+        write_scenes([posed, *scenes[1:]], copy / "scenes.jsonl")
+        export(copy, "coco", tmp_path / "to")
+        files = [json.loads((tmp_path / f"to/annotations/{part}.json").read_text()) for part in ("train", "test")]
+        annotations = [one for file in files for one in file["annotations"] if "keypoints" in one]
+        assert len(annotations) == len(poses) - 1 == 1
+        (x, y, _), *_, (u, v, _) = poses[1]
+        assert annotations[0]["keypoints"] == [x, y, 2, *[0] * 45, u, v, 2]
+        assert annotations[0]["num_keypoints"] == 2
+        assert annotations[0]["keypoint_scores"] == [0.5, *[0] * 15, 1]
+        assert [len(kind["keypoints"]) for kind in files[0]["categories"] if "keypoints" in kind] == [17]
+
     def test_parquet(self, made: Path, tmp_path: Path) -> None:
         export(made, "parquet", tmp_path / "to")
         files = sorted((tmp_path / "to/data").iterdir())

@@ -67,6 +67,16 @@ def test_outlines_go_with_their_players() -> None:
     assert len(kept.player_outlines or ()) == len(kept.players or ())
 
 
+def test_keypoints_go_with_their_players() -> None:
+    (scene, *_) = SCENES
+    assert scene.players
+    poses = [[[b.x1, b.y1, 0.5]] * 17 for b in scene.players]
+    gone = Decision("accept", None, (scene.players[0].corners,))
+    (kept,), _ = with_decisions([scene.with_keypoints(poses)], [{scene.key: gone}])
+    assert kept.keypoints.tolist() == poses[1:]
+    assert len(poses) > 1
+
+
 def test_applied_undone_and_applied_again(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path)
     scenes, made = read_scenes(folder / "scenes.jsonl"), (folder / "scenes.jsonl").read_bytes()

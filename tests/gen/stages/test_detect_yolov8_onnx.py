@@ -102,7 +102,7 @@ def test_images_of_any_size_are_fitted(size: tuple[int, int], sides: dict[str, A
 
 
 def test_an_open_size_is_no_larger_than_it_must_be(tmp_path: Path) -> None:
-    detector = stage(write_detector(tmp_path / "m.onnx", **OPEN), batch_size=3)._detector
+    detector = stage(write_detector(tmp_path / "m.onnx", **OPEN), batch_size=3)._detector.file
     assert detector.canvas((360, 640), None) == (384, 640)
     assert detector.canvas((360, 640), 320) == (192, 320)
     assert detector.canvas((1080, 1920), 1280) == (736, 1280)
@@ -110,7 +110,7 @@ def test_an_open_size_is_no_larger_than_it_must_be(tmp_path: Path) -> None:
 
 def test_the_files_own_size_and_stride_count(tmp_path: Path) -> None:
     told = {"imgsz": "[320, 320]", "stride": "64"}
-    detector = stage(write_detector(tmp_path / "m.onnx", metadata=told, **OPEN))._detector
+    detector = stage(write_detector(tmp_path / "m.onnx", metadata=told, **OPEN))._detector.file
     assert detector.canvas((360, 640), None) == (192, 320)
 
 

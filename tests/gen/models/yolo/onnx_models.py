@@ -1,4 +1,7 @@
-"""ONNX files shaped as YOLOv8 detectors: their boxes are what is red (a ball) and blue (a person) in the image."""
+"""ONNX files shaped as YOLOv8 detectors: their boxes are what is red (a ball) and blue (a person) in the image.
+
+In pose models, what is red and what is blue are two people.
+"""
 
 from __future__ import annotations
 
@@ -101,6 +104,72 @@ def write_detector(
     onnx.checker.check_model(model)
     onnx.save(model, path)
     return path
+
+
+POSE = tuple((0.1 + 0.05 * place, 0.05 + 0.0525 * place, 0.5 + 0.025 * place) for place in range(17))
+"""Each keypoint of a person in a pose model: shares of the box's width and height, and the confidence."""
+
+
+def write_pose_model(
+    path: Path,
+    *,
+    batch: Side = 1,
+    height: Side = 640,
+    width: Side = 640,
+    suppressed: bool = False,
+    metadata: Mapping[str, str] | None = None,
+) -> Path:
+    """A file with the inputs, outputs and metadata that an export of YOLOv8-pose has: each person has `POSE`.
+
+    Args:
+        batch, height, width: of its input; a word is a side that is left open.
+        suppressed: with non-maximum suppression inside: one row for each person, and rows of zeros.
+        metadata: what it says of itself in addition.
+    """
+    add = _Graph()
+    red, green, blue = (add("Slice", "images", np.array([at]), np.array([at + 1]), np.array([1])) for at in range(3))
+    columns = []
+    for color, others in ((red, (green, blue)), (blue, (red, green))):
+        columns += [_with_keypoints(add, place, suppressed) for place in _places(add, color, others, 0, 1)]
+    if suppressed:
+        columns = [columns[0], columns[3]]
+    n_places = 300 if suppressed else PLACES
+    rows = 6 + 51 if suppressed else 5 + 51
+    rest = add("Expand", add("Mul", columns[0], np.float32(0)), np.array([1, rows, n_places - len(columns)]))
+    people = add("Concat", *columns, rest, axis=2)
+    add.nodes.append(helper.make_node("Transpose", [people], ["output0"], perm=[0, 2, 1] if suppressed else [0, 1, 2]))
+    sides: list[Side] = [batch, n_places, rows] if suppressed else [batch, rows, n_places]
+    graph = helper.make_graph(
+        add.nodes,
+        "pose",
+        [helper.make_tensor_value_info("images", TensorProto.FLOAT, [batch, 3, height, width])],
+        [helper.make_tensor_value_info("output0", TensorProto.FLOAT, sides)],
+        add.constants,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    about = {"task": "pose", "stride": "32", "names": "{0: 'person'}", "imgsz": "[640, 640]", "kpt_shape": "[17, 3]"}
+    helper.set_model_props(model, {**about, **(metadata or {})})
+    onnx.checker.check_model(model)
+    onnx.save(model, path)
+    return path
+
+
+def _with_keypoints(add: _Graph, place: str, suppressed: bool) -> str:
+    """A place of one class, its box as corners if suppressed, and the keypoints."""
+    x, y, wide, high, score = (
+        add("Slice", place, np.array([at]), np.array([at + 1]), np.array([1])) for at in range(5)
+    )
+    there = add("Ceil", score)
+    points = []
+    for across, down, confidence in POSE:
+        points.append(add("Add", x, add("Mul", wide, np.float32(across - 0.5))))
+        points.append(add("Add", y, add("Mul", high, np.float32(down - 0.5))))
+        points.append(add("Mul", there, np.float32(confidence)))
+    if not suppressed:
+        return add("Concat", place, *points, axis=1)
+    half_wide, half_high = (add("Mul", length, np.float32(0.5)) for length in (wide, high))
+    corners = [add("Sub", x, half_wide), add("Sub", y, half_high), add("Add", x, half_wide), add("Add", y, half_high)]
+    return add("Concat", *corners, score, add("Mul", score, np.float32(0)), *points, axis=1)
 
 
 def _places(add: _Graph, color: str, others: tuple[str, str], number: int, classes: int) -> list[str]:

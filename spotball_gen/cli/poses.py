@@ -1,0 +1,82 @@
+"""`spotball cues poses`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spotball_core.cli.console import progress, teller
+from spotball_core.cli.options import Debug, Quiet
+
+if TYPE_CHECKING:
+    from spotball_gen.poses.report import PosesReport
+
+SHOWN_IMAGES = 20
+"""Images with failures that the terminal lists; the file lists all."""
+
+
+def poses(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with its scenes.jsonl.")],
+    kind: Annotated[
+        str,
+        typer.Option("--with", metavar="KIND", help="The estimator: file, yolov8-pose-onnx, mediapipe, or another."),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for the new dataset.")],
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The estimator's file: its weights, or keypoints for file.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the estimator. Repeat it for several.")
+    ] = None,
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Also draw the poses on the images, in DIR/poses, to check them by eye.")
+    ] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Estimate the poses of the players in a dataset, and write a dataset that contains them.
+
+    Kinds: `file` reads keypoints in COCO's JSON, `yolov8-pose-onnx` runs an exported YOLOv8-pose model, and `mediapipe`
+    runs the pose model in MediaPipe's package. A player whose pose was not found has none; poses.json in the new
+    dataset lists these players with the reasons.
+
+    Example: `spotball cues poses data --with mediapipe --file mediapipe-0.10.14.whl --out data-with-poses`
+    """
+    from spotball_core.errors import OptionError
+    from spotball_gen.poses.dataset import REPORT, add_poses
+
+    options: dict[str, str] = {} if file is None else {"file": str(file)}
+    for text in option or ():
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise OptionError(f"--option {text}: expected KEY=VALUE")
+        if key in options:
+            raise OptionError(f"--option {text}: {key} is given twice")
+        options[key] = value
+    with progress("estimating poses", quiet=quiet) as on_progress:
+        report = add_poses(dataset, kind, out, options, draw=draw, on_progress=on_progress)
+    tell = teller(quiet)
+    for line in summary(report):
+        tell(line)
+    tell(f"wrote {out}; {REPORT} lists the failures per image")
+
+
+def summary(report: PosesReport) -> list[str]:
+    """Return the lines that the terminal shows: the failures of the first images, and all in total."""
+    lines = []
+    incomplete = [image for image in report.images if image.failures]
+    for image in incomplete[:SHOWN_IMAGES]:
+        numbers = ", ".join(f"{failure.player} ({failure.reason})" for failure in image.failures)
+        lines.append(f"{image.sport}/{image.image}: {image.n_poses} of {image.n_players} players; none for {numbers}")
+    if len(incomplete) > SHOWN_IMAGES:
+        lines.append(f"... and {len(incomplete) - SHOWN_IMAGES:,} more images with players without a pose")
+    share = f" ({report.n_poses / report.n_players:.0%})" if report.n_players else ""
+    lines.append(f"poses of {report.n_poses:,} of {report.n_players:,} players{share} in {report.n_images:,} images")
+    lines += [f"{count:,} players without a pose: {reason}" for reason, count in report.failures.items()]
+    if report.unmatched:
+        lines.append(f"{report.unmatched:,} detected people were matched to no player")
+    if report.n_without_players:
+        lines.append(f"{report.n_without_players:,} images have no players")
+    return lines

@@ -1,0 +1,152 @@
+"""Estimate the poses of a dataset's players, and write a dataset that has them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.io.dataset import SCENES, response_files
+from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.schema.scene import Scene
+from spotball_core.service.files import replacing_folder
+from spotball_core.service.json_file import read_json
+from spotball_core.service.paths import data_file, output_name
+from spotball_core.service.progress import OnProgress, counted, ignore_progress
+from spotball_gen.dataset.finish import CARD, SPLITS
+from spotball_gen.dataset.output import put
+from spotball_gen.items.item import Image
+from spotball_gen.items.pictures import decoded
+from spotball_gen.items.png import quick_png
+from spotball_gen.poses.checks import checked
+from spotball_gen.poses.drawing import draw_poses
+from spotball_gen.poses.estimator import Estimate, PoseEstimator, make_estimator, no_pose
+from spotball_gen.poses.report import PosesReport, image_poses, poses_report
+
+REPORT: Final = "poses.json"
+"""The file of the counts, in the new dataset."""
+
+DRAWINGS: Final = "poses"
+"""The folder of the drawings, in the new dataset."""
+
+_RECORDS = (CARD, SPLITS)
+"""What exports of a generated dataset need in addition."""
+
+
+def add_poses(
+    dataset: Path,
+    kind: str,
+    out: Path,
+    options: Mapping[str, str] | None = None,
+    *,
+    draw: bool = False,
+    on_progress: OnProgress = ignore_progress,
+) -> PosesReport:
+    """Write a copy of a dataset whose players have keypoints.
+
+    The new folder has the scenes with `player_keypoints`, the images, the responses, and the counts in poses.json; of a
+    generated dataset also its card and split.
+    Keypoints that the scenes already have are replaced. If the work is interrupted, there is no new folder.
+
+    Args:
+        dataset: a folder with scenes.jsonl.
+        kind: of the estimator: `file`, `yolov8-pose-onnx`, `mediapipe`, or that of another package.
+        out: a folder that does not exist, is empty, or is an earlier result.
+        options: of the estimator.
+        draw: also write a drawing of the poses in each image with players, to poses/SPORT/IMAGE.png.
+        on_progress: called with how many images are done, and of how many.
+
+    Raises:
+        InputError: if the dataset or the estimator's file cannot be read.
+        OptionError: if there is no such estimator, it cannot use the options, or `out` cannot be replaced.
+        MissingExtraError: if the estimator needs a package that is not installed.
+    """
+    options = options or {}
+    scenes = read_scenes(dataset / SCENES)
+    _check_out(dataset, out)
+    estimator = make_estimator(kind, options, scenes)
+    posed: list[Scene] = []
+    images = []
+    for scene in counted(scenes, len(scenes), on_progress):
+        estimate = scene_poses(scene, dataset, estimator)
+        posed.append(scene.with_keypoints(estimate.keypoints))
+        images.append(image_poses(scene, estimate))
+    report = poses_report(kind, estimator.version, options, images)
+    with replacing_folder(out) as new:
+        if draw:
+            _draw(posed, dataset, new)
+        for name in dict.fromkeys(scene.path for scene in posed if scene.path):
+            put(data_file(dataset, name), new / name)
+        if any(dataset.glob("responses*")):
+            for file in response_files(dataset):
+                shutil.copyfile(data_file(dataset, file.name, description="a file of responses"), new / file.name)
+        for name in _RECORDS:
+            if (dataset / name).exists():
+                shutil.copyfile(data_file(dataset, name, description="a file of records"), new / name)
+        (new / REPORT).write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        write_scenes(posed, new / SCENES)
+    return report
+
+
+def scene_poses(scene: Scene, dataset: Path, estimator: PoseEstimator) -> Estimate:
+    """Return the checked poses of one scene's players.
+
+    Raises:
+        InputError: if the estimator needs the image and it is missing, cannot be read, or is not of the scene's size.
+    """
+    if not len(scene.boxes):
+        return Estimate(no_pose(0), {})
+    image = _image(scene, dataset) if estimator.needs_images else None
+    estimate = estimator.estimate(scene, image)
+    if estimate.keypoints.shape != no_pose(len(scene.boxes)).shape:
+        shape = estimate.keypoints.shape
+        raise OptionError(f"{type(estimator).__name__}: keypoints of shape {shape} for {len(scene.boxes)} players")
+    return checked(estimate, scene)
+
+
+def _draw(scenes: Sequence[Scene], dataset: Path, folder: Path) -> None:
+    for scene in scenes:
+        if len(scene.boxes):
+            place = folder / output_name(DRAWINGS, scene.sport, scene.image, ending=".png")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(quick_png(draw_poses(_image(scene, dataset), scene)))
+
+
+def _image(scene: Scene, dataset: Path) -> Image:
+    path = data_file(dataset, scene.path)
+    try:
+        pixels = decoded(path)
+    except OSError as error:
+        raise InputError([Problem(str(path), None, "image", str(error), "an image that can be read")]) from error
+    height, width = pixels.shape[:2]
+    if (width, height) != (scene.width, scene.height):
+        expected = f"{scene.width} x {scene.height} pixels, as {SCENES} states"
+        raise InputError([Problem(str(path), None, "image", f"{width} x {height} pixels", expected)])
+    return pixels
+
+
+def _check_out(dataset: Path, out: Path) -> None:
+    """Raise OptionError unless a new dataset may be written to `out`."""
+    source, target = dataset.resolve(), out.resolve()
+    if source.is_relative_to(target) or target.is_relative_to(source):
+        raise OptionError(f"--out {out} must be a folder outside the dataset {dataset}; the dataset is not changed")
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    if out.is_dir() and (out / REPORT).is_file():
+        found = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
+        foreign = sorted(found - _files_of(out))
+        if not foreign:
+            return
+        raise OptionError(f"{out} contains {foreign[0]}, which would be lost; move it away, or choose another --out")
+    raise OptionError(f"{out} exists and is not a result of this command; choose another --out")
+
+
+def _files_of(out: Path) -> set[str]:
+    """The files of an earlier result."""
+    read_json(out / REPORT, "the counts of poses")
+    responses = {path.name for path in out.glob("responses*")}
+    scenes = read_scenes(out / SCENES)
+    drawings = {output_name(DRAWINGS, scene.sport, scene.image, ending=".png") for scene in scenes}
+    return {REPORT, SCENES, *_RECORDS, *responses, *drawings, *(scene.path for scene in scenes if scene.path)}

@@ -1,0 +1,103 @@
+"""What a pose estimator is, and how it is found by name: the entry point group `spotball.poses`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from spotball_core.errors import OptionError
+from spotball_core.schema.keypoints import KEYPOINT_NAMES
+from spotball_core.schema.scene import Scene
+from spotball_core.service.plugins import load_registered, registered_names
+from spotball_core.typing import FloatArray
+from spotball_gen.items.item import Image
+
+GROUP = "spotball.poses"
+
+FailureReason = Literal["not detected", "too few keypoints near the box", "same body as another player"]
+"""Why a player has no pose."""
+
+
+class PoseSettings(BaseModel):
+    """Base of the settings of a kind of estimator. Unknown settings raise an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The poses of one scene's players.
+
+    Attributes:
+        keypoints: shape (n_players, 17, 3): x and y in pixels, confidence in [0, 1]; rows of NaN where no pose was
+            found.
+        failures: why a player has no pose, by the player's index; exactly the players whose rows are NaN.
+        unmatched: how many detected people were matched to no player.
+    """
+
+    keypoints: FloatArray
+    failures: Mapping[int, FailureReason]
+    unmatched: int = 0
+
+
+class PoseEstimator(Protocol):
+    """One kind of estimator, made from its settings. A class: the entry point names it."""
+
+    Settings: ClassVar[type[PoseSettings]]
+    """The model that validates `--file` (as `file`) and `--option KEY=VALUE`."""
+    needs_images: ClassVar[bool]
+    """Whether `estimate` looks at the image."""
+    version: ClassVar[str]
+    """Changes whenever results may differ."""
+
+    def __init__(self, settings: Any, scenes: Sequence[Scene]) -> None:
+        """Make an estimator from an instance of `Settings`, for all scenes of a dataset."""
+        ...
+
+    def estimate(self, scene: Scene, image: Image | None) -> Estimate:
+        """Estimate the poses of a scene's players. The caller checks them against the players' boxes.
+
+        Args:
+            scene: has at least one player.
+            image: RGB, of the scene's size; None if `needs_images` is false.
+        """
+        ...
+
+
+def kinds() -> tuple[str, ...]:
+    """Return the names of all installed kinds, sorted."""
+    return registered_names(GROUP)
+
+
+def make_estimator(kind: str, options: Mapping[str, str], scenes: Sequence[Scene]) -> PoseEstimator:
+    """Return an estimator of a kind, with options as text, for the scenes of a dataset.
+
+    Raises:
+        OptionError: if there is no such kind, or it cannot use the options.
+        MissingExtraError: if the kind needs a package that is not installed.
+    """
+    make: type[PoseEstimator] = load_registered(GROUP, "kind of pose estimator", kind)
+    try:
+        settings = make.Settings.model_validate(options)
+    except ValidationError as error:
+        lines = [_problem(kind, make.Settings, detail) for detail in error.errors(include_url=False)]
+        raise OptionError("\n".join(lines)) from error
+    return make(settings, scenes)
+
+
+def no_pose(n_players: int) -> FloatArray:
+    """Return the keypoints of players without poses: NaN, shape (n_players, 17, 3)."""
+    return np.full((n_players, len(KEYPOINT_NAMES), 3), np.nan)
+
+
+def _problem(kind: str, settings: type[PoseSettings], detail: Any) -> str:
+    name = ".".join(str(part) for part in detail["loc"])
+    if detail["type"] == "missing":
+        return f"{kind}: {name} is missing; add {'--file FILE' if name == 'file' else f'--option {name}=VALUE'}"
+    if detail["type"] == "extra_forbidden":
+        return f"{kind}: there is no option {name!r}; there are {', '.join(settings.model_fields)}"
+    return f"{kind}: {name} is {detail['input']!r:.80}: {detail['msg'].removeprefix('Value error, ')}"

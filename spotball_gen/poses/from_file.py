@@ -1,0 +1,71 @@
+"""Kind `file`: keypoints that any estimator has written as COCO's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.schema.scene import Scene
+from spotball_gen.items.item import Image
+from spotball_gen.poses.coco_results import image_names, read_people
+from spotball_gen.poses.estimator import Estimate, PoseSettings
+from spotball_gen.poses.matching import Person, match
+
+
+class FileSettings(PoseSettings):
+    """Settings of `file`.
+
+    Attributes:
+        file: the JSON file.
+        score: people who score less are ignored.
+        overlap: intersection over union of a person's box and a player's box, at least.
+        inside: share of a person's keypoints in the player's box, at least, if the file has no boxes.
+        other_images: whether keypoints of images that the dataset does not have are an error.
+    """
+
+    file: Path
+    score: float = 0.0
+    overlap: float = Field(0.3, gt=0, le=1)
+    inside: float = Field(0.5, gt=0, le=1)
+    other_images: Literal["error", "ignore"] = "error"
+
+
+class FromFile:
+    """Matches the people in a file to the players.
+
+    Raises:
+        InputError: if the file cannot be read, or has an image that the dataset does not have.
+        OptionError: if an image in the file may be either of two scenes.
+    """
+
+    Settings: ClassVar[type[PoseSettings]] = FileSettings
+    needs_images: ClassVar[bool] = False
+    version: ClassVar[str] = "1"
+
+    def __init__(self, settings: FileSettings, scenes: Sequence[Scene]) -> None:
+        self.settings = settings
+        people = read_people(settings.file, settings.score)
+        self._people: dict[tuple[str, str], list[Person]] = {}
+        owners: dict[str, Scene] = {}
+        for scene in scenes:
+            names = [name for name in image_names(scene.sport, scene.image, scene.path) if name in people]
+            for name in names[:1]:
+                if name in owners:
+                    first, second = ("/".join(one.key) for one in (owners[name], scene))
+                    problem = f"the image {name!r} may be {first} or {second}; name it by its sport, as in {first}"
+                    raise OptionError(f"{settings.file}: {problem}")
+                owners[name] = scene
+                self._people[scene.key] = people[name]
+        others = [name for name in people if name not in owners and people[name]]
+        if others and settings.other_images == "error":
+            expected = "images of the dataset, or --option other_images=ignore"
+            raise InputError(Problem(str(settings.file), None, "image", repr(name), expected) for name in others)
+
+    def estimate(self, scene: Scene, image: Image | None) -> Estimate:
+        """Match the people in one image to its players."""
+        people = self._people.get(scene.key, [])
+        return match(people, scene.boxes, overlap=self.settings.overlap, inside=self.settings.inside)

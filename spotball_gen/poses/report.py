@@ -1,0 +1,102 @@
+"""What `spotball cues poses` found and did not find: poses.json."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pydantic import NonNegativeInt, PositiveInt
+
+from spotball_core.schema.record import Identifier, Name, Record
+from spotball_core.schema.scene import Scene
+from spotball_gen.poses.estimator import Estimate, FailureReason
+
+
+class PoseFailure(Record):
+    """A player without a pose.
+
+    Attributes:
+        player: the player's number in the scene, from 1.
+        reason: why there is no pose.
+    """
+
+    player: PositiveInt
+    reason: FailureReason
+
+
+class ImagePoses(Record):
+    """The poses of one image.
+
+    Attributes:
+        n_players: players with a box.
+        n_poses: players with a pose.
+        failures: the other players.
+        unmatched: detected people who were matched to no player, such as spectators.
+    """
+
+    sport: Identifier
+    image: Identifier
+    n_players: NonNegativeInt
+    n_poses: NonNegativeInt
+    failures: tuple[PoseFailure, ...]
+    unmatched: NonNegativeInt
+
+
+class PosesReport(Record):
+    """How poses were estimated, and for which players none was found.
+
+    Attributes:
+        estimator: the kind, as --with names it.
+        version: of the kind; it changes whenever results may differ.
+        options: the options that it was used with, as text.
+        n_images: images of the dataset.
+        n_without_players: images without boxes of players, which have no poses.
+        n_players: players with a box.
+        n_poses: players with a pose.
+        failures: how many players have no pose, by the reason.
+        unmatched: detected people who were matched to no player.
+        images: the same per image.
+    """
+
+    schema_version: Literal[1] = 1
+    estimator: Name
+    version: Name
+    options: Mapping[str, str]
+    n_images: NonNegativeInt
+    n_without_players: NonNegativeInt
+    n_players: NonNegativeInt
+    n_poses: NonNegativeInt
+    failures: Mapping[FailureReason, NonNegativeInt]
+    unmatched: NonNegativeInt
+    images: tuple[ImagePoses, ...]
+
+
+def image_poses(scene: Scene, estimate: Estimate) -> ImagePoses:
+    """Return the counts of one image."""
+    n_players = len(scene.boxes)
+    return ImagePoses(
+        sport=scene.sport,
+        image=scene.image,
+        n_players=n_players,
+        n_poses=n_players - len(estimate.failures),
+        failures=tuple(PoseFailure(player=i + 1, reason=reason) for i, reason in estimate.failures.items()),
+        unmatched=estimate.unmatched,
+    )
+
+
+def poses_report(kind: str, version: str, options: Mapping[str, str], images: Sequence[ImagePoses]) -> PosesReport:
+    """Return the counts of all images together."""
+    reasons = Counter(failure.reason for image in images for failure in image.failures)
+    return PosesReport(
+        estimator=kind,
+        version=version,
+        options=dict(options),
+        n_images=len(images),
+        n_without_players=sum(image.n_players == 0 for image in images),
+        n_players=sum(image.n_players for image in images),
+        n_poses=sum(image.n_poses for image in images),
+        failures=dict(sorted(reasons.items())),
+        unmatched=sum(image.unmatched for image in images),
+        images=tuple(images),
+    )

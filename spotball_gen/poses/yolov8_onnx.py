@@ -1,0 +1,172 @@
+"""Kind `yolov8-pose-onnx`: a YOLOv8 pose model exported to ONNX, by ONNX Runtime."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from spotball_core.errors import MissingExtraError, OptionError
+from spotball_core.schema.scene import Scene
+from spotball_core.typing import FloatArray
+from spotball_gen.items.item import Image
+from spotball_gen.models.yolo.keypoints import NMS_COLUMNS, RAW_ROWS, People, is_pose_output, read_people
+from spotball_gen.models.yolo.letterbox import Letterbox
+from spotball_gen.models.yolo.onnx_file import OnnxFile, onnx_providers
+from spotball_gen.models.yolo.output import places_left
+from spotball_gen.poses.estimator import Estimate, PoseSettings
+from spotball_gen.poses.matching import Person, match, overlaps
+
+_WHERE = "yolov8-pose-onnx"
+_EXPORT = "export one with: yolo export model=yolov8n-pose.pt format=onnx"
+
+
+class YoloV8PoseSettings(PoseSettings):
+    """Settings of `yolov8-pose-onnx`.
+
+    Attributes:
+        file: the exported model.
+        confidence: detected people must score above.
+        nms: of two people whose boxes have a greater intersection over union, the one that scores less is dropped.
+        overlap: intersection over union of a person's box and a player's box, at least.
+        views: what the model sees: the whole image, crops around the players, or both. The whole image resolves
+            players who overlap; crops enlarge players who are small.
+        enlarge: how much larger a crop is than the player's box: by (enlarge - 1) / 2 of the box's longer side on each
+            side. With 1.5, limbs beyond the box are in the crop, and the player still fills most of it.
+        size: pixels of the longer side of the image in the model's input, where its file leaves that open.
+        crop_size: the same for crops.
+        batch_size: crops that the model gets together.
+        device: where it runs: `auto` is the GPU if there is one.
+    """
+
+    file: Path
+    confidence: float = Field(0.25, ge=0, lt=1)
+    nms: float = Field(0.7, gt=0, le=1)
+    overlap: float = Field(0.3, gt=0, le=1)
+    views: Literal["both", "image", "crops"] = "both"
+    enlarge: float = Field(1.5, ge=1, le=4)
+    size: int | None = Field(None, ge=32, le=8192)
+    crop_size: int = Field(256, ge=32, le=8192)
+    batch_size: int = Field(8, ge=1, le=1024)
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+
+
+class YoloV8PoseOnnx:
+    """Detects people with their keypoints in the image and in crops, and matches them to the players.
+
+    Raises:
+        MissingExtraError: without ONNX Runtime.
+        OptionError: if there is no such file, or no such device.
+    """
+
+    Settings: ClassVar[type[PoseSettings]] = YoloV8PoseSettings
+    needs_images: ClassVar[bool] = True
+    version: ClassVar[str] = "1"
+
+    def __init__(self, settings: YoloV8PoseSettings, scenes: Sequence[Scene]) -> None:
+        if importlib.util.find_spec("onnxruntime") is None:
+            raise MissingExtraError(_WHERE, "gen")
+        if not settings.file.is_file():
+            raise OptionError(f"{_WHERE}: there is no file {settings.file}; {_EXPORT}")
+        self.settings = settings
+        self._providers = onnx_providers(settings.device, _WHERE)
+
+    def estimate(self, scene: Scene, image: Image | None) -> Estimate:
+        """Estimate the poses of the players in one image.
+
+        Raises:
+            OptionError: if the file is not such a model.
+        """
+        assert image is not None
+        settings = self.settings
+        people: list[People] = []
+        if settings.views != "crops":
+            people += self._detected([image], [np.zeros(2)], settings.size)
+        if settings.views != "image":
+            windows = [_window(box, settings.enlarge, image) for box in scene.boxes]
+            crops = [image[y1:y2, x1:x2] for x1, y1, x2, y2 in windows]
+            size = settings.crop_size if self._model.fixed_size is None else None
+            seen = self._detected(crops, [np.array(window[:2], dtype=float) for window in windows], size)
+            # A crop cuts neighbors off, so that only the player it is made for counts.
+            people += [_nearest(in_crop, box) for in_crop, box in zip(seen, scene.boxes, strict=True)]
+        return match(_different(people, settings.nms), scene.boxes, overlap=settings.overlap, inside=1.0)
+
+    def _detected(self, images: Sequence[Image], corners: Sequence[FloatArray], size: int | None) -> list[People]:
+        """The people in each part of the scene's image, in coordinates of that image.
+
+        Args:
+            images: the parts.
+            corners: x and y of each part's corner in the image.
+            size: pixels of the longer side of the model's input, where its file leaves that open.
+        """
+        views = []
+        for image, corner in zip(images, corners, strict=True):
+            shape = (image.shape[0], image.shape[1])
+            views.append((Letterbox.of(shape, self._model.canvas(shape, size)), image, corner))
+        people: dict[int, People] = {}
+        # Inputs of one size go through the model together.
+        order = sorted(range(len(views)), key=lambda place: views[place][0].canvas)
+        for _, same_size in groupby(order, key=lambda place: views[place][0].canvas):
+            places = list(same_size)
+            for start in range(0, len(places), self.settings.batch_size):
+                batch = places[start : start + self.settings.batch_size]
+                people |= zip(batch, self._batch([views[place] for place in batch]), strict=True)
+        return [people[place] for place in range(len(views))]
+
+    def _batch(self, views: Sequence[tuple[Letterbox, Image, FloatArray]]) -> list[People]:
+        settings = self.settings
+        outputs = []
+        for count, (output, *_) in self._model.run(np.stack([box.fill(image) for box, image, _ in views])):
+            if not is_pose_output(output.shape):
+                shape = " x ".join(map(str, output.shape))
+                expected = f"batch x {RAW_ROWS} x places, or batch x people x {NMS_COLUMNS}"
+                raise OptionError(f"{_WHERE}: {self._model.weights}: its output is {shape}, not {expected}; {_EXPORT}")
+            outputs += list(output[:count])
+        read = []
+        for (box, _, corner), output in zip(views, outputs, strict=True):
+            people = read_people(output, box, confidence=settings.confidence, overlap=settings.nms)
+            moved = People(people.boxes + np.tile(corner, 2), people.scores, people.keypoints + np.append(corner, 0))
+            read.append(moved)
+        return read
+
+    @cached_property
+    def _model(self) -> OnnxFile:
+        return OnnxFile.load(self.settings.file, self._providers, tasks=("pose",), where=_WHERE, hint=_EXPORT)
+
+
+def _window(box: FloatArray, enlarge: float, image: Image) -> tuple[int, int, int, int]:
+    """The part of the image that a crop shows, at least one pixel."""
+    height, width = image.shape[:2]
+    (x, y), half = (box[:2] + box[2:]) / 2, (box[2:] - box[:2]) / 2
+    margin = (enlarge - 1) * half.max()
+    x1, y1 = (
+        int(value) for value in np.floor([x - half[0] - margin, y - half[1] - margin]).clip(0, [width - 1, height - 1])
+    )
+    x2, y2 = (int(value) for value in np.ceil([x + half[0] + margin, y + half[1] + margin]).clip(1, [width, height]))
+    return x1, y1, max(x2, x1 + 1), max(y2, y1 + 1)
+
+
+def _nearest(people: People, box: FloatArray) -> People:
+    """The one of the people whose box fits a player's box best, or none."""
+    if not len(people.boxes):
+        return people
+    best = slice(place := int(overlaps(box, people.boxes).argmax()), place + 1)
+    return People(people.boxes[best], people.scores[best], people.keypoints[best])
+
+
+def _different(views: Sequence[People], nms: float) -> list[Person]:
+    """The people of several views, each once."""
+    if not views:
+        return []
+    boxes, scores, keypoints = (
+        np.concatenate([getattr(people, name) for people in views]) for name in ("boxes", "scores", "keypoints")
+    )
+    cornered = np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]], axis=1)
+    left = places_left(cornered, scores.astype(np.float32), nms)
+    return [Person(keypoints[place], boxes[place]) for place in left]

@@ -1,0 +1,120 @@
+"""Keypoints from COCO's JSON: results and annotations, names of images, and what is wrong with a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spotball_core.errors import InputError, OptionError
+from spotball_gen.poses.coco_results import image_names, read_people
+from spotball_gen.poses.from_file import FileSettings, FromFile
+from tests.builders import scene
+
+FLAT = [number for place in range(17) for number in (10 + place, 20 + place, 0.5)]
+UNSEEN = [0, 0, 0]
+
+
+def write(folder: Path, content: object) -> Path:
+    path = folder / "keypoints.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def result(image: object = "1", **fields: Any) -> dict[str, Any]:
+    return {"image_id": image, "category_id": 1, "keypoints": FLAT, "score": 0.9, **fields}
+
+
+def flags(first: int) -> list[float]:
+    return [10, 20, first, 11, 21, 1, *UNSEEN * 15]
+
+
+def confidences(folder: Path, *keypoints: list[float], **fields: Any) -> list[list[float]]:
+    people = read_people(write(folder, [result(keypoints=one, **fields) for one in keypoints]), 0)
+    return [person.keypoints[:3, 2].tolist() for person in people["1"]]
+
+
+def test_results(tmp_path: Path) -> None:
+    path = write(tmp_path, [result(163, bbox=[10, 20, 30, 40]), result("b.jpg", score=0.2), result(163)])
+    people = read_people(path, 0)
+    assert list(people) == ["163", "b.jpg"]
+    first, second = people["163"]
+    assert first.keypoints.tolist() == np.reshape(FLAT, (17, 3)).tolist()
+    assert first.box is not None
+    assert first.box.tolist() == [10, 20, 40, 60]
+    assert second.box is None
+    assert list(read_people(path, 0.5)) == ["163"]
+
+
+def test_annotations_name_their_image(tmp_path: Path) -> None:
+    images = [{"id": 7, "file_name": "a.jpg"}, {"id": 8, "file_name": "b.jpg"}]
+    annotations = [
+        result(8),
+        {"image_id": 7, "bbox": [0, 0, 1, 1]},
+        result(8, iscrowd=1),
+        result(8, keypoints=[0] * 51),
+    ]
+    people = read_people(write(tmp_path, {"images": images, "annotations": annotations}), 0)
+    assert {name: len(of) for name, of in people.items()} == {"a.jpg": 0, "b.jpg": 1}
+
+
+def test_the_third_number_is_a_confidence_or_a_flag(tmp_path: Path) -> None:
+    assert confidences(tmp_path, flags(2)) == [[1, 0.5, 0]]
+    # A 2 anywhere in the file says that all are flags.
+    assert confidences(tmp_path, flags(1), flags(2)) == [[0.5, 0.5, 0], [1, 0.5, 0]]
+    assert confidences(tmp_path, flags(1)) == [[1, 1, 0]]
+    assert confidences(tmp_path, flags(2), keypoint_scores=[0.9, 0.4, *[0] * 15]) == [[0.9, 0.4, 0]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("x", "file: found str, expected a list of results, or images and annotations"),
+        ([{"image_id": 1, "keypoints": FLAT[:-1]}], r"0\.keypoints: .* at least 51 items"),
+        ([result(), {"keypoints": FLAT}], r"1\.image_id: found nothing, expected image_id or file_name"),
+        (
+            [result(keypoints=[1.0, 2.0, 1.5, *FLAT[3:]])],
+            r"0\.keypoints: found the confidence 1\.5, expected confidences",
+        ),
+        ([result(keypoints=[1.0, 2.0, 2, *FLAT[3:]])], r"0\.keypoints: found the confidence 2,"),
+        ({"annotations": []}, "images: found nothing, expected a list"),
+        ({"images": [], "annotations": [result(3)]}, r"annotations\.0\.image_id: found 3, expected the id of one"),
+        ({"images": [{"id": 3}], "annotations": []}, r"images\.0\.file_name: found nothing"),
+    ],
+)
+def test_errors(content: object, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rf"keypoints\.json: {message}"):
+        read_people(write(tmp_path, content), 0)
+
+
+class TestNames:
+    @pytest.mark.parametrize("name", ["1", "soccer/1", "soccer/1.jpg", "images/soccer/1.jpg", "1.jpg"])
+    def test_each_name_finds_the_scene(self, name: str, tmp_path: Path) -> None:
+        one = scene("1", players=[(10, 20, 30, 40)], path="images/soccer/1.jpg")
+        estimate = FromFile(FileSettings(file=write(tmp_path, [result(name)])), [one]).estimate(one, None)
+        assert estimate.keypoints[0].ravel().tolist() == FLAT
+
+    def test_without_a_path(self) -> None:
+        assert image_names("a", "7", None) == ("a/7", "7")
+
+    def test_a_name_of_two_scenes_is_an_error(self, tmp_path: Path) -> None:
+        scenes = [scene("1"), scene("1", "basketball")]
+        with pytest.raises(OptionError, match="image '1' may be soccer/1 or basketball/1; name it by its sport"):
+            FromFile(FileSettings(file=write(tmp_path, [result()])), scenes)
+        FromFile(FileSettings(file=write(tmp_path, [result("soccer/1"), result("basketball/1")])), scenes)
+
+    def test_images_that_the_dataset_lacks(self, tmp_path: Path) -> None:
+        path = write(tmp_path, [result("1"), result("2")])
+        with pytest.raises(
+            InputError, match="image: found '2', expected images of the dataset, or --option other_images"
+        ):
+            FromFile(FileSettings(file=path), [scene("1")])
+        FromFile(FileSettings(file=path, other_images="ignore"), [scene("1")])
+
+    def test_an_image_without_people(self, tmp_path: Path) -> None:
+        one = scene("3", players=[(10, 20, 30, 40)])
+        estimate = FromFile(FileSettings(file=write(tmp_path, [])), [one]).estimate(one, None)
+        assert estimate.failures == {0: "not detected"}

@@ -1,0 +1,284 @@
+"""`spotball cues poses`: what the new dataset contains, what is reported, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from spotball_core.cli.app import main
+from spotball_core.errors import InputError, OptionError
+from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.schema.scene import Scene
+from spotball_gen.cli.poses import summary
+from spotball_gen.dataset.exports import export
+from spotball_gen.poses.dataset import add_poses
+from spotball_gen.poses.estimator import Estimate, no_pose
+from spotball_gen.poses.report import PosesReport, image_poses, poses_report
+from tests.builders import dataset, scene
+from tests.cli.process import spotball
+from tests.gen.poses.toy_poses import install
+
+LEFT, RIGHT = (10, 20, 30, 60), (100, 20, 130, 80)
+OPTIONS = {"confidence": "0.5"}
+
+
+def pose(x: float, y: float) -> list[float]:
+    return [number for place in range(17) for number in (x, y + place, 0.5)]
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two images with players and one without, responses, and the kind of estimator of another package."""
+    monkeypatch.syspath_prepend(install(tmp_path / "plugins"))
+    scenes = [
+        scene("1", players=[LEFT, RIGHT], path="images/soccer/1.png"),
+        scene("2", players=[LEFT], path="images/soccer/2.png"),
+        scene("3", path="images/soccer/3.png"),
+    ]
+    folder = dataset(tmp_path / "set", scenes, me=[{"image": "1", "respondent": "me", "cell": "D5"}])
+    (folder / "images/soccer").mkdir(parents=True)
+    for one in scenes:
+        cv2.imwrite(str(folder / str(one.path)), np.full((360, 640, 3), 90, dtype=np.uint8))
+    return folder
+
+
+@pytest.fixture
+def keypoints(tmp_path: Path) -> Path:
+    """The left player of image 1, a spectator there, and a person in image 2 whose box is not that of a player."""
+    people = [
+        {"image_id": "1", "category_id": 1, "keypoints": pose(20, 30), "score": 1, "bbox": [9, 19, 21, 41]},
+        {"image_id": "1", "category_id": 1, "keypoints": pose(500, 30), "score": 1, "bbox": [480, 19, 40, 41]},
+        {"image_id": "2", "category_id": 1, "keypoints": pose(300, 30), "score": 1, "bbox": [280, 19, 40, 41]},
+    ]
+    path = tmp_path / "people.json"
+    path.write_text(json.dumps(people))
+    return path
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+    """Exit status and standard error of the command, in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["spotball", "cues", "poses", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+    return int(stopped.value.code or 0), capsys.readouterr().err
+
+
+class TestResult:
+    def test_what_the_new_dataset_contains(self, data: Path, keypoints: Path, tmp_path: Path) -> None:
+        before = content(data)
+        report = add_poses(data, "file", tmp_path / "new", {"file": str(keypoints)})
+        after = content(tmp_path / "new")
+        assert content(data) == before
+        assert set(after) == {*before, "poses.json"}
+        assert all(after[name] == before[name] for name in before if name != "scenes.jsonl")
+        old, new = read_scenes(data / "scenes.jsonl"), read_scenes(tmp_path / "new/scenes.jsonl")
+        assert [one.with_keypoints([None] * len(one.boxes)) for one in new] == list(old)
+        assert new[0].keypoints[0].ravel().tolist() == pose(20, 30)
+        assert np.isnan(new[0].keypoints[1]).all()
+        assert [one.player_keypoints for one in new[1:]] == [None, None]
+        assert PosesReport.model_validate_json(after["poses.json"]) == report
+
+    def test_what_is_reported(
+        self, data: Path, keypoints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        status, printed = run(capsys, data, "--with", "file", "--file", keypoints, "--out", tmp_path / "new")
+        assert status == 0
+        assert printed.splitlines() == [
+            "estimating poses: 3 done",
+            "soccer/1: 1 of 2 players; none for 2 (not detected)",
+            "soccer/2: 0 of 1 players; none for 1 (not detected)",
+            "poses of 1 of 3 players (33%) in 3 images",
+            "2 players without a pose: not detected",
+            "2 detected people were matched to no player",
+            "1 images have no players",
+            f"wrote {tmp_path / 'new'}; poses.json lists the failures per image",
+        ]
+        report = json.loads((tmp_path / "new/poses.json").read_text())
+        assert {key: value for key, value in report.items() if key != "images"} == {
+            "schema_version": 1,
+            "estimator": "file",
+            "version": "1",
+            "options": {"file": str(keypoints)},
+            "n_images": 3,
+            "n_without_players": 1,
+            "n_players": 3,
+            "n_poses": 1,
+            "failures": {"not detected": 2},
+            "unmatched": 2,
+        }
+        assert report["images"][0] == {
+            "sport": "soccer",
+            "image": "1",
+            "n_players": 2,
+            "n_poses": 1,
+            "failures": [{"player": 2, "reason": "not detected"}],
+            "unmatched": 1,
+        }
+
+    def test_long_lists_are_cut(self) -> None:
+        images = [
+            image_poses(scene(str(i), players=[LEFT]), Estimate(no_pose(1), {0: "not detected"})) for i in range(23)
+        ]
+        lines = summary(poses_report("file", "1", {}, images))
+        assert lines[19] == "soccer/19: 0 of 1 players; none for 1 (not detected)"
+        assert lines[20:] == [
+            "... and 3 more images with players without a pose",
+            "poses of 0 of 23 players (0%) in 23 images",
+            "23 players without a pose: not detected",
+        ]
+
+    def test_drawings(self, data: Path, keypoints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The boxes are white for a player with a pose and magenta for one without; the image is twice as large."""
+        options = ("--with", "file", "--file", keypoints, "--out", tmp_path / "new", "--draw", "--quiet")
+        assert run(capsys, data, *options) == (0, "")
+        drawn = cv2.imread(str(tmp_path / "new/poses/soccer/1.png"))[..., ::-1]
+        assert drawn.shape == (720, 1280, 3)
+        assert drawn[40, 40].tolist() == [255, 255, 255]
+        assert drawn[40, 220].tolist() == [255, 0, 200]
+        assert drawn[60, 40].tolist() == [255, 240, 0]
+        assert sorted(path.name for path in (tmp_path / "new/poses/soccer").iterdir()) == ["1.png", "2.png"]
+
+    def test_an_export_keeps_the_split_of_a_generated_dataset(
+        self, data: Path, keypoints: Path, tmp_path: Path
+    ) -> None:
+        """Exports split a dataset themselves if it has no split; this one is unusual."""
+        parts = {"train": {"images": ["soccer/2"]}, "test": {"images": ["soccer/1", "soccer/3"]}}
+        (data / "splits.json").write_text(json.dumps(parts))
+        (data / "card.json").write_text(json.dumps({"sources": []}))
+        add_poses(data, "file", tmp_path / "new", {"file": str(keypoints)})
+        add_poses(data, "file", tmp_path / "new", {"file": str(keypoints)})
+        export(tmp_path / "new", "coco", tmp_path / "coco")
+        train, test = (json.loads((tmp_path / f"coco/annotations/{part}.json").read_text()) for part in parts)
+        assert (len(train["images"]), len(test["images"])) == (1, 2)
+        assert [one["keypoints"] for one in test["annotations"] if "keypoints" in one] == [
+            [number for place in range(17) for number in (20, 30 + place, 2)]
+        ]
+        assert (tmp_path / "new/card.json").is_file()
+
+    def test_a_dataset_without_responses_and_pictures(self, tmp_path: Path, keypoints: Path) -> None:
+        scenes = [scene("1", players=[LEFT]), scene("2", players=[LEFT])]
+        (tmp_path / "set").mkdir()
+        write_scenes(scenes, tmp_path / "set/scenes.jsonl")
+        add_poses(tmp_path / "set", "file", tmp_path / "new", {"file": str(keypoints)})
+        assert set(content(tmp_path / "new")) == {"scenes.jsonl", "poses.json"}
+
+    def test_poses_are_replaced(self, data: Path, keypoints: Path, tmp_path: Path) -> None:
+        add_poses(data, "middle", tmp_path / "middle", OPTIONS)
+        add_poses(tmp_path / "middle", "file", tmp_path / "new", {"file": str(keypoints)})
+        add_poses(data, "file", tmp_path / "direct", {"file": str(keypoints)})
+        assert content(tmp_path / "new") == content(tmp_path / "direct")
+
+
+class TestOtherPackages:
+    def test_their_kinds_are_used(self, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        status, _ = run(
+            capsys, data, "--with", "middle", "--option", "confidence=0.5", "--out", tmp_path / "new", "--quiet"
+        )
+        first, *_ = read_scenes(tmp_path / "new/scenes.jsonl")
+        assert status == 0
+        assert first.keypoints[1].tolist() == [[115, 50, 0.5]] * 17
+        assert json.loads((tmp_path / "new/poses.json").read_text())["version"] == "3"
+
+    def test_a_pose_without_confidence_is_none(self, data: Path, tmp_path: Path) -> None:
+        report = add_poses(data, "middle", tmp_path / "new", {"confidence": "0.1"})
+        assert report.failures == {"too few keypoints near the box": 3}
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (
+                ("--with", "nothing"),
+                "there is no kind of pose estimator 'nothing'; there are file, mediapipe, middle, yolo",
+            ),
+            (("--with", "middle"), "middle: confidence is missing; add --option confidence=VALUE"),
+            (("--with", "file"), "file: file is missing; add --file FILE"),
+            (
+                ("--with", "middle", "--option", "confidence=x"),
+                "middle: confidence is 'x': Input should be a valid number",
+            ),
+            (
+                ("--with", "file", "--file", "f", "--option", "a=b"),
+                "file: there is no option 'a'; there are file, score",
+            ),
+            (("--with", "middle", "--option", "confidence"), "--option confidence: expected KEY=VALUE"),
+            (("--with", "file", "--file", "f", "--option", "file=g"), "--option file=g: file is given twice"),
+        ],
+    )
+    def test_options_that_cannot_be_used(
+        self, arguments: tuple[str, ...], message: str, data: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        status, printed = run(capsys, data, *arguments, "--out", data.parent / "new")
+        assert status == 2
+        assert message in printed
+        assert not (data.parent / "new").exists()
+
+
+class TestRefused:
+    @pytest.mark.parametrize("place", [".", "inside", ".."])
+    def test_the_dataset_itself_is_not_written_to(self, place: str, data: Path) -> None:
+        with pytest.raises(OptionError, match="must be a folder outside the dataset"):
+            add_poses(data, "middle", data / place, OPTIONS)
+
+    def test_only_an_earlier_result_is_replaced(self, data: Path, tmp_path: Path) -> None:
+        out = tmp_path / "new"
+        out.mkdir()
+        add_poses(data, "middle", out, OPTIONS)
+        add_poses(data, "middle", out, {"confidence": "0.75"})
+        assert read_scenes(out / "scenes.jsonl")[0].keypoints[0, 0, 2] == 0.75
+        before = content(out)
+        (out / "notes.txt").write_text("mine")
+        with pytest.raises(OptionError, match=r"new contains notes\.txt, which would be lost"):
+            add_poses(data, "middle", out, OPTIONS)
+        (out / "notes.txt").unlink()
+        assert content(out) == before
+        shutil.copytree(data, tmp_path / "other")
+        with pytest.raises(OptionError, match="other exists and is not a result of this command"):
+            add_poses(data, "middle", tmp_path / "other", OPTIONS)
+
+    @pytest.mark.parametrize(
+        ("damage", "message"),
+        [
+            (lambda path: path.unlink(), r"1\.png: image: found nothing there"),
+            (lambda path: path.write_text("no image"), r"1\.png: image: found .*, expected an image that can be read"),
+            (
+                lambda path: cv2.imwrite(str(path), np.zeros((10, 20, 3), dtype=np.uint8)),
+                r"1\.png: image: found 20 x 10 pixels, expected 640 x 360 pixels, as scenes\.jsonl states",
+            ),
+        ],
+    )
+    def test_images_that_cannot_be_used(self, damage: Any, message: str, data: Path, tmp_path: Path) -> None:
+        damage(data / "images/soccer/1.png")
+        with pytest.raises(InputError, match=message):
+            add_poses(data, "middle", tmp_path / "new", OPTIONS)
+        assert not (tmp_path / "new").exists()
+
+    def test_a_link_out_of_the_dataset(self, data: Path, tmp_path: Path) -> None:
+        (tmp_path / "secret.png").write_bytes((data / "images/soccer/1.png").read_bytes())
+        (data / "images/soccer/1.png").unlink()
+        (data / "images/soccer/1.png").symlink_to(tmp_path / "secret.png")
+        with pytest.raises(InputError, match="a link that leads out of the folder"):
+            add_poses(data, "middle", tmp_path / "new", OPTIONS)
+
+
+def test_interrupted_it_leaves_nothing(data: Path, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(KeyboardInterrupt):
+        add_poses(data, "middle", tmp_path / "new", {**OPTIONS, "fail_at": "2"})
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_command_in_a_process_of_its_own(data: Path, keypoints: Path, tmp_path: Path) -> None:
+    done = spotball("cues", "poses", data, "--with", "file", "--file", keypoints, "--out", tmp_path / "new", "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert isinstance(read_scenes(tmp_path / "new/scenes.jsonl")[0], Scene)

@@ -1,0 +1,131 @@
+"""MediaPipe's pose landmarks with its own weights, which pip downloads: on drawn people, and on published photos."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from spotball_core.release.convert import import_release
+from spotball_core.synthetic.pictures import draw_scene
+from spotball_core.synthetic.scenes import synthetic_scenes
+from spotball_core.typing import FloatArray
+from spotball_gen.poses.blazepose import SIZE, BlazePose, mirrored
+from spotball_gen.poses.checks import checked
+from spotball_gen.poses.dataset import add_poses
+from spotball_gen.poses.mediapipe import MediaPipe, MediaPipeSettings, agreed
+
+pytest.importorskip("cv2", reason="OpenCV is not installed: it comes with the gen extra")
+
+VERSION = "0.10.14"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """MediaPipe's wheel for any platform: only the weights in it are read."""
+    folder = tmp_path_factory.mktemp("wheel")
+    options = ("--no-deps", "--only-binary", ":all:", "--python-version", "3.11", "--platform", "manylinux2014_x86_64")
+    download = (sys.executable, "-m", "pip", "download", "--quiet", "--dest", folder, *options)
+    done = subprocess.run([*download, f"mediapipe=={VERSION}"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"pip cannot download mediapipe {VERSION}: {done.stderr.strip().splitlines()[-1:]}")
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def pose(side: float) -> FloatArray:
+    """A pose whose left keypoints are this far to the right of the right ones."""
+    points = np.zeros((17, 3))
+    points[:, 1], points[:, 2] = np.arange(17) * 10.0, 0.8
+    points[1::2, 0], points[2::2, 0] = 100 + side / 2, 100 - side / 2
+    return points
+
+
+class TestTwoLooks:
+    def test_mirrored_twice_is_the_same(self) -> None:
+        assert mirrored(mirrored(pose(30))).tolist() == pose(30).tolist()
+
+    def test_a_mirrored_person_faces_the_same_way(self) -> None:
+        """Someone who faces us has the left side on the right of the image, mirrored or not."""
+        assert mirrored(pose(30))[5, 0] == SIZE - (100 - 15)
+        assert (mirrored(pose(30))[1::2, 0] > mirrored(pose(30))[2::2, 0]).all()
+
+    def test_where_both_agree_nothing_is_lost(self) -> None:
+        assert agreed(pose(30), pose(30), area=1e4).tolist() == pose(30).tolist()
+
+    def test_places_are_means_and_confidence_falls_with_distance(self) -> None:
+        """By plain arithmetic for the left knee, which has a sigma of 0.087."""
+        first, second = pose(30), pose(30)
+        second[13, :2] += [6, 8]
+        result = agreed(first, second, area=1e4)
+        assert result[13].tolist() == pytest.approx([118, 134, 0.8 * np.exp(-100 / (2 * 1e4 * 0.174**2))])
+        np.testing.assert_array_equal(np.delete(result, 13, axis=0), np.delete(first, 13, axis=0))
+
+    def test_a_torso_seen_from_the_front_and_from_behind_is_not_trusted(self) -> None:
+        """Its shoulders are 40 pixels apart in a box of 60 x 160. A shift of the whole body is less of a difference."""
+        turned = agreed(pose(40), pose(-40), area=60 * 160)
+        shifted = agreed(pose(40), pose(40) + np.array([40, 0, 0]), area=60 * 160)
+        assert (turned[[5, 6, 11, 12], 2] < 0.05).all()
+        assert (shifted[[11, 12], 2] > 0.1).all()
+
+
+def figure() -> NDArray[np.uint8]:
+    """A person of a disc and five rectangles, seen from the front."""
+    pixels = np.full((SIZE, SIZE, 3), 90, dtype=np.uint8)
+    rows, columns = np.mgrid[:SIZE, :SIZE]
+    skin, shirt, dark = (224, 172, 132), (206, 60, 52), (40, 40, 60)
+    pixels[(columns - 128) ** 2 + (rows - 58) ** 2 <= 14**2] = skin
+    pixels[74:134, 108:148] = shirt
+    pixels[76:128, 96:107] = pixels[76:128, 149:160] = skin
+    pixels[134:206, 110:126] = pixels[134:206, 130:146] = dark
+    return pixels
+
+
+@pytest.mark.slow
+def test_the_network_is_that_of_tensorflow_lite(wheel: Path) -> None:
+    """Landmarks of a drawn figure, which TensorFlow Lite's own interpreter (ai-edge-litert 2.3.0) gave."""
+    landmarks, person = BlazePose.load(wheel).run(figure())
+    expected = {
+        0: [129.636, 66.868, 0.921, 0.628],
+        11: [144.671, 77.647, 0.958, 0.751],
+        12: [113.697, 75.839, 0.960, 0.662],
+        23: [136.502, 130.451, 0.886, 0.768],
+        24: [117.540, 129.887, 0.857, 0.669],
+        27: [130.373, 191.294, 0.137, 0.037],
+        28: [119.248, 192.706, 0.169, 0.032],
+    }
+    for place, values in expected.items():
+        np.testing.assert_allclose(landmarks[place], values, atol=0.01)
+    assert person == pytest.approx(0.8841, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_drawn_people_are_found_from_head_to_feet(wheel: Path) -> None:
+    """On synthetic pictures, most poses have the head in the upper and the ankles in the lower part of the box."""
+    estimator = MediaPipe(MediaPipeSettings(file=wheel), [])
+    heads, feet, n_players = [], [], 0
+    for scene in synthetic_scenes(4, seed=1):
+        image = np.asarray(draw_scene(scene, ball=False).convert("RGB"))
+        poses = checked(estimator.estimate(scene, image), scene).keypoints
+        n_players += len(poses)
+        for points, (_, top, _, bottom) in zip(poses, scene.boxes, strict=True):
+            if not np.isnan(points).any():
+                heads.append((points[0, 1] - top) / (bottom - top))
+                feet.append((points[15:, 1].mean() - top) / (bottom - top))
+    assert len(heads) >= n_players / 2
+    assert np.median(heads) < 0.25
+    assert np.median(feet) > 0.7
+
+
+@pytest.mark.slow
+@pytest.mark.real
+def test_most_players_in_published_photos_have_a_pose(wheel: Path, real_release: Path, tmp_path: Path) -> None:
+    import_release(real_release).write(tmp_path / "set")
+    report = add_poses(tmp_path / "set", "mediapipe", tmp_path / "posed", {"file": str(wheel)})
+    assert report.n_players == 284
+    assert report.n_poses / report.n_players > 0.7
+    assert report.n_poses + sum(report.failures.values()) == report.n_players

@@ -1,0 +1,46 @@
+"""A kind of pose estimator in another package: every player has all keypoints in the middle of the box."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_core import Scene
+from spotball_gen.poses.estimator import Estimate, PoseSettings, no_pose
+
+
+class MiddleSettings(PoseSettings):
+    confidence: float
+    fail_at: str = ""
+
+
+class Middle:
+    Settings: ClassVar[type[PoseSettings]] = MiddleSettings
+    needs_images: ClassVar[bool] = True
+    version: ClassVar[str] = "3"
+
+    def __init__(self, settings: MiddleSettings, scenes: Sequence[Scene]) -> None:
+        self.settings = settings
+
+    def estimate(self, scene: Scene, image: NDArray[np.uint8] | None) -> Estimate:
+        assert image is not None
+        assert image.shape == (scene.height, scene.width, 3)
+        if scene.image == self.settings.fail_at:
+            raise KeyboardInterrupt
+        keypoints = no_pose(len(scene.boxes))
+        keypoints[..., :2] = ((scene.boxes[:, :2] + scene.boxes[:, 2:]) / 2)[:, None]
+        keypoints[..., 2] = self.settings.confidence
+        return Estimate(keypoints, {})
+
+
+def install(folder: Path) -> Path:
+    """A folder that, once on the path, has the kind `middle` as an installed package would."""
+    package = folder / "toy_poses-1.0.dist-info"
+    package.mkdir(parents=True)
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-poses\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text("[spotball.poses]\nmiddle = tests.gen.poses.toy_poses:Middle\n")
+    return folder

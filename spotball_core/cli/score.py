@@ -58,8 +58,9 @@ def score(
 ) -> None:
     """Score predictions: every metric, with intervals, for every sport, respondent and prompt.
 
-    A file of predictions (JSON Lines, CSV, also .gz; Parquet; - for standard input) names an image and an answer: `cell` (D5), or `x` and `y` in
-    pixels, or `row` and `col`, or `probabilities`. The signature at the foot says what the numbers rest on.
+    A file of predictions (JSON Lines or CSV, also .gz; Parquet; - for standard input) names an image and an answer:
+    `cell` (D5), or `x` and `y` in pixels, or `row` and `col`, or `probabilities`. The signature at the foot states what
+    the numbers rest on.
 
     Example: `spotball score predictions.csv --scenes data/scenes.jsonl`
     """

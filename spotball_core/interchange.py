@@ -1,7 +1,7 @@
 """Frames and columns of other libraries, brought to what the metrics and the readers take.
 
-Whatever shows its columns as Arrow data (pandas, Polars, PyArrow, DuckDB and others) or as arrays will do; none of
-these libraries is needed for it. Columns named for cells or for a box's sides are put in order by their names.
+Frames that export Arrow data (pandas, Polars, PyArrow, DuckDB and others), Hugging Face datasets, and columns as arrays
+work; none of these libraries is required. Columns named for cells or for a box's sides are put in order by their names.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def is_foreign(values: object) -> bool:
     """Whether this is a frame or a column rather than an array, a list, a mapping or text."""
     if isinstance(values, (np.ndarray, np.generic, Sequence, Mapping)):
         return False
-    return hasattr(values, "__arrow_c_stream__") or hasattr(values, "to_numpy")
+    return any(hasattr(values, name) for name in ("__arrow_c_stream__", "to_numpy", "to_polars"))
 
 
 def frame_of(values: Any) -> pl.DataFrame:
@@ -45,6 +45,8 @@ def frame_of(values: Any) -> pl.DataFrame:
     import polars as pl
 
     try:
+        if hasattr(values, "to_polars"):
+            return pl.DataFrame(values.to_polars())  # a dataset of Hugging Face
         try:
             if hasattr(values, "__arrow_c_stream__"):
                 return pl.DataFrame(values)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 import glob
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from spotball_core.errors import (
     SHOWN_LINES,
@@ -34,8 +34,15 @@ from spotball_core.service.unpacked_size import check_parquet_size
 if TYPE_CHECKING:
     import polars as pl
 
-Responses: TypeAlias = str | Path | ArrowFrame | Sequence[str | Path] | Sequence[Response | PredictionDistribution]
-"""Responses that can be read: one path or several, a frame, or records."""
+Responses: TypeAlias = (
+    str
+    | Path
+    | ArrowFrame
+    | Sequence[str | Path]
+    | Sequence[Response | PredictionDistribution]
+    | Sequence[Mapping[str, Any]]
+)
+"""Responses that can be read: one path or several, a frame, records, or dictionaries."""
 
 ANSWERS = ("cell", "x", "y", "row", "col", "probabilities")
 """Columns that say an answer: a cell; a point in pixels; a row and a column from 1; a distribution."""
@@ -108,7 +115,9 @@ def sources_of(responses: object, also: Sequence[str] = ()) -> list[Source]:
         return items
     if all(isinstance(item, (Response, PredictionDistribution)) for item in items):
         return [Source("records", None, as_text(_frame_of(items, also).lazy(), "records", also))]
-    raise OptionError("responses are a mixture, expected paths alone or records alone")
+    if all(isinstance(item, Mapping) for item in items):
+        return [Source("records", None, as_text(_frame_of_mappings(items).lazy(), "records", also))]
+    raise OptionError("responses are a mixture, expected paths alone, records alone or dictionaries alone")
 
 
 def check_each_once(paths: Sequence[Path]) -> None:
@@ -136,6 +145,24 @@ def _frame_of(records: list[Response | PredictionDistribution], also: Sequence[s
     fields = (*KEYS, "sample", "participant", "cell", "probabilities", *also)
     columns = {field: [row.get(field) for row in rows] for field in fields}
     return pl.DataFrame(columns, schema_overrides={field: pl.String for field in fields if field != "sample"})
+
+
+def _frame_of_mappings(items: list[Mapping[str, Any]]) -> pl.DataFrame:
+    import json
+
+    import polars as pl
+
+    def value(item: Mapping[str, Any], column: str) -> Any:
+        # As an object of Polars, each distribution would have the labels of all.
+        held = item.get(column)
+        return json.dumps(held) if column == "probabilities" and isinstance(held, Mapping) else held
+
+    columns = dict.fromkeys(chain.from_iterable(items))
+    try:
+        return pl.DataFrame({str(column): [value(item, column) for item in items] for column in columns})
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        expected = "one type of values in each column"
+        raise InputError([Problem("records", None, "columns", str(error).partition("\n")[0], expected)]) from error
 
 
 def open_source(path: Path, also: Sequence[str] = ()) -> pl.LazyFrame:

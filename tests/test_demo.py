@@ -19,6 +19,7 @@ FILES = {
     "report.json",
     "guess-maps.png",
     "accuracy.png",
+    "images",
 }
 PICTURES = {"guess-maps.png", "accuracy.png"}
 
@@ -40,7 +41,7 @@ def spotball(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +57,9 @@ def test_it_writes_what_it_promises(done: Done) -> None:
     scenes = [json.loads(line) for line in (folder / "scenes.jsonl").read_text().splitlines()]
     assert len(scenes) == 60
     assert all(scene["sport"].startswith("synthetic-") for scene in scenes)
+    assert {scene["path"] for scene in scenes} == {
+        path.relative_to(folder).as_posix() for path in folder.rglob("images/*/*.png")
+    }
     responses = (folder / "responses-baselines.jsonl").read_text().splitlines()
     assert len(responses) == 5 * 60 * 50
     report = json.loads((folder / "report.json").read_text())

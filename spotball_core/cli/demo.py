@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,7 @@ _README = f"""{SYNTHETIC}
 
 Made by `spotball demo`, which overwrites these files when it runs again:
 scenes.jsonl               {N_SCENES} scenes of three synthetic sports
+images/                    a picture of each scene
 responses-baselines.jsonl  {SAMPLES} answers of each baseline to each scene
 report.json                their scores
 guess-maps.png             where the guesses fall
@@ -51,12 +53,18 @@ def demo(
     from spotball_core.io.scenes import write_scenes
     from spotball_core.scoring.score import score
     from spotball_core.scoring.tables import to_text
+    from spotball_core.synthetic.pictures import write_scene_pictures
     from spotball_core.synthetic.scenes import synthetic_scenes
 
     tell = teller(quiet)
     _claim(out)
     tell(SYNTHETIC)
     scenes = synthetic_scenes(N_SCENES, seed=seed)
+    try:
+        scenes = write_scene_pictures(scenes, out)
+    except MissingExtraError:
+        # Scenes can be scored without pictures. Those of an earlier demo may be of other scenes.
+        shutil.rmtree(out / "images", ignore_errors=True)
     write_scenes(scenes, out / "scenes.jsonl")
     tell(f"{out / 'scenes.jsonl'}: {len(scenes)} scenes")
     rows = baseline_responses(scenes, samples=SAMPLES, seed=seed)

@@ -7,8 +7,9 @@ takes them for photos, and the board along the field says what they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.random import generator_for
 from spotball_core.schema.scene import Scene
+from spotball_core.service.files import replacing
 from spotball_core.synthetic.pen import FINER, Color, Pen, Point, between, center_of, darker, mixed, towards
 
 if TYPE_CHECKING:
@@ -55,6 +57,27 @@ _LOOKS = {
         (226, 150, 92), (70, 128, 150), _WHITE, (24, 84, 92), (((246, 204, 72), (40, 48, 60)), ((52, 128, 84), _WHITE))
     ),
 }
+
+
+def write_scene_pictures(scenes: Sequence[Scene], folder: Path) -> tuple[Scene, ...]:
+    """Draw scenes into a dataset folder as images/SPORT/IMAGE.png, with the ball only if the scene is a control.
+
+    Returns:
+        The scenes with the paths of their pictures.
+
+    Raises:
+        MissingExtraError: without Pillow.
+        OptionError: as `draw_scene`.
+    """
+    drawn = []
+    for scene in scenes:
+        path = Path("images", scene.sport, f"{scene.image}.png")
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        picture = draw_scene(scene, ball=scene.control)
+        with replacing(folder / path) as beside:
+            picture.save(beside, "PNG")
+        drawn.append(scene.model_copy(update={"path": path.as_posix()}))
+    return tuple(drawn)
 
 
 def draw_scene(scene: Scene, *, ball: bool) -> Image:

@@ -11,9 +11,8 @@ from spotball_adapters.study.setup.config import CONFIG
 from spotball_adapters.study.setup.init import init_study
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import write_scenes
-from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing
-from spotball_core.synthetic.pictures import draw_scene
+from spotball_core.synthetic.pictures import draw_scene, write_scene_pictures
 from spotball_core.synthetic.scenes import synthetic_scenes
 
 N_SCENES, SHOWN, EXPLAINED = 60, 8, 2
@@ -49,8 +48,7 @@ def demo_study(folder: Path) -> Path:
         MissingExtraError: without Pillow.
     """
     data, study = folder / "data", folder / "study"
-    scenes = [_drawn(scene, data) for scene in synthetic_scenes(N_SCENES)]
-    write_scenes(scenes, data / SCENES)
+    write_scenes(write_scene_pictures(synthetic_scenes(N_SCENES), data), data / SCENES)
     example = synthetic_scenes(1, seed=EXAMPLE_SEED)[0]
     for name, ball in (("with", True), ("without", False)):
         draw_scene(example, ball=ball).save(data / f"images/example-{name}-ball.png")
@@ -86,11 +84,3 @@ def _adapt(study: Path, changes: Mapping[str, str]) -> None:
         text = re.sub(rf"^{name} = '''.*?'''$", f"{name} = '''\n{words}\n'''", text, flags=re.DOTALL | re.MULTILINE)
     with replacing(study / CONFIG) as beside:
         beside.write_text(text, encoding="utf-8")
-
-
-def _drawn(scene: Scene, data: Path) -> Scene:
-    """The scene with the path of its picture, which shows the ball if it is a control."""
-    path = Path("images", scene.sport, f"{scene.image}.png")
-    (data / path).parent.mkdir(parents=True, exist_ok=True)
-    draw_scene(scene, ball=scene.control).save(data / path)
-    return scene.model_copy(update={"path": path.as_posix()})

@@ -1,0 +1,99 @@
+"""Model comparison by cross-validation over scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from spotball_core.gaze.mechanism.fitting import STRUCTURES, CueFit, StructureName, fit
+from spotball_core.random import generator_for
+from spotball_core.typing import FloatArray
+
+FOLDS: Final = 5
+STANDARD_ERRORS: Final = 2.0
+LEAST: Final = 2.0
+"""A structure is only worse if its held-out log likelihood is lower by at least this much. Structures whose further
+parameters are estimated at their bounds differ by next to nothing, and so do the standard errors of the difference."""
+
+
+_HOPELESS: Final = 20.0
+_HOPELESS_ERRORS: Final = 5.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How well each structure predicts scenes that it was not fitted to.
+
+    Attributes:
+        scores: by structure, the log likelihood of all held-out scenes; structures that fit far worse than the full
+            model even in sample are not cross-validated.
+        behind: by structure, how much less that is than the best structure's.
+        errors: by structure, the standard error of that difference over scenes.
+        chosen: the simplest structure that is not worse than the best by two standard errors (and by `LEAST`); among
+            equally simple ones the one that predicts best.
+    """
+
+    scores: dict[StructureName, float]
+    behind: dict[StructureName, float]
+    errors: dict[StructureName, float]
+    chosen: StructureName
+
+
+def compare(fits: Mapping[StructureName, CueFit], *, seed: int = 0, folds: int = FOLDS) -> Comparison:
+    """Cross-validate the structures over scenes.
+
+    Args:
+        fits: each structure's fit to all scenes, where the fits to parts start.
+        seed: of the division into folds.
+        folds: how many, at most one per scene.
+    """
+    by_scene = {name: _held_out(fits[name], seed, folds) for name in _plausible(fits)}
+    scores = {name: float(values.sum()) for name, values in by_scene.items()}
+    best = max(scores, key=lambda name: scores[name])
+    differences = {name: by_scene[best] - values for name, values in by_scene.items()}
+    behind = {name: float(values.sum()) for name, values in differences.items()}
+    errors = {name: float(values.std(ddof=1) * np.sqrt(len(values))) for name, values in differences.items()}
+    close = [one for one in STRUCTURES if one.name in scores and _close(behind[one.name], errors[one.name])]
+    simplest = min(structure.complexity for structure in close)
+    chosen = max(
+        (structure.name for structure in close if structure.complexity == simplest), key=lambda name: scores[name]
+    )
+    return Comparison(scores, behind, errors, chosen)
+
+
+def _plausible(fits: Mapping[StructureName, CueFit]) -> list[StructureName]:
+    """The structures whose fit to all scenes is not hopeless."""
+    by_scene = {name: _by_scene(one, one.model.per_photo(one.parameters)) for name, one in fits.items()}
+    best = max(by_scene.values(), key=lambda values: float(values.sum()))
+    behind = {name: best - values for name, values in by_scene.items()}
+    return [
+        name
+        for name, values in behind.items()
+        if values.sum() <= max(_HOPELESS, _HOPELESS_ERRORS * values.std(ddof=1) * np.sqrt(len(values)))
+    ]
+
+
+def _by_scene(fitted: CueFit, values: FloatArray) -> FloatArray:
+    data = fitted.model.data
+    return np.asarray(np.bincount(data.scene, weights=values, minlength=data.n_scenes), dtype=np.float64)
+
+
+def _close(behind: float, error: float) -> bool:
+    return behind <= max(LEAST, STANDARD_ERRORS * error)
+
+
+def _held_out(fitted: CueFit, seed: int, folds: int) -> FloatArray:
+    """The log likelihood of each scene, by fits without its fold."""
+    data = fitted.model.data
+    n = data.n_scenes
+    fold_of = generator_for(seed).permutation(n) % min(folds, n)
+    by_scene = np.zeros(n)
+    for fold in range(min(folds, n)):
+        held_out = fold_of[data.scene] == fold
+        part = fit(fitted.model, fitted.structure, fitted.parameters, used=(~held_out).astype(float))
+        values = part.model.per_photo(part.parameters)
+        by_scene += _by_scene(fitted, np.where(held_out, values, 0.0))
+    return by_scene

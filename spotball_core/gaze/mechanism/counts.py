@@ -1,0 +1,110 @@
+"""Choices counted by photo: all that the cue model needs of the trials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from spotball_core.errors import OptionError
+from spotball_core.typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SCENE: Final = ("objects", "proximity", "view", "actor", "scene")
+"""What the photos of one scene share; they differ in where eyes and head point."""
+
+
+@dataclass(frozen=True)
+class ChoiceCounts:
+    """How often each object of each photo was chosen.
+
+    Photos with the same number of objects, targets, proximity and side form a configuration: the model predicts the
+    same shares for all of them.
+
+    Attributes:
+        counts: shape (n_photos, most_objects), 0 beyond a photo's objects.
+        configuration: shape (n_photos,), the row of the following arrays that describes the photo.
+        n_objects: shape (n_configurations,).
+        gaze: shape (n_configurations,), the place of the gaze target, from 0.
+        head: the same of the head target.
+        closeness: the same, proximity less 1.
+        side: the same, 1 for photos from the left or right and 0 from the front.
+        scene: shape (n_photos,), scenes numbered from 0.
+    """
+
+    counts: FloatArray
+    configuration: IntArray
+    n_objects: IntArray
+    gaze: IntArray
+    head: IntArray
+    closeness: FloatArray
+    side: FloatArray
+    scene: IntArray
+
+    @property
+    def n_trials(self) -> int:
+        """Trials counted."""
+        return int(self.counts.sum())
+
+    @property
+    def n_scenes(self) -> int:
+        """Scenes among the photos."""
+        return int(self.scene.max()) + 1
+
+    @property
+    def repeated(self) -> bool:
+        """Whether some photo has several trials, so that noise per photo can be estimated."""
+        return bool((self.counts.sum(axis=1) > 1).any())
+
+    @cached_property
+    def blocks(self) -> tuple[FloatArray, IntArray]:
+        """Counts as (n_configurations, most_photos, most_objects), and the photo of each row, -1 for padding."""
+        order = np.argsort(self.configuration, kind="stable")
+        sizes = np.bincount(self.configuration, minlength=len(self.n_objects))
+        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        column = np.arange(len(order)) - starts
+        photo = np.full((len(sizes), int(sizes.max())), -1, dtype=np.int64)
+        photo[self.configuration[order], column] = order
+        counts = np.where(photo[:, :, None] >= 0, self.counts[photo], 0.0)
+        return counts, photo
+
+
+def count_choices(rows: pl.DataFrame) -> ChoiceCounts:
+    """Count the choices of one respondent's trials with a known head target; unmatched choices are excluded.
+
+    Args:
+        rows: trials, with the columns of `Trials.frame`.
+
+    Raises:
+        OptionError: if no trial has a head target and a choice.
+    """
+    import polars as pl
+
+    known = rows.filter(pl.col("head").is_not_null() & pl.col("choice").is_not_null())
+    if known.is_empty():
+        raise OptionError("the cue model needs trials with a head target (congruent or incongruent photos)")
+    keys = ("n_objects", "gaze", "head", "proximity", "side")
+    photos = (
+        known.with_columns(side=(pl.col("view") != "front").cast(pl.Int64))
+        .group_by("stimulus_id", *keys, *(name for name in SCENE if name not in keys), maintain_order=True)
+        .agg(*((pl.col("choice") == place).sum().alias(f"_{place}") for place in range(known["n_objects"].max())))  # type: ignore[arg-type]
+    )
+    scenes = photos.select(SCENE).unique(maintain_order=True).with_row_index("_scene")
+    photos = photos.join(scenes, on=SCENE, how="left", maintain_order="left", nulls_equal=True)
+    configurations = photos.select(keys).unique(maintain_order=True).with_row_index("_configuration")
+    photos = photos.join(configurations, on=keys, how="left", maintain_order="left")
+    fields = {name: configurations[name].cast(pl.Int64).to_numpy() for name in keys}
+    return ChoiceCounts(
+        counts=photos.select("^_[0-9]+$").to_numpy().astype(float),
+        configuration=photos["_configuration"].cast(pl.Int64).to_numpy(),
+        n_objects=fields["n_objects"],
+        gaze=fields["gaze"],
+        head=fields["head"],
+        closeness=fields["proximity"].astype(float) - 1,
+        side=fields["side"].astype(float),
+        scene=photos["_scene"].cast(pl.Int64).to_numpy(),
+    )

@@ -1,0 +1,181 @@
+"""Maximum-likelihood fits of the cue model and of its special cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final, Literal
+
+import numpy as np
+
+from spotball_core.gaze.mechanism.counts import ChoiceCounts
+from spotball_core.gaze.mechanism.kernels import KERNELS
+from spotball_core.gaze.mechanism.likelihood import (
+    CLOSENESS,
+    LAPSE,
+    LOG_NOISE,
+    LOG_PHOTO,
+    PARAMETERS,
+    SIDE,
+    CueLikelihood,
+    Q,
+    W,
+)
+from spotball_core.typing import FloatArray
+
+StructureName = Literal["guess", "eye", "head", "compromise", "coin", "mixed"]
+
+BOUNDS: Final = np.array(
+    [
+        (0.0, 1.0),
+        (0.0, 1.0),
+        (np.log(0.03), np.log(5.0)),
+        (-1.2, 1.2),
+        (-1.2, 1.2),
+        (np.log(0.02), np.log(3.0)),
+        (0.0, 1.0),
+    ]
+)
+"""Smallest and largest value of each parameter."""
+
+_STARTS: Final = {W: (0.1, 0.3, 0.5, 0.7, 0.9), Q: (0.1, 0.9), LOG_NOISE: (-1.6, -0.7, 0.0), LAPSE: (0.05, 0.4)}
+_SEPARATE_STARTS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A special case of the cue model.
+
+    Attributes:
+        name: `mixed` is the full model.
+        fixed: parameters that are not estimated, with their values.
+        complexity: structures with a smaller number are simpler.
+    """
+
+    name: StructureName
+    fixed: Mapping[int, float]
+    complexity: int
+
+
+STRUCTURES: Final = (
+    Structure("guess", {index: 1.0 if index == LAPSE else 0.0 for index in range(len(PARAMETERS))}, 0),
+    Structure("eye", {W: 0.0, Q: 0.0}, 1),
+    Structure("head", {W: 1.0, Q: 0.0}, 1),
+    Structure("compromise", {Q: 0.0}, 2),
+    Structure("coin", {Q: 1.0}, 2),
+    Structure("mixed", {}, 3),
+)
+"""The cue model's special cases, simple ones first."""
+
+MIXED: Final = STRUCTURES[-1]
+
+
+@dataclass(frozen=True)
+class CueFit:
+    """A fit.
+
+    Attributes:
+        structure: what was estimated.
+        model: the likelihood, with its data and kernel.
+        parameters: shape (7,), as in `PARAMETERS`.
+        log_likelihood: at the parameters.
+    """
+
+    structure: Structure
+    model: CueLikelihood
+    parameters: FloatArray
+    log_likelihood: float
+
+
+def fit(model: CueLikelihood, structure: Structure, start: FloatArray, *, used: FloatArray | None = None) -> CueFit:
+    """Maximize the likelihood over the free parameters of a structure.
+
+    Args:
+        model: the likelihood.
+        structure: what to estimate.
+        start: parameters to start from, shape (7,); those that the structure fixes are replaced.
+        used: a weight for each photo, shape (n_photos,); all 1 by default.
+    """
+    from scipy.optimize import minimize
+
+    x = start.copy()
+    fixed = dict(structure.fixed)
+    if not model.data.repeated:
+        fixed[LOG_PHOTO] = BOUNDS[LOG_PHOTO, 0]
+    x[list(fixed)] = list(fixed.values())
+    free = [index for index in range(len(x)) if index not in fixed]
+    if not free:
+        return CueFit(structure, model, x, -model.value_and_gradient(x, used)[0])
+    scale = 1 / max(1.0, float(model.data.n_trials))
+
+    def objective(values: FloatArray) -> tuple[float, FloatArray]:
+        x[free] = values
+        value, gradient = model.value_and_gradient(x, used)
+        return scale * value, scale * gradient[free]
+
+    result = minimize(
+        objective,
+        np.clip(x[free], *BOUNDS[free].T),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=BOUNDS[free],
+        options={"maxiter": 300, "ftol": 1e-9, "gtol": 1e-6},
+    )
+    x[free] = result.x
+    return CueFit(structure, model, x, -float(result.fun) / scale)
+
+
+def starts(model: CueLikelihood) -> list[FloatArray]:
+    """Return the most likely points of a coarse grid, those of the best few combinations of w and q."""
+    points: dict[tuple[float, float], tuple[float, FloatArray]] = {}
+    for values in product(*_STARTS.values()):
+        x = np.zeros(len(PARAMETERS))
+        x[list(_STARTS)] = values
+        x[LOG_PHOTO] = x[LOG_NOISE] - 0.7
+        x[[CLOSENESS, SIDE]] = 0.0
+        value = model.value_and_gradient(x)[0]
+        if values[:2] not in points or value < points[values[0], values[1]][0]:
+            points[values[0], values[1]] = value, x
+    ordered = sorted(points.values(), key=lambda pair: pair[0])
+    return [x for _, x in ordered[:_SEPARATE_STARTS]]
+
+
+def fit_kernels(data: ChoiceCounts) -> list[CueFit]:
+    """Fit the full model with each kernel and return the fits, the most likely first.
+
+    Args:
+        data: the counts.
+    """
+    first = CueLikelihood(data, KERNELS[0])
+    best = _best([fit(first, MIXED, start) for start in starts(first)])
+    fits = [best, *(fit(CueLikelihood(data, kernel), MIXED, best.parameters) for kernel in KERNELS[1:])]
+    return sorted(fits, key=lambda fitted: -fitted.log_likelihood)
+
+
+def _best(fits: Sequence[CueFit]) -> CueFit:
+    return max(fits, key=lambda fitted: fitted.log_likelihood)
+
+
+def fit_structures(full: CueFit) -> dict[StructureName, CueFit]:
+    """Fit every special case with the kernel of a full fit.
+
+    Args:
+        full: a fit of the full model.
+    """
+    fits = {}
+    for structure in STRUCTURES[:-1]:
+        fits[structure.name] = _best(
+            [fit(full.model, structure, start) for start in _around(full.parameters, structure)]
+        )
+    better = [fits[name] for name in fits if fits[name].log_likelihood > full.log_likelihood]
+    return {**fits, "mixed": _best([full, *(fit(full.model, MIXED, one.parameters) for one in better)])}
+
+
+def _around(parameters: FloatArray, structure: Structure) -> Sequence[FloatArray]:
+    """Where to start a special case: at the full fit, and at half the noise and a quarter of lapses."""
+    if not structure.complexity:
+        return (parameters,)
+    other = parameters.copy()
+    other[[LOG_NOISE, LAPSE]] = np.log(0.5), 0.25
+    return parameters, other

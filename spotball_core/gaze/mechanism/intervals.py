@@ -1,0 +1,75 @@
+"""Profile likelihood intervals of the cue model's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from spotball_core.gaze.mechanism.fitting import BOUNDS, CueFit, Structure, fit
+
+_Z95: Final = 1.959963984540054
+_MOST_STEPS: Final = 12
+_PRECISE: Final = 0.03
+"""How far the signed root of the deviance may be from that of the limit."""
+
+
+def profile_interval(fits: Sequence[CueFit], index: int) -> tuple[float, float]:
+    """Return the 95% profile likelihood interval of a parameter.
+
+    The interval holds the values that a likelihood-ratio test does not reject, with the other parameters and the kernel
+    at their most likely choices. It ends at a parameter's bound if the bound is not rejected.
+
+    Args:
+        fits: a fit for each kernel, the most likely first, in which the parameter is free.
+        index: place of the parameter in `PARAMETERS`.
+    """
+    ends = []
+    for fitted in fits:
+        room = _Z95**2 - 2 * (fits[0].log_likelihood - fitted.log_likelihood)
+        if room > _PRECISE:
+            step, limit = _first_step(fitted, index), float(np.sqrt(room))
+            ends.append((_end(fitted, index, -step, limit), _end(fitted, index, step, limit)))
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _first_step(best: CueFit, index: int) -> float:
+    """About how far an end is away, from the curvature of the likelihood with the other parameters fixed."""
+    low, high = BOUNDS[index]
+    h = 1e-3 * (high - low)
+    change = np.zeros(len(BOUNDS))
+    change[index] = h if best.parameters[index] + h <= high else -h
+    at, beyond = (best.model.value_and_gradient(best.parameters + part)[1][index] for part in (0 * change, change))
+    curvature = abs(beyond - at) / h
+    return float(min(_Z95 / np.sqrt(max(curvature, 1e-6)), 0.3 * (high - low)))
+
+
+def _end(best: CueFit, index: int, step: float, limit: float) -> float:
+    """The value at which the signed root of the deviance reaches a limit, in the direction of a step."""
+    estimate, bound = float(best.parameters[index]), float(BOUNDS[index][1 if step > 0 else 0])
+    structure = best.structure
+    inside, beyond = (estimate, 0.0), None
+    start, value = best.parameters, estimate + step
+    for _ in range(_MOST_STEPS):
+        value = float(np.clip(value, *BOUNDS[index]))
+        if value == estimate:
+            return value
+        fixed = Structure(structure.name, {**structure.fixed, index: value}, structure.complexity)
+        at = fit(best.model, fixed, start)
+        start = at.parameters
+        root = float(np.sqrt(max(0.0, 2 * (best.log_likelihood - at.log_likelihood))))
+        if abs(root - limit) < _PRECISE or (value == bound and root < limit):
+            return value
+        if root < limit:
+            inside = (value, root)
+        else:
+            beyond = (value, root)
+        if beyond is None:
+            # Expand, but not faster than by a factor of 3.
+            growth = min(3.0, 1.1 * limit / max(root, 1e-3))
+            value = estimate + growth * (value - estimate)
+        else:
+            share = (limit - inside[1]) / (beyond[1] - inside[1])
+            value = inside[0] + float(np.clip(share, 0.1, 0.9)) * (beyond[0] - inside[0])
+    return value

@@ -1,0 +1,124 @@
+"""What the cue model says of one respondent."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from spotball_core.gaze.mechanism.fitting import StructureName
+from spotball_core.gaze.mechanism.kernels import Ends, Shape
+from spotball_core.schema.record import Record
+from spotball_core.schema.report import Interval
+
+Kind = Literal["eye", "head", "compromise", "coin", "guess", "none"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+class Estimate(Record):
+    """A parameter.
+
+    Attributes:
+        value: the most likely value; None if the choices do not determine it.
+        ci95: its profile likelihood interval.
+        reason: why there is no value.
+    """
+
+    value: float | None
+    ci95: Interval | None
+    reason: str | None = None
+
+
+class PromptVariation(Record):
+    """How a share varies over prompts.
+
+    Attributes:
+        spread: standard deviation over prompts of its log odds.
+        by_prompt: each prompt's share, partially pooled: drawn towards the mean of all prompts.
+    """
+
+    spread: float
+    by_prompt: dict[str, float]
+
+
+class Candidate(Record):
+    """One structure in the comparison.
+
+    Attributes:
+        structure: `mixed` is the full model.
+        held_out: log likelihood of held-out scenes; None if the structure fits far too badly to be
+            cross-validated.
+        behind: how much lower that is than the best structure's.
+        se: standard error of that difference over scenes.
+    """
+
+    structure: StructureName
+    held_out: float | None
+    behind: float | None
+    se: float | None
+
+
+class Check(Record):
+    """The posterior predictive check.
+
+    Attributes:
+        distance: total variation distance between observed and expected shares of the objects, mean over trials.
+        expected: the same of data simulated from the model.
+        excess: share of choices that the model places wrongly beyond what sampling explains.
+        margin: largest excess at which the model still counts as fitting.
+        p: share of simulated data with at least the observed distance.
+    """
+
+    distance: float
+    expected: float
+    excess: float
+    margin: float
+    p: float
+
+
+class Mechanism(Record):
+    """The cue model of one respondent.
+
+    Attributes:
+        kind: `eye` or `head`: that cue alone; `compromise`: a position between both; `coin`: one of both on each trial;
+            `guess`: neither; `none`: no model fits.
+        w: weight of the head, from 0 (eyes) to 1 (head).
+        q: probability that a trial follows one cue alone, from 0 (compromise) to 1 (coin).
+        noise: standard deviation of the internal position from trial to trial, in steps between neighboring objects at
+            proximity 1, from the front; with one trial per photo it includes the noise per photo.
+        photo_noise: the same from photo to photo.
+        closeness: factor by which the noise grows with each step of proximity.
+        side: factor by which it is larger for photos from the left or right.
+        lapse: share of trials answered uniformly at random.
+        fits: whether a model fits; false exactly for `none`.
+        w_over_prompts: how w varies over prompts; None with fewer than three prompts.
+        lapse_over_prompts: the same of the lapse rate.
+        shape: of the noise.
+        ends: how noise beyond the ends of the row is treated.
+        structure: the structure that the comparison chose.
+        candidates: all structures, simple ones first.
+        check: of the fit.
+        says: one sentence for people.
+        n_trials: trials with a head target and a choice.
+        n_photos: their photos.
+        n_scenes: scenes among which cross-validation divides them.
+    """
+
+    kind: Kind
+    w: Estimate
+    q: Estimate
+    noise: Estimate
+    photo_noise: Estimate
+    closeness: Estimate
+    side: Estimate
+    lapse: Estimate
+    fits: bool
+    w_over_prompts: PromptVariation | None = None
+    lapse_over_prompts: PromptVariation | None = None
+    shape: Shape
+    ends: Ends
+    structure: StructureName
+    candidates: tuple[Candidate, ...]
+    check: Check
+    says: str
+    n_trials: int
+    n_photos: int
+    n_scenes: int

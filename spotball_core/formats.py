@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spotball_core.comparison.record import Comparison
 from spotball_core.gaze.analysis import GazeReport
+from spotball_core.gaze.weights import GazeWeights
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.replication.record import Replication
 from spotball_core.report.numbers.records import PageReport
@@ -20,3 +21,4 @@ COMPARISON = FileFormat("What `spotball compare --format json` writes.", Compari
 REPLICATION = FileFormat("What `spotball replicate --format json` writes.", Replication)
 REASONING = FileFormat("What `spotball reasoning --format json` writes.", ReasoningReport)
 GAZE_REPORT = FileFormat("What `spotball gaze analyze --format json` writes.", GazeReport)
+GAZE_WEIGHTS = FileFormat("What `spotball gaze weights --format json` writes.", GazeWeights)

@@ -19,6 +19,7 @@ from spotball_core.cli.demo import REFERENCE
 from spotball_core.comparison.compare import compare
 from spotball_core.gaze.analysis import GazeOptions, analyze as analyze_gaze
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.weights import estimate_weights
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
 from spotball_core.replication.check import replicate
@@ -112,6 +113,10 @@ def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]
             design = [one for one in factorial_design() if one.view == "front"]
             trials = simulate(Observer("head", noise=0.4, lapse=0.1), design, prompts=2, respondent="heady", seed=1)
             yield json.loads(analyze_gaze(trials, GazeOptions(bootstrap=20)).model_dump_json())
+        case "gaze-weights":
+            design = [one for one in factorial_design() if one.view == "front"]
+            trials = simulate(Observer("coin", noise=0.4), design, prompts=2, respondent="coin", seed=1)
+            yield json.loads(estimate_weights(trials).model_dump_json())
         case "study":
             yield tomllib.loads((made.study(tmp_path / "study") / "study.toml").read_text(encoding="utf-8"))
         case "generation":

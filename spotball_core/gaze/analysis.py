@@ -22,6 +22,8 @@ from spotball_core.gaze.fleet import (
     trends,
 )
 from spotball_core.gaze.measures import Share, accuracy_by_objects, share, with_measures
+from spotball_core.gaze.mechanism.records import Mechanism
+from spotball_core.gaze.mechanism.run import mechanism_or_reason
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval
 from spotball_core.service.parallel import in_processes
@@ -80,23 +82,30 @@ class RespondentResult(Record):
         respondent: its name.
         n_trials: how many, in all conditions.
         n_unmatched: how many whose reply could not be matched; they are wrong.
+        summary: one sentence on its type and mechanism.
         accuracy: by number of objects, over the trials of `accuracy_of` (Table 1).
         accuracy_ci95: their intervals.
         accuracy_of: `natural`, the condition of Table 1, or `all` where there is none of it.
         tests: by key.
         type: what they lead to.
-        cells: means by condition, view, proximity, DistEyeHead and response time.
+        mechanism: the cue model; None if the trials do not allow one.
+        no_mechanism: why there is none.
+        cells: means by condition, view, proximity, DistEyeHead, offset (place of the head target less that of the gaze
+            target) and response time.
         checks: the rest.
     """
 
     respondent: str
     n_trials: int
     n_unmatched: int
+    summary: str
     accuracy: dict[str, float]
     accuracy_ci95: dict[str, Interval | None]
     accuracy_of: Literal["natural", "all"]
     tests: dict[Key, Finding]
     type: Type
+    mechanism: Mechanism | None
+    no_mechanism: str | None = None
     cells: tuple[Cell, ...]
     checks: Checks
 
@@ -271,15 +280,19 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
     if options.hinted and not hinted:
         raise OptionError(f"none of the prompts {', '.join(options.hinted)} is among the trials")
     timed = rows["response_time"].null_count() < len(rows)
+    mechanism, no_mechanism = mechanism_or_reason(rows, seed=options.seed)
     return RespondentResult(
         respondent=rows["respondent"][0],
         n_trials=len(rows),
         n_unmatched=rows.select(pl.col("choice").null_count()).item(),
+        summary=summary(kind, mechanism),
         accuracy={str(n): mean.value for n, mean in accuracy.items()},
         accuracy_ci95={str(n): mean.ci95 for n, mean in accuracy.items()},
         accuracy_of=accuracy_of,
         tests=tests,
         type=kind,
+        mechanism=mechanism,
+        no_mechanism=no_mechanism,
         cells=tuple(_cells(rows, options)),
         checks=Checks(
             sites=one_respondent.site_effect(rows),
@@ -287,6 +300,17 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
             hint=one_respondent.hint_effect(rows, hinted) if hinted else None,
         ),
     )
+
+
+def summary(kind: Type, mechanism: Mechanism | None) -> str:
+    """Return one sentence on a respondent: its type and what the cue model says.
+
+    Args:
+        kind: its type.
+        mechanism: its cue model.
+    """
+    says = mechanism.says if mechanism else "There is no cue model."
+    return f"Type {kind}. {says}"
 
 
 def _cells(rows: pl.DataFrame, options: GazeOptions) -> list[Cell]:
@@ -297,7 +321,7 @@ def _cells(rows: pl.DataFrame, options: GazeOptions) -> list[Cell]:
     facing = rows.filter(pl.col("condition") != "natural")
     agreeing = matched.filter(pl.col("condition") != "incongruent")
     rows = rows.with_columns(chance=1 / pl.col("n_objects"))
-    facing = facing.with_columns(chance=1 / pl.col("n_objects"))
+    facing = facing.with_columns(chance=1 / pl.col("n_objects"), offset=pl.col("head") - pl.col("gaze"))
     measures: Sequence[tuple[Literal["accuracy", "wrongness", "head"], str, str, pl.DataFrame, tuple[str, ...]]] = (
         ("accuracy", "correct", "chance", rows, ("condition",)),
         ("accuracy", "correct", "chance", rows, ("condition", "n_objects")),
@@ -307,6 +331,7 @@ def _cells(rows: pl.DataFrame, options: GazeOptions) -> list[Cell]:
         ("wrongness", "wrongness", "expected_wrongness", agreeing, ("proximity",)),
         ("wrongness", "wrongness", "expected_wrongness", agreeing, ("view", "proximity")),
         ("head", "is_head", "chance", facing, ("n_objects", "dist_eye_head")),
+        ("head", "is_head", "chance", facing, ("n_objects", "offset")),
         ("accuracy", "correct", "chance", _timed(rows), ("seconds_from",)),
     )
     cells = []
@@ -378,6 +403,8 @@ def _warnings(rows: pl.DataFrame, results: Sequence[RespondentResult], people: s
             warnings.append(
                 f"{name}: {result.n_unmatched / result.n_trials:.0%} of the choices are unmatched, and wrong"
             )
+        if result.no_mechanism:
+            warnings.append(f"{name}: no cue model, since {result.no_mechanism}")
         for key, test in result.tests.items():
             if test.reason and test.verdict is not None:
                 warnings.append(f"{name}, Test {key}: a t-test stands in, since {test.reason}")

@@ -8,6 +8,7 @@ from spotball_core.gaze.analysis import GazeReport, RespondentResult
 from spotball_core.gaze.battery.findings import QUESTIONS, Finding
 from spotball_core.gaze.battery.performance import PUBLISHED
 from spotball_core.gaze.checks import Effect
+from spotball_core.gaze.weights import mechanism_table
 from spotball_core.schema.report import Interval
 from spotball_core.text.numbers import interval, number
 from spotball_core.text.p_values import say_p
@@ -32,6 +33,7 @@ def tables(report: GazeReport) -> Iterator[Titled]:
     """Tables 1 and 2 for the data at hand, every test's numbers, and the other checks."""
     yield _accuracy(report)
     yield _types(report)
+    yield mechanism_table([(result.respondent, result.mechanism) for result in report.respondents])
     yield _numbers(report)
     yield from _fleet(report)
     yield from _checks(report)
@@ -59,6 +61,7 @@ def ends(ci95: Interval | None) -> str:
 
 def foot(report: GazeReport) -> Iterator[str]:
     """What stands beneath the tables."""
+    yield from (f"{result.respondent}: {result.summary}" for result in report.respondents)
     yield from (f"warning: {warning}" for warning in report.warnings)
     yield "+ yes, - no, ? no answer; [95% interval: over photos, of estimates by Wald or Student]"
     yield report.signature

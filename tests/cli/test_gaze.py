@@ -157,3 +157,16 @@ def test_one_file_may_hold_several_respondents(tmp_path: Path) -> None:
     write_trials(both, tmp_path / "both.csv")
     done = spotball("gaze", "analyze", tmp_path / "both.csv", *OF_ONE, "--format", "json", "--quiet")
     assert [one["respondent"] for one in json.loads(done.stdout)["respondents"]] == ["x", "y"]
+
+
+def test_weights(folder: Path) -> None:
+    command = ("gaze", "weights", folder / "heady.csv", folder / "guess.csv", "--jobs", "1")
+    done = spotball(*command, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert [one["mechanism"]["kind"] for one in said["respondents"]] == ["head", "guess"]
+    assert said["respondents"][0]["mechanism"]["w"]["ci95"][1] == 1.0
+    assert said["respondents"][0]["mechanism"]["q"]["value"] is None
+    table = spotball(*command, "--quiet")
+    assert "heady: Follows the head" in table.stdout
+    assert table.stderr == ""

@@ -56,6 +56,20 @@ class Candidate(Record):
     se: float | None
 
 
+class CurvePoint(Record):
+    """What the model expects at one distance between eyes and head.
+
+    Attributes:
+        n_objects: how many objects there are.
+        offset: the place of the head target less that of the gaze target, in steps.
+        head: expected share of choices of the head target.
+    """
+
+    n_objects: int
+    offset: int
+    head: float
+
+
 class Check(Record):
     """The posterior predictive check.
 
@@ -96,6 +110,7 @@ class Mechanism(Record):
         structure: the structure that the comparison chose.
         candidates: all structures, simple ones first.
         check: of the fit.
+        curve: expected shares of the head target, by number of objects and offset.
         says: one sentence for people.
         n_trials: trials with a head target and a choice.
         n_photos: their photos.
@@ -118,6 +133,7 @@ class Mechanism(Record):
     structure: StructureName
     candidates: tuple[Candidate, ...]
     check: Check
+    curve: tuple[CurvePoint, ...]
     says: str
     n_trials: int
     n_photos: int

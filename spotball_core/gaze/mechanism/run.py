@@ -15,7 +15,15 @@ from spotball_core.gaze.mechanism.fitting import STRUCTURES, CueFit, StructureNa
 from spotball_core.gaze.mechanism.intervals import profile_interval
 from spotball_core.gaze.mechanism.likelihood import CLOSENESS, LAPSE, LOG_NOISE, LOG_PHOTO, SIDE, Q, W
 from spotball_core.gaze.mechanism.prompts import prompt_spread
-from spotball_core.gaze.mechanism.records import Candidate, Check, Estimate, Kind, Mechanism, PromptVariation
+from spotball_core.gaze.mechanism.records import (
+    Candidate,
+    Check,
+    CurvePoint,
+    Estimate,
+    Kind,
+    Mechanism,
+    PromptVariation,
+)
 from spotball_core.gaze.mechanism.sentence import sentence
 
 if TYPE_CHECKING:
@@ -78,11 +86,25 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
         structure=comparison.chosen,
         candidates=tuple(_candidate(structure.name, comparison) for structure in STRUCTURES),
         check=Check(distance=check.distance, expected=check.expected, excess=check.excess, margin=MARGIN, p=check.p),
+        curve=_curve(chosen),
         says=sentence(kind, estimates["w"], estimates["q"], estimates["lapse"], check.excess),
         n_trials=data.n_trials,
         n_photos=len(data.counts),
         n_scenes=data.n_scenes,
     )
+
+
+def mechanism_or_reason(rows: pl.DataFrame, *, seed: int = 0) -> tuple[Mechanism | None, str | None]:
+    """Return the cue model of one respondent, or None and the reason why the trials do not allow one.
+
+    Args:
+        rows: one respondent's trials.
+        seed: of the folds and of the simulations of the check.
+    """
+    try:
+        return fit_mechanism(rows, seed=seed), None
+    except OptionError as error:
+        return None, str(error)
 
 
 def _known() -> pl.Expr:
@@ -131,6 +153,20 @@ def _estimates(chosen: StructureName, by_kernel: Sequence[CueFit]) -> dict[str, 
 def _over_prompts(rows: pl.DataFrame, full: CueFit, index: int) -> PromptVariation | None:
     spread = prompt_spread(rows, full, index)
     return None if spread is None else PromptVariation(spread=spread.spread, by_prompt=spread.by_prompt)
+
+
+def _curve(fitted: CueFit) -> tuple[CurvePoint, ...]:
+    """The expected share of the head target for each offset, over the respondent's photos."""
+    data = fitted.model.data
+    expected = fitted.model.predicted(fitted.parameters)[np.arange(len(data.head)), data.head]
+    trials = np.bincount(data.configuration, weights=data.counts.sum(axis=1), minlength=len(expected))
+    offset = data.head - data.gaze
+    points = []
+    for n_objects, step in sorted(set(zip(data.n_objects.tolist(), offset.tolist(), strict=True))):
+        here = (data.n_objects == n_objects) & (offset == step)
+        head = float(np.average(expected[here], weights=trials[here]))
+        points.append(CurvePoint(n_objects=n_objects, offset=step, head=head))
+    return tuple(points)
 
 
 def _candidate(name: StructureName, comparison: Comparison) -> Candidate:

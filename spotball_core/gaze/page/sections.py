@@ -266,7 +266,11 @@ def _conditions(report: GazeReport, looks: dict[str, Look]) -> Section | None:
 def _head(report: GazeReport) -> Section | None:
     panels = []
     for result in report.respondents:
-        cells = [cell for cell in result.cells if cell.measure == "head" and cell.by["n_objects"] in _SIZE_LOOKS]
+        cells = [
+            cell
+            for cell in result.cells
+            if cell.measure == "head" and "dist_eye_head" in cell.by and cell.by["n_objects"] in _SIZE_LOOKS
+        ]
         lines = []
         for n, (color, marker) in _SIZE_LOOKS.items():
             own_cells = sorted(

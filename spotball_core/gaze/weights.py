@@ -1,0 +1,149 @@
+"""The cue model for every respondent of a file: the contract of `spotball gaze weights --format json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.data.trials import Trials
+from spotball_core.gaze.mechanism.records import Estimate, Mechanism
+from spotball_core.gaze.mechanism.run import mechanism_or_reason
+from spotball_core.schema.record import Record
+from spotball_core.service.parallel import in_processes
+from spotball_core.service.progress import OnProgress, counted, ignore_progress
+from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SCHEMA_VERSION: Final = 1
+
+
+class RespondentWeights(Record):
+    """One respondent.
+
+    Attributes:
+        respondent: its name.
+        n_trials: all of its trials; `mechanism` states how many the cue model uses.
+        mechanism: the cue model; None if the trials do not allow one.
+        reason: why there is none.
+    """
+
+    respondent: str
+    n_trials: int
+    mechanism: Mechanism | None
+    reason: str | None = None
+
+
+class GazeWeights(Record):
+    """The cue model of every respondent.
+
+    Attributes:
+        respondents: in the order of the file.
+        warnings: respondents without a cue model, with the reason.
+        signature: version, data and seed.
+    """
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    respondents: tuple[RespondentWeights, ...]
+    warnings: tuple[str, ...]
+    signature: str
+
+
+@dataclass(frozen=True)
+class _WeightsTask:
+    respondent: str
+    rows: pl.DataFrame
+    seed: int
+
+
+def estimate_weights(
+    trials: Trials, *, seed: int = 0, jobs: int = 1, on_progress: OnProgress = ignore_progress
+) -> GazeWeights:
+    """Fit the cue model to each respondent's trials.
+
+    Args:
+        trials: of one respondent or several.
+        seed: of the folds of the cross-validation and of the simulations of the check.
+        jobs: processes.
+        on_progress: called with how many respondents are done, and of how many.
+
+    Raises:
+        OptionError: if there are no trials.
+    """
+    from spotball_core.version import version
+
+    names = trials.respondents
+    if not names:
+        raise OptionError("there are no trials but attention checks" if trials.n_checks else "there are no trials")
+    tasks = [_WeightsTask(name, trials.of(name), seed) for name in names]
+    results = tuple(counted(in_processes(_weights, tasks, jobs), len(tasks), on_progress))
+    return GazeWeights(
+        respondents=results,
+        warnings=tuple(f"{one.respondent}: {one.reason}" for one in results if one.reason),
+        signature=f"spotball-gaze-weights|v:{version()}|data:{trials.digest()[:8]}|seed:{seed}",
+    )
+
+
+def _weights(task: _WeightsTask) -> RespondentWeights:
+    mechanism, reason = mechanism_or_reason(task.rows, seed=task.seed)
+    return RespondentWeights(respondent=task.respondent, n_trials=len(task.rows), mechanism=mechanism, reason=reason)
+
+
+def weights_as_text(weights: GazeWeights, *, to_terminal: bool = False) -> str:
+    """Return the result as tables in text.
+
+    Args:
+        weights: the result.
+        to_terminal: whether tables are as wide as the terminal; otherwise they are as wide as they need.
+    """
+    return tables_as_text(_tables(weights), "\n".join(_foot(weights)), to_terminal=to_terminal)
+
+
+def weights_as_markdown(weights: GazeWeights) -> str:
+    """Return the result as Markdown tables, with the signature at the foot."""
+    return tables_as_markdown(_tables(weights), "\n".join(_foot(weights)))
+
+
+def mechanism_table(named: list[tuple[str, Mechanism | None]]) -> Titled:
+    """Return the table of mechanisms, one row per respondent.
+
+    Args:
+        named: respondents and their mechanisms.
+    """
+    heads = ["respondent", "mechanism", "head's weight w (%)", "one cue alone q (%)", "noise (steps)", "lapses (%)"]
+    rows = [
+        [name, one.kind, _percent(one.w), _percent(one.q), _steps(one.noise), _percent(one.lapse)]
+        if one
+        else [name, "-", "-", "-", "-", "-"]
+        for name, one in named
+    ]
+    return "Cue model", 2, heads, rows
+
+
+def _tables(weights: GazeWeights) -> Iterator[Titled]:
+    yield mechanism_table([(one.respondent, one.mechanism) for one in weights.respondents])
+
+
+def _foot(weights: GazeWeights) -> Iterator[str]:
+    for one in weights.respondents:
+        if one.mechanism:
+            yield f"{one.respondent}: {one.mechanism.says}"
+    yield from (f"warning: {warning}" for warning in weights.warnings)
+    yield "[95% profile likelihood interval]; - where the choices do not determine a parameter"
+    yield weights.signature
+
+
+def _percent(estimate: Estimate) -> str:
+    if estimate.value is None or estimate.ci95 is None:
+        return "-"
+    low, high = estimate.ci95
+    return f"{100 * estimate.value:.1f}\n[{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def _steps(estimate: Estimate) -> str:
+    if estimate.value is None or estimate.ci95 is None:
+        return "-"
+    return f"{estimate.value:.2f}\n[{estimate.ci95[0]:.2f}, {estimate.ci95[1]:.2f}]"

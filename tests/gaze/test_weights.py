@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from spotball_core.errors import OptionError
+from spotball_core.gaze.data.trials import Trials, together
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.weights import estimate_weights, weights_as_markdown, weights_as_text
+
+DESIGN = [one for one in factorial_design() if one.view != "left"]
+
+
+def test_every_respondent_has_a_mechanism_or_a_reason() -> None:
+    natural = [one for one in DESIGN if one.head_target is None]
+    trials = together(
+        [
+            simulate(Observer("coin", weight=0.6, noise=0.2), DESIGN, prompts=2, respondent="flips"),
+            simulate(Observer("eye"), natural, prompts=1, respondent="natural only"),
+        ]
+    )
+    found = estimate_weights(trials)
+    flips, natural_only = found.respondents
+    assert flips.mechanism is not None
+    assert flips.mechanism.kind == "coin"
+    assert flips.mechanism.n_trials < flips.n_trials
+    assert natural_only.mechanism is None
+    assert natural_only.reason is not None
+    assert "head target" in natural_only.reason
+    assert found.warnings == (f"natural only: {natural_only.reason}",)
+    text = weights_as_text(found)
+    assert "coin" in text
+    assert f"flips: {flips.mechanism.says}" in text
+    assert weights_as_markdown(found).rstrip().endswith(found.signature)
+    assert found == estimate_weights(trials, jobs=2)
+
+
+def test_the_curve_is_what_the_model_expects() -> None:
+    """A coin with little noise chooses the head with probability w + lapse / n, at every distance from the eyes."""
+    trials = simulate(Observer("coin", weight=0.6, noise=0.1, stimulus_noise=0.05, lapse=0.0), DESIGN, prompts=4)
+    (found,) = estimate_weights(trials).respondents
+    assert found.mechanism is not None
+    curve = {(point.n_objects, point.offset): point.head for point in found.mechanism.curve}
+    assert set(curve) == {(n, step) for n in (2, 3, 4) for step in range(1 - n, n)}
+    assert all(share == pytest.approx(1.0 if step == 0 else 0.6, abs=0.06) for (_, step), share in curve.items())
+
+
+def test_no_trials() -> None:
+    trials = simulate(Observer("eye"), DESIGN, prompts=1)
+    with pytest.raises(OptionError, match="no trials"):
+        estimate_weights(Trials(trials.frame.clear()))

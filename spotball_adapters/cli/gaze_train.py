@@ -63,10 +63,10 @@ def train(
 
     Example: `spotball gaze train --out training`
     """
-    if any(importlib.util.find_spec(module) is None for module in ("torch", "transformers", "PIL", "scipy")):
+    # Pillow draws the synthetic pictures and reads photos; only GazeLLE needs transformers.
+    needed = ("torch", "PIL", *(["transformers"] if checkpoint else []))
+    if any(importlib.util.find_spec(module) is None for module in needed):
         raise MissingExtraError("training", "local")
-    if importlib.util.find_spec("matplotlib") is None:
-        raise MissingExtraError("drawing the curves", "report")
     from spotball_adapters.gaze.training import experiment, results
     from spotball_adapters.providers.local_model import picked_device
     from spotball_core.gaze.data.trials import write_trials
@@ -95,7 +95,10 @@ def train(
     write_trials(trials, out / experiment.TRIALS)
     with replacing(out / "result.json") as beside:
         beside.write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    results.write_figure(report, out / "figures")
+    if importlib.util.find_spec("matplotlib") is None:
+        tell('figures are not drawn: install the "report" extra and rerun the command')
+    else:
+        results.write_figure(report, out / "figures")
     if format == "json":
         show(report.model_dump_json(indent=1))
     else:

@@ -61,8 +61,8 @@ def analyze(
 ) -> None:
     """Do respondents follow the eyes or the head? The battery of tests, and the type it leads to.
 
-    Prints Tables 1 and 2 of the paper for these trials, with every test's numbers. DIR gets report.html, with Figures 4
-    to 6, report.json with all numbers, and figures/ with each figure as PNG and SVG.
+    Prints Tables 1 and 2 of the paper for these trials, with every test's numbers. DIR gets report.html, with the
+    paper's figures, report.json with all numbers, and figures/ with each figure as PNG and SVG.
 
     Example: `spotball gaze analyze trials.csv --stimuli stimuli_main.csv --out report`
     """
@@ -115,5 +115,5 @@ def analyze(
         from spotball_core.gaze.page.write import write_gaze_report
 
         source = PhotoSource(answers, photos, images or stimuli.parent) if stimuli else None
-        write_gaze_report(report, out, photos=source)
+        write_gaze_report(report, out, photos=source, trials=answers)
         tell(f"wrote {out / 'report.html'}")

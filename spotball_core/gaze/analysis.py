@@ -85,6 +85,7 @@ class RespondentResult(Record):
         summary: one sentence on its type and mechanism.
         accuracy: by number of objects, over the trials of `accuracy_of` (Table 1).
         accuracy_ci95: their intervals.
+        accuracy_trials: how many trials each of them rests on.
         accuracy_of: `natural`, the condition of Table 1, or `all` where there is none of it.
         tests: by key.
         type: what they lead to.
@@ -101,6 +102,7 @@ class RespondentResult(Record):
     summary: str
     accuracy: dict[str, float]
     accuracy_ci95: dict[str, Interval | None]
+    accuracy_trials: dict[str, int]
     accuracy_of: Literal["natural", "all"]
     tests: dict[Key, Finding]
     type: Type
@@ -288,6 +290,7 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
         summary=summary(kind, mechanism),
         accuracy={str(n): mean.value for n, mean in accuracy.items()},
         accuracy_ci95={str(n): mean.ci95 for n, mean in accuracy.items()},
+        accuracy_trials={str(n): mean.n_trials for n, mean in accuracy.items()},
         accuracy_of=accuracy_of,
         tests=tests,
         type=kind,

@@ -125,7 +125,8 @@ class Share:
         ci95: its 95% interval; None where there is none.
         n_trials: how many trials.
         n_stimuli: on how many photos.
-        interval: how the interval was made: `bootstrap` over photos, or `wilson`, where each has one trial.
+        interval: how the interval was made: `bootstrap` over photos, or `wilson` if each photo has one trial or all
+            have the same share.
     """
 
     value: float
@@ -181,6 +182,9 @@ def share(values: ArrayLike, stimulus: ArrayLike, *, resamples: int = 1000, seed
     if len(sizes) == n:
         ends = wilson(float(values.sum()), n) if resamples else None
         return Share(value, ends, n, n, "wilson")
+    if resamples and np.all(sums == value * sizes):
+        # All photos have the same share, so resamples do not vary: Wilson's interval counts photos instead of trials.
+        return Share(value, wilson(value * len(sizes), len(sizes)), n, len(sizes), "wilson")
     totals = np.stack([sums, sizes], axis=-1)
     blocks = weight_blocks(len(sizes), resamples, seed, block=max(1, _BLOCK // len(sizes)))
     resampled = [np.divide(*(weights @ totals).T) for weights in blocks]

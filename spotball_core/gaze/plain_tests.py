@@ -65,6 +65,31 @@ def one_sample(values: ArrayLike, null: float = 0.0, sides: Sides = "two-sided")
     return _student(float(x.mean() - null), float(x.std(ddof=1) / np.sqrt(len(x))), len(x) - 1, len(x), sides)
 
 
+def mean_share(values: ArrayLike) -> tuple[float, float] | None:
+    """Return a 95% interval of the mean of shares, within 0 and 1; None for fewer than two or equal shares.
+
+    Student's interval of the log odds, transformed back; if a share is 0 or 1, that of the shares themselves, cut off
+    at 0 and 1.
+
+    Args:
+        values: shape (n,), from 0 to 1.
+
+    Examples:
+        >>> mean_share([0.97, 0.99, 0.98, 0.995])[1] < 1
+        True
+    """
+    x = np.asarray(values, dtype=float)
+    if np.any((x <= 0) | (x >= 1)):
+        mean = one_sample(x)
+        ends = mean.ci95 if mean else None
+        return (max(0.0, ends[0]), min(1.0, ends[1])) if ends else None
+    odds = one_sample(np.log(x / (1 - x)))
+    if odds is None or odds.ci95 is None:
+        return None
+    low, high = (1 / (1 + np.exp(-end)) for end in odds.ci95)
+    return float(low), float(high)
+
+
 def welch(a: ArrayLike, b: ArrayLike) -> Mean | None:
     """Welch's two-sided test of mean(a) - mean(b); None where either has fewer than two values.
 

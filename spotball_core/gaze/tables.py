@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from spotball_core.gaze.analysis import GazeReport, RespondentResult
 from spotball_core.gaze.battery.findings import QUESTIONS, Finding
-from spotball_core.gaze.battery.performance import PUBLISHED
+from spotball_core.gaze.battery.performance import PUBLISHED, PUBLISHED_TRIALS
 from spotball_core.gaze.checks import Effect
 from spotball_core.gaze.weights import mechanism_table
 from spotball_core.schema.report import Interval
@@ -69,22 +69,32 @@ def foot(report: GazeReport) -> Iterator[str]:
 
 def _accuracy(report: GazeReport) -> Titled:
     columns = sizes(report)
-    heads = ["respondent", "trials", "unmatched", *(f"{n} objects (%)" for n in columns)]
+    heads = ["respondent", "unmatched", *(head for n in columns for head in (f"{n} objects (%)", "of trials"))]
     rows = [
         [
             result.respondent + ("" if result.accuracy_of == "natural" else " (all conditions)"),
-            f"{result.n_trials:,}",
             f"{result.n_unmatched:,}",
-            *(_share(result, n) for n in columns),
+            *(cell for n in columns for cell in (_share(result, n), f"{result.accuracy_trials.get(n, 0):,}")),
         ]
         for result in report.respondents
     ]
-    published = [f"{100 * PUBLISHED[int(n)]:.0f}" if int(n) in PUBLISHED else "" for n in columns]
+    published = [published_accuracy(n) for n in columns]
     rows += [
-        [PUBLISHED_NAME, "", "", *published],
-        [CHANCE_NAME, "", "", *(f"{100 / int(n):.1f}" for n in columns)],
+        [PUBLISHED_NAME, "", *(cell for pair in published for cell in pair)],
+        [CHANCE_NAME, "", *(cell for n in columns for cell in (f"{100 / int(n):.1f}", ""))],
     ]
     return "Table 1: accuracy in the natural condition", 1, heads, rows
+
+
+def published_accuracy(n: str) -> tuple[str, str]:
+    """Return the published people's accuracy in percent with n objects, and about how many trials it rests on.
+
+    Args:
+        n: number of objects.
+    """
+    if int(n) not in PUBLISHED:
+        return "", ""
+    return f"{100 * PUBLISHED[int(n)]:.0f}", f"about {PUBLISHED_TRIALS[int(n)]:,}"
 
 
 def _share(result: RespondentResult, n: str) -> str:

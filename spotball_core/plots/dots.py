@@ -91,12 +91,14 @@ class DotChart:
         axis: what the scale is, with its unit.
         unit: of the values, as `text.numbers.quantity` knows it.
         start: where the scale begins; None for where the values do.
+        end: where the scale ends at least; None for where the values do.
     """
 
     panels: tuple[DotPanel, ...]
     axis: str
     unit: str
     start: float | None = 0.0
+    end: float | None = None
 
     wide: ClassVar[bool] = False
 
@@ -148,8 +150,10 @@ class DotChart:
         ]
         low, high = (min(values), max(values)) if values else (0.0, 1.0)
         start = low if self.start is None else min(self.start, low)
+        ends_at_data = self.end is None or high > self.end
+        high = high if self.end is None else max(high, self.end)
         room = 0.04 * ((high - start) or 1.0)
-        return (start - room if start == low and start != self.start else start), high + room
+        return (start - room if start == low and start != self.start else start), high + ends_at_data * room
 
     def _note(self, dot: Dot) -> str:
         return dot.note or (quantity(dot.value, self.unit) if dot.value is not None else "")

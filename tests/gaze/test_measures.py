@@ -111,3 +111,12 @@ def test_accuracy_by_number_of_objects_against_chance() -> None:
         assert one.n_trials == len(mine)
         assert one.ci95 is not None
         assert one.ci95[0] < 1 / n_objects < one.ci95[1]
+
+
+def test_an_interval_of_equal_photos_has_a_width_and_stays_within_0_and_1() -> None:
+    all_right = share([1.0] * 20, np.repeat(range(10), 2))
+    assert all_right.interval == "wilson"
+    assert all_right.ci95 == pytest.approx(wilson(10, 10))
+    assert all_right.ci95 is not None
+    assert all_right.ci95[0] < 0.8
+    assert all_right.ci95[1] == 1.0

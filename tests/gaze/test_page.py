@@ -48,7 +48,7 @@ def test_the_page_is_whole_and_safe(folder: Path, report: GazeReport) -> None:
 
 def test_every_figure_is_there_as_files(folder: Path, report: GazeReport) -> None:
     names = {picture.name for section in all_sections(report) for picture in section.pictures}
-    assert names == {"gaze-accuracy", "gaze-wrongness", "gaze-log-odds", "gaze-conditions", "gaze-head"}
+    assert names == {"gaze-accuracy", "gaze-curves", "gaze-wrongness", "gaze-log-odds", "gaze-conditions", "gaze-head"}
     expected = {f"{n}.{end}" for n in names for end in ("png", "svg")} | {"captions.md"}
     assert {path.name for path in (folder / "figures").iterdir()} == expected
     for path in (folder / "figures").glob("*.svg"):

@@ -110,7 +110,8 @@ def test_the_page_shows_them(tmp_path: Path) -> None:
     text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     page = parsed(text)
     assert ">Photos <a " in text
-    assert len(page.all("article")) == 3
+    # One photo of each condition, and all nine by disagreement.
+    assert len(page.all("article")) == 3 + 9
     assert "<b>" not in text
     assert text.count("data:image/webp") == 3
     assert "chosen by c &lt;i&gt;" in text

@@ -11,6 +11,7 @@ from spotball_core.errors import OptionError
 from spotball_core.gaze.plain_tests import (
     adjusted,
     exact_p,
+    mean_share,
     one_sample,
     proportion_z,
     regression_slope,
@@ -133,3 +134,16 @@ def test_adjustment() -> None:
     assert adjusted([0.01, 0.04], "none") == [0.01, 0.04]
     assert adjusted([0.01, 0.04], "holm") == [0.02, 0.04]
     assert adjusted([], "holm") == []
+
+
+def test_an_interval_of_shares_stays_within_0_and_1() -> None:
+    shares = [0.999, 0.9, 0.99, 0.995]
+    plain, bounded = one_sample(shares), mean_share(shares)
+    assert plain is not None
+    assert plain.ci95 is not None
+    assert plain.ci95[1] > 1
+    assert bounded is not None
+    assert 0.5 < bounded[0] < np.mean(shares) < bounded[1] < 1
+    assert mean_share([1.0, 0.9, 1.0]) == (pytest.approx(0.823, abs=1e-3), 1.0)
+    assert mean_share([0.9]) is None
+    assert mean_share([0.9, 0.9]) is None

@@ -14,7 +14,7 @@ from spotball_adapters.gaze.training.settings import Run, TrainingSettings
 from spotball_core.gaze.data.stimuli import Condition
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint
-from spotball_core.gaze.plain_tests import one_sample
+from spotball_core.gaze.plain_tests import mean_share, one_sample
 from spotball_core.pages.figures import ENDINGS
 from spotball_core.plots.canvas import FigureFrame, plain_style
 from spotball_core.plots.saving import save_figure
@@ -38,12 +38,12 @@ _SAID: Final = {
 
 
 class Over(Record):
-    """A share over seeds.
+    """A share over seeds, or a difference of shares.
 
     Attributes:
         mean: of the seeds'.
         sd: their standard deviation (n - 1); None for one seed.
-        ci95: of the mean, Student's; None for one seed, or where all seeds are equal.
+        ci95: of the mean, Student's, of shares on the scale of log odds; None for one seed or if all seeds are equal.
         seeds: each one's, in order.
     """
 
@@ -54,10 +54,19 @@ class Over(Record):
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Over:
-        """Of a value for each seed."""
+        """Summarize a share of each seed. The interval stays within 0 and 1."""
+        return cls._with(values, mean_share(values))
+
+    @classmethod
+    def of_differences(cls, values: Sequence[float]) -> Over:
+        """Summarize a difference of shares of each seed."""
         estimate = one_sample(values)
+        return cls._with(values, estimate.ci95 if estimate else None)
+
+    @classmethod
+    def _with(cls, values: Sequence[float], ci95: Interval | None) -> Over:
         sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
-        return cls(mean=float(np.mean(values)), sd=sd, ci95=estimate.ci95 if estimate else None, seeds=tuple(values))
+        return cls(mean=float(np.mean(values)), sd=sd, ci95=ci95, seeds=tuple(values))
 
 
 class EpochOver(Record):
@@ -144,7 +153,7 @@ def report_of(settings: TrainingSettings, runs: Sequence[Run], trials: Trials) -
             c: zip(by_name[AGREE].accuracy[c].seeds, by_name[DISAGREE].accuracy[c].seeds, strict=True)
             for c in conditions
         }
-        difference = {c: Over.of([b - a for a, b in values]) for c, values in pairs.items()}
+        difference = {c: Over.of_differences([b - a for a, b in values]) for c, values in pairs.items()}
     return TrainingReport(
         settings=settings,
         sets=tuple(sets),

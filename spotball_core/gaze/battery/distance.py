@@ -108,13 +108,13 @@ def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float 
             **counts,
         )
     slope = slopes(fitted.fit, "dist_eye_head").row(0, named=True)
-    change = np.expm1(slope["estimate"])
+    factor = np.exp(slope["estimate"])
     if "proximity" in fitted.fit.design.variables:
         numbers["by_proximity"] = slopes(fitted.fit, "dist_eye_head", ["proximity"]).to_dicts()
     numbers["means"] = marginal_means(fitted.fit, ["dist_eye_head"]).table.to_dicts()
     return tested(
         distance.key,
-        f"The odds of {distance.title} change by {change:+.1%} with each step of DistEyeHead.",
+        f"Odds of {distance.title} with each step of DistEyeHead: x{factor:.3g}.",
         estimate=slope["estimate"],
         ci95=(slope["low"], slope["high"]),
         scale=f"log odds of {distance.title} a step of DistEyeHead",

@@ -10,7 +10,8 @@ for:
 - eye-head ambivalent, for a number of objects: the mean at 0 is significantly above each other, no two others
   differ;
 - head-dominant: not that, some mean is significantly below one at a smaller distance, and none is above;
-- neither: the rest.
+- neither: the rest; also instead of head-dominant if the head target is chosen less often than by chance where the eyes
+  are elsewhere.
 
 Where one set speaks for a type and the other for neither, that type it is. Where they speak for different ones, it is
 head-dominant: a coin cannot fall less often on the head the farther the eyes are.
@@ -27,7 +28,7 @@ from spotball_core.gaze.battery.distance import Distance, grows_with_distance, w
 from spotball_core.gaze.battery.findings import QUESTIONS, Finding, Method, Model, Supports, no_answer
 from spotball_core.gaze.battery.modeling import Modeled, by_stimulus, indicators, model
 from spotball_core.gaze.mixed import marginal_means, pairwise
-from spotball_core.gaze.plain_tests import regression_slope
+from spotball_core.gaze.plain_tests import one_sample, regression_slope
 from spotball_core.stats.permutation import holm
 
 if TYPE_CHECKING:
@@ -139,14 +140,16 @@ def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
         Pair(pair.n_objects, pair.near, pair.far, pair.drop, p)
         for pair, p in zip(raw, holm([pair.p for pair in raw]), strict=True)
     ]
-    by_size = {
-        photo_set.n_objects: supported([p for p in adjusted if p.n_objects == photo_set.n_objects], alpha)
-        for photo_set in sets
-    }
+    by_size: dict[int, Supports] = {}
+    for photo_set in sets:
+        n = photo_set.n_objects
+        support = supported([pair for pair in adjusted if pair.n_objects == n], alpha)
+        avoided = support == "head-dominant" and _avoids_head(matched.filter(n_objects=n), alpha)
+        by_size[n] = "neither" if avoided else support
     verdict = together(list(by_size.values()))
     shares = matched.group_by("n_objects", "dist_eye_head").agg(share=pl.col("is_head").mean(), n=pl.len())
     shares_text = "; ".join(
-        f"{n} objects: "
+        f"{n} objects, chance {1 / n:.0%}: "
         + ", ".join(f"{row['share']:.0%}" for row in shares.filter(n_objects=n).sort("dist_eye_head").to_dicts())
         for n in by_size
     )
@@ -177,6 +180,19 @@ def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
         models=tuple(model for photo_set in sets for model in photo_set.models),
         **counts,
     )
+
+
+def _avoids_head(rows: pl.DataFrame, alpha: float) -> bool:
+    """Whether the head target is chosen less often than by chance where the eyes are elsewhere.
+
+    The share of the head target then falls with the distance of the eyes because choices fall near the gaze target, not
+    because the head dominates.
+    """
+    import polars as pl
+
+    photos = by_stimulus(rows.filter(pl.col("dist_eye_head") > 0), share=pl.col("is_head"))
+    mean = one_sample(photos["share"] - 1 / photos["n_objects"])
+    return mean is not None and mean.estimate < 0 and mean.p < alpha
 
 
 def _set(rows: pl.DataFrame, n_objects: int, alpha: float) -> _Set:

@@ -51,7 +51,7 @@ def head_more_often(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     share = float(either["is_head"].mean() or 0.0)  # type: ignore[arg-type]
     by_proximity = either.group_by("proximity").agg(share=pl.col("is_head").mean(), n=pl.len()).sort("proximity")
     numbers = {"share": share, "by_proximity": by_proximity.to_dicts()}
-    sentence = f"{share:.1%} of the choices of either target are the head target."
+    sentence = f"{share:.1%} of the choices of either target are the head target (chance: 50%)."
     fitted = model(either, "is_head", ("center(proximity)",), (), alpha=alpha)
     if fitted.fit is None or fitted.problem:
         test = one_sample(by_stimulus(either, share=pl.col("is_head"))["share"], 0.5)
@@ -195,8 +195,10 @@ def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding
         return no_answer("2.3", "there are no trials of both the congruent and the incongruent condition")
     counts: dict[str, Any] = {"n_trials": len(controlled), "n_stimuli": controlled["stimulus_id"].n_unique()}
     share = dict(controlled.group_by("condition").agg(pl.col("correct").mean()).iter_rows())
+    chance = dict(controlled.group_by("condition").agg((1 / pl.col("n_objects")).mean()).iter_rows())
     sentence = (
-        f"{share['congruent']:.1%} correct in the congruent condition, {share['incongruent']:.1%} in the incongruent."
+        f"{share['congruent']:.1%} correct in the congruent condition (chance: {chance['congruent']:.1%}),"
+        f" {share['incongruent']:.1%} in the incongruent (chance: {chance['incongruent']:.1%})."
     )
     fitted = model(
         controlled,

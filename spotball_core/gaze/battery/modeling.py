@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 GROUPS: Final = ("stimulus_id", "prompt_id", "objects", "participant")
 """The random intercepts, where trials tell them apart."""
 
+_NO_DESIGN: Final = "the photos are too few or too much alike to separate the effects in a model"
+
 _VARIABLE = re.compile(r"(?:C|center)\((\w+)\)|(\w+)")
 
 
@@ -94,8 +96,8 @@ def model(
             full, plain = plain, None
             fixed = design(rows, full)
         selected = choose(y, fixed, groups, weights=weights, offset=offset)
-    except OptionError as error:
-        return Modeled(None, None, f"no model can be fitted: {error}")
+    except OptionError:
+        return Modeled(None, None, _NO_DESIGN)
     reported, interactions = selected.fit, None
     if plain is not None and selected.fit.converged and set(plain) != set(full):
         kept_groups = {name: groups[name] for name in selected.groups}

@@ -80,7 +80,7 @@ def _proximity(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Fin
     by = ("view", "proximity") if "view" in fitted.fit.design.variables else ("proximity",)
     return tested(
         "proximity",
-        f"The odds of wrongness change by {np.expm1(slope['estimate']):+.1%} with each step of proximity.",
+        f"Odds of wrongness with each step of proximity: x{np.exp(slope['estimate']):.3g}.",
         estimate=slope["estimate"],
         ci95=(slope["low"], slope["high"]),
         scale="log odds of wrongness a step of proximity",
@@ -116,7 +116,7 @@ def _view(rows: pl.DataFrame, photos: pl.DataFrame, fitted: Modeled) -> Finding:
     half = float(norm.ppf(0.975)) * se
     return tested(
         "view",
-        f"The odds of wrongness are {abs(np.expm1(difference)):.1%} {_more(difference)} from the sides.",
+        f"Odds of wrongness from the sides: x{np.exp(difference):.3g} those from the front.",
         estimate=difference,
         ci95=(difference - half, difference + half),
         scale="log odds of wrongness from the sides less those from the front",

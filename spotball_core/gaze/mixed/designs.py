@@ -170,4 +170,4 @@ def _check_rank(names: Sequence[str], matrix: FloatArray) -> None:
     triangle = np.abs(np.diag(np.linalg.qr(matrix / scale, mode="r")))
     if (triangle < 1e-10).any():
         column = names[int(np.argmax(triangle < 1e-10))]
-        raise OptionError(f"{column} is a combination of the columns before it: it cannot be told from them")
+        raise OptionError(f"{column} cannot be distinguished from the other terms: the data vary them together")

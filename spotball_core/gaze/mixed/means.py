@@ -1,7 +1,11 @@
 """What a fit says on average: estimated marginal means, their differences, and slopes, all on the logit scale.
 
-As emmeans does, the fit is asked about a grid: all combinations of the factors' levels, with numbers at their means.
+As in emmeans, a fit is evaluated on a grid: all combinations of the factors' levels, with numbers at their means.
 Averages over the grid give all levels the same weight, and are taken before anything is transformed back.
+
+emmeans by default treats numbers that take at most two values like factors (its option `cov.keep`, "2"): it averages
+over both values with equal weights. Here numbers are held at their means by default, `cov_keep=0`; `cov_keep=2` is
+emmeans' default.
 """
 
 from __future__ import annotations
@@ -36,11 +40,13 @@ class MarginalMeans:
             offset; and `response`, `response_low` and `response_high`, those transformed back to a probability.
         by: what tells the means apart.
         covariance: (m, m) of the estimates.
+        cov_keep: numbers with at most so many values were averaged over these values; others were held at their means.
     """
 
     table: pl.DataFrame
     by: tuple[str, ...]
     covariance: FloatArray = field(repr=False)
+    cov_keep: int = 0
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -59,6 +65,7 @@ def marginal_means(
     *,
     at: Mapping[str, Sequence[float]] | None = None,
     offset: float | None = None,
+    cov_keep: int = 0,
     level: float = 0.95,
 ) -> MarginalMeans:
     """Means of the linear predictor at each combination of `by`, the random intercepts being 0.
@@ -69,6 +76,8 @@ def marginal_means(
             more than 12.
         at: values of numbers, whether in `by` or not, in place of those or of the mean; more than one only in `by`.
         offset: added to all; by default the mean offset of the data, as in emmeans. 0 gives means beyond the offset.
+        cov_keep: average over the values of numbers that take at most so many, with equal weights, in place of their
+            mean; 2 is emmeans' default.
         level: of the intervals, which are Wald's.
 
     Raises:
@@ -82,7 +91,7 @@ def marginal_means(
         >>> means.labels, means.table["response"].round(3).to_list()
         (('front', 'left'), [0.75, 0.25])
     """
-    grid = _grid(fit, by, at or {})
+    grid = _grid(fit, by, at or {}, cov_keep)
     rows = fit.design.rows(grid)
     contrast, cells = _averages(grid, by, rows)
     estimates = contrast @ fit.coefficients + (float(np.mean(fit.data.offset)) if offset is None else offset)
@@ -99,7 +108,7 @@ def marginal_means(
         "response_low": expit(estimates - reach),
         "response_high": expit(estimates + reach),
     }
-    return MarginalMeans(pl.DataFrame(table), tuple(by), covariance)
+    return MarginalMeans(pl.DataFrame(table), tuple(by), covariance, cov_keep)
 
 
 def pairwise(means: MarginalMeans, *, adjust: Adjustment = "holm", level: float = 0.95) -> pl.DataFrame:
@@ -160,6 +169,7 @@ def slopes(
     by: Sequence[str] = (),
     *,
     at: Mapping[str, Sequence[float]] | None = None,
+    cov_keep: int = 0,
     level: float = 0.95,
 ) -> pl.DataFrame:
     """What the logit changes by as a number grows by 1, averaged over the grid.
@@ -169,6 +179,7 @@ def slopes(
         variable: a number in its design.
         by: as in `marginal_means`: a slope for each combination.
         at: as in `marginal_means`.
+        cov_keep: as in `marginal_means`; for the numbers other than `variable`.
         level: of the intervals.
 
     Returns:
@@ -180,7 +191,7 @@ def slopes(
     design_variable = fit.design.variables.get(variable)
     if design_variable is None or design_variable.levels is not None or variable in by:
         raise OptionError(f"{variable} is no number in the design, or stands in `by`")
-    grid = _grid(fit, by, at or {})
+    grid = _grid(fit, by, at or {}, cov_keep, variable)
     # The predictor is linear in each number: a difference of 1 is the derivative.
     rise = fit.design.rows(grid.with_columns(pl.col(variable) + 1)) - fit.design.rows(grid)
     contrast, cells = _averages(grid, by, rise)
@@ -200,7 +211,9 @@ def slopes(
     return pl.DataFrame(table)
 
 
-def _grid(fit: Fit, by: Sequence[str], at: Mapping[str, Sequence[float]]) -> pl.DataFrame:
+def _grid(
+    fit: Fit, by: Sequence[str], at: Mapping[str, Sequence[float]], cov_keep: int, slope_of: str | None = None
+) -> pl.DataFrame:
     variables = fit.design.variables
     if strangers := [name for name in (*by, *at) if name not in variables]:
         raise OptionError(f"the design has no {strangers[0]}, only {', '.join(variables) or 'an intercept'}")
@@ -214,7 +227,8 @@ def _grid(fit: Fit, by: Sequence[str], at: Mapping[str, Sequence[float]]) -> pl.
         elif variable.levels is not None:
             values[name] = variable.levels
         elif name not in by:
-            values[name] = [variable.mean]
+            kept = name != slope_of and len(variable.values) <= cov_keep
+            values[name] = variable.values if kept else [variable.mean]
         elif len(variable.values) > MANY:
             raise OptionError(f"{name} has {len(variable.values)} values; say with `at` which are asked for")
         else:

@@ -47,11 +47,12 @@ class TrendLine:
     """Points that belong together.
 
     Attributes:
-        name: what the key at its end says.
+        name: what the key at its end says; empty for no key.
         color: as #rrggbb.
         marker: matplotlib's.
         points: by step.
-        dashed: whether it is a baseline, drawn without markers.
+        dashed: whether it is a baseline or a model, drawn without markers.
+        joined: whether a line joins the markers.
     """
 
     name: str
@@ -59,6 +60,7 @@ class TrendLine:
     marker: str
     points: tuple[TrendPoint, ...]
     dashed: bool = False
+    joined: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,8 @@ class TrendChart:
         """Each line's name at its end, moved apart where they would touch."""
         low, high = self._scale()
         inch = (high - low) / _HIGH
-        ends = sorted(((line.points[-1].value, line) for line in panel.lines if line.points), key=lambda pair: pair[0])
+        named = [line for line in panel.lines if line.points and line.name]
+        ends = sorted(((line.points[-1].value, line) for line in named), key=lambda pair: pair[0])
         heights: list[float] = []
         for value, _ in ends:
             heights.append(max(value, heights[-1] + LINE * inch) if heights else value)
@@ -170,7 +173,9 @@ def trend_alts(panels: Sequence[TrendPanel], *, percent: bool) -> tuple[str, ...
 
     return tuple(
         f"{panel.title}: "
-        + "; ".join(f"{line.name} {', '.join(told(point.value) for point in line.points)}" for line in panel.lines)
+        + "; ".join(
+            f"{line.name or 'model'} {', '.join(told(point.value) for point in line.points)}" for line in panel.lines
+        )
         + "."
         for panel in panels
     )
@@ -190,6 +195,7 @@ def _draw_line(axes: Axes, line: TrendLine, shift: float) -> None:
     for at, point in zip(x, line.points, strict=True):
         if point.ends:
             axes.vlines(at, *point.ends, color=line.color, linewidth=1.6, zorder=2)
-    axes.plot(x, y, color=line.color, linewidth=1.3, zorder=2.5)
+    if line.joined:
+        axes.plot(x, y, color=line.color, linewidth=1.3, zorder=2.5)
     look: dict[str, Any] = {"markersize": 5.5, "markeredgecolor": PAPER, "markeredgewidth": 0.6, "zorder": 3}
     axes.plot(x, y, line.marker, color=line.color, linestyle="none", **look)

@@ -1,4 +1,4 @@
-"""Some of the photos for the report, with where eyes and head point and what was chosen (as the paper's Figure 4)."""
+"""Photos for the report, with where eyes and head point and what was chosen (as in the paper's Figure 3)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 MOST_RESPONDENTS: Final = 6
 """Whose choices are shown, at most: the first of the file."""
+
+MOST_DISPUTED: Final = 12
+"""Photos with the most disagreement that are shown, at most."""
 
 _MARK: Final = 0.045
 """Half the width of a target's mark, as a share of the photo's; below it are the choices, of half as much at most."""
@@ -65,10 +68,40 @@ def photo_sheet(source: PhotoSource, colors: Mapping[str, str]) -> PhotoSheet | 
             if card := _card(f"photo-{number}", stimulus, source.folder, names, choices, colors):
                 cards.append(card)
                 break
+    return _sheet(cards, names, len(source.trials.respondents), colors)
+
+
+def disputed_sheet(source: PhotoSource, order: Sequence[str], colors: Mapping[str, str]) -> PhotoSheet | None:
+    """Return the first photos of an order, at most `MOST_DISPUTED`.
+
+    Args:
+        source: photos, and choices.
+        order: names of photos, those with the most disagreement first.
+        colors: of respondents, as #rrggbb.
+
+    Returns:
+        None if none of the photos has a file that can be read.
+    """
+    names = source.trials.respondents[:MOST_RESPONDENTS]
+    choices = _chosen(source.trials.frame, names)
+    by_name = {stimulus.stimulus_id: stimulus for stimulus in source.stimuli}
+    cards: list[PhotoCard] = []
+    for name in order:
+        if len(cards) == MOST_DISPUTED:
+            break
+        card_name = f"disputed-{len(cards)}"
+        if name in by_name and (card := _card(card_name, by_name[name], source.folder, names, choices, colors)):
+            cards.append(card)
+    return _sheet(cards, names, len(source.trials.respondents), colors)
+
+
+def _sheet(
+    cards: Sequence[PhotoCard], names: Sequence[str], n_respondents: int, colors: Mapping[str, str]
+) -> PhotoSheet | None:
     if not cards:
         return None
     key = tuple((name, colors[name]) for name in names) if any(card.marks for card in cards) else ()
-    return PhotoSheet(tuple(cards), key, len(source.trials.respondents) - len(names))
+    return PhotoSheet(tuple(cards), key, n_respondents - len(names))
 
 
 def _chosen(frame: pl.DataFrame, names: Sequence[str]) -> dict[tuple[str, str], dict[int | None, int]]:

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from spotball_core.gaze.analysis import Cell as Mean, GazeReport, RespondentResult
 from spotball_core.gaze.battery.findings import QUESTIONS, Finding
 from spotball_core.gaze.battery.performance import PUBLISHED
-from spotball_core.gaze.battery.types import ENOUGH, SUBTESTS, TABLE
+from spotball_core.gaze.battery.types import TABLE
 from spotball_core.gaze.data.stimuli import CONDITIONS, VIEWS
+from spotball_core.gaze.data.trials import Trials
+from spotball_core.gaze.page.browser import browser
 from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint, trend_alts
+from spotball_core.gaze.page.mechanisms import mechanisms, split_cell
 from spotball_core.gaze.page.photos import PhotoSource, photo_sheet
 from spotball_core.gaze.page.times import times
-from spotball_core.gaze.tables import CHANCE_NAME, PUBLISHED_NAME, ends, mark, scaled, sizes, tables
+from spotball_core.gaze.tables import CHANCE_NAME, PUBLISHED_NAME, ends, mark, published_accuracy, scaled, sizes, tables
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.plots.theme import FAINT, THEME, Look, look_of
@@ -24,17 +27,29 @@ _VIEW_LOOKS = {"front": ("model-1", "o"), "left": ("model-2", "^"), "right": ("m
 _SIZE_LOOKS = {"3": ("model-1", "o"), "4": ("people", "s")}
 
 
-def all_sections(report: GazeReport, photos: PhotoSource | None = None) -> tuple[Section, ...]:
-    """Every section, in order; those without data are left out."""
+def all_sections(
+    report: GazeReport, photos: PhotoSource | None = None, trials: Trials | None = None
+) -> tuple[Section, ...]:
+    """Return every section, in order; those without data are excluded.
+
+    Args:
+        report: what is shown.
+        photos: photos with their files.
+        trials: for the photo browser; those of `photos` by default.
+    """
     looks = _looks(report)
+    trials = trials or (photos.trials if photos else None)
+    colors = {name: look.color for name, look in looks.items()}
     sections = (
         _types(report),
+        mechanisms(report),
         _photos(photos, looks) if photos else None,
         _accuracy(report, looks),
         _scene_effects(report),
         _conditions(report, looks),
         _head(report),
         times(report),
+        browser(trials, photos, colors) if trials else None,
         _numbers(report),
         _others(report),
     )
@@ -70,27 +85,9 @@ def _types(report: GazeReport) -> Section:
         for result in report.respondents
     )
     table = PageTable("types", "Tests and types (Table 2): + yes, - no, ? no answer.", heads, 1, (TableRows("", rows),))
-    points = tuple(f"{result.respondent}: {result.type}. {_because(result)}" for result in report.respondents)
+    points = tuple(f"{result.respondent}: {result.summary}" for result in report.respondents)
     lead = "Each test asks a question of a respondent's trials, and the answers lead to a type. Test 4 says which type."
     return Section("types", "Types", (lead,), points, tables=(table,))
-
-
-def _because(result: RespondentResult) -> str:
-    """Which verdicts decide."""
-    verdicts = result.tests
-    if verdicts["1"].verdict is None:
-        return "Without an answer to Test 1 there is no type."
-    if not verdicts["1"].verdict:
-        return "No gap to people in the natural condition."
-    positive = [key for key in SUBTESTS if verdicts[key].verdict]
-    bias = f"{len(positive)} of 4 tests see a head bias"
-    if result.type == "gap without head bias":
-        return f"{bias}, fewer than three."
-    if len(positive) < ENOUGH:
-        unknown = sum(verdicts[key].verdict is None for key in SUBTESTS)
-        return f"{bias}, and {unknown} have no answer."
-    responsive = {True: "responsive to the eyes", False: "not responsive to the eyes", None: "no answer to Test 3"}
-    return f"{bias}; {responsive[verdicts['3'].verdict]}; Test 4: {mark(verdicts['4'])}."
 
 
 def _accuracy(report: GazeReport, looks: dict[str, Look]) -> Section:
@@ -113,36 +110,34 @@ def _accuracy(report: GazeReport, looks: dict[str, Look]) -> Section:
         if int(n) in PUBLISHED and report.provenance.people is None:
             rules.append(ReferenceLine(PUBLISHED[int(n)], "people", THEME["people"][0]))
         panels.append(DotPanel(f"{n} objects", _n_photos(report, n), tuple(dots), tuple(rules)))
-    chart = DotChart(tuple(panels), "accuracy", "share")
+    chart = DotChart(tuple(panels), "accuracy", "share", end=1.0)
     drawn_over = " with the 95% interval over photos" if report.provenance.bootstrap else ""
     caption = f"Share of correct choices in the natural condition{drawn_over}. Unmatched choices are wrong."
     picture = PagePicture("gaze-accuracy", "Accuracy by number of objects", caption, chart, _dot_alts(panels))
-    heads = ("Respondent", "Trials", "Unmatched", *(f"{n} objects (%)" for n in columns))
+    heads = ("Respondent", "Unmatched", *(head for n in columns for head in (f"{n} objects (%)", "Of trials")))
     rows = [
         (
             TableCell(result.respondent),
-            TableCell(f"{result.n_trials:,}"),
             TableCell(f"{result.n_unmatched:,}"),
-            *(
-                TableCell(number(result.accuracy[n], "share"), interval(result.accuracy_ci95[n], "share"))
-                if n in result.accuracy
-                else TableCell("–")
-                for n in columns
-            ),
+            *(cell for n in columns for cell in _accuracy_cells(result, n)),
         )
         for result in report.respondents
     ]
-    published = (
-        TableCell(f"{100 * PUBLISHED[int(n)]:.0f}") if int(n) in PUBLISHED else TableCell("–") for n in columns
-    )
-    rows.append((TableCell(PUBLISHED_NAME), TableCell("–"), TableCell("–"), *published))
-    rows.append(
-        (TableCell(CHANCE_NAME), TableCell("–"), TableCell("–"), *(TableCell(f"{100 / int(n):.1f}") for n in columns))
-    )
+    published = (TableCell(text) for n in columns for text in published_accuracy(n))
+    chance = (TableCell(text) for n in columns for text in (f"{100 / int(n):.1f}", ""))
+    rows.append((TableCell(PUBLISHED_NAME), TableCell(""), *published))
+    rows.append((TableCell(CHANCE_NAME), TableCell(""), *chance))
     table = PageTable(
         "accuracy", "Accuracy in the natural condition (Table 1).", heads, 1, (TableRows("", tuple(rows)),)
     )
     return Section("accuracy", "Accuracy", pictures=(picture,), tables=(table,))
+
+
+def _accuracy_cells(result: RespondentResult, n: str) -> tuple[TableCell, TableCell]:
+    if n not in result.accuracy:
+        return TableCell("–"), TableCell("0")
+    value = TableCell(number(result.accuracy[n], "share"), interval(result.accuracy_ci95[n], "share"))
+    return value, TableCell(f"{result.accuracy_trials[n]:,}")
 
 
 def _n_photos(report: GazeReport, n_objects: str) -> str:
@@ -172,7 +167,7 @@ def _scene_effects(report: GazeReport) -> Section | None:
     pictures = [
         PagePicture(
             "gaze-wrongness",
-            "Wrongness by proximity and view (Figures 4 and 5)",
+            "Wrongness by proximity and view (Figure 5)",
             caption,
             TrendChart(tuple(observed), "proximity", "wrongness", percent=True, start=0.0),
             trend_alts(observed, percent=True),
@@ -193,13 +188,7 @@ def _scene_effects(report: GazeReport) -> Section | None:
         pictures.append(
             PagePicture("gaze-log-odds", "The model's log odds of wrongness (Figure 14)", caption, chart, alts)
         )
-    points = [
-        f"{result.respondent}: {finding.says} p {say_p(finding.p)}, {finding.method}."
-        for result in report.respondents
-        for finding in (result.tests["proximity"], result.tests["view"])
-        if finding.p is not None
-    ]
-    return Section("scene", "Proximity and view", points=tuple(points), pictures=tuple(pictures))
+    return Section("scene", "Proximity and view", pictures=tuple(pictures))
 
 
 def _by_view(cells: Sequence[Mean]) -> tuple[TrendLine, ...]:
@@ -249,18 +238,13 @@ def _conditions(report: GazeReport, looks: dict[str, Look]) -> Section | None:
             panels.append(DotPanel(condition, plural(n, "photo"), dots, (rule,)))
     if len(panels) < 2:
         return None
-    chart = DotChart(tuple(panels), "accuracy", "share")
+    chart = DotChart(tuple(panels), "accuracy", "share", end=1.0)
     caption = (
         "Share of correct choices by condition: the head free, on the gaze target, or on another object. Respondents "
         "that are steps of one training show its course from top to bottom."
     )
-    picture = PagePicture("gaze-conditions", "Accuracy by condition (Figure 6)", caption, chart, _dot_alts(panels))
-    points = tuple(
-        f"{result.respondent}: {result.tests['2.3'].says}"
-        for result in report.respondents
-        if result.tests["2.3"].p is not None
-    )
-    return Section("conditions", "Does the head decide?", points=points, pictures=(picture,))
+    picture = PagePicture("gaze-conditions", "Accuracy by condition", caption, chart, _dot_alts(panels))
+    return Section("conditions", "Does the head decide?", pictures=(picture,))
 
 
 def _head(report: GazeReport) -> Section | None:
@@ -294,13 +278,7 @@ def _head(report: GazeReport) -> Section | None:
     )
     chart = TrendChart(tuple(panels), "distance of the eyes", "head target", percent=True, start=0.0)
     picture = PagePicture("gaze-head", "Choosing the head target", caption, chart, trend_alts(panels, percent=True))
-    sentences = tuple(
-        f"{result.respondent}: {result.tests[key].says}"
-        for result in report.respondents
-        for key in ("2.1", "3", "4")
-        if result.tests[key].verdict is not None
-    )
-    return Section("head", "Head and eyes", points=sentences, pictures=(picture,))
+    return Section("head", "Head and eyes", pictures=(picture,))
 
 
 def _numbers(report: GazeReport) -> Section:
@@ -362,16 +340,11 @@ def _row(key: str, finding: Finding) -> tuple[TableCell, ...]:
 def _others(report: GazeReport) -> Section | None:
     page_tables: list[PageTable] = []
     for title, names, heads, rows in tables(report):
-        if title.startswith(("Table ", "Every test")):
+        if title.startswith(("Table ", "Cue model", "Every test")):
             continue
-        body = tuple(tuple(_split(cell) for cell in row) for row in rows)
+        body = tuple(tuple(split_cell(cell) for cell in row) for row in rows)
         name = f"more-{len(page_tables)}"
         page_tables.append(
             PageTable(name, f"{title}.", tuple(head.capitalize() for head in heads), names, (TableRows("", body),))
         )
     return Section("more", "Other checks", tables=tuple(page_tables)) if page_tables else None
-
-
-def _split(text: str) -> TableCell:
-    value, _, small = text.partition("\n")
-    return TableCell(value, small)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from spotball_core.gaze.analysis import GazeReport
+from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.page.photos import PhotoSource
 from spotball_core.gaze.page.sections import all_sections
 from spotball_core.pages.folder import check_installed, check_replaceable, write_folder
@@ -33,6 +34,7 @@ def write_gaze_report(
     out: str | Path,
     *,
     photos: PhotoSource | None = None,
+    trials: Trials | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Write report.html, report.json and figures/ into a folder; an earlier report there is replaced.
@@ -40,6 +42,7 @@ def write_gaze_report(
     Args:
         report: what is shown.
         out: the folder.
+        trials: for the photo browser; those of `photos` by default, and no browser without either.
         photos: of which some are shown on the page, where their files are there; none without.
         tell: called with what is being done.
 
@@ -49,7 +52,7 @@ def write_gaze_report(
     """
     out = Path(out).resolve()
     check_report(out)
-    sections = all_sections(report, photos)
+    sections = all_sections(report, photos, trials)
     n_trials = sum(result.n_trials for result in report.respondents)
     n_photos = sum(n for by_objects in report.n_stimuli.values() for n in by_objects.values())
     respondents = plural(len(report.respondents), "respondent")

@@ -107,7 +107,7 @@ def test_terms_that_cannot_be_used(terms: list[str], said: str) -> None:
     [
         ([1.0] * 9 + [None], "x has missing or infinite values"),
         ([1.0] * 9 + [np.inf], "x has missing or infinite values"),
-        ([2.0] * 10, "x is a combination of the columns before it"),
+        ([2.0] * 10, "x cannot be distinguished from the other terms"),
         ([0.0] * 10, "x is 0 in all rows"),
         (["a"] * 10, "the factor x has the one level a"),
     ],

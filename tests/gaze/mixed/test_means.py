@@ -189,3 +189,19 @@ def test_what_has_no_slope_and_no_contrast(found: Fit) -> None:
         pairwise(marginal_means(found))
     with pytest.raises(OptionError, match="adjust is holm, tukey or none, not scheffe"):
         pairwise(marginal_means(found, ["view"]), adjust="scheffe")  # type: ignore[arg-type]
+
+
+def test_numbers_with_two_values_are_averaged_over_both_as_emmeans_does_by_default() -> None:
+    """Three trials at 0 and one at 1: the mean is 0.25, but emmeans' default grid has 0 and 1 with equal weights."""
+    table = pl.DataFrame({"view": ["front", "left"] * 40, "hint": [0, 0, 0, 0, 0, 0, 1, 1] * 10})
+    answers = np.random.default_rng(0).integers(0, 2, len(table))
+    fitted = fit(answers, design(table, ["view*hint"]))
+    b = fitted.coefficients
+    at_mean, kept = marginal_means(fitted), marginal_means(fitted, cov_keep=2)
+    assert (at_mean.cov_keep, kept.cov_keep) == (0, 2)
+    by_hand = [b[0] + b[1] / 2 + (b[2] + b[3] / 2) * hint for hint in (0.25, 0.5)]
+    assert at_mean.table["estimate"][0] == pytest.approx(by_hand[0])
+    assert kept.table["estimate"][0] == pytest.approx(by_hand[1])
+    assert marginal_means(fitted, cov_keep=1).table.equals(at_mean.table)
+    # The slope of a number does not average over its own values.
+    assert slopes(fitted, "hint", cov_keep=2).equals(slopes(fitted, "hint"))

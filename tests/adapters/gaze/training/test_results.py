@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit
 
 from spotball_adapters.gaze.training.pictures import AGREE, DISAGREE, design_plans
 from spotball_adapters.gaze.training.results import (
@@ -82,7 +83,8 @@ class TestNumbers:
     def test_over_seeds_is_students(self) -> None:
         values = [0.5, 0.61, 0.55, 0.7]
         found = Over.of(values)
-        low, high = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
+        odds = np.log(np.array(values) / (1 - np.array(values)))
+        low, high = expit(stats.t.interval(0.95, 3, np.mean(odds), stats.sem(odds)))
         assert found.ci95 == pytest.approx((low, high))
         assert (found.mean, found.sd) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
         assert Over.of([0.4]) == Over(mean=0.4, sd=None, ci95=None, seeds=(0.4,))

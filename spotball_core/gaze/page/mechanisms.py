@@ -1,0 +1,68 @@
+"""The section of the cue model: its parameters, and psychometric curves."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from spotball_core.gaze.analysis import GazeReport, RespondentResult
+from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint, trend_alts
+from spotball_core.gaze.weights import mechanism_table
+from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
+from spotball_core.plots.theme import THEME
+from spotball_core.text.numbers import shortened
+
+_ROOM: Final = 24
+_LOOKS: Final = {"2": ("model-2", "^"), "3": ("model-1", "o"), "4": ("people", "s")}
+
+_LEAD: Final = (
+    "The cue model explains each choice by an internal position. With probability q it is at the gaze target or at the "
+    "head target alone (the head with probability w), otherwise in between, with weight w for the head. Noise is "
+    "added, and a share of the trials, the lapses, is answered at random. The mechanism is the simplest special case that "
+    "predicts held-out scenes as well as the best one; none means that no special case fits."
+)
+
+
+def mechanisms(report: GazeReport) -> Section | None:
+    """Return the section of the cue model; None if no respondent has one."""
+    named = [(result.respondent, result.mechanism) for result in report.respondents]
+    if not any(mechanism for _, mechanism in named):
+        return None
+    _, names, heads, rows = mechanism_table(named)
+    body = TableRows("", tuple(tuple(split_cell(cell) for cell in row) for row in rows))
+    caption = "Estimates with 95% profile likelihood intervals; - if the choices do not determine a parameter."
+    table = PageTable("mechanisms", caption, tuple(head.capitalize() for head in heads), names, (body,))
+    panels = [panel for result in report.respondents if (panel := _panel(result)).lines]
+    words = (
+        "Share of choices of the head target by its offset: the head target's place less the gaze target's, in steps "
+        "between neighbors. Markers: observed shares with the 95% interval over photos; dashed: the cue model."
+    )
+    chart = TrendChart(tuple(panels), "offset of the head from the eyes", "head target", percent=True, start=0.0)
+    picture = PagePicture("gaze-curves", "Psychometric curves", words, chart, trend_alts(panels, percent=True))
+    return Section("mechanism", "Mechanism", (_LEAD,), pictures=(picture,), tables=(table,))
+
+
+def split_cell(text: str) -> TableCell:
+    """Return a table's cell from a value and, in a second line, its interval.
+
+    Args:
+        text: of one line or two.
+    """
+    value, _, small = text.partition("\n")
+    return TableCell(value, small)
+
+
+def _panel(result: RespondentResult) -> TrendPanel:
+    """Observed and expected shares of one respondent."""
+    cells = [cell for cell in result.cells if cell.measure == "head" and "offset" in cell.by]
+    lines = []
+    for n, (color, marker) in _LOOKS.items():
+        own = sorted((cell for cell in cells if cell.by["n_objects"] == n), key=lambda cell: int(cell.by["offset"]))
+        observed = tuple(TrendPoint(float(cell.by["offset"]), cell.value, cell.ci95) for cell in own)
+        if observed:
+            lines.append(TrendLine(f"{n} objects", THEME[color][0], marker, observed, joined=False))
+        curve = result.mechanism.curve if result.mechanism else ()
+        expected = tuple(TrendPoint(float(point.offset), point.head) for point in curve if str(point.n_objects) == n)
+        if observed and expected:
+            lines.append(TrendLine("", THEME[color][0], "", expected, dashed=True))
+    under = result.mechanism.kind if result.mechanism else ""
+    return TrendPanel(shortened(result.respondent, _ROOM), under, tuple(lines))

@@ -48,6 +48,10 @@ def analyze(
         typer.Option(metavar="A B", help="Two respondents, such as one model at two resolutions: do they differ?"),
     ] = None,
     bootstrap: Bootstrap = 1000,
+    stability: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Resamples of the scenes for the stability of types; 100 take minutes."),
+    ] = 0,
     seed: Seed = 0,
     jobs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Respondents at a time. Default: as many as there are cores.")
@@ -95,6 +99,7 @@ def analyze(
         models=read_models(models) if models else None,
         compare=compare,
         bootstrap=bootstrap,
+        stability=stability,
         seed=seed,
         jobs=jobs or os.cpu_count() or 1,
     )

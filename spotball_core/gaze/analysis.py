@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from spotball_core.errors import OptionError
 from spotball_core.gaze import checks as one_respondent
+from spotball_core.gaze.battery.chance import AtChance, at_chance
 from spotball_core.gaze.battery.findings import Finding, Key
 from spotball_core.gaze.battery.run import TestPolicy, run_battery
+from spotball_core.gaze.battery.stability import Stability, stability
 from spotball_core.gaze.battery.types import Type
+from spotball_core.gaze.cautions import cautions
+from spotball_core.gaze.cells import Cell, cells_of
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.fleet import (
     FleetAgainstChance,
@@ -21,7 +25,7 @@ from spotball_core.gaze.fleet import (
     compare_two,
     trends,
 )
-from spotball_core.gaze.measures import Share, accuracy_by_objects, share, with_measures
+from spotball_core.gaze.measures import accuracy_by_objects, with_measures
 from spotball_core.gaze.mechanism.records import Mechanism
 from spotball_core.gaze.mechanism.run import mechanism_or_reason
 from spotball_core.schema.record import Record
@@ -31,34 +35,8 @@ from spotball_core.service.parallel import in_processes
 if TYPE_CHECKING:
     import polars as pl
 
-SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Where kinds of response times begin; the first takes shorter ones, too."""
-
 SCHEMA_VERSION: Final = 1
 HUMAN: Final = "human"
-
-
-class Cell(Record):
-    """A mean over some of a respondent's trials.
-
-    Attributes:
-        measure: `accuracy`, `wrongness` (among matched trials) or `head`, the share that chose the head target.
-        by: what the trials have in common. `seconds_from`: response times from there to twice as long, from 0.25 (and
-            less) to 64 (and more).
-        value: the mean.
-        ci95: its interval over photos; None without resamples.
-        chance: what guessing gives on the same trials.
-        n_trials: how many.
-        n_stimuli: photos among them.
-    """
-
-    measure: Literal["accuracy", "wrongness", "head"]
-    by: dict[str, str]
-    value: float
-    ci95: Interval | None
-    chance: float
-    n_trials: int
-    n_stimuli: int
 
 
 class Checks(Record):
@@ -89,6 +67,8 @@ class RespondentResult(Record):
         accuracy_of: `natural`, the condition of Table 1, or `all` where there is none of it.
         tests: by key.
         type: what they lead to.
+        at_chance: equivalence tests of accuracy and head choices against chance.
+        stability: the types of bootstrap samples of the scenes; None without resamples.
         mechanism: the cue model; None if the trials do not allow one.
         no_mechanism: why there is none.
         cells: means by condition, view, proximity, DistEyeHead, offset (place of the head target less that of the gaze
@@ -106,6 +86,8 @@ class RespondentResult(Record):
     accuracy_of: Literal["natural", "all"]
     tests: dict[Key, Finding]
     type: Type
+    at_chance: AtChance | None
+    stability: Stability | None = None
     mechanism: Mechanism | None
     no_mechanism: str | None = None
     cells: tuple[Cell, ...]
@@ -195,6 +177,7 @@ class GazeOptions:
         models: what is known of models beside their answers.
         compare: two respondents whose accuracies are compared.
         bootstrap: resamples for intervals of means.
+        stability: resamples of the scenes for the stability of the type.
         seed: of what is drawn.
         jobs: processes.
     """
@@ -205,6 +188,7 @@ class GazeOptions:
     models: Mapping[str, ModelFacts] | None = None
     compare: tuple[str, str] | None = None
     bootstrap: int = 1000
+    stability: int = 0
     seed: int = 0
     jobs: int = 1
 
@@ -262,7 +246,7 @@ def analyze(
         fleet=_fleet(rows, options),
         n_stimuli=_n_stimuli(rows),
         chance=_chance(results),
-        warnings=tuple(_warnings(rows, results, people)),
+        warnings=tuple(cautions(rows, results, people)),
         signature=str(provenance),
         provenance=provenance,
     )
@@ -282,21 +266,35 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
     if options.hinted and not hinted:
         raise OptionError(f"none of the prompts {', '.join(options.hinted)} is among the trials")
     timed = rows["response_time"].null_count() < len(rows)
+    stable = (
+        stability(
+            rows,
+            kind,
+            resamples=options.stability,
+            alpha=options.policy.alpha,
+            people=task.people,
+            seed=options.seed,
+        )
+        if options.stability
+        else None
+    )
     mechanism, no_mechanism = mechanism_or_reason(rows, seed=options.seed)
     return RespondentResult(
         respondent=rows["respondent"][0],
         n_trials=len(rows),
         n_unmatched=rows.select(pl.col("choice").null_count()).item(),
-        summary=summary(kind, mechanism),
+        summary=summary(kind, stable, mechanism),
         accuracy={str(n): mean.value for n, mean in accuracy.items()},
         accuracy_ci95={str(n): mean.ci95 for n, mean in accuracy.items()},
         accuracy_trials={str(n): mean.n_trials for n, mean in accuracy.items()},
         accuracy_of=accuracy_of,
         tests=tests,
         type=kind,
+        at_chance=at_chance(rows, alpha=options.policy.alpha),
+        stability=stable,
         mechanism=mechanism,
         no_mechanism=no_mechanism,
-        cells=tuple(_cells(rows, options)),
+        cells=tuple(cells_of(rows, resamples=options.bootstrap, seed=options.seed)),
         checks=Checks(
             sites=one_respondent.site_effect(rows),
             response_time=one_respondent.response_time_effect(rows) if timed else None,
@@ -305,69 +303,17 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
     )
 
 
-def summary(kind: Type, mechanism: Mechanism | None) -> str:
+def summary(kind: Type, stable: Stability | None, mechanism: Mechanism | None) -> str:
     """Return one sentence on a respondent: its type and what the cue model says.
 
     Args:
         kind: its type.
+        stable: how stable the type is.
         mechanism: its cue model.
     """
     says = mechanism.says if mechanism else "There is no cue model."
-    return f"Type {kind}. {says}"
-
-
-def _cells(rows: pl.DataFrame, options: GazeOptions) -> list[Cell]:
-    """The means that tables and figures show."""
-    import polars as pl
-
-    matched = rows.filter(pl.col("wrongness").is_not_null())
-    facing = rows.filter(pl.col("condition") != "natural")
-    agreeing = matched.filter(pl.col("condition") != "incongruent")
-    rows = rows.with_columns(chance=1 / pl.col("n_objects"))
-    facing = facing.with_columns(chance=1 / pl.col("n_objects"), offset=pl.col("head") - pl.col("gaze"))
-    measures: Sequence[tuple[Literal["accuracy", "wrongness", "head"], str, str, pl.DataFrame, tuple[str, ...]]] = (
-        ("accuracy", "correct", "chance", rows, ("condition",)),
-        ("accuracy", "correct", "chance", rows, ("condition", "n_objects")),
-        ("accuracy", "correct", "chance", rows, ("condition", "view")),
-        ("accuracy", "correct", "chance", rows, ("condition", "proximity")),
-        ("wrongness", "wrongness", "expected_wrongness", matched, ("condition",)),
-        ("wrongness", "wrongness", "expected_wrongness", agreeing, ("proximity",)),
-        ("wrongness", "wrongness", "expected_wrongness", agreeing, ("view", "proximity")),
-        ("head", "is_head", "chance", facing, ("n_objects", "dist_eye_head")),
-        ("head", "is_head", "chance", facing, ("n_objects", "offset")),
-        ("accuracy", "correct", "chance", _timed(rows), ("seconds_from",)),
-    )
-    cells = []
-    for measure, column, chance, of_these, keys in measures:
-        for values, group in sorted(of_these.group_by(keys, maintain_order=True), key=lambda pair: str(pair[0])):
-            mean = share(group[column], group["stimulus_id"], resamples=options.bootstrap, seed=options.seed)
-            cells.append(_cell(measure, dict(zip(keys, values, strict=True)), mean, group[chance]))
-    return cells
-
-
-def _timed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Trials with a response time, and its kind, one of `SECONDS`."""
-    import numpy as np
-    import polars as pl
-
-    timed = rows.filter(pl.col("response_time") > 0)
-    kinds = np.searchsorted(SECONDS, timed["response_time"].to_numpy(), side="right") - 1
-    return timed.with_columns(seconds_from=pl.Series(np.take(SECONDS, np.maximum(kinds, 0)), dtype=pl.Float64))
-
-
-def _cell(
-    measure: Literal["accuracy", "wrongness", "head"], by: Mapping[str, object], mean: Share, chance: pl.Series
-) -> Cell:
-    labels = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in by.items()}
-    return Cell(
-        measure=measure,
-        by=labels,
-        value=mean.value,
-        ci95=mean.ci95,
-        chance=float(chance.to_numpy().mean()),
-        n_trials=mean.n_trials,
-        n_stimuli=mean.n_stimuli,
-    )
+    often = f" in {stable.share:.0%} of {stable.resamples} resamples" if stable else ""
+    return f"Type {kind}{often}. {says}"
 
 
 def _fleet(rows: pl.DataFrame, options: GazeOptions) -> Fleet:
@@ -396,27 +342,3 @@ def _chance(results: Sequence[RespondentResult]) -> dict[str, float]:
         if cell.measure == "accuracy" and cell.by.keys() == {"condition"}:
             chances.setdefault(cell.by["condition"], []).append(cell.chance)
     return {condition: sum(values) / len(values) for condition, values in chances.items()}
-
-
-def _warnings(rows: pl.DataFrame, results: Sequence[RespondentResult], people: str | None) -> list[str]:
-    warnings = []
-    for result in results:
-        name = result.respondent
-        if result.n_unmatched > 0.05 * result.n_trials:
-            warnings.append(
-                f"{name}: {result.n_unmatched / result.n_trials:.0%} of the choices are unmatched, and wrong"
-            )
-        if result.no_mechanism:
-            warnings.append(f"{name}: no cue model, since {result.no_mechanism}")
-        for key, test in result.tests.items():
-            if test.reason and test.verdict is not None:
-                warnings.append(f"{name}, Test {key}: a t-test stands in, since {test.reason}")
-            warnings += [f"{name}, Test {key}: {note}" for note in test.notes]
-    photos_of = {
-        name: set(rows.filter(respondent=name)["stimulus_id"]) for name in {result.respondent for result in results}
-    }
-    if len({frozenset(photos) for photos in photos_of.values()}) > 1:
-        warnings.append("respondents answered different photos: their accuracies are not of the same")
-    if people is None:
-        warnings.append("Test 1 compares with the published people, who saw the pilot's photos")
-    return warnings

@@ -147,6 +147,29 @@ def _student(estimate: float, se: float, df: float, n: int, sides: Sides) -> Mea
     return Mean(estimate, se, t, df, p, (estimate - half, estimate + half), n)
 
 
+def equivalence_p(estimate: float, se: float, margin: float, df: float | None = None) -> float:
+    """Return the p value of two one-sided tests (TOST) that an estimate is within a margin of 0.
+
+    A small p speaks for equality within the margin. It is below 0.05 exactly if the 90% interval is within the margin.
+
+    Args:
+        estimate: what is tested.
+        se: its standard error; 0 for an estimate without error.
+        margin: largest absolute value that counts as equal to 0; above 0.
+        df: degrees of freedom of Student's distribution; None for the normal distribution.
+
+    Examples:
+        >>> round(equivalence_p(0.0, 0.1, 0.2), 4), round(equivalence_p(0.3, 0.1, 0.2), 4)
+        (0.0228, 0.8413)
+    """
+    from scipy import stats
+
+    if se <= 0:
+        return 0.0 if abs(estimate) < margin else 1.0
+    distribution = stats.norm if df is None else stats.t(df)
+    return float(distribution.sf((margin - abs(estimate)) / se))
+
+
 @dataclass(frozen=True)
 class Proportions:
     """A test of shares.

@@ -36,7 +36,7 @@ def test_json_to_standard_output_and_a_report_beside_it(folder: Path, tmp_path: 
     said = json.loads(done.stdout)
     assert {one["respondent"]: one["type"] for one in said["respondents"]} == {
         "heady": "head-only",
-        "guess": "gap without head bias",
+        "guess": "at chance",
     }
     assert json.loads((tmp_path / "report/report.json").read_text(encoding="utf-8")) == said
     assert (tmp_path / "report/report.html").is_file()

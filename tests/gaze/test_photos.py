@@ -113,7 +113,7 @@ def test_the_page_shows_them(tmp_path: Path) -> None:
     # One photo of each condition, and all nine by disagreement.
     assert len(page.all("article")) == 3 + 9
     assert "<b>" not in text
-    assert text.count("data:image/webp") == 3
+    assert text.count("data:image/webp") == 3 + 9
     assert "chosen by c &lt;i&gt;" in text
     # Without files there is no such section, and all else is there.
     write_gaze_report(report, tmp_path / "out", photos=PhotoSource(trials, shown, tmp_path / "none"))

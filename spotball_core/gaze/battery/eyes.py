@@ -13,6 +13,11 @@ for:
 - neither: the rest; also instead of head-dominant if the head target is chosen less often than by chance where the eyes
   are elsewhere.
 
+That two means do not differ significantly does not show that they are equal. So each pair also has an equivalence test
+(two one-sided tests, TOST): whether the difference is within `MARGIN` on the scale of log odds, or `SHARE_MARGIN` for
+shares. A note says where Test 4 speaks for a coin although the means at distances above 0 are not shown to be equal,
+and where it does not although they are. The verdict stays the paper's.
+
 Where one set speaks for a type and the other for neither, that type it is. Where they speak for different ones, it is
 head-dominant: a coin cannot fall less often on the head the farther the eyes are.
 """
@@ -20,21 +25,27 @@ head-dominant: a coin cannot fall less often on the head the farther the eyes ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from spotball_core.gaze.battery.distance import Distance, grows_with_distance, with_place
 from spotball_core.gaze.battery.findings import QUESTIONS, Finding, Method, Model, Supports, no_answer
 from spotball_core.gaze.battery.modeling import Modeled, by_stimulus, indicators, model
 from spotball_core.gaze.mixed import marginal_means, pairwise
-from spotball_core.gaze.plain_tests import one_sample, regression_slope
+from spotball_core.gaze.plain_tests import equivalence_p, one_sample, regression_slope
 from spotball_core.stats.permutation import holm
 
 if TYPE_CHECKING:
     import polars as pl
 
 SIZES = (3, 4)
+
+MARGIN: Final = 0.5
+"""Largest difference of log odds that counts as equal: odds within a factor of 1.65."""
+
+SHARE_MARGIN: Final = 0.1
+"""Likewise of shares, if a t-test replaces the model."""
 
 TO_HEAD = Distance("3", "dist_to_head", "head_reach", "expected_dist_to_head", "head", "distance to the head target")
 
@@ -59,6 +70,7 @@ class Pair:
         far: the larger.
         drop: the head target's log odds (or share) at the smaller distance less those at the larger.
         p: two-sided, adjusted.
+        p_equal: of the equivalence test: small if the difference is within the margin.
     """
 
     n_objects: int
@@ -66,6 +78,7 @@ class Pair:
     far: int
     drop: float
     p: float
+    p_equal: float = 1.0
 
 
 def supported(pairs: Sequence[Pair], alpha: float) -> Supports:
@@ -136,10 +149,7 @@ def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     if not sets:
         return no_answer("4", "no set of three or four objects has photos at three distances, 0 among them", **counts)
     raw = [pair for photo_set in sets for pair in photo_set.pairs]
-    adjusted = [
-        Pair(pair.n_objects, pair.near, pair.far, pair.drop, p)
-        for pair, p in zip(raw, holm([pair.p for pair in raw]), strict=True)
-    ]
+    adjusted = [replace(pair, p=p) for pair, p in zip(raw, holm([pair.p for pair in raw]), strict=True)]
     by_size: dict[int, Supports] = {}
     for photo_set in sets:
         n = photo_set.n_objects
@@ -161,14 +171,22 @@ def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
         supports=verdict,
         method="t-test" if problems else sets[0].method,
         reason="; ".join(problems),
+        notes=notes(verdict, adjusted, alpha),
         numbers={
             "by_objects": {
                 str(photo_set.n_objects): {
                     "supports": by_size[photo_set.n_objects],
                     "method": photo_set.method,
+                    "equivalence_margin": SHARE_MARGIN if photo_set.method == "t-test" else MARGIN,
                     "means": photo_set.means,
                     "pairs": [
-                        {"near": pair.near, "far": pair.far, "drop": pair.drop, "p_adjusted": pair.p}
+                        {
+                            "near": pair.near,
+                            "far": pair.far,
+                            "drop": pair.drop,
+                            "p_adjusted": pair.p,
+                            "p_equal": pair.p_equal,
+                        }
                         for pair in adjusted
                         if pair.n_objects == photo_set.n_objects
                     ],
@@ -180,6 +198,23 @@ def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
         models=tuple(model for photo_set in sets for model in photo_set.models),
         **counts,
     )
+
+
+def notes(verdict: Supports, pairs: Sequence[Pair], alpha: float) -> tuple[str, ...]:
+    """Return a note if significance and equivalence of the means at distances above 0 lead to different conclusions.
+
+    Args:
+        verdict: what Test 4 speaks for.
+        pairs: of all sets.
+        alpha: level of the equivalence tests.
+    """
+    apart = [pair for pair in pairs if pair.near > 0]
+    equal = all(pair.p_equal < alpha for pair in apart)
+    if verdict == "eye-head ambivalent" and not equal:
+        return ("The means at distances above 0 do not differ significantly, but are not shown to be equal either.",)
+    if verdict != "eye-head ambivalent" and apart and equal:
+        return ("The means at distances above 0 are equal within the margin of the equivalence test, as of a coin.",)
+    return ()
 
 
 def _avoids_head(rows: pl.DataFrame, alpha: float) -> bool:
@@ -207,7 +242,14 @@ def _set(rows: pl.DataFrame, n_objects: int, alpha: float) -> _Set:
         return _plain(rows, n_objects, fitted)
     means = marginal_means(fitted.fit, ["dist_eye_head"])
     pairs = [
-        Pair(n_objects, int(float(row["first"])), int(float(row["second"])), row["estimate"], row["p"])
+        Pair(
+            n_objects,
+            int(float(row["first"])),
+            int(float(row["second"])),
+            row["estimate"],
+            row["p"],
+            equivalence_p(row["estimate"], row["se"], MARGIN),
+        )
         for row in pairwise(means, adjust="none").to_dicts()
     ]
     return _Set(n_objects, means.table.to_dicts(), pairs, fitted.method, "", fitted.records)
@@ -225,6 +267,7 @@ def _plain(rows: pl.DataFrame, n_objects: int, fitted: Modeled) -> _Set:
         is_far = (two["dist_eye_head"] == far).cast(pl.Float64)
         slope = regression_slope(is_far, two["share"], indicators(two["place"]))
         if slope is not None:
-            pairs.append(Pair(n_objects, near, far, -slope.estimate, slope.p))
+            equal = equivalence_p(slope.estimate, slope.se, SHARE_MARGIN, slope.df)
+            pairs.append(Pair(n_objects, near, far, -slope.estimate, slope.p, equal))
     means = photos.group_by("dist_eye_head").agg(estimate=pl.col("share").mean(), n=pl.len()).sort("dist_eye_head")
     return _Set(n_objects, means.to_dicts(), pairs, "t-test", fitted.problem, fitted.records)

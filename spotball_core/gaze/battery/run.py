@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import Field
 
 from spotball_core.gaze.battery import eyes, head_bias, performance, scene_effects
+from spotball_core.gaze.battery.chance import at_chance, refined
 from spotball_core.gaze.battery.findings import QUESTIONS, Finding, Key
 from spotball_core.gaze.battery.types import Type, type_of
 from spotball_core.gaze.plain_tests import adjusted
@@ -89,4 +90,4 @@ def run_battery(
         p_values = adjusted([findings[key].p or 0.0 for key in tested], policy.multiplicity)
         for key, p in zip(tested, p_values, strict=True):
             findings[key] = findings[key].decided(p, policy.alpha, adjusted=True)
-    return findings, type_of(findings.__getitem__)
+    return findings, refined(type_of(findings.__getitem__), at_chance(rows, alpha=policy.alpha))

@@ -9,7 +9,15 @@ from typing import Final, Literal, get_args
 
 from spotball_core.gaze.battery.findings import Finding, Key
 
-Type = Literal["human-level", "gap without head bias", "head-only", "head-dominant", "eye-head ambivalent", "unclear"]
+Type = Literal[
+    "human-level",
+    "gap without head bias",
+    "at chance",
+    "head-only",
+    "head-dominant",
+    "eye-head ambivalent",
+    "unclear",
+]
 TYPES: Final[tuple[Type, ...]] = get_args(Type)
 
 SUBTESTS: Final[tuple[Key, ...]] = ("2.1", "2.2", "2.3", "2.4")
@@ -45,7 +53,8 @@ TABLE: Final = (
     TypeRule(True, True, True, "eye-head ambivalent", "eye-head ambivalent"),
     TypeRule(True, True, True, "neither", "unclear"),
 )
-"""The decision tree, a row a leaf. What no row fits, since a test has no answer, is unclear."""
+"""The paper's decision tree, a row a leaf. What no row fits, since a test has no answer, is unclear. Respondents of the
+type `gap without head bias` that are at chance get the type `at chance` (`battery.chance`)."""
 
 
 def head_bias(verdict: Callable[[Key], bool | None]) -> bool | None:

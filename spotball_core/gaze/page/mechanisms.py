@@ -17,8 +17,8 @@ _LOOKS: Final = {"2": ("model-2", "^"), "3": ("model-1", "o"), "4": ("people", "
 _LEAD: Final = (
     "The cue model explains each choice by an internal position. With probability q it is at the gaze target or at the "
     "head target alone (the head with probability w), otherwise in between, with weight w for the head. Noise is "
-    "added, and a share of the trials, the lapses, is answered at random. The mechanism is the simplest special case that "
-    "predicts held-out scenes as well as the best one; none means that no special case fits."
+    "added, and a share of the trials, the lapses, is answered at random. The mechanism is the simplest special case "
+    "that predicts held-out scenes as well as the best one; none means that no special case fits."
 )
 
 

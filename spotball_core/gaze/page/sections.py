@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spotball_core.gaze.analysis import Cell as Mean, GazeReport, RespondentResult
+from spotball_core.gaze.analysis import GazeReport, RespondentResult
 from spotball_core.gaze.battery.findings import QUESTIONS, Finding
 from spotball_core.gaze.battery.performance import PUBLISHED
 from spotball_core.gaze.battery.types import TABLE
+from spotball_core.gaze.cells import Cell as Mean
 from spotball_core.gaze.data.stimuli import CONDITIONS, VIEWS
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.page.browser import browser

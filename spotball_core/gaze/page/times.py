@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from spotball_core.gaze.analysis import SECONDS, Cell as Mean, GazeReport
+from spotball_core.gaze.analysis import GazeReport
+from spotball_core.gaze.cells import SECONDS, Cell as Mean
 from spotball_core.gaze.checks import Effect
 from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint, trend_alts
 from spotball_core.gaze.tables import CHANCE_NAME

@@ -10,6 +10,7 @@ from typing import Final, Literal
 import numpy as np
 
 from spotball_core.errors import OptionError
+from spotball_core.gaze.battery.chance import at_chance, refined
 from spotball_core.gaze.battery.findings import Key
 from spotball_core.gaze.battery.run import ORDER, Battery, TestPolicy, run_battery
 from spotball_core.gaze.battery.types import TYPES, Type, type_of
@@ -65,7 +66,7 @@ POPULATIONS: Final = (
     Population(
         "blurred eyes", "gap without head bias", "eye", noise=(0.5, 1.2), stimulus_noise=(0.2, 0.6), lapse=(0.0, 0.3)
     ),
-    Population("guess", "gap without head bias", "guess"),
+    Population("guess", "at chance", "guess"),
     Population("head", "head-only", "head", noise=(0.1, 0.7), stimulus_noise=(0.1, 0.4), lapse=(0.0, 0.3)),
     Population(
         "compromise",
@@ -217,7 +218,7 @@ def _verdicts(task: _PowerTask) -> _Verdicts:
     else:
         battery = Battery(rows, task.policy.alpha)
         if task.tests == "deciding":
-            kind = type_of(battery.__getitem__)
+            kind = refined(type_of(battery.__getitem__), at_chance(rows, alpha=task.policy.alpha))
         else:
             for key in task.tests:
                 battery[key]

@@ -92,7 +92,7 @@ def test_no_model_is_said_and_not_hidden() -> None:
     same = trials.with_columns(proximity=(pl.col("view") == "left").cast(pl.Int64))
     fitted = model(same, "correct", ("view", "center(proximity)"))
     assert fitted.fit is None
-    assert "no model can be fitted" in fitted.problem
+    assert "the photos are too few or too much alike" in fitted.problem
 
 
 def test_photos_means_and_indicators() -> None:

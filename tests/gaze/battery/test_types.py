@@ -47,7 +47,7 @@ def test_the_table_is_the_papers_tree_for_all_verdicts() -> None:
             expected = plain(gap, (a, b, c, d), responsive, supports)
             assert type_of(findings.__getitem__) == expected
             seen.add(expected)
-    assert seen == set(TYPES)
+    assert seen == set(TYPES) - {"at chance"}
 
 
 def test_no_two_rows_fit_the_same() -> None:

@@ -1,0 +1,85 @@
+"""Is a respondent at chance? An equivalence test, which splits the type `gap without head bias`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from spotball_core.gaze.battery.modeling import by_stimulus
+from spotball_core.gaze.battery.types import Type
+from spotball_core.gaze.plain_tests import equivalence_p, one_sample
+from spotball_core.schema.record import Record
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MARGIN: Final = 0.05
+"""How far shares may be from chance and still count as equal to it."""
+
+
+class AtChance(Record):
+    """Whether gaze and head target are chosen as often as by uniform guessing.
+
+    Two one-sided tests (TOST) over photos at level 0.05, that each share less chance is within `margin`. A difference
+    that is not significant is not enough.
+
+    Attributes:
+        verdict: whether both shares are equal to chance within the margin.
+        accuracy: accuracy less chance, mean over photos of all conditions.
+        accuracy_p: of its equivalence test.
+        head: share of the head target less chance, mean over incongruent photos; None without such photos.
+        head_p: of its equivalence test.
+        margin: largest difference that counts as equal.
+    """
+
+    verdict: bool
+    accuracy: float
+    accuracy_p: float
+    head: float | None
+    head_p: float | None
+    margin: float = MARGIN
+
+
+def at_chance(rows: pl.DataFrame, *, alpha: float = 0.05) -> AtChance | None:
+    """Test whether a respondent is at chance. Unmatched choices are wrong.
+
+    Args:
+        rows: one respondent's trials, of `measures.with_measures`.
+        alpha: level of the tests.
+
+    Returns:
+        None for fewer than two photos.
+    """
+    import polars as pl
+
+    accuracy = _excess(rows, "correct")
+    if accuracy is None:
+        return None
+    head = _excess(rows.filter(pl.col("condition") == "incongruent"), "is_head")
+    close = accuracy[1] < alpha and (head is None or head[1] < alpha)
+    return AtChance(
+        verdict=close,
+        accuracy=accuracy[0],
+        accuracy_p=accuracy[1],
+        head=head[0] if head else None,
+        head_p=head[1] if head else None,
+    )
+
+
+def _excess(rows: pl.DataFrame, column: str) -> tuple[float, float] | None:
+    import polars as pl
+
+    photos = by_stimulus(rows, share=pl.col(column).fill_null(0.0))
+    mean = one_sample(photos["share"].to_numpy() - 1 / np.asarray(photos["n_objects"], dtype=float))
+    return None if mean is None else (mean.estimate, equivalence_p(mean.estimate, mean.se, MARGIN, mean.df))
+
+
+def refined(kind: Type, chance: AtChance | None) -> Type:
+    """Return the type, with `at chance` in place of a gap without head bias for respondents at chance.
+
+    Args:
+        kind: the type from the decision tree.
+        chance: what `at_chance` found.
+    """
+    return "at chance" if kind == "gap without head bias" and chance is not None and chance.verdict else kind

@@ -1,0 +1,80 @@
+"""How stable a type is: the decision tree on bootstrap samples of the scenes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from spotball_core.gaze.battery.chance import at_chance, refined
+from spotball_core.gaze.battery.run import Battery
+from spotball_core.gaze.battery.types import Type, type_of
+from spotball_core.gaze.mechanism.counts import SCENE
+from spotball_core.random import generator_for
+from spotball_core.schema.record import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+
+
+class Stability(Record):
+    """Types over bootstrap samples of the scenes.
+
+    Attributes:
+        resamples: how many samples.
+        types: how often each type resulted.
+        share: share of the samples with the respondent's type.
+    """
+
+    resamples: int
+    types: dict[str, int]
+    share: float
+
+
+def stability(
+    rows: pl.DataFrame,
+    kind: Type,
+    *,
+    resamples: int,
+    alpha: float = 0.05,
+    people: pl.DataFrame | None = None,
+    seed: int = 0,
+) -> Stability:
+    """Repeat the decision tree on bootstrap samples of the scenes.
+
+    Scenes are drawn with all their photos; a scene that is drawn twice counts as two. Only the tests that decide are
+    made, at alpha, without an adjustment for several tests.
+
+    Args:
+        rows: one respondent's trials, of `measures.with_measures`.
+        kind: the respondent's type.
+        resamples: how many samples, at least 1.
+        alpha: of the tests.
+        people: people's trials for Test 1; the published people by default.
+        seed: of what is drawn.
+    """
+    generator = generator_for(seed, "stability")
+    types: Counter[Type] = Counter()
+    for _ in range(resamples):
+        sample = resampled_scenes(rows, generator)
+        battery = Battery(sample, alpha, people)
+        types[refined(type_of(battery.__getitem__), at_chance(sample, alpha=alpha))] += 1
+    return Stability(resamples=resamples, types=dict(types.most_common()), share=types[kind] / resamples)
+
+
+def resampled_scenes(rows: pl.DataFrame, generator: np.random.Generator) -> pl.DataFrame:
+    """Return the trials of scenes drawn with replacement; photos of the k-th copy of a scene have a name of their own.
+
+    Args:
+        rows: trials.
+        generator: for the draws.
+    """
+    import polars as pl
+
+    scenes = rows.select(SCENE).unique(maintain_order=True)
+    drawn: pl.DataFrame = scenes[generator.integers(0, len(scenes), len(scenes)).tolist()]
+    copies = drawn.with_columns(_copy=pl.int_range(pl.len()).over(SCENE))
+    joined: pl.DataFrame = copies.join(rows, on=SCENE, how="inner", nulls_equal=True, maintain_order="left")
+    named = pl.format("{}#{}", "stimulus_id", "_copy")
+    stimulus = pl.when(pl.col("_copy") > 0).then(named).otherwise("stimulus_id")
+    return joined.with_columns(stimulus_id=stimulus).select(rows.columns)

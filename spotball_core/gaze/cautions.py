@@ -1,0 +1,61 @@
+"""Warnings of a gaze analysis: what to bear in mind when reading its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from spotball_core.gaze.analysis import RespondentResult
+
+INCONGRUENT_DROP: Final = 0.1
+"""A respondent at the human level whose accuracy is lower by this much on incongruent photos gets a warning."""
+
+
+def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: str | None) -> list[str]:
+    """Return the warnings, those of respondents first.
+
+    Args:
+        rows: all trials.
+        results: what was found.
+        people: respondent that Test 1 compares with; None for the published people.
+    """
+    warnings = []
+    for result in results:
+        name = result.respondent
+        if result.n_unmatched > 0.05 * result.n_trials:
+            warnings.append(
+                f"{name}: {result.n_unmatched / result.n_trials:.0%} of the choices are unmatched, and wrong"
+            )
+        if result.no_mechanism:
+            warnings.append(f"{name}: no cue model, since {result.no_mechanism}")
+        if warning := _human_level_on_natural_photos(result):
+            warnings.append(warning)
+        for key, test in result.tests.items():
+            if test.reason and test.verdict is not None:
+                warnings.append(f"{name}, Test {key}: a t-test stands in, since {test.reason}")
+            warnings += [f"{name}, Test {key}: {note}" for note in test.notes]
+    photos_of = {
+        name: set(rows.filter(respondent=name)["stimulus_id"]) for name in {result.respondent for result in results}
+    }
+    if len({frozenset(photos) for photos in photos_of.values()}) > 1:
+        warnings.append("respondents answered different photos: their accuracies are not of the same")
+    if people is None:
+        warnings.append("Test 1 compares with the published people, who saw the pilot's photos")
+    return warnings
+
+
+def _human_level_on_natural_photos(result: RespondentResult) -> str | None:
+    """A warning if a respondent at the human level does much worse when head and eyes disagree."""
+    accuracy = result.tests["2.3"].numbers.get("accuracy", {})
+    if result.type != "human-level" or not result.tests["2.3"].verdict:
+        return None
+    congruent, incongruent = accuracy["congruent"], accuracy["incongruent"]
+    if congruent - incongruent < INCONGRUENT_DROP:
+        return None
+    return (
+        f"{result.respondent}: human-level rests on natural photos alone; accuracy is {congruent:.0%} on congruent and"
+        f" {incongruent:.0%} on incongruent photos"
+    )

@@ -1,0 +1,99 @@
+"""Means over some of a respondent's trials, which tables and figures show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal
+
+from spotball_core.gaze.measures import Share, share
+from spotball_core.schema.record import Record
+from spotball_core.schema.report import Interval
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+"""Where kinds of response times begin; the first takes shorter ones, too."""
+
+
+class Cell(Record):
+    """A mean over some of a respondent's trials.
+
+    Attributes:
+        measure: `accuracy`, `wrongness` (among matched trials) or `head`, the share that chose the head target.
+        by: what the trials have in common. `seconds_from`: response times from there to twice as long, from 0.25 (and
+            less) to 64 (and more).
+        value: the mean.
+        ci95: its interval over photos; None without resamples.
+        chance: what guessing gives on the same trials.
+        n_trials: how many.
+        n_stimuli: photos among them.
+    """
+
+    measure: Literal["accuracy", "wrongness", "head"]
+    by: dict[str, str]
+    value: float
+    ci95: Interval | None
+    chance: float
+    n_trials: int
+    n_stimuli: int
+
+
+def cells_of(rows: pl.DataFrame, *, resamples: int, seed: int) -> list[Cell]:
+    """Return the means that tables and figures show.
+
+    Args:
+        rows: one respondent's trials, of `measures.with_measures`.
+        resamples: of the photos, for intervals.
+        seed: of what is drawn.
+    """
+    import polars as pl
+
+    matched = rows.filter(pl.col("wrongness").is_not_null())
+    facing = rows.filter(pl.col("condition") != "natural")
+    agreeing = matched.filter(pl.col("condition") != "incongruent")
+    rows = rows.with_columns(chance=1 / pl.col("n_objects"))
+    facing = facing.with_columns(chance=1 / pl.col("n_objects"), offset=pl.col("head") - pl.col("gaze"))
+    measures: Sequence[tuple[Literal["accuracy", "wrongness", "head"], str, str, pl.DataFrame, tuple[str, ...]]] = (
+        ("accuracy", "correct", "chance", rows, ("condition",)),
+        ("accuracy", "correct", "chance", rows, ("condition", "n_objects")),
+        ("accuracy", "correct", "chance", rows, ("condition", "view")),
+        ("accuracy", "correct", "chance", rows, ("condition", "proximity")),
+        ("wrongness", "wrongness", "expected_wrongness", matched, ("condition",)),
+        ("wrongness", "wrongness", "expected_wrongness", agreeing, ("proximity",)),
+        ("wrongness", "wrongness", "expected_wrongness", agreeing, ("view", "proximity")),
+        ("head", "is_head", "chance", facing, ("n_objects", "dist_eye_head")),
+        ("head", "is_head", "chance", facing, ("n_objects", "offset")),
+        ("accuracy", "correct", "chance", _timed(rows), ("seconds_from",)),
+    )
+    cells = []
+    for measure, column, chance, of_these, keys in measures:
+        for values, group in sorted(of_these.group_by(keys, maintain_order=True), key=lambda pair: str(pair[0])):
+            mean = share(group[column], group["stimulus_id"], resamples=resamples, seed=seed)
+            cells.append(_cell(measure, dict(zip(keys, values, strict=True)), mean, group[chance]))
+    return cells
+
+
+def _timed(rows: pl.DataFrame) -> pl.DataFrame:
+    """Trials with a response time, and its kind, one of `SECONDS`."""
+    import numpy as np
+    import polars as pl
+
+    timed = rows.filter(pl.col("response_time") > 0)
+    kinds = np.searchsorted(SECONDS, timed["response_time"].to_numpy(), side="right") - 1
+    return timed.with_columns(seconds_from=pl.Series(np.take(SECONDS, np.maximum(kinds, 0)), dtype=pl.Float64))
+
+
+def _cell(
+    measure: Literal["accuracy", "wrongness", "head"], by: Mapping[str, object], mean: Share, chance: pl.Series
+) -> Cell:
+    labels = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in by.items()}
+    return Cell(
+        measure=measure,
+        by=labels,
+        value=mean.value,
+        ci95=mean.ci95,
+        chance=float(chance.to_numpy().mean()),
+        n_trials=mean.n_trials,
+        n_stimuli=mean.n_stimuli,
+    )

@@ -1,0 +1,126 @@
+"""What is reported about the limits of the decision tree: chance, equality, stability."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from spotball_core.gaze.analysis import GazeOptions, analyze
+from spotball_core.gaze.battery.chance import MARGIN, at_chance, refined
+from spotball_core.gaze.battery.eyes import Pair, coin_flipping, notes, supported
+from spotball_core.gaze.battery.findings import Supports
+from spotball_core.gaze.battery.stability import resampled_scenes, stability
+from spotball_core.gaze.data.trials import together
+from spotball_core.gaze.measures import with_measures
+from spotball_core.gaze.plain_tests import equivalence_p
+from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
+
+DESIGN = factorial_design()
+SMALL = [one for one in DESIGN if one.view == "front"]
+
+
+def test_equivalence_is_two_one_sided_tests() -> None:
+    generator = np.random.default_rng(0)
+    x = generator.normal(0.05, 1.0, 60)
+    se = float(x.std(ddof=1) / np.sqrt(60))
+    below = stats.ttest_1samp(x, 0.4, alternative="less").pvalue
+    above = stats.ttest_1samp(x, -0.4, alternative="greater").pvalue
+    assert equivalence_p(float(x.mean()), se, 0.4, 59) == pytest.approx(max(below, above))
+    assert equivalence_p(0.1, 0.0, 0.2) == 0
+    assert equivalence_p(0.3, 0.0, 0.2) == 1
+
+
+def test_guessing_is_at_chance_and_few_trials_are_not_enough() -> None:
+    guess = with_measures(simulate(Observer("guess"), DESIGN, prompts=2).frame)
+    found = at_chance(guess)
+    assert found is not None
+    assert found.verdict
+    assert abs(found.accuracy) < MARGIN
+    few = at_chance(guess.filter(objects=guess["objects"][0], view="front"))
+    assert few is not None
+    assert not few.verdict
+    eyes = at_chance(with_measures(simulate(Observer("eye", noise=1.0, lapse=0.5), DESIGN, prompts=2).frame))
+    assert eyes is not None
+    assert not eyes.verdict
+    assert refined("gap without head bias", found) == "at chance"
+    assert refined("head-only", found) == "head-only"
+    assert refined("gap without head bias", eyes) == "gap without head bias"
+
+
+def test_whoever_avoids_the_head_is_not_head_dominant() -> None:
+    """The share of the head target falls with the distance of the eyes, because choices fall near the gaze target."""
+    rows = with_measures(simulate(Observer("eye", noise=0.5, stimulus_noise=0.2), DESIGN, prompts=2, seed=1).frame)
+    found = coin_flipping(rows)
+    pairs = [
+        Pair(int(n), pair["near"], pair["far"], pair["drop"], pair["p_adjusted"])
+        for n, by_size in found.numbers["by_objects"].items()
+        for pair in by_size["pairs"]
+    ]
+    assert any(supported([pair for pair in pairs if pair.n_objects == n], 0.05) == "head-dominant" for n in (3, 4))
+    assert found.supports == "neither"
+
+
+def test_equality_is_shown_for_a_clear_coin() -> None:
+    coin = Observer("coin", noise=0.08, stimulus_noise=0.08, lapse=0.2)
+    many = coin_flipping(with_measures(simulate(coin, DESIGN, prompts=8, seed=1).frame))
+    assert many.supports == "eye-head ambivalent"
+    assert many.notes == ()
+    pairs = many.numbers["by_objects"]["3"]["pairs"]
+    assert all(pair["p_equal"] < 0.05 for pair in pairs if pair["near"] > 0)
+    assert all(pair["p_equal"] > 0.9 for pair in pairs if pair["near"] == 0)
+
+
+def test_a_note_states_if_equality_is_not_shown() -> None:
+    """Pairs from 0 are clear; the pair of 1 and 2 does not differ significantly."""
+
+    def note(verdict: Supports, p_equal: float) -> str:
+        pairs = [Pair(3, 0, 1, 2.0, 0.01), Pair(3, 0, 2, 2.1, 0.01), Pair(3, 1, 2, 0.1, 0.6, p_equal)]
+        return " ".join(notes(verdict, pairs, 0.05))
+
+    assert "not shown to be equal" in note("eye-head ambivalent", 0.4)
+    assert note("eye-head ambivalent", 0.01) == ""
+    assert "are equal within the margin" in note("head-dominant", 0.01)
+    assert note("head-dominant", 0.4) == ""
+
+
+def test_scenes_are_drawn_whole_and_copies_count_as_scenes_of_their_own() -> None:
+    rows = with_measures(simulate(Observer("head"), SMALL, prompts=2).frame)
+    sample = resampled_scenes(rows, np.random.default_rng(1))
+    assert sample.columns == rows.columns
+    keys = ["objects", "proximity", "view"]
+    sizes = {key: len(group) for key, group in rows.group_by(keys)}
+    n_scenes = 0.0
+    for key, group in sample.group_by(keys):
+        copies = len(group) / sizes[key]
+        assert copies == int(copies)
+        assert (
+            group["stimulus_id"].n_unique()
+            == copies * rows.filter(objects=key[0], proximity=key[1], view=key[2])["stimulus_id"].n_unique()
+        )
+        n_scenes += copies
+    assert n_scenes == len(sizes)
+
+
+def test_a_clear_type_is_stable() -> None:
+    rows = with_measures(simulate(Observer("eye", noise=0.1, stimulus_noise=0.05, lapse=0.0), SMALL, prompts=1).frame)
+    found = stability(rows, "human-level", resamples=5)
+    assert (found.resamples, found.types, found.share) == (5, {"human-level": 5}, 1.0)
+    assert found == stability(rows, "human-level", resamples=5)
+
+
+def test_human_level_on_natural_photos_alone_gives_a_warning() -> None:
+    sharp = {"noise": 0.05, "stimulus_noise": 0.05, "lapse": 0.0}
+    trials = together(
+        [
+            simulate(Observer("coin", weight=0.5, **sharp), SMALL, prompts=2, respondent="coin", seed=2),
+            simulate(Observer("eye", **sharp), SMALL, prompts=2, respondent="eye", seed=2),
+        ]
+    )
+    # Natural photos that show no disagreement: both respondents choose the gaze target.
+    natural = trials.frame["condition"] == "natural"
+    frame = trials.frame.with_columns(choice=trials.frame["choice"].zip_with(~natural, trials.frame["gaze"]))
+    report = analyze(type(trials)(frame), GazeOptions(bootstrap=0))
+    assert [one.type for one in report.respondents] == ["human-level", "human-level"]
+    (warning,) = [text for text in report.warnings if "human-level" in text]
+    assert warning.startswith("coin: human-level rests on natural photos alone; accuracy is 100% on congruent and 5")

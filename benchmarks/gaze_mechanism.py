@@ -7,6 +7,8 @@ them is `none`. For coins and compromises, the benchmark also counts how often t
 observers that mix both rules w and q.
 
     python benchmarks/gaze_mechanism.py [--observers 100] [--prompts 1,16] [--out docs/assets/gaze-mechanism.json]
+
+With `--tree N`, it counts instead which types the decision tree gives to the first N observers of each kind.
 """
 
 from __future__ import annotations
@@ -23,9 +25,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from spotball_core.gaze.battery.chance import at_chance, refined
+from spotball_core.gaze.battery.run import Battery
+from spotball_core.gaze.battery.types import type_of
+from spotball_core.gaze.measures import with_measures
 from spotball_core.gaze.mechanism.records import Estimate, Mechanism
 from spotball_core.gaze.mechanism.run import fit_mechanism
-from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.power.observers import TURN, Observer, factorial_design, simulate
 from spotball_core.service.files import replacing
 from spotball_core.typing import FloatArray, IntArray
 
@@ -88,6 +94,8 @@ def draw(kind: str, number: int) -> Truth:
 def choices(truth: Truth, frame: pl.DataFrame, prompts: int, generator: np.random.Generator) -> IntArray:
     """The places chosen, shape (n_photos, prompts)."""
     n, gaze, head = (frame[name].to_numpy()[:, None] for name in ("n_objects", "gaze", "head"))
+    # A head that is left free goes a part of the way to the gaze target.
+    head = np.where(np.isnan(head), (n - 1) / 2 + TURN * (gaze - (n - 1) / 2), head)
     shape = (len(frame), prompts)
     if truth.kind == "guess":
         return np.asarray(generator.integers(0, np.broadcast_to(n, shape)))
@@ -121,10 +129,10 @@ def choices(truth: Truth, frame: pl.DataFrame, prompts: int, generator: np.rando
     return np.where(generator.random(shape) < truth.lapse, guessed, nearest).astype(int)
 
 
-def trials_of(truth: Truth, number: int, prompts: int) -> pl.DataFrame:
-    frame = simulate(Observer("guess"), factorial_design(), prompts=prompts, seed=0).frame.filter(
-        pl.col("head").is_not_null()
-    )
+def trials_of(truth: Truth, number: int, prompts: int, *, natural: bool = False) -> pl.DataFrame:
+    frame = simulate(Observer("guess"), factorial_design(), prompts=prompts, seed=0).frame
+    if not natural:
+        frame = frame.filter(pl.col("head").is_not_null())
     photos = frame.unique("stimulus_id", maintain_order=True)
     generator = np.random.default_rng((22, KINDS.index(truth.kind), number, prompts))
     return frame.with_columns(choice=pl.Series(choices(truth, photos, prompts, generator).ravel()))
@@ -166,18 +174,34 @@ def measured(kind: str, prompts: int, observers: int) -> dict[str, Any]:
     }
 
 
+def tree_types(kind: str, prompts: int, observers: int) -> dict[str, int]:
+    """Types that the decision tree gives to the same observers, who answer natural photos as well."""
+    types: Counter[str] = Counter()
+    for number in range(observers):
+        rows = with_measures(trials_of(draw(kind, number), number, prompts, natural=True))
+        battery = Battery(rows, 0.05)
+        types[refined(type_of(battery.__getitem__), at_chance(rows))] += 1
+    return dict(types.most_common())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--observers", type=int, default=100)
     parser.add_argument("--prompts", default="1,16")
     parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--tree", type=int, default=0, help="observers per kind for the decision tree, instead")
     parser.add_argument("--out", type=Path, default=PAGE_DATA)
     options = parser.parse_args()
     content = json.loads(options.out.read_text(encoding="utf-8")) if options.out.is_file() else {}
     for prompts in options.prompts.split(","):
         for kind in options.kinds.split(","):
-            content.setdefault(prompts, {})[kind] = result = measured(kind, int(prompts), options.observers)
-            print(prompts, kind, {name: value for name, value in result.items() if name != "n"}, flush=True)
+            if options.tree:
+                types = tree_types(kind, int(prompts), options.tree)
+                content.setdefault(f"tree {prompts}", {})[kind] = {"n": options.tree, "types": types}
+                print("tree", prompts, kind, types, flush=True)
+            else:
+                content.setdefault(prompts, {})[kind] = result = measured(kind, int(prompts), options.observers)
+                print(prompts, kind, result, flush=True)
             with replacing(options.out) as beside:
                 beside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 

@@ -1,5 +1,5 @@
-"""Claim: `spotball gaze analyze` takes ten respondents of 21,760 trials each through the whole battery, the other
-checks and the report in less than 3 minutes on two cores.
+"""Claim: `spotball gaze analyze` takes ten respondents of 21,760 trials each through the whole battery, the cue model,
+the other checks and the report in less than 60 seconds on two cores.
 
 The respondents are synthetic, on a made-up design of the main study's shape with 16 prompts: they look at the eyes, the
 head, between, at one of the two by chance, or guess.
@@ -51,7 +51,7 @@ def main() -> None:
             "2",
         ]
         used = process([*command, "--format", "json", "--quiet"])
-    figure("spotball gaze analyze", used.seconds, "s", below=180, note=f"{len(trials.frame):,} trials; one run")
+    figure("spotball gaze analyze", used.seconds, "s", below=60, note=f"{len(trials.frame):,} trials; one run")
 
 
 if __name__ == "__main__":

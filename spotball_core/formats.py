@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spotball_core.comparison.record import Comparison
 from spotball_core.gaze.analysis import GazeReport
+from spotball_core.gaze.follow.evaluate import FollowReport
 from spotball_core.gaze.weights import GazeWeights
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.replication.record import Replication
@@ -20,5 +21,6 @@ REPORT = FileFormat("What `spotball report` writes as report.json.", PageReport)
 COMPARISON = FileFormat("What `spotball compare --format json` writes.", Comparison)
 REPLICATION = FileFormat("What `spotball replicate --format json` writes.", Replication)
 REASONING = FileFormat("What `spotball reasoning --format json` writes.", ReasoningReport)
+GAZE_FOLLOW = FileFormat("What `spotball gaze follow --format json` writes.", FollowReport)
 GAZE_REPORT = FileFormat("What `spotball gaze analyze --format json` writes.", GazeReport)
 GAZE_WEIGHTS = FileFormat("What `spotball gaze weights --format json` writes.", GazeWeights)

@@ -18,6 +18,8 @@ from spotball_core.baselines import baseline_responses
 from spotball_core.cli.demo import REFERENCE
 from spotball_core.comparison.compare import compare
 from spotball_core.gaze.analysis import GazeOptions, analyze as analyze_gaze
+from spotball_core.gaze.follow.annotations import FollowPrediction, FollowTarget
+from spotball_core.gaze.follow.evaluate import evaluate_following
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from spotball_core.gaze.weights import estimate_weights
 from spotball_core.io.frames import write_responses
@@ -113,6 +115,10 @@ def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]
             design = [one for one in factorial_design() if one.view == "front"]
             trials = simulate(Observer("head", noise=0.4, lapse=0.1), design, prompts=2, respondent="heady", seed=1)
             yield json.loads(analyze_gaze(trials, GazeOptions(bootstrap=20)).model_dump_json())
+        case "gaze-follow":
+            target = FollowTarget("a.jpg", "1", (1, 1, 3, 3), (0.2, 0.2), ((0.5, 0.5), (0.6, 0.5)), (40, 30))
+            prediction = FollowPrediction("m", "a.jpg", "1", (0.5, 0.6), None)
+            yield json.loads(evaluate_following([target], [prediction], bootstrap=20).model_dump_json())
         case "gaze-weights":
             design = [one for one in factorial_design() if one.view == "front"]
             trials = simulate(Observer("coin", noise=0.4), design, prompts=2, respondent="coin", seed=1)

@@ -170,3 +170,23 @@ def test_weights(folder: Path) -> None:
     table = spotball(*command, "--quiet")
     assert "heady: Follows the head" in table.stdout
     assert table.stderr == ""
+
+
+def test_follow(tmp_path: Path) -> None:
+    (tmp_path / "test.txt").write_text(
+        "x/0.jpg,1,0,0,1,1,0.1,0.1,0.5,0.1,1,1,9,9,s,m\nx/0.jpg,2,0,0,1,1,0.1,0.1,0.7,0.1,1,1,9,9,s,m\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "model.csv").write_text("image,x,y\nx/0.jpg,0.6,0.3\n", encoding="utf-8")
+    (tmp_path / "x").mkdir()
+    Image.new("RGB", (100, 50)).save(tmp_path / "x/0.jpg")
+    command = ("gaze", "follow", tmp_path / "test.txt", tmp_path / "model.csv", "--images", tmp_path)
+    done = spotball(*command, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    model, people = json.loads(done.stdout)["respondents"]
+    assert model["average_distance"]["value"] == pytest.approx(0.2)
+    assert model["angle"]["value"] == pytest.approx(11.31, abs=0.01)
+    assert people["respondent"] == "annotators"
+    wrong = spotball(*command[:3], tmp_path / "none.csv")
+    assert wrong.returncode == 2
+    assert "none.csv" in wrong.stderr

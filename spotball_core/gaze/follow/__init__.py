@@ -1,0 +1,1 @@
+"""Other gaze benchmarks: continuous annotations of where somebody looks, as in GazeFollow."""

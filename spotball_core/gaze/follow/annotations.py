@@ -1,0 +1,196 @@
+"""Read annotations of GazeFollow and VideoAttentionTarget, and predictions for them."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from spotball_core.errors import InputError, OptionError, Problem
+
+Point = tuple[float, float]
+Box = tuple[float, float, float, float]
+Size = tuple[int, int]
+Sizes = Callable[[str], Size | None]
+"""Returns an image's width and height in pixels; None if it is not known."""
+
+Benchmark = Literal["gazefollow", "videoattentiontarget"]
+
+TEST_COLUMNS: Final = (
+    *("path", "idx", "body_x", "body_y", "body_width", "body_height"),
+    *("eye_x", "eye_y", "gaze_x", "gaze_y", "x_min", "y_min", "x_max", "y_max"),
+)
+"""The columns of GazeFollow's test_annotations_release.txt that are used or skipped; more may follow."""
+
+
+@dataclass(frozen=True)
+class FollowTarget:
+    """One person in an image, and where annotators say that the person looks.
+
+    Attributes:
+        image: name of the image.
+        person: which person in the image, from 1 in the order of the file, or the name of the person's file.
+        head: box of the head in pixels: left, top, right, bottom.
+        eye: place of the eyes, as shares of width and height.
+        points: each annotator's gaze point, as shares of width and height; empty if the gaze leaves the image.
+        size: width and height of the image in pixels; None if not known.
+    """
+
+    image: str
+    person: str
+    head: Box
+    eye: Point
+    points: tuple[Point, ...]
+    size: Size | None
+
+
+def read_gazefollow(path: str | Path, sizes: Sizes = lambda image: None) -> tuple[FollowTarget, ...]:
+    """Read GazeFollow's test annotations (`test_annotations_release.txt`), about ten annotators per person.
+
+    Rows of the same image and the same eyes describe one person.
+
+    Args:
+        path: the file: CSV without a header.
+        sizes: returns the sizes of images.
+
+    Raises:
+        InputError: for rows with too few columns or values that are not numbers.
+    """
+    path = Path(path)
+    people: dict[tuple[str, float, float], list[tuple[Box, Point]]] = {}
+    for line, row in _rows(path):
+        if len(row) < len(TEST_COLUMNS):
+            raise InputError([Problem(str(path), line, "row", f"{len(row)} columns", f"{len(TEST_COLUMNS)} or more")])
+        values = dict(zip(TEST_COLUMNS, row, strict=False))
+        number = {name: _number(path, line, name, values[name]) for name in TEST_COLUMNS[6:]}
+        box = (number["x_min"], number["y_min"], number["x_max"], number["y_max"])
+        key = (values["path"], number["eye_x"], number["eye_y"])
+        people.setdefault(key, []).append((box, (number["gaze_x"], number["gaze_y"])))
+    counts: dict[str, int] = {}
+    targets = []
+    for (image, *eye), rows in people.items():
+        counts[image] = counts.get(image, 0) + 1
+        points = tuple(point for _, point in rows if point[0] >= 0)
+        where = (eye[0], eye[1])
+        targets.append(FollowTarget(image, str(counts[image]), rows[0][0], where, points, sizes(image)))
+    return tuple(targets)
+
+
+def read_video_attention(folder: str | Path, sizes: Sizes) -> tuple[FollowTarget, ...]:
+    """Read VideoAttentionTarget's annotations: one file per person below a folder for each show and clip.
+
+    Args:
+        folder: `annotations/test` or `annotations/train`.
+        sizes: returns the sizes of frames, named `show/clip/frame.jpg`.
+
+    Raises:
+        InputError: for a folder without annotations, rows that are not 7 values, or values that are not numbers.
+        OptionError: if the size of a frame is not known: the annotations are in pixels.
+    """
+    folder = Path(folder)
+    files = sorted(folder.glob("*/*/*.txt"))
+    if not files:
+        raise InputError([Problem(str(folder), None, "file", "no annotations", "files show/clip/person.txt")])
+    targets = []
+    for path in files:
+        for line, row in _rows(path):
+            if len(row) != 7:
+                raise InputError([Problem(str(path), line, "row", f"{len(row)} columns", "7 columns")])
+            names = ("x_min", "y_min", "x_max", "y_max", "gaze_x", "gaze_y")
+            left, top, right, bottom, x, y = (
+                _number(path, line, name, text) for name, text in zip(names, row[1:], strict=True)
+            )
+            image = f"{path.parent.parent.name}/{path.parent.name}/{row[0]}"
+            size = sizes(image)
+            if size is None:
+                raise OptionError(
+                    f"{image}: the size of the frame is not known, and the annotations are in pixels."
+                    " Give the folder of the frames with --images."
+                )
+            width, height = size
+            points = ((x / width, y / height),) if x >= 0 and y >= 0 else ()
+            eye = ((left + right) / 2 / width, (top + bottom) / 2 / height)
+            targets.append(FollowTarget(image, path.stem, (left, top, right, bottom), eye, points, size))
+    return tuple(targets)
+
+
+@dataclass(frozen=True)
+class FollowPrediction:
+    """One predicted gaze point.
+
+    Attributes:
+        respondent: who predicts.
+        image: name of the image.
+        person: which person in the image.
+        point: as shares of width and height.
+        heatmap: file of the heat map, a two-dimensional array of NumPy; None without one.
+    """
+
+    respondent: str
+    image: str
+    person: str
+    point: Point
+    heatmap: Path | None
+
+
+def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
+    """Read predictions from a CSV file with the columns image, x, y, and optionally person, respondent and heatmap.
+
+    `person` is 1 and `respondent` the file's stem by default; `heatmap` is relative to the file's folder.
+
+    Args:
+        path: the file.
+
+    Raises:
+        InputError: for missing columns, points outside the image, or a second prediction for the same person.
+    """
+    path = Path(path)
+    rows = list(_rows(path))
+    header = rows[0][1] if rows else []
+    if missing := [name for name in ("image", "x", "y") if name not in header]:
+        raise InputError([Problem(str(path), 1, missing[0], ", ".join(header) or "nothing", "a column of this name")])
+    predictions = []
+    seen = set()
+    for line, row in rows[1:]:
+        values = dict(zip(header, row, strict=False))
+        x, y = (_number(path, line, name, values.get(name, "")) for name in ("x", "y"))
+        if not (0 <= x <= 1 and 0 <= y <= 1):
+            raise InputError([Problem(str(path), line, "x, y", f"{x:g}, {y:g}", "shares of width and height, 0 to 1")])
+        heatmap = values.get("heatmap")
+        one = FollowPrediction(
+            values.get("respondent") or path.stem,
+            values["image"],
+            values.get("person") or "1",
+            (x, y),
+            path.parent / heatmap if heatmap else None,
+        )
+        if (identity := (one.respondent, one.image, one.person)) in seen:
+            raise InputError([Problem(str(path), line, "image", ", ".join(identity), "one prediction per person")])
+        seen.add(identity)
+        predictions.append(one)
+    return tuple(predictions)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file that are not blank, with their line numbers."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            for row in reader:
+                if any(text.strip() for text in row):
+                    yield reader.line_num, [text.strip() for text in row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError([Problem(str(path), None, "file", str(error), "a CSV file in UTF-8")]) from error
+
+
+def _number(path: Path, line: int, field: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError([Problem(str(path), line, field, repr(text), "a number")])
+    return value

@@ -45,7 +45,7 @@ class FitCheck:
         return self.excess <= MARGIN or self.p > 0.01
 
 
-def check_fit(fitted: CueFit, *, seed: int = 0, replicates: int = REPLICATES) -> FitCheck:
+def check_fit(fitted: CueFit[CueLikelihood], *, seed: int = 0, replicates: int = REPLICATES) -> FitCheck:
     """Compare the observed shares with those of data simulated from a fit.
 
     Args:

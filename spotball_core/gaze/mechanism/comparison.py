@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from spotball_core.gaze.mechanism.fitting import STRUCTURES, CueFit, StructureName, fit
+from spotball_core.gaze.mechanism.fitting import STRUCTURES, CueFit, ModelT, StructureName, fit
 from spotball_core.random import generator_for
 from spotball_core.typing import FloatArray
 
@@ -42,7 +42,7 @@ class Comparison:
     chosen: StructureName
 
 
-def compare(fits: Mapping[StructureName, CueFit], *, seed: int = 0, folds: int = FOLDS) -> Comparison:
+def compare(fits: Mapping[StructureName, CueFit[ModelT]], *, seed: int = 0, folds: int = FOLDS) -> Comparison:
     """Cross-validate the structures over scenes.
 
     Args:
@@ -64,7 +64,7 @@ def compare(fits: Mapping[StructureName, CueFit], *, seed: int = 0, folds: int =
     return Comparison(scores, behind, errors, chosen)
 
 
-def _plausible(fits: Mapping[StructureName, CueFit]) -> list[StructureName]:
+def _plausible(fits: Mapping[StructureName, CueFit[ModelT]]) -> list[StructureName]:
     """The structures whose fit to all scenes is not hopeless."""
     by_scene = {name: _by_scene(one, one.model.per_photo(one.parameters)) for name, one in fits.items()}
     best = max(by_scene.values(), key=lambda values: float(values.sum()))
@@ -76,7 +76,7 @@ def _plausible(fits: Mapping[StructureName, CueFit]) -> list[StructureName]:
     ]
 
 
-def _by_scene(fitted: CueFit, values: FloatArray) -> FloatArray:
+def _by_scene(fitted: CueFit[ModelT], values: FloatArray) -> FloatArray:
     data = fitted.model.data
     return np.asarray(np.bincount(data.scene, weights=values, minlength=data.n_scenes), dtype=np.float64)
 
@@ -85,7 +85,7 @@ def _close(behind: float, error: float) -> bool:
     return behind <= max(LEAST, STANDARD_ERRORS * error)
 
 
-def _held_out(fitted: CueFit, seed: int, folds: int) -> FloatArray:
+def _held_out(fitted: CueFit[ModelT], seed: int, folds: int) -> FloatArray:
     """The log likelihood of each scene, by fits without its fold."""
     data = fitted.model.data
     n = data.n_scenes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Final, Literal
+from typing import Final, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from spotball_core.gaze.mechanism.likelihood import (
     Q,
     W,
 )
-from spotball_core.typing import FloatArray
+from spotball_core.typing import FloatArray, IntArray
 
 StructureName = Literal["guess", "eye", "head", "compromise", "coin", "mixed"]
 
@@ -71,8 +71,45 @@ STRUCTURES: Final = (
 MIXED: Final = STRUCTURES[-1]
 
 
+class ModelData(Protocol):
+    """What fits and comparisons need of the data of a likelihood."""
+
+    @property
+    def n_trials(self) -> int:
+        """Number of trials."""
+
+    @property
+    def n_scenes(self) -> int:
+        """Number of scenes."""
+
+    @property
+    def scene(self) -> IntArray:
+        """The scene of each photo (or trial), numbered from 0."""
+
+    @property
+    def repeated(self) -> bool:
+        """Whether noise per photo can be estimated."""
+
+
+class CueModel(Protocol):
+    """A likelihood of the cue model."""
+
+    @property
+    def data(self) -> ModelData:
+        """The data."""
+
+    def per_photo(self, parameters: FloatArray) -> FloatArray:
+        """Return the log likelihood of each photo (or trial)."""
+
+    def value_and_gradient(self, parameters: FloatArray, used: FloatArray | None = None) -> tuple[float, FloatArray]:
+        """Return the negative log likelihood and its gradient."""
+
+
+ModelT = TypeVar("ModelT", bound=CueModel)
+
+
 @dataclass(frozen=True)
-class CueFit:
+class CueFit(Generic[ModelT]):
     """A fit.
 
     Attributes:
@@ -83,12 +120,12 @@ class CueFit:
     """
 
     structure: Structure
-    model: CueLikelihood
+    model: ModelT
     parameters: FloatArray
     log_likelihood: float
 
 
-def fit(model: CueLikelihood, structure: Structure, start: FloatArray, *, used: FloatArray | None = None) -> CueFit:
+def fit(model: ModelT, structure: Structure, start: FloatArray, *, used: FloatArray | None = None) -> CueFit[ModelT]:
     """Maximize the likelihood over the free parameters of a structure.
 
     Args:
@@ -126,7 +163,7 @@ def fit(model: CueLikelihood, structure: Structure, start: FloatArray, *, used: 
     return CueFit(structure, model, x, -float(result.fun) / scale)
 
 
-def starts(model: CueLikelihood) -> list[FloatArray]:
+def starts(model: CueModel) -> list[FloatArray]:
     """Return the most likely points of a coarse grid, those of the best few combinations of w and q."""
     points: dict[tuple[float, float], tuple[float, FloatArray]] = {}
     for values in product(*_STARTS.values()):
@@ -141,29 +178,37 @@ def starts(model: CueLikelihood) -> list[FloatArray]:
     return [x for _, x in ordered[:_SEPARATE_STARTS]]
 
 
-def fit_kernels(data: ChoiceCounts) -> list[CueFit]:
+def fit_kernels(data: ChoiceCounts) -> list[CueFit[CueLikelihood]]:
     """Fit the full model with each kernel and return the fits, the most likely first.
 
     Args:
         data: the counts.
     """
-    first = CueLikelihood(data, KERNELS[0])
-    best = _best([fit(first, MIXED, start) for start in starts(first)])
-    fits = [best, *(fit(CueLikelihood(data, kernel), MIXED, best.parameters) for kernel in KERNELS[1:])]
+    return fit_each([CueLikelihood(data, kernel) for kernel in KERNELS])
+
+
+def fit_each(models: Sequence[ModelT]) -> list[CueFit[ModelT]]:
+    """Fit the full model with each of several likelihoods and return the fits, the most likely first.
+
+    Args:
+        models: likelihoods of the same data; the fits of the others start at the first one's.
+    """
+    best = _best([fit(models[0], MIXED, start) for start in starts(models[0])])
+    fits = [best, *(fit(model, MIXED, best.parameters) for model in models[1:])]
     return sorted(fits, key=lambda fitted: -fitted.log_likelihood)
 
 
-def _best(fits: Sequence[CueFit]) -> CueFit:
+def _best(fits: Sequence[CueFit[ModelT]]) -> CueFit[ModelT]:
     return max(fits, key=lambda fitted: fitted.log_likelihood)
 
 
-def fit_structures(full: CueFit) -> dict[StructureName, CueFit]:
+def fit_structures(full: CueFit[ModelT]) -> dict[StructureName, CueFit[ModelT]]:
     """Fit every special case with the kernel of a full fit.
 
     Args:
         full: a fit of the full model.
     """
-    fits = {}
+    fits: dict[StructureName, CueFit[ModelT]] = {}
     for structure in STRUCTURES[:-1]:
         fits[structure.name] = _best(
             [fit(full.model, structure, start) for start in _around(full.parameters, structure)]

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from spotball_core.gaze.mechanism.fitting import BOUNDS, CueFit, Structure, fit
+from spotball_core.gaze.mechanism.fitting import BOUNDS, CueFit, ModelT, Structure, fit
 
 _Z95: Final = 1.959963984540054
 _MOST_STEPS: Final = 12
@@ -15,7 +15,7 @@ _PRECISE: Final = 0.03
 """How far the signed root of the deviance may be from that of the limit."""
 
 
-def profile_interval(fits: Sequence[CueFit], index: int) -> tuple[float, float]:
+def profile_interval(fits: Sequence[CueFit[ModelT]], index: int) -> tuple[float, float]:
     """Return the 95% profile likelihood interval of a parameter.
 
     The interval holds the values that a likelihood-ratio test does not reject, with the other parameters and the kernel
@@ -34,7 +34,7 @@ def profile_interval(fits: Sequence[CueFit], index: int) -> tuple[float, float]:
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
-def _first_step(best: CueFit, index: int) -> float:
+def _first_step(best: CueFit[ModelT], index: int) -> float:
     """About how far an end is away, from the curvature of the likelihood with the other parameters fixed."""
     low, high = BOUNDS[index]
     h = 1e-3 * (high - low)
@@ -45,7 +45,7 @@ def _first_step(best: CueFit, index: int) -> float:
     return float(min(_Z95 / np.sqrt(max(curvature, 1e-6)), 0.3 * (high - low)))
 
 
-def _end(best: CueFit, index: int, step: float, limit: float) -> float:
+def _end(best: CueFit[ModelT], index: int, step: float, limit: float) -> float:
     """The value at which the signed root of the deviance reaches a limit, in the direction of a step."""
     estimate, bound = float(best.parameters[index]), float(BOUNDS[index][1 if step > 0 else 0])
     structure = best.structure

@@ -33,7 +33,7 @@ class PromptSpread:
     by_prompt: dict[str, float]
 
 
-def prompt_spread(rows: pl.DataFrame, fitted: CueFit, index: int) -> PromptSpread | None:
+def prompt_spread(rows: pl.DataFrame, fitted: CueFit[CueLikelihood], index: int) -> PromptSpread | None:
     """Estimate how a parameter varies over prompts, with the other parameters at their values for all prompts.
 
     The log odds of the parameter are normally distributed over prompts; their mean and standard deviation maximize the
@@ -59,7 +59,7 @@ def prompt_spread(rows: pl.DataFrame, fitted: CueFit, index: int) -> PromptSprea
     return PromptSpread(spread, dict(zip(prompts, (posterior @ shares).tolist(), strict=True)))
 
 
-def _log_likelihoods(rows: pl.DataFrame, fitted: CueFit, index: int) -> FloatArray:
+def _log_likelihoods(rows: pl.DataFrame, fitted: CueFit[CueLikelihood], index: int) -> FloatArray:
     """The log likelihood of one prompt's trials at each value of the grid."""
     model = CueLikelihood(count_choices(rows), fitted.model.kernel)
     values = np.empty(len(_GRID))

@@ -13,7 +13,7 @@ from spotball_core.gaze.mechanism.comparison import Comparison, compare
 from spotball_core.gaze.mechanism.counts import count_choices
 from spotball_core.gaze.mechanism.fitting import STRUCTURES, CueFit, StructureName, fit_kernels, fit_structures
 from spotball_core.gaze.mechanism.intervals import profile_interval
-from spotball_core.gaze.mechanism.likelihood import CLOSENESS, LAPSE, LOG_NOISE, LOG_PHOTO, SIDE, Q, W
+from spotball_core.gaze.mechanism.likelihood import CLOSENESS, LAPSE, LOG_NOISE, LOG_PHOTO, SIDE, CueLikelihood, Q, W
 from spotball_core.gaze.mechanism.prompts import prompt_spread
 from spotball_core.gaze.mechanism.records import (
     Candidate,
@@ -113,7 +113,7 @@ def _known() -> pl.Expr:
     return pl.col("head").is_not_null() & pl.col("choice").is_not_null()
 
 
-def _kind(chosen: StructureName, full: CueFit, check: FitCheck) -> Kind:
+def _kind(chosen: StructureName, full: CueFit[CueLikelihood], check: FitCheck) -> Kind:
     if not check.fits:
         return "none"
     if chosen == "mixed":
@@ -121,7 +121,7 @@ def _kind(chosen: StructureName, full: CueFit, check: FitCheck) -> Kind:
     return chosen
 
 
-def _estimates(chosen: StructureName, by_kernel: Sequence[CueFit]) -> dict[str, Estimate]:
+def _estimates(chosen: StructureName, by_kernel: Sequence[CueFit[CueLikelihood]]) -> dict[str, Estimate]:
     """Each parameter of the full model, as far as the chosen structure determines it."""
     full = by_kernel[0]
 
@@ -150,12 +150,12 @@ def _estimates(chosen: StructureName, by_kernel: Sequence[CueFit]) -> dict[str, 
     }
 
 
-def _over_prompts(rows: pl.DataFrame, full: CueFit, index: int) -> PromptVariation | None:
+def _over_prompts(rows: pl.DataFrame, full: CueFit[CueLikelihood], index: int) -> PromptVariation | None:
     spread = prompt_spread(rows, full, index)
     return None if spread is None else PromptVariation(spread=spread.spread, by_prompt=spread.by_prompt)
 
 
-def _curve(fitted: CueFit) -> tuple[CurvePoint, ...]:
+def _curve(fitted: CueFit[CueLikelihood]) -> tuple[CurvePoint, ...]:
     """The expected share of the head target for each offset, over the respondent's photos."""
     data = fitted.model.data
     expected = fitted.model.predicted(fitted.parameters)[np.arange(len(data.head)), data.head]

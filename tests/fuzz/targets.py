@@ -29,6 +29,7 @@ from spotball_core.errors import SpotballError
 from spotball_core.gaze.data.stimuli import read_stimuli
 from spotball_core.gaze.data.trials import read_trials
 from spotball_core.gaze.fleet import read_models
+from spotball_core.gaze.follow.annotations import read_gazefollow, read_predictions
 from spotball_core.grid import Grid
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.leaderboard.reports import read_reports
@@ -267,6 +268,14 @@ TARGETS: Mapping[str, Target] = {
     ),
     "gaze points.jsonl": Target(
         _texts(a__jsonl=_lines({"stimulus_id": "s1", "x": 0.5, "y": 0.25})), lambda f: read_points(f / "a.jsonl")
+    ),
+    "gazefollow": Target(
+        _texts(a__txt=b"a/1.jpg,1,0,0,1,1,0.1,0.1,0.5,0.1,1,1,9,9,s,m\na/1.jpg,2,0,0,1,1,0.1,0.1,-1,-1,1,1,9,9,s,m\n"),
+        lambda f: read_gazefollow(f / "a.txt"),
+    ),
+    "gaze predictions": Target(
+        _texts(a__csv=b"image,person,x,y,respondent,heatmap\na.jpg,1,0.5,0.25,m,a.npy\n"),
+        lambda f: read_predictions(f / "a.csv"),
     ),
     "faces": Target(_texts(a__csv=b"stimulus_id,x1,y1,x2,y2\ns1,0,0,1,1\n"), lambda f: read_faces(f / "a.csv")),
     "gaze prompts": Target(

@@ -156,6 +156,8 @@ def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
     seen = set()
     for line, row in rows[1:]:
         values = dict(zip(header, row, strict=False))
+        if not values.get("image"):
+            raise InputError([Problem(str(path), line, "image", "nothing", "the name of an image")])
         x, y = (_number(path, line, name, values.get(name, "")) for name in ("x", "y"))
         if not (0 <= x <= 1 and 0 <= y <= 1):
             raise InputError([Problem(str(path), line, "x, y", f"{x:g}, {y:g}", "shares of width and height, 0 to 1")])

@@ -33,6 +33,25 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
+def test_synthetic_pictures_need_neither_transformers_nor_matplotlib(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
+    find = importlib.util.find_spec
+
+    def with_torch_only(name: str, package: str | None = None) -> ModuleSpec | None:
+        return None if name in ("transformers", "matplotlib") else find(name, package)
+
+    monkeypatch.setattr(importlib.util, "find_spec", with_torch_only)
+    size = ("--size", "32", "--pictures", "16", "--epochs", "1", "--seeds", "1")
+    done = here("gaze", "train", "--out", str(tmp_path / "out"), *size, "--jobs", "1")
+    assert done.returncode == 0, said(done)
+    assert 'figures are not drawn: install the "report" extra' in done.stderr
+    assert (tmp_path / "out/result.json").is_file()
+    assert not (tmp_path / "out/figures").exists()
+
+
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with 80 drawn pictures that stand for photos."""

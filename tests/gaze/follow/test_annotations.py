@@ -59,6 +59,7 @@ def test_broken_annotations(tmp_path: Path, text: str, said: str) -> None:
         ("image,x,y\na,0.5,1.5\n", "0.5, 1.5"),
         ("image,x,y\na,0.5,0.5\na,0.5,0.5\n", "one prediction per person"),
         ("image,x,y\na,,0.5\n", "a number"),
+        ("x,y,image\n0.5,0.5\n", "the name of an image"),
     ],
 )
 def test_broken_predictions(tmp_path: Path, text: str, said: str) -> None:

@@ -311,9 +311,9 @@ def summary(kind: Type, stable: Stability | None, mechanism: Mechanism | None) -
         stable: how stable the type is.
         mechanism: its cue model.
     """
-    says = mechanism.says if mechanism else "There is no cue model."
+    says = mechanism.says.removesuffix(".") if mechanism else "There is no cue model"
     often = f" in {stable.share:.0%} of {stable.resamples} resamples" if stable else ""
-    return f"Type {kind}{often}. {says}"
+    return f"{says}; type {kind}{often}."
 
 
 def _fleet(rows: pl.DataFrame, options: GazeOptions) -> Fleet:

@@ -64,5 +64,5 @@ def _panel(result: RespondentResult) -> TrendPanel:
         expected = tuple(TrendPoint(float(point.offset), point.head) for point in curve if str(point.n_objects) == n)
         if observed and expected:
             lines.append(TrendLine("", THEME[color][0], "", expected, dashed=True))
-    under = result.mechanism.kind if result.mechanism else ""
+    under = f"mechanism: {result.mechanism.kind}" if result.mechanism else ""
     return TrendPanel(shortened(result.respondent, _ROOM), under, tuple(lines))

@@ -14,7 +14,7 @@ def test_every_respondent_has_a_mechanism_or_a_reason() -> None:
     natural = [one for one in DESIGN if one.head_target is None]
     trials = together(
         [
-            simulate(Observer("coin", weight=0.6, noise=0.2), DESIGN, prompts=2, respondent="flips"),
+            simulate(Observer("coin", weight=0.6, noise=0.2), DESIGN, prompts=1, respondent="flips"),
             simulate(Observer("eye"), natural, prompts=1, respondent="natural only"),
         ]
     )
@@ -31,9 +31,15 @@ def test_every_respondent_has_a_mechanism_or_a_reason() -> None:
     assert "coin" in text
     assert f"flips: {flips.mechanism.says}" in text
     assert weights_as_markdown(found).rstrip().endswith(found.signature)
-    assert found == estimate_weights(trials, jobs=2)
 
 
+@pytest.mark.slow
+def test_processes_change_nothing() -> None:
+    trials = together([simulate(Observer(cue), DESIGN, prompts=1) for cue in ("eye", "head")])
+    assert estimate_weights(trials, jobs=2) == estimate_weights(trials)
+
+
+@pytest.mark.slow
 def test_the_curve_is_what_the_model_expects() -> None:
     """A coin with little noise chooses the head with probability w + lapse / n, at every distance from the eyes."""
     trials = simulate(Observer("coin", weight=0.6, noise=0.1, stimulus_noise=0.05, lapse=0.0), DESIGN, prompts=4)

@@ -109,6 +109,7 @@ def test_a_clear_type_is_stable() -> None:
     assert found == stability(rows, "human-level", resamples=5)
 
 
+@pytest.mark.slow
 def test_human_level_on_natural_photos_alone_gives_a_warning() -> None:
     sharp = {"noise": 0.05, "stimulus_noise": 0.05, "lapse": 0.0}
     trials = together(

@@ -139,15 +139,16 @@ def test_the_ends_of_an_interval_are_where_the_likelihood_ratio_test_rejects() -
 
 
 def test_the_check_notices_choices_that_no_structure_describes() -> None:
-    fitting = fit_structures(fit_kernels(counted(Observer("coin", noise=0.2), 2))[0])
+    fitting = fit_structures(fit_kernels(counted(Observer("coin", noise=0.2)))[0])
     assert check_fit(fitting["coin"]).fits
-    other = fit_structures(fit_kernels(counted(Observer("shift", noise=0.1, stimulus_noise=0.05), 2))[0])
+    other = fit_structures(fit_kernels(counted(Observer("shift", noise=0.1, stimulus_noise=0.05)))[0])
     check = check_fit(other["mixed"])
     assert not check.fits
     assert check.excess > 0.05
     assert check.p < 0.01
 
 
+@pytest.mark.slow
 def test_prompts_are_pooled() -> None:
     rows = simulate(Observer("eye", noise=0.3, lapse=0.2, prompt_spread=0.0), factorial_design(), prompts=6).frame
     fitted = fit_kernels(count_choices(rows))[0]

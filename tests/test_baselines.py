@@ -42,7 +42,7 @@ def scene(
 
 
 def test_the_names_in_order() -> None:
-    assert list(BASELINES) == ["uniform", "center", "nearest-player", "prior", "oracle"]
+    assert list(BASELINES) == ["uniform", "center", "nearest-player", "prior", "oracle", "social"]
     assert all(record.name == name and record.description for name, record in BASELINES.items())
 
 
@@ -314,7 +314,7 @@ def test_command_writes_beside_the_scenes(tmp_path: Path) -> None:
     assert [json.loads(line)["cell"] for line in lines] == baseline_responses(
         [*standard_scenes(), scene(9, grid=Grid.standard())], samples=4, seed=3
     )["cell"].to_list()
-    assert "100 answers of uniform, center, nearest-player, prior, oracle to 5 images" in done.stderr
+    assert "120 answers of uniform, center, nearest-player, prior, oracle, social to 5 images" in done.stderr
     assert "oracle has no answer to 1 of 5 images" in done.stderr
     assert "nearest-player has no answer to 1 of 5 images" in done.stderr
 

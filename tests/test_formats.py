@@ -107,6 +107,9 @@ def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]
                 *load_counts(demo, None, participants=True), ScorePolicy.standard(reference=REFERENCE, bootstrap=20)
             )
             yield json.loads(compare(scoring, "center", "uniform", permutations=50).model_dump_json())
+        case "cues":
+            scoring = Scoring(*load_counts(demo, None, participants=True), ScorePolicy.standard(bootstrap=20))
+            yield json.loads(explain_cues(scoring, cues=["center", "blocked"]).model_dump_json())
         case "replication":
             yield json.loads(replicate(write_release(tmp_path / "release")).model_dump_json())
         case "reasoning":

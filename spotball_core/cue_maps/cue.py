@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class Cue:
         description: what it is, in one line.
         needs: what a scene must have for the cue to apply, in words.
         function: the scores. It gets all scenes, so that a scene's score may depend on the other scenes, but it must
-            not use the ball of the scene itself.
+            not use the ball of the scene itself. A function of a module, or a partial of one: processes load it.
     """
 
     key: str
@@ -47,12 +48,13 @@ class Cue:
 def by_scene(score: Callable[[Scene], FloatArray | None]) -> CueFunction:
     """Return a cue's function, made from the score of a single scene; None where the cue does not apply."""
 
-    def scores(scenes: Sequence[Scene]) -> FloatArray:
-        rows = np.full((len(scenes), scenes[0].layout.n_cells), np.nan)
-        for place, scene in enumerate(scenes):
-            row = score(scene)
-            if row is not None:
-                rows[place] = row
-        return rows
+    return partial(_rows, score)
 
-    return scores
+
+def _rows(score: Callable[[Scene], FloatArray | None], scenes: Sequence[Scene]) -> FloatArray:
+    rows = np.full((len(scenes), scenes[0].layout.n_cells), np.nan)
+    for place, scene in enumerate(scenes):
+        row = score(scene)
+        if row is not None:
+            rows[place] = row
+    return rows

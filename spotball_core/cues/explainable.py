@@ -44,8 +44,12 @@ def explainable_gain(mass: FloatArray, grid: Grid) -> FloatArray:
     counts = mass[unit, image, cell]
     held_out: FloatArray = mass.sum(axis=-1)[unit, image] if len(mass) > 1 else np.minimum(1.0, counts)
     n_cells, n_others = mass.shape[-1], total.sum(axis=-1)[image] - held_out
-    elsewhere, n_elsewhere = total.sum(axis=0) - total, total.sum() - total.sum(axis=-1)
-    parts = [np.full(len(cell), 1 / n_cells), _share(elsewhere[image, cell], n_elsewhere[image], n_cells)]
+    elsewhere = (total.sum(axis=0) - total)[image, cell]
+    n_elsewhere = (total.sum() - total.sum(axis=-1))[image]
+    if len(mass) > 1:
+        elsewhere -= (mass.sum(axis=1, keepdims=True) - mass)[unit, image, cell]
+        n_elsewhere -= (mass.sum(axis=(1, 2))[:, None] - mass.sum(axis=-1))[unit, image]
+    parts = [np.full(len(cell), 1 / n_cells), _share(elsewhere, n_elsewhere, n_cells)]
     for spread in (0.0, *SPREADS):
         kernel = np.eye(n_cells) if spread == 0 else np.exp(-((grid.cell_distances / spread) ** 2) / 2)
         kernel /= kernel.sum(axis=-1, keepdims=True)

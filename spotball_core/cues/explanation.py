@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from spotball_core.cue_maps.scores import CueScores, cue_scores
-from spotball_core.cues.explainable import explainable_gain
+from spotball_core.cue_maps.scores import CueScores
 from spotball_core.cues.explanation_record import CueDifference, CueExplanation, CueInfo, CueReport, CueWeight
 from spotball_core.cues.gains import ImageSums
-from spotball_core.cues.held_out import SubsetGains, subset_gains
-from spotball_core.cues.logit import RIDGE, ChoiceData, LogitFit, fit_logit
+from spotball_core.cues.group_fit import LEAST_IMAGES, GroupFit, SportScores, fit_group, mirrored_body, scores_of_sport
+from spotball_core.cues.logit import RIDGE
 from spotball_core.errors import OptionError
 from spotball_core.schema.report import MetricValue
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.service.parallel import Workers
 from spotball_core.stats.bootstrap import expanded
-from spotball_core.typing import BoolArray, FloatArray, IntArray
+from spotball_core.typing import FloatArray, IntArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-LEAST_IMAGES = 8
-"""Groups with guesses to fewer images are not explained."""
+MANY_GROUPS = 12
+"""From so many groups, several processes save more time than it takes to start them."""
 
 POWER_Z = 1.959964 + 0.841621
 """Normal quantiles of a two-sided test at 5% and of a power of 80%, added."""
@@ -34,43 +29,12 @@ TOO_FEW = f"fewer than {LEAST_IMAGES} images with guesses"
 NO_BODY = "no cue of bodies applies to these images"
 
 
-@dataclass(frozen=True)
-class FittedGroup:
-    """A group with its model.
-
-    Attributes:
-        scenes: positions of the images among the scenes.
-        sizes: guesses to each image.
-        keys: the cues of the model.
-        groups: their groups.
-        fit: with all cues.
-        subsets: held-out gains.
-        explainable: each image's explainable gain, in bits.
-        base: groups of the base cues.
-        notes: what was excluded.
-    """
-
-    scenes: IntArray
-    sizes: FloatArray
-    keys: tuple[str, ...]
-    groups: tuple[str, ...]
-    fit: LogitFit
-    subsets: SubsetGains
-    explainable: FloatArray
-    base: tuple[str, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def body(self) -> tuple[str, ...]:
-        """Groups of the other cues."""
-        return tuple(group for group in self.subsets.groups if group not in self.base)
-
-
 def explain_cues(
     scoring: Scoring,
     *,
     cues: Iterable[str] | None = None,
     ridge: float = RIDGE,
+    mirrors: int = 0,
     jobs: int = 1,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> CueReport:
@@ -85,6 +49,8 @@ def explain_cues(
             many resamples the intervals rest on.
         cues: keys of the cues; all by default.
         ridge: strength of the penalty on the squared standardized weights, per guess; above 0.
+        mirrors: how many times the keypoints of random players are mirrored, for a permutation test of whether guesses
+            follow the sides that bodies turn to; 0 for no test.
         jobs: how many processes share the groups. The numbers are the same. A script that passes more than 1 needs
             `if __name__ == "__main__":` around its work, as processes load it.
         on_progress: called with how many groups are done, and of how many.
@@ -103,7 +69,7 @@ def explain_cues(
         'center'
     """
     with Workers(jobs) as workers:
-        return explain_with(workers, scoring, cues=cues, ridge=ridge, on_progress=on_progress)
+        return explain_with(workers, scoring, cues=cues, ridge=ridge, mirrors=mirrors, on_progress=on_progress)
 
 
 def explain_with(
@@ -112,42 +78,40 @@ def explain_with(
     *,
     cues: Iterable[str] | None = None,
     ridge: float = RIDGE,
+    mirrors: int = 0,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> CueReport:
     """As `explain_cues`, with processes that do other work, too."""
     if not ridge > 0:
         raise OptionError(f"ridge is {ridge:g}, expected above 0")
+    if mirrors < 0:
+        raise OptionError(f"mirrors is {mirrors}, expected at least 0")
     if any(group.sport is None for group in scoring.groups):
         raise OptionError("cues explain groups of one sport each; group by sport")
     keys = None if cues is None else tuple(dict.fromkeys(cues))
-    by_sport = {sport: _scores_of(scoring, sport, keys) for sport in dict.fromkeys(scoring.arrays.sports)}
-    fitted: list[FittedGroup | None] = []
+    by_sport = {sport: scores_of_sport(scoring, sport, keys) for sport in dict.fromkeys(scoring.arrays.sports)}
+    fitted: list[GroupFit | None] = []
     on_progress(0, len(scoring.groups))
-    shared = (scoring, by_sport, ridge)
+    turned = {sport: mirrored_body(scoring, places, scores, mirrors) for sport, (places, scores) in by_sport.items()}
+    shared = (scoring, by_sport, turned, ridge)
     for found in workers.map_with(fit_group, shared, list(range(len(scoring.groups)))):
         fitted.append(found)
         on_progress(len(fitted), len(scoring.groups))
     signature = scoring.signature()
     used = "all" if keys is None else ",".join(keys)
+    # The digest of the data excludes keypoints, since scores do not depend on them.
+    poses = hashlib.sha256(b"".join(scene.keypoints.astype("<f8").tobytes() for scene in scoring.arrays.scenes))
     return CueReport(
-        signature=f"{signature}|cues:{used}|ridge:{ridge:g}",
+        signature=f"{signature}|poses:{poses.hexdigest()[:8]}|cues:{used}|ridge:{ridge:g}|mirrors:{mirrors}",
         provenance=signature,
         ridge=ridge,
+        mirrors=mirrors,
         cues=tuple(info for sport, scores in by_sport.items() for info in _infos(sport, scores[1])),
         groups=tuple(
             _explanation(scoring, group, found, by_sport) for group, found in zip(scoring.groups, fitted, strict=True)
         ),
         differences=tuple(_differences(scoring, fitted)),
     )
-
-
-SportScores = tuple[list[int], CueScores]
-"""Positions of a sport's scenes, and the cues' scores on them."""
-
-
-def _scores_of(scoring: Scoring, sport: str, keys: Sequence[str] | None) -> SportScores:
-    places = [place for place, name in enumerate(scoring.arrays.sports) if name == sport]
-    return places, cue_scores([scoring.arrays.scenes[place] for place in places], keys)
 
 
 def _infos(sport: str, scores: CueScores) -> Iterator[CueInfo]:
@@ -165,48 +129,8 @@ def _infos(sport: str, scores: CueScores) -> Iterator[CueInfo]:
         )
 
 
-def fit_group(shared: tuple[Scoring, dict[str, SportScores], float], number: int) -> FittedGroup | None:
-    """Fit the model of one group; None if it has guesses to too few images."""
-    scoring, by_sport, ridge = shared
-    group = scoring.groups[number]
-    places, scores = by_sport[str(group.sport)]
-    scenes = np.array(scoring.images(group), dtype=int)
-    mass = scoring.estimator(group).answers.mass if len(scenes) else np.zeros((0, 1))
-    answered: BoolArray = mass.sum(axis=-1) > 0
-    if answered.sum() < LEAST_IMAGES:
-        return None
-    notes = []
-    if n_silent := int((~answered).sum()):
-        notes.append(f"{n_silent} image{'s' if n_silent > 1 else ''} without a parsed guess excluded")
-    scenes, mass = scenes[answered], mass[answered]
-    rows = np.searchsorted(places, scenes)
-    standardized = scores.standardized()[rows]
-    usable: BoolArray = np.abs(standardized).max(axis=(0, 1)) > 0
-    for place, cue in enumerate(scores.cues):
-        n_applies = int(scores.applies[rows, place].sum())
-        if not usable[place]:
-            notes.append(f"{cue.key} excluded: it applies to none of the images, it needs {cue.needs}")
-        elif n_applies < len(rows):
-            notes.append(f"{cue.key} applies to {n_applies} of {len(rows)} images and is neutral in the others")
-    cues = [cue for cue, use in zip(scores.cues, usable, strict=True) if use]
-    data = ChoiceData(standardized[:, :, usable], mass)
-    people = scoring.people(group, scenes.tolist())
-    held_out = people[0] if people is not None and len(people[0]) > 1 else mass[None]
-    return FittedGroup(
-        scenes=scenes,
-        sizes=data.sizes,
-        keys=tuple(cue.key for cue in cues),
-        groups=tuple(cue.group for cue in cues),
-        fit=fit_logit(data, ridge=ridge),
-        subsets=subset_gains(data, [cue.group for cue in cues], ridge=ridge),
-        explainable=explainable_gain(held_out, scoring.arrays.scenes[places[0]].layout),
-        base=tuple(dict.fromkeys(cue.group for cue in cues if cue.is_base)),
-        notes=tuple(notes),
-    )
-
-
 def _explanation(
-    scoring: Scoring, group: Group, fitted: FittedGroup | None, by_sport: dict[str, SportScores]
+    scoring: Scoring, group: Group, fitted: GroupFit | None, by_sport: dict[str, SportScores]
 ) -> CueExplanation:
     name = {"sport": group.sport, "respondent": group.respondent, "kind": group.kind, "prompt": group.prompt}
     if fitted is None:
@@ -232,12 +156,24 @@ def _explanation(
             "explainable": sums.mean(fitted.explainable),
             "explained": sums.quotient(subsets.whole, fitted.explainable),
             "detectable": POWER_Z * sums.standard_error(body) if fitted.body else None,
+            **_mirror_test(fitted, base),
             "notes": fitted.notes,
         }
     )
 
 
-def _weights(fitted: FittedGroup, scales: dict[str, float]) -> list[CueWeight]:
+def _mirror_test(fitted: GroupFit, base: FloatArray) -> dict[str, float]:
+    if not fitted.body or not len(fitted.turned):
+        return {}
+    n_guesses = fitted.sizes.sum()
+    gains = fitted.turned.sum(axis=-1) / n_guesses
+    whole = fitted.subsets.whole.sum() / n_guesses
+    # The true keypoints are one of the mirrorings, so that a test at level alpha errs no more often than that.
+    as_large = int((gains >= whole - 1e-12).sum())
+    return {"mirror_p": (1 + as_large) / (1 + len(gains)), "mirrored": float(gains.mean() - base.sum() / n_guesses)}
+
+
+def _weights(fitted: GroupFit, scales: dict[str, float]) -> list[CueWeight]:
     reach = expanded(1.959964, len(fitted.scenes)) * fitted.fit.standard_errors
     return [
         CueWeight(
@@ -247,7 +183,7 @@ def _weights(fitted: FittedGroup, scales: dict[str, float]) -> list[CueWeight]:
     ]
 
 
-def _differences(scoring: Scoring, fitted: Sequence[FittedGroup | None]) -> Iterator[CueDifference]:
+def _differences(scoring: Scoring, fitted: Sequence[GroupFit | None]) -> Iterator[CueDifference]:
     reference = scoring.policy.reference
     if reference is None:
         return
@@ -269,7 +205,7 @@ def _differences(scoring: Scoring, fitted: Sequence[FittedGroup | None]) -> Iter
             )
 
 
-def _paired(scoring: Scoring, one: FittedGroup, other: FittedGroup) -> dict[str, object] | None:
+def _paired(scoring: Scoring, one: GroupFit, other: GroupFit) -> dict[str, object] | None:
     """The differences between two groups on the images that both answered; None for too few images."""
     images, first, second = np.intersect1d(one.scenes, other.scenes, return_indices=True)
     if len(images) < LEAST_IMAGES:
@@ -292,9 +228,7 @@ def _paired(scoring: Scoring, one: FittedGroup, other: FittedGroup) -> dict[str,
     }
 
 
-def _weight_differences(
-    one: FittedGroup, other: FittedGroup, first: IntArray, second: IntArray
-) -> dict[str, MetricValue]:
+def _weight_differences(one: GroupFit, other: GroupFit, first: IntArray, second: IntArray) -> dict[str, MetricValue]:
     """Differences of the weights. The intervals take into account that an image moves the weights of both."""
     values = {}
     for place, key in enumerate(one.keys):

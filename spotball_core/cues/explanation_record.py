@@ -72,6 +72,9 @@ class CueExplanation(Record):
         explained: `gain` over `explainable`.
         detectable: the smallest `body_gain` that a study of as many images detects with 80% power, given how much the
             gain varies between these images.
+        mirror_p: p value of the permutation test in which the keypoints of random players are mirrored left and right:
+            the share of mirrorings whose `body_gain` is at least as large. None if the test was not run.
+        mirrored: the mean `body_gain` over the mirrorings; None without the test.
         notes: cues and images that were excluded, and why.
     """
 
@@ -90,6 +93,8 @@ class CueExplanation(Record):
     explainable: MetricValue
     explained: MetricValue
     detectable: float | None = None
+    mirror_p: float | None = None
+    mirrored: float | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -125,6 +130,7 @@ class CueReport(Record):
 
     Attributes:
         ridge: strength of the penalty on standardized weights, per guess.
+        mirrors: mirrorings of the permutation test; 0 without it.
         cues: for each sport, the cues that apply to its images.
         groups: in the order of the score report.
         differences: of each group from the reference; empty without a reference.
@@ -134,6 +140,7 @@ class CueReport(Record):
     signature: str
     provenance: Signature
     ridge: float
+    mirrors: int = 0
     warnings: tuple[str, ...] = ()
     cues: tuple[CueInfo, ...]
     groups: tuple[CueExplanation, ...]

@@ -17,6 +17,7 @@ from scripts.write_schemas import FOLDER, texts
 from spotball_core.baselines import baseline_responses
 from spotball_core.cli.demo import REFERENCE
 from spotball_core.comparison.compare import compare
+from spotball_core.cues.explanation import explain_cues
 from spotball_core.gaze.analysis import GazeOptions, analyze as analyze_gaze
 from spotball_core.gaze.follow.annotations import FollowPrediction, FollowTarget
 from spotball_core.gaze.follow.evaluate import evaluate_following

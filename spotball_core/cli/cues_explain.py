@@ -97,8 +97,11 @@ def explain(
         from spotball_core.plots.cue_maps import write_cue_maps
 
         folders = [path for path in paths if path.is_dir()] + ([scenes.parent] if scenes else [])
-        n_maps = write_cue_maps(scoring, maps, cues=names, image_folders=folders)
-        tell(f"wrote {n_maps} files to {maps}")
+        scored = sorted({place for group in scoring.groups for place in scoring.images(group)})
+        masses = scoring.reference_mass(scored)
+        guesses = {place: [] if masses is None else [(str(reference), masses[n])] for n, place in enumerate(scored)}
+        write_cue_maps(all_scenes, guesses, maps, cues=names, image_folders=folders)
+        tell(f"wrote {len(scored)} files to {maps}")
 
 
 def _by_ending(out: Path | None) -> Literal["text", "json"]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         CueInfo as CueInfo,
         CueReport as CueReport,
         CueWeight as CueWeight,
+        StatedCue as StatedCue,
     )
     from spotball_core.cues.mixture import explain as explain
     from spotball_core.cues.thresholds import (
@@ -215,7 +216,7 @@ _HOMES = {
     "cue_maps.registry": ("CUES",),
     "cue_maps.scores": ("CueScores", "cue_scores"),
     "cues.explanation": ("explain_cues",),
-    "cues.explanation_record": ("CueDifference", "CueExplanation", "CueInfo", "CueReport", "CueWeight"),
+    "cues.explanation_record": ("CueDifference", "CueExplanation", "CueInfo", "CueReport", "CueWeight", "StatedCue"),
     "cues.mixture": ("explain",),
     "comparison.compare": ("compare",),
     "cues.thresholds": (

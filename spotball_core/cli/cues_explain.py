@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -23,6 +23,10 @@ from spotball_core.cli.options import (
 from spotball_core.cli.output import Out, deliver
 from spotball_core.errors import OptionError
 
+if TYPE_CHECKING:
+    from spotball_core.cues.explanation_record import StatedCue
+    from spotball_core.scoring.groups import Scoring
+
 
 def explain(
     paths: Paths,
@@ -39,6 +43,10 @@ def explain(
         int,
         typer.Option(min=0, metavar="N", help="Test directions against N random mirrorings of keypoints, such as 199."),
     ] = 0,
+    stated: Annotated[
+        bool,
+        typer.Option("--stated", help="Test whether guesses follow gaze where rationales mention gaze, by keywords."),
+    ] = False,
     jobs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Processes. Default: one per core if there are many groups.")
     ] = None,
@@ -83,6 +91,8 @@ def explain(
         jobs = processors() if len(scoring.groups) >= MANY_GROUPS and memory_limit() is None else 1
     with progress("groups", quiet=quiet) as on_progress:
         report = explain_cues(scoring, cues=names, mirrors=mirrors, jobs=jobs, on_progress=on_progress)
+    if stated:
+        report = report.model_copy(update={"stated": _stated(paths, scenes, scoring, seed)})
     if format == "json":
         text = report.model_dump_json(indent=1) + "\n"
     else:
@@ -110,3 +120,18 @@ def _by_ending(out: Path | None) -> Literal["text", "json"]:
     if out.suffix == ".json":
         return "json"
     raise OptionError(f"--out: the ending {out.suffix} is not known. Use .txt or .json, or add --format")
+
+
+def _stated(paths: list[Path], scenes: Path | None, scoring: Scoring, seed: int) -> tuple[StatedCue, ...]:
+    from spotball_core.io.dataset import read_dataset
+    from spotball_core.io.sources import COUNTS_ENDING
+    from spotball_core.reasoning.keywords import keyword_categories
+    from spotball_core.reasoning.rationales import read_rationales
+    from spotball_core.reasoning.stated import stated_cues
+    from spotball_core.reasoning.templates import load_templates
+
+    files = read_dataset([str(path) for path in paths], scenes).response_files
+    rationales = read_rationales([file for file in files if file.suffix != COUNTS_ENDING], scoring.arrays.scenes)
+    keywords = load_templates().keywords
+    categories = keyword_categories(rationales.texts, keywords)
+    return stated_cues(scoring, rationales, categories, list(keywords), seed=seed)

@@ -125,6 +125,34 @@ class CueDifference(Record):
     weights: dict[str, MetricValue]
 
 
+class StatedCue(Record):
+    """Whether a group follows a cue on the images where its rationales mention it.
+
+    Attributes:
+        category: of the rationales, such as gaze.
+        cues: the groups of cues that go with it.
+        n_images: images with rationales.
+        n_rationales: rationales of the group.
+        share: mean over images of the share of rationales with this category.
+        correlation: Spearman's rank correlation over images of this share and of the held-out gain of the cues per
+            guess; None if it is undefined.
+        p: two-sided p value, from permutations of images.
+        reason: why there is no correlation.
+    """
+
+    sport: str | None
+    respondent: str | None
+    prompt: str | None
+    category: str
+    cues: tuple[str, ...] = ()
+    n_images: int
+    n_rationales: int
+    share: float | None
+    correlation: float | None = None
+    p: float | None = None
+    reason: str | None = None
+
+
 class CueReport(Record):
     """Everything `spotball cues explain --format json` prints.
 
@@ -134,6 +162,7 @@ class CueReport(Record):
         cues: for each sport, the cues that apply to its images.
         groups: in the order of the score report.
         differences: of each group from the reference; empty without a reference.
+        stated: whether stating a cue goes with following it; empty if this was not tested.
     """
 
     schema_version: Literal[1] = SCHEMA_VERSION
@@ -145,3 +174,4 @@ class CueReport(Record):
     cues: tuple[CueInfo, ...]
     groups: tuple[CueExplanation, ...]
     differences: tuple[CueDifference, ...] = ()
+    stated: tuple[StatedCue, ...] = ()

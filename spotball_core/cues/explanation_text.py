@@ -129,6 +129,28 @@ def _tables(report: CueReport) -> Iterator[Titled]:
         yield f"Gains and shares less those of {reference}, on the same images", 3, [*_NAMES, *heads], rows
         rows = [[*_name(one), *(_cell(one.weights.get(key), 2) for key in cues)] for one in report.differences]
         yield f"Weights less those of {reference}", 3, [*_NAMES, *cues], rows
+    if report.stated:
+        yield _stated_table(report)
+
+
+def _stated_table(report: CueReport) -> Titled:
+    heads = ["Category", "Cues", "Images", "Rationales", "Mean share", "Rank correlation", "p"]
+    rows = [
+        [
+            *(one.sport or "", one.respondent or "", one.prompt or "", one.category, ", ".join(one.cues) or _NOTHING),
+            *(f"{one.n_images}", f"{one.n_rationales:,}"),
+            _NOTHING if one.share is None else f"{one.share:.0%}",
+            one.reason or "" if one.correlation is None else f"{one.correlation:.2f}",
+            _NOTHING if one.p is None else say_p(one.p).removeprefix("= "),
+        ]
+        for one in report.stated
+    ]
+    return (
+        "Stated and followed cues: do guesses follow a cue on images where rationales mention it?",
+        5,
+        [*_NAMES, *heads],
+        rows,
+    )
 
 
 def _keys(values: Sequence[dict[str, MetricValue]]) -> list[str]:

@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     from spotball_core.scoring.score import load_counts as load_counts, score as score
     from spotball_core.synthetic.pictures import draw_scene as draw_scene
     from spotball_core.synthetic.poses import PoseNoise as PoseNoise, synthetic_poses as synthetic_poses
+    from spotball_core.synthetic.respondents import cue_responses as cue_responses
     from spotball_core.synthetic.scenes import synthetic_scenes as synthetic_scenes
 
 
@@ -224,6 +225,7 @@ _HOMES = {
         "threshold_surface",
     ),
     "synthetic.pictures": ("draw_scene",),
+    "synthetic.respondents": ("cue_responses",),
     "synthetic.poses": ("PoseNoise", "synthetic_poses"),
     "synthetic.scenes": ("synthetic_scenes",),
 }

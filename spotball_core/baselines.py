@@ -35,15 +35,15 @@ NEAR_SCALE = 0.04
 
 SOCIAL_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
-        "location": 1.02,
-        "center": 1.77,
-        "players": 3.9,
-        "feet": 6.69,
-        "head": 0.829,
-        "torso": 0.51,
-        "view": -0.484,
-        "limbs": 0.575,
-        "blocked": 1.17,
+        "location": 1.09,
+        "center": 1.7,
+        "players": 3.88,
+        "feet": 6.23,
+        "head": 0.962,
+        "torso": 0.644,
+        "view": 0.19,
+        "limbs": 0.769,
+        "blocked": 1.04,
     }
 )
 """Weights of the cues for the `social` baseline, per unit of each cue: those of people on the 50 soccer images of the

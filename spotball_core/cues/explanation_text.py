@@ -36,7 +36,11 @@ def headline(group: CueExplanation) -> str:
     shares = {key: (share.value or 0.0) / group.gain.value for key, share in group.shapley.items()}
     leading = [key for key in sorted(shares, key=lambda key: -shares[key]) if shares[key] >= _LEADING]
     named = listed([f"{key} ({shares[key]:.0%})" for key in leading])
-    explained = "" if group.explained.value is None else f", {group.explained.value:.0%} of what is explainable"
+    explained = ""
+    if group.explained.value is not None:
+        # The ceiling is a lower bound, so more than all of it may be explained.
+        share = group.explained.value
+        explained = f", {share:.0%} of what is explainable" if share < 1 else ", all that is known to be explainable"
     sentences = [f"cues predict guesses by {_bits(group.gain)} over uniform guessing{explained}; most by {named}."]
     sentences.append(_body_sentence(group))
     if group.mirror_p is not None:
@@ -57,9 +61,8 @@ def _body_sentence(group: CueExplanation) -> str:
         clear = [key for key, added in group.added.items() if added.ci95 is not None and added.ci95[0] > 0]
         by = f", clearly so {listed(clear)} alone" if clear else ""
         return f"What bodies do adds {_bits(gain)} over places and players{by}."
-    found = "makes the prediction worse" if gain.ci95[1] < 0 else "adds nothing that these images can show"
     least = "" if group.detectable is None else f" Gains of {group.detectable:.3f} bits would be found with 80% power."
-    return f"What bodies do {found}: {_bits(gain)} over places and players.{least}"
+    return f"What bodies do adds nothing that these images can show: {_bits(gain)} over places and players.{least}"
 
 
 def _bits(value: MetricValue) -> str:

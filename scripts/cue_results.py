@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from spotball_core.baselines import baseline_responses, drawn_responses
+from spotball_core.counting.counts import Counts
+from spotball_core.counting.responses import read_counts
 from spotball_core.cue_maps.scores import cue_scores
 from spotball_core.cues.explanation import explain_cues
 from spotball_core.cues.gains import ImageSums
@@ -20,7 +23,7 @@ from spotball_core.cues.held_out import BITS, folds_of
 from spotball_core.cues.logit import RIDGE, ChoiceData, fit_logit, held_out_likelihood, log_probabilities
 from spotball_core.schema import ScorePolicy
 from spotball_core.scoring.groups import Group, Scoring
-from spotball_core.scoring.score import load_counts
+from spotball_core.scoring.score import load_counts, score
 from spotball_core.typing import BoolArray, FloatArray
 
 PAGE_DATA = Path(__file__).parents[1] / "docs/assets/cues.json"
@@ -30,6 +33,11 @@ STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
 
 SIZES = (50, 100, 200)
 """Images of simulated studies."""
+
+SAMPLES = 150
+"""Responses of baselines to each image: as many as of people."""
+
+HELD_OUT = "social, held out"
 
 _LEAST = 0.002
 """Smallest probability of a cell in simulated people."""
@@ -52,12 +60,38 @@ def results(dataset: Path, *, mirrors: int, simulations: int) -> dict[str, Any]:
         "n_players": n_players,
         "n_poses": n_poses,
         "body_gain_by_ridge": ridges,
+        "distances": distances(scoring, people),
         "power": [
             {"strength": strength, "n_images": size, **power(scoring, people, strength, size, simulations)}
             for size in SIZES
             for strength in (STRENGTHS if size == SIZES[0] else STRENGTHS[1:3])
         ],
     }
+
+
+def distances(scoring: Scoring, people: Group) -> dict[str, Any]:
+    """The matched Wasserstein distance to people of the social baseline, of others, and with held-out weights."""
+    scenes = [scoring.arrays.scenes[place] for place in scoring.images(people)]
+    every = scoring.arrays.scenes
+    rows = [baseline_responses(every, ["social", "prior", "center", "nearest-player"], samples=SAMPLES)]
+    rows += [drawn_responses({HELD_OUT: _held_out_social(scoring, people)}, scenes, samples=SAMPLES, seed=0)]
+    drawn = [read_counts(one, every, participants=False) for one in rows]
+    counts = Counts.merge([scoring.counts.pooled(), *drawn])
+    found = score(counts, every, reference=REFERENCE, bootstrap=1000)
+    metrics = {str(group.respondent): group.metrics["wasserstein_matched"] for group in found.groups}
+    return {name: {"value": one.value, "ci95": one.ci95} for name, one in metrics.items() if one.value is not None}
+
+
+def _held_out_social(scoring: Scoring, people: Group) -> FloatArray:
+    """What people's weights, fitted on the other images, guess on each image."""
+    places = scoring.images(people)
+    data = ChoiceData(cue_scores(scoring.arrays.scenes).standardized()[places], scoring.estimator(people).answers.mass)
+    rows = []
+    for place in range(len(places)):
+        others = np.arange(len(places)) != place
+        weights = fit_logit(ChoiceData(data.scores[others], data.counts[others])).weights
+        rows.append(np.exp(log_probabilities(data.scores[[place]], weights)[0]))
+    return np.stack(rows)
 
 
 def power(scoring: Scoring, people: Group, strength: float, n_images: int, simulations: int) -> dict[str, float]:

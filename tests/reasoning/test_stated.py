@@ -29,7 +29,7 @@ def posed(n: int) -> list[Scene]:
     return list(synthetic_poses(scenes, noise=PoseNoise(head=45, torso=45, elsewhere=0.2, missing=0.05)))
 
 
-def told(scenes: list[Scene], *, honest: bool, seed: int = 0) -> pl.DataFrame:
+def guesses_and_words(scenes: list[Scene], *, honest: bool, seed: int = 0) -> pl.DataFrame:
     """Guesses that follow heads on every second image; rationales mention gaze there, or on random images."""
     follows = np.arange(len(scenes)) % 2 == 0
     heads = cue_responses(scenes, {"m": {"head": 1.5, "center": 0.5}}, samples=SAMPLES, seed=seed)
@@ -60,7 +60,7 @@ def stated_by(scenes: list[Scene], rows: pl.DataFrame, **options: int) -> dict[s
 @pytest.mark.slow
 def test_who_means_what_it_says_is_recognized() -> None:
     scenes = posed(50)
-    found = stated_by(scenes, told(scenes, honest=True), permutations=999)["gaze"]
+    found = stated_by(scenes, guesses_and_words(scenes, honest=True), permutations=999)["gaze"]
     assert (found.respondent, found.cues, found.n_images) == ("m", ("head", "view"), 45)
     assert found.n_rationales == 45 * SAMPLES
     assert found.share == pytest.approx(0.5, abs=0.06)
@@ -74,7 +74,7 @@ def test_who_means_what_it_says_is_recognized() -> None:
 def test_words_at_random_do_not_go_with_guesses() -> None:
     scenes = posed(30)
     p = [
-        stated_by(scenes, told(scenes, honest=False, seed=seed), permutations=199)["gaze"].p or 0.0
+        stated_by(scenes, guesses_and_words(scenes, honest=False, seed=seed), permutations=199)["gaze"].p or 0.0
         for seed in range(12)
     ]
     assert sum(value <= 0.05 for value in p) <= 3
@@ -126,12 +126,12 @@ def test_wrong_arguments_are_errors() -> None:
 def test_the_command_prints_the_test(tmp_path: Path) -> None:
     scenes = posed(12)
     write_scenes(scenes, tmp_path / "scenes.jsonl")
-    write_responses(told(scenes, honest=True), tmp_path / "responses.jsonl")
+    write_responses(guesses_and_words(scenes, honest=True), tmp_path / "responses.jsonl")
     done = spotball("cues", "explain", tmp_path, "--stated", "--bootstrap", "0", "--cues", "center,head")
     assert done.returncode == 0, done.stderr
     assert "Stated and followed cues" in done.stdout
     assert "head, view" in done.stdout
-    write_responses(told(scenes, honest=True).with_columns(reasoning=None), tmp_path / "responses.jsonl")
+    write_responses(guesses_and_words(scenes, honest=True).with_columns(reasoning=None), tmp_path / "responses.jsonl")
     done = spotball("cues", "explain", tmp_path, "--stated", "--bootstrap", "0", "--cues", "center")
     assert done.returncode == 2
     assert "reasoning" in done.stderr

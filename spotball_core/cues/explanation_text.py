@@ -41,7 +41,7 @@ def headline(group: CueExplanation) -> str:
         # The ceiling is a lower bound, so more than all of it may be explained.
         share = group.explained.value
         explained = f", {share:.0%} of what is explainable" if share < 1 else ", all that is known to be explainable"
-    sentences = [f"cues predict guesses by {_bits(group.gain)} over uniform guessing{explained}; most by {named}."]
+    sentences = [f"cues predict guesses {_bits(group.gain)} better than uniform guessing{explained}; most by {named}."]
     sentences.append(_body_sentence(group))
     if group.mirror_p is not None:
         sentences.append(
@@ -59,7 +59,9 @@ def _body_sentence(group: CueExplanation) -> str:
         return f"What bodies do adds {_bits(gain)} over places and players."
     if gain.ci95[0] > 0:
         clear = [key for key, added in group.added.items() if added.ci95 is not None and added.ci95[0] > 0]
-        by = f", clearly so {listed(clear)} alone" if clear else ""
+        by = (
+            f"; so does {listed(clear)} alone" if len(clear) == 1 else f"; so do {listed(clear)} alone" if clear else ""
+        )
         return f"What bodies do adds {_bits(gain)} over places and players{by}."
     least = "" if group.detectable is None else f" Gains of {group.detectable:.3f} bits would be found with 80% power."
     return f"What bodies do adds nothing that these images can show: {_bits(gain)} over places and players.{least}"

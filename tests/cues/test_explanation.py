@@ -254,7 +254,7 @@ class TestCommand:
     def test_text(self, data: Path) -> None:
         done = spotball("cues", "explain", data, "--reference", "a", "--cues", "center,players,head", "--quiet")
         assert done.returncode == 0, done.stderr
-        assert f"{SPORT}/a/base: cues predict guesses by" in done.stdout
+        assert f"{SPORT}/a/base: cues predict guesses" in done.stdout
         assert "Weights less those of a" in done.stdout
         assert "cues:center,players,head" in done.stdout
 

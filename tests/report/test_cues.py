@@ -53,7 +53,7 @@ def test_the_section_shows_the_record(written: tuple[PageReport, Path], scenes: 
     assert values == {name: group.body_gain.value for name, group in found.items()}
     assert values["heads"] is not None
     assert values["heads"] > 0.1
-    assert any(point.startswith("heads, synthetic-soccer: cues predict guesses by") for point in section.points)
+    assert any(point.startswith("heads, synthetic-soccer: cues predict guesses") for point in section.points)
     assert isinstance(maps.chart, CuePhotoChart)
     assert len(maps.chart.photos) == 3
     assert maps.chart.photos[0].maps[0][0] == "guesses of heads"

@@ -82,6 +82,11 @@ def explain(
     tell = teller(quiet)
     if format is None:
         format = _by_ending(out)
+    if maps is not None:
+        from spotball_core.plots.cue_maps import check_maps
+
+        # Before the models are fitted.
+        check_maps(maps)
     names = None if cues is None else [part.strip() for part in cues.split(",") if part.strip()]
     counts, all_scenes = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)
     choices = ScorePolicy.standard(reference=reference, images=images, bootstrap=bootstrap, seed=seed)

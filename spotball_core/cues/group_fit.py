@@ -64,10 +64,13 @@ def scores_of_sport(scoring: Scoring, sport: str, keys: Sequence[str] | None) ->
 
 
 def mirrored_body(scoring: Scoring, places: list[int], scores: CueScores, mirrors: int) -> FloatArray:
-    """Standardized scores of the cues of bodies with mirrored keypoints, shape (mirrors, n_scenes, n_cells, n_cues)."""
+    """Standardized scores of the cues of bodies with mirrored keypoints, shape (mirrors, n_scenes, n_cells, n_cues).
+
+    The first axis is empty if no player has keypoints.
+    """
     body = [cue for cue in scores.cues if not cue.is_base]
     scenes = [scoring.arrays.scenes[place] for place in places]
-    if not body or not mirrors:
+    if not body or not mirrors or not any(scene.player_keypoints for scene in scenes):
         return np.empty((0, len(scenes), scores.values.shape[1], len(body)))
     seed = scoring.policy.seed
     return np.stack([turned.standardized() for turned in mirrored_scores(scenes, body, mirrors, seed)])

@@ -108,14 +108,11 @@ def write_cue_maps(
         image_folders: where the images' files may be; their paths are relative to one of these.
 
     Raises:
-        OptionError: for unknown cues, or if the folder cannot be created.
+        OptionError: for unknown cues, or as `check_maps`.
         MissingExtraError: without matplotlib.
     """
     keys = None if cues is None else list(cues)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OptionError(f"{out}: cannot create this folder ({error.strerror}); name another one") from error
+    check_maps(out)
     with plain_style():
         for sport in dict.fromkeys(scene.sport for scene in scenes):
             places = [place for place, scene in enumerate(scenes) if scene.sport == sport]
@@ -126,6 +123,21 @@ def write_cue_maps(
                     photo = find_file(image_folders, scene.path)
                     figure = cue_map_figure(scene, scores.cues, values, photo=photo, guesses=shown[place])
                     save_figure(figure, out / f"{sport}-{scene.image}.png", dpi=_DPI)
+
+
+def check_maps(out: Path) -> None:
+    """Create the folder of the maps, and raise before other work is done if they could not be drawn.
+
+    Raises:
+        OptionError: if the folder cannot be created.
+        MissingExtraError: without matplotlib.
+    """
+    with plain_style():
+        pass
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"{out}: cannot create this folder ({error.strerror}); name another one") from error
 
 
 def photo_pixels(photo: Path | None, width: int | None = None) -> IntArray | None:

@@ -180,11 +180,14 @@ def test_groups_with_few_images_are_not_explained() -> None:
 
 
 def test_without_keypoints_cues_of_bodies_are_excluded() -> None:
-    report = explain_cues(scoring_of(varied_scenes(12), {"m/base": random_mass(12, 0)}), cues=["center", "head"])
+    report = explain_cues(
+        scoring_of(varied_scenes(12), {"m/base": random_mass(12, 0)}), cues=["center", "head"], mirrors=3
+    )
     (group,) = report.groups
     assert [weight.key for weight in group.weights] == ["center"]
     assert group.body_gain.value is None
     assert group.detectable is None
+    assert group.mirror_p is None
     assert any(note.startswith("head excluded") for note in group.notes)
     assert group.body_gain.reason == NO_BODY
 
@@ -275,6 +278,9 @@ class TestCommand:
         names = sorted(file.name for file in (tmp_path / "maps").iterdir())
         assert len(names) == 11  # without the control
         assert names[0] == f"{SPORT}-1.png"
+        done = spotball("cues", "explain", data, "--maps", data / "scenes.jsonl" / "maps")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "cannot create this folder" in done.stderr
         assert (tmp_path / "maps" / names[0]).read_bytes().startswith(b"\x89PNG")
 
     @pytest.mark.parametrize(

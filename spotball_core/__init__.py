@@ -19,6 +19,18 @@ if TYPE_CHECKING:
     from spotball_core.counting.counts import Counts as Counts
     from spotball_core.counting.engines import Engine as Engine
     from spotball_core.counting.responses import read_counts as read_counts
+    from spotball_core.cue_maps.cue import Cue as Cue
+    from spotball_core.cue_maps.registry import CUES as CUES
+    from spotball_core.cue_maps.scores import CueScores as CueScores, cue_scores as cue_scores
+    from spotball_core.cues.explanation import explain_cues as explain_cues
+    from spotball_core.cues.explanation_record import (
+        CueDifference as CueDifference,
+        CueExplanation as CueExplanation,
+        CueInfo as CueInfo,
+        CueReport as CueReport,
+        CueWeight as CueWeight,
+        StatedCue as StatedCue,
+    )
     from spotball_core.cues.mixture import explain as explain
     from spotball_core.cues.thresholds import (
         ThresholdSurface as ThresholdSurface,
@@ -110,6 +122,8 @@ if TYPE_CHECKING:
     from spotball_core.scoring.groups import Group as Group, Scoring as Scoring
     from spotball_core.scoring.score import load_counts as load_counts, score as score
     from spotball_core.synthetic.pictures import draw_scene as draw_scene
+    from spotball_core.synthetic.poses import PoseNoise as PoseNoise, synthetic_poses as synthetic_poses
+    from spotball_core.synthetic.respondents import cue_responses as cue_responses
     from spotball_core.synthetic.scenes import synthetic_scenes as synthetic_scenes
 
 
@@ -199,6 +213,11 @@ _HOMES = {
     "scoring.groups": ("Group", "Scoring"),
     "scoring.score": ("load_counts", "score"),
     "scoring.ceiling": ("noise_ceiling",),
+    "cue_maps.cue": ("Cue",),
+    "cue_maps.registry": ("CUES",),
+    "cue_maps.scores": ("CueScores", "cue_scores"),
+    "cues.explanation": ("explain_cues",),
+    "cues.explanation_record": ("CueDifference", "CueExplanation", "CueInfo", "CueReport", "CueWeight", "StatedCue"),
     "cues.mixture": ("explain",),
     "comparison.compare": ("compare",),
     "cues.thresholds": (
@@ -206,6 +225,8 @@ _HOMES = {
         "threshold_surface",
     ),
     "synthetic.pictures": ("draw_scene",),
+    "synthetic.respondents": ("cue_responses",),
+    "synthetic.poses": ("PoseNoise", "synthetic_poses"),
     "synthetic.scenes": ("synthetic_scenes",),
 }
 _HOME_OF = {name: f"spotball_core.{module}" for module, names in _HOMES.items() for name in names}

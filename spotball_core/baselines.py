@@ -1,4 +1,4 @@
-"""Respondents that know no vision: what guessing gets, from the scenes alone.
+"""Respondents that need no images: what guessing gets, from the scenes alone.
 
 A baseline is one distribution over the cells for each scene. `baseline_distributions` gives it as it is,
 `baseline_responses` draws answers from it, so that a baseline goes through scoring as any respondent does. A baseline
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spotball_core.cue_maps.scores import cue_scores
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import ratio
@@ -31,6 +32,23 @@ CENTER_SD = 0.15
 
 NEAR_SCALE = 0.04
 """Scale of the `nearest-player` baseline, as a share of the image's diagonal: half the paper's tau (eq. 5)."""
+
+SOCIAL_WEIGHTS: Mapping[str, float] = MappingProxyType(
+    {
+        "location": 1.09,
+        "center": 1.7,
+        "players": 3.88,
+        "feet": 6.23,
+        "head": 0.962,
+        "torso": 0.644,
+        "view": 0.19,
+        "limbs": 0.769,
+        "blocked": 1.04,
+    }
+)
+"""Weights of the cues for the `social` baseline, per unit of each cue: those of people on the 50 soccer images of the
+published study, with keypoints by MediaPipe. `docs/explanation/cues.md` says how they were fitted. They are constants,
+so the baseline sees no responses. On these 50 images, the weights are not held out."""
 
 PROMPT = "base"
 """The prompt under which baselines' answers are filed: they see none."""
@@ -64,6 +82,9 @@ def baseline_distributions(name: str, scenes: Sequence[Scene]) -> FloatArray:
       is left out. Uniform where no other scene of the sport has a known truth. The one baseline whose answer to a
       scene depends on which other scenes there are.
     - `oracle`: the ball's cells, all alike. No answer where the truth is not known.
+    - `social`: follows the cues that people follow, with people's weights (`SOCIAL_WEIGHTS`): a conditional logit over
+      the cells. It never sees the ball of the scene itself; one of its cues is where the ball is in the other scenes of
+      the sport. Cues that do not apply to a scene, such as those of bodies without keypoints, are neutral.
 
     Args:
         name: one of `BASELINES`.
@@ -97,7 +118,7 @@ def baseline_responses(
     """Answers drawn from baselines, as rows with the columns of a responses file.
 
     The draws for a scene depend on the seed, the baseline and the scene's identity alone: other baselines, other
-    scenes and their order change none of them (only the distribution that `prior` draws from depends on other scenes).
+    scenes and their order change none of them (only the distributions of `prior` and `social` depend on other scenes).
 
     Args:
         scenes: of one grid shape.
@@ -118,17 +139,38 @@ def baseline_responses(
         >>> baseline_responses([scene], ["oracle", "nearest-player"], samples=2)["cell"].to_list()
         ['C2', 'C2', None, None]
     """
-    import polars as pl
-
-    from spotball_core.io.frames import COLUMNS
-
     if samples < 1:
         raise OptionError(f"samples is {samples}, expected at least 1")
     names = list(BASELINES if names is None else dict.fromkeys(names))
     if not names:
         raise OptionError(f"no baseline named; there are {', '.join(BASELINES)}")
-    base = base_seed(seed)
-    drawn = np.stack([_draws(name, scenes, samples, base) for name in names])
+    _check(scenes)
+    distributions = {name: baseline_distributions(name, scenes) for name in names}
+    return drawn_responses(distributions, scenes, samples=samples, seed=seed)
+
+
+def drawn_responses(
+    distributions: Mapping[str, FloatArray], scenes: Sequence[Scene], *, samples: int, seed: int | np.random.Generator
+) -> pl.DataFrame:
+    """Draw answers from distributions over the cells.
+
+    The draws for a scene depend on the seed, the respondent's name, and the scene's identity and distribution alone.
+
+    Args:
+        distributions: by the respondent's name, shape (n_scenes, n_cells) each; a row of NaN where it has no answer.
+        scenes: of one grid shape.
+        samples: answers a scene.
+        seed: as for `baseline_responses`.
+
+    Returns:
+        As `baseline_responses`.
+    """
+    import polars as pl
+
+    from spotball_core.io.frames import COLUMNS
+
+    base, names = base_seed(seed), list(distributions)
+    drawn = np.stack([_draws(name, distributions[name], scenes, samples, base) for name in names])
     # Row by row in the order of the axes: baseline, scene, sample.
     baseline, item, sample = (axis.ravel() for axis in np.indices(drawn.shape, dtype=np.int64))
     rows = pl.DataFrame(
@@ -146,9 +188,8 @@ def baseline_responses(
     ).select(COLUMNS)
 
 
-def _draws(name: str, scenes: Sequence[Scene], samples: int, seed: int) -> IntArray:
-    """Indices of drawn cells, shape (n_scenes, samples); n_cells where the baseline has no answer."""
-    distributions = baseline_distributions(name, scenes)
+def _draws(name: str, distributions: FloatArray, scenes: Sequence[Scene], samples: int, seed: int) -> IntArray:
+    """Indices of drawn cells, shape (n_scenes, samples); n_cells where there is no answer."""
     draws = np.full((len(scenes), samples), distributions.shape[-1], dtype=np.int64)
     cumulative = np.cumsum(distributions, axis=-1)
     # The last is 1 up to rounding; it must be 1, or a draw could fall behind it.
@@ -220,6 +261,12 @@ def _oracle(scenes: Sequence[Scene]) -> FloatArray:
     return _shares(_truth(scenes))
 
 
+def _social(scenes: Sequence[Scene]) -> FloatArray:
+    weights = np.array(list(SOCIAL_WEIGHTS.values()))
+    utility = cue_scores(scenes, SOCIAL_WEIGHTS).centered() @ weights
+    return _shares(np.exp(utility - utility.max(axis=-1, keepdims=True)))
+
+
 def _truth(scenes: Sequence[Scene]) -> FloatArray:
     """1 where the ball is, shape (n_scenes, n_cells); a row of 0 where that is not known."""
     return np.stack([scene.layout.mask(scene.ball_cells or ()) for scene in scenes]).astype(float)
@@ -236,6 +283,7 @@ _ALL = (
     Baseline("nearest-player", "close to the nearest player's box", _nearest_player),
     Baseline("prior", "where the ball is in the sport's other scenes", _prior),
     Baseline("oracle", "the ball's own cells", _oracle),
+    Baseline("social", "the cues that people follow: places, players, and where bodies turn to", _social),
 )
 
 BASELINES: Mapping[str, Baseline] = MappingProxyType({baseline.name: baseline for baseline in _ALL})

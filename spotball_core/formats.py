@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spotball_core.comparison.record import Comparison
+from spotball_core.cues.explanation_record import CueReport
 from spotball_core.gaze.analysis import GazeReport
 from spotball_core.gaze.follow.evaluate import FollowReport
 from spotball_core.gaze.weights import GazeWeights
@@ -19,6 +20,7 @@ RESPONSE = FileFormat(
 SCORES = FileFormat("What `spotball score --format json` writes.", ScoreReport)
 REPORT = FileFormat("What `spotball report` writes as report.json.", PageReport)
 COMPARISON = FileFormat("What `spotball compare --format json` writes.", Comparison)
+CUES = FileFormat("What `spotball cues explain --format json` writes.", CueReport)
 REPLICATION = FileFormat("What `spotball replicate --format json` writes.", Replication)
 REASONING = FileFormat("What `spotball reasoning --format json` writes.", ReasoningReport)
 GAZE_FOLLOW = FileFormat("What `spotball gaze follow --format json` writes.", FollowReport)

@@ -16,15 +16,27 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from spotball_core.baselines import BASELINES, NEAR_SCALE, baseline_distributions, baseline_responses
+from spotball_core.baselines import (
+    BASELINES,
+    NEAR_SCALE,
+    SOCIAL_WEIGHTS,
+    baseline_distributions,
+    baseline_responses,
+)
 from spotball_core.counting.responses import read_counts
+from spotball_core.cue_maps.scores import cue_scores
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.io.frames import COLUMNS
 from spotball_core.io.scenes import write_scenes
 from spotball_core.random import generator_for
 from spotball_core.schema import Scene
+from spotball_core.scoring.score import score
+from spotball_core.synthetic.poses import synthetic_poses
+from spotball_core.synthetic.respondents import cue_responses
+from spotball_core.synthetic.scenes import synthetic_scenes
 from tests.cli import process
+from tests.conftest import ROOT
 
 SMALL = Grid(2, 2, 20, 20)
 
@@ -42,7 +54,7 @@ def scene(
 
 
 def test_the_names_in_order() -> None:
-    assert list(BASELINES) == ["uniform", "center", "nearest-player", "prior", "oracle"]
+    assert list(BASELINES) == ["uniform", "center", "nearest-player", "prior", "oracle", "social"]
     assert all(record.name == name and record.description for name, record in BASELINES.items())
 
 
@@ -314,7 +326,7 @@ def test_command_writes_beside_the_scenes(tmp_path: Path) -> None:
     assert [json.loads(line)["cell"] for line in lines] == baseline_responses(
         [*standard_scenes(), scene(9, grid=Grid.standard())], samples=4, seed=3
     )["cell"].to_list()
-    assert "100 answers of uniform, center, nearest-player, prior, oracle to 5 images" in done.stderr
+    assert "120 answers of uniform, center, nearest-player, prior, oracle, social to 5 images" in done.stderr
     assert "oracle has no answer to 1 of 5 images" in done.stderr
     assert "nearest-player has no answer to 1 of 5 images" in done.stderr
 
@@ -346,3 +358,43 @@ def test_command_needs_scenes(tmp_path: Path) -> None:
     done = spotball(tmp_path)
     assert done.returncode == 2
     assert "scenes.jsonl" in done.stderr
+
+
+class TestSocial:
+    def test_weights_are_those_of_the_documented_fit(self) -> None:
+        found = json.loads((ROOT / "docs/assets/cues.json").read_text(encoding="utf-8"))["report"]
+        (people,) = (group for group in found["groups"] if group["respondent"] == "human")
+        assert {one["key"]: float(f"{one['per_unit']:.3g}") for one in people["weights"]} == SOCIAL_WEIGHTS
+
+    def test_is_a_conditional_logit(self) -> None:
+        scenes = synthetic_poses([one for one in synthetic_scenes(30) if one.sport == "synthetic-soccer"])
+        scores = cue_scores(scenes, SOCIAL_WEIGHTS).values
+        for place, row in enumerate(baseline_distributions("social", scenes)):
+            utility = [
+                sum(w * s for w, s in zip(SOCIAL_WEIGHTS.values(), cell, strict=True) if math.isfinite(s))
+                for cell in scores[place]
+            ]
+            expected = np.exp(np.array(utility) - max(utility))
+            assert row == pytest.approx(expected / expected.sum())
+
+    def test_does_not_see_its_own_ball(self) -> None:
+        scenes = list(synthetic_poses([one for one in synthetic_scenes(30) if one.sport == "synthetic-soccer"]))
+        before = baseline_distributions("social", scenes)
+        moved = {**scenes[3].model_dump(), "ball_box": (0, 0, 20, 20), "ball_cells": None}
+        scenes[3] = Scene.model_validate(moved)
+        after = baseline_distributions("social", scenes)
+        assert after[3] == pytest.approx(before[3], abs=1e-9)
+        assert after[4] != pytest.approx(before[4], abs=1e-6)
+
+    def test_is_closer_to_followers_of_bodies_than_nearest_player(self) -> None:
+        scenes = synthetic_poses([one for one in synthetic_scenes(90) if one.sport == "synthetic-soccer"])
+        people = cue_responses(scenes, {"people": {"location": 1.0, "feet": 0.8, "head": 0.8}}, samples=200)
+        rows = baseline_responses(scenes, ["social", "nearest-player", "center"], samples=200)
+        report = score(pl.concat([people, rows]), scenes, reference="people", bootstrap=0)
+        distances = {group.respondent: group.metrics["wasserstein_matched"].value for group in report.groups}
+        assert min(distances, key=lambda name: distances[name] if name != "people" else math.inf) == "social"
+
+    def test_answers_without_anything_but_the_grid(self) -> None:
+        (row,) = baseline_distributions("social", [Scene(sport="a", image="1", grid=Grid.standard())])
+        assert row.sum() == pytest.approx(1)
+        assert row.reshape(6, 10).argmax() in (24, 25, 34, 35)

@@ -17,6 +17,7 @@ from scripts.write_schemas import FOLDER, texts
 from spotball_core.baselines import baseline_responses
 from spotball_core.cli.demo import REFERENCE
 from spotball_core.comparison.compare import compare
+from spotball_core.cues.explanation import explain_cues
 from spotball_core.gaze.analysis import GazeOptions, analyze as analyze_gaze
 from spotball_core.gaze.follow.annotations import FollowPrediction, FollowTarget
 from spotball_core.gaze.follow.evaluate import evaluate_following
@@ -107,6 +108,9 @@ def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]
                 *load_counts(demo, None, participants=True), ScorePolicy.standard(reference=REFERENCE, bootstrap=20)
             )
             yield json.loads(compare(scoring, "center", "uniform", permutations=50).model_dump_json())
+        case "cues":
+            scoring = Scoring(*load_counts(demo, None, participants=True), ScorePolicy.standard(bootstrap=20))
+            yield json.loads(explain_cues(scoring, cues=["center", "blocked"]).model_dump_json())
         case "replication":
             yield json.loads(replicate(write_release(tmp_path / "release")).model_dump_json())
         case "reasoning":

@@ -18,7 +18,8 @@ def baselines(
     name: Annotated[
         str | None,
         typer.Option(
-            metavar="NAMES", help="Some of uniform, center, nearest-player, prior, oracle, by commas. Default: all."
+            metavar="NAMES",
+            help="Some, by commas: uniform, center, nearest-player, prior, oracle, social. Default: all.",
         ),
     ] = None,
     samples: Annotated[int, typer.Option(min=1, metavar="N", help="Answers a scene.")] = 50,

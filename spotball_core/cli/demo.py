@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from spotball_core.schema.scene import Scene
 
 N_SCENES, SAMPLES, REFERENCE = 60, 50, "oracle"
+BASELINES = ("uniform", "center", "nearest-player", "prior", "oracle")
+"""The demo's respondents: baselines that differ without keypoints."""
 
 SYNTHETIC = (
     "Everything here is synthetic: made-up scenes, and baselines that guess. It says nothing about people or models."
@@ -48,7 +50,7 @@ def demo(
 
     Example: `spotball demo --out spotball-demo`
     """
-    from spotball_core.baselines import BASELINES, baseline_responses
+    from spotball_core.baselines import baseline_responses
     from spotball_core.io.frames import write_responses
     from spotball_core.io.scenes import write_scenes
     from spotball_core.scoring.score import score
@@ -67,7 +69,7 @@ def demo(
         shutil.rmtree(out / "images", ignore_errors=True)
     write_scenes(scenes, out / "scenes.jsonl")
     tell(f"{out / 'scenes.jsonl'}: {len(scenes)} scenes")
-    rows = baseline_responses(scenes, samples=SAMPLES, seed=seed)
+    rows = baseline_responses(scenes, BASELINES, samples=SAMPLES, seed=seed)
     responses = out / "responses-baselines.jsonl"
     write_responses(rows, responses)
     tell(f"{responses}: {len(rows):,} answers of {', '.join(BASELINES)}")
@@ -107,7 +109,6 @@ def _write(text: str, path: Path) -> None:
 
 
 def _draw(report: ScoreReport, scenes: tuple[Scene, ...], out: Path) -> tuple[Path, ...]:
-    from spotball_core.baselines import BASELINES
     from spotball_core.counting.responses import read_counts
     from spotball_core.plots.accuracy_chart import accuracy_chart
     from spotball_core.plots.guess_maps import guess_maps, guesses_by_respondent, truth_by_sport

@@ -104,7 +104,7 @@ class HeatMapChart:
         shares = np.asarray(heat_map.shares).reshape(grid.rows, grid.cols)
         extent = (0.5, grid.cols + 0.5, grid.rows + 0.5, 0.5)
         axes.imshow(
-            shares, cmap=_colors(), vmin=0, vmax=self.top, extent=extent, aspect="auto", interpolation="nearest"
+            shares, cmap=heat_colors(), vmin=0, vmax=self.top, extent=extent, aspect="auto", interpolation="nearest"
         )
         # Lines as two collections: a tick for each line would take most of the time.
         axes.vlines(np.arange(1.5, grid.cols), 0.5, grid.rows + 0.5, color=RULE, linewidth=0.5)
@@ -126,7 +126,7 @@ class HeatMapChart:
     def _draw_scale(self, figure: Figure, x: float, y: float) -> None:
         """Draw the color scale, with what its ends stand for."""
         axes = axes_at(figure, x, y, _SCALE_WIDE, 0.11)
-        axes.imshow(np.linspace(0, 1, 64)[None], cmap=_colors(), aspect="auto", extent=(0, 1, 0, 1))
+        axes.imshow(np.linspace(0, 1, 64)[None], cmap=heat_colors(), aspect="auto", extent=(0, 1, 0, 1))
         axes.set_xticks([])
         axes.set_yticks([])
         axes.spines[:].set(color=RULE, linewidth=0.5)
@@ -135,7 +135,8 @@ class HeatMapChart:
         axes.annotate(text, (1, 0.5), (5, 0), fontsize=SMALL, color=FAINT, **look)
 
 
-def _colors() -> Any:
+def heat_colors() -> Any:
+    """Return the color map of densities: from paper to the theme's heat color."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("heat", [PAPER, THEME["heat"][0]])

@@ -13,6 +13,7 @@ from spotball_core.plots.canvas import plain_style
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.sections import (
     changes as sections_changes,
+    cues as sections_cues,
     findings as sections_findings,
     gallery as sections_gallery,
     people as sections_people,
@@ -107,6 +108,7 @@ def all_sections(
         sections_scores.center(view),
         sections_people.where(view),
         sections_people.mixture(view),
+        *([sections_cues.cues(view, view.page.cues, image_folders)] if view.page.cues else []),
         *([sections_reasoning.words(view.page.reasoning)] if view.page.reasoning else []),
         sections_gallery.images(view, image_folders, workers),
         sections_tables.everything(view),

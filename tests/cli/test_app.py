@@ -18,7 +18,7 @@ NAMES = sorted(
 )
 GROUPS = {
     "batch": ("export", "import"),
-    "cues": ("poses",),
+    "cues": ("explain", "poses"),
     "gaze": ("ask", "match", "points", "predict", "train"),
     "gen": ("run",),
     "study": ("init", "serve", "export", "status", "bonus", "delete"),

@@ -35,7 +35,7 @@ PAGES = [
 MAY_COMPUTE = ("metrics", "stats", "scoring", "counting", "baselines", "comparison", "cues", "report.numbers")
 RECORDS = {
     *("metrics.metric", "metrics.registry", "report.numbers.change_records", "report.numbers.records"),
-    "scoring.tables",
+    *("scoring.tables", "cues.explanation_record", "cues.explanation_text"),
 }
 """Modules of packages that compute, but which are records, descriptions of metrics, or words."""
 

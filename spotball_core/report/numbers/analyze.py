@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from spotball_core.cues.explanation_record import CueReport
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import ratio, share
@@ -120,6 +121,7 @@ def analyze(
         mixtures=tuple(mixture for mixture in mixtures if isinstance(mixture, Mixture)),
         unexplained=tuple(reason for reason in mixtures if isinstance(reason, str)),
         changes=changes,
+        cues=_cues(scoring, workers, tell),
     )
     fields = {name: getattr(report, name) for name in ScoreReport.model_fields}
     return PageReport(**fields, page=numbers)
@@ -240,6 +242,17 @@ def _mixture(scoring: Scoring, group: Group) -> Mixture | str:
         return explain(scoring, group, bootstrap=_mixture_resamples(scoring), seed=scoring.policy.seed)
     except OptionError as error:
         return str(error)
+
+
+def _cues(scoring: Scoring, workers: Workers, tell: Callable[[str], None]) -> CueReport | None:
+    """Which cues the guesses follow, if any player of the scored images has keypoints."""
+    from spotball_core.cues.explanation import explain_with
+
+    scored = {place for group in scoring.groups for place in scoring.images(group)}
+    if not any(scoring.arrays.scenes[place].player_keypoints for place in scored):
+        return None
+    tell("cues")
+    return explain_with(workers, scoring)
 
 
 def _mixture_resamples(scoring: Scoring) -> int:

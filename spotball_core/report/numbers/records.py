@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
+from spotball_core.cues.explanation_record import CueReport
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.report.numbers.change_records import RunChanges
 from spotball_core.schema.mixture import Mixture
@@ -315,6 +316,7 @@ class PageNumbers(Record):
         mixtures: what explains each respondent.
         mixture_resamples: resamples that the mixtures' intervals rest on.
         unexplained: why other groups have no mixture.
+        cues: which cues the guesses follow; None if no player of the images has keypoints.
         thresholds: None without players.
         gallery: None without a reference, or if no other respondent answered its images.
         reasoning: what rationales speak of, if it was given.
@@ -334,6 +336,7 @@ class PageNumbers(Record):
     mixtures: tuple[Mixture, ...]
     mixture_resamples: int
     unexplained: tuple[str, ...]
+    cues: CueReport | None = None
     thresholds: ThresholdFit | None
     gallery: GalleryNumbers | None
     reasoning: ReasoningReport | None = None

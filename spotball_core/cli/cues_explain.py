@@ -1,0 +1,142 @@
+"""`spotball cues explain`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from spotball_core.cli.console import progress, teller
+from spotball_core.cli.options import (
+    Bootstrap,
+    Debug,
+    ImageChoice,
+    Paths,
+    Pool,
+    Quiet,
+    Reference,
+    ScenesFile,
+    Seed,
+    Strict,
+)
+from spotball_core.cli.output import Out, deliver
+from spotball_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from spotball_core.cues.explanation_record import StatedCue
+    from spotball_core.scoring.groups import Scoring
+
+
+def explain(
+    paths: Paths,
+    scenes: ScenesFile = None,
+    reference: Reference = None,
+    cues: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Some of the cues, by commas: location,players,head. Default: all."),
+    ] = None,
+    images: ImageChoice = None,
+    bootstrap: Bootstrap = 1000,
+    seed: Seed = 0,
+    mirrors: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Test directions against N random mirrorings of keypoints, such as 199."),
+    ] = 0,
+    stated: Annotated[
+        bool,
+        typer.Option("--stated", help="Test whether guesses follow gaze where rationales mention gaze, by keywords."),
+    ] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes. Default: one per core if there are many groups.")
+    ] = None,
+    strict: Strict = False,
+    pool: Pool = False,
+    format: Annotated[
+        Literal["text", "json"] | None,
+        typer.Option(help="Form of the result. Default: by the ending of --out."),
+    ] = None,
+    out: Out = None,
+    maps: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Draw the cues on the photo of each image: PNG files in this folder."),
+    ] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Which cues do guesses follow: location, players, feet, the directions of heads and torsos?
+
+    Fits a model of the guesses of each sport, respondent and prompt, and tests it on images that it was not fitted on.
+    Prints how many bits per guess each group of cues explains, with intervals, and the difference from the reference.
+    Cues of bodies need keypoints of the players (spotball cues poses).
+
+    Example: `spotball cues explain data --reference human`
+    """
+    from spotball_core.cli.memory import memory_limit
+    from spotball_core.cues.explanation import MANY_GROUPS, explain_cues
+    from spotball_core.schema.policy import ScorePolicy
+    from spotball_core.scoring.groups import Scoring
+    from spotball_core.scoring.score import load_counts
+    from spotball_core.service.parallel import processors
+
+    tell = teller(quiet)
+    if format is None:
+        format = _by_ending(out)
+    if maps is not None:
+        from spotball_core.plots.cue_maps import check_maps
+
+        # Before the models are fitted.
+        check_maps(maps)
+    names = None if cues is None else [part.strip() for part in cues.split(",") if part.strip()]
+    counts, all_scenes = load_counts([str(path) for path in paths], scenes, participants=True, pool=pool, strict=strict)
+    choices = ScorePolicy.standard(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
+    scoring = Scoring(counts, all_scenes, choices)
+    if jobs is None:
+        # Each process would need its own memory, which a limit does not share out.
+        jobs = processors() if len(scoring.groups) >= MANY_GROUPS and memory_limit() is None else 1
+    with progress("groups", quiet=quiet) as on_progress:
+        report = explain_cues(scoring, cues=names, mirrors=mirrors, jobs=jobs, on_progress=on_progress)
+    if stated:
+        report = report.model_copy(update={"stated": _stated(paths, scenes, scoring, seed)})
+    if format == "json":
+        text = report.model_dump_json(indent=1) + "\n"
+    else:
+        from spotball_core.cues.explanation_text import to_text
+
+        text = to_text(report, to_terminal=out is None)
+    if format == "json" or out is not None:
+        for warning in report.warnings:
+            tell(f"warning: {warning}")
+    deliver(text, out, tell, styled=format == "text")
+    if maps is not None:
+        from spotball_core.plots.cue_maps import write_cue_maps
+
+        folders = [path for path in paths if path.is_dir()] + ([scenes.parent] if scenes else [])
+        scored = sorted({place for group in scoring.groups for place in scoring.images(group)})
+        masses = scoring.reference_mass(scored)
+        guesses = {place: [] if masses is None else [(str(reference), masses[n])] for n, place in enumerate(scored)}
+        write_cue_maps(all_scenes, guesses, maps, cues=names, image_folders=folders)
+        tell(f"wrote {len(scored)} files to {maps}")
+
+
+def _by_ending(out: Path | None) -> Literal["text", "json"]:
+    if out is None or out.suffix in ("", ".txt"):
+        return "text"
+    if out.suffix == ".json":
+        return "json"
+    raise OptionError(f"--out: the ending {out.suffix} is not known. Use .txt or .json, or add --format")
+
+
+def _stated(paths: list[Path], scenes: Path | None, scoring: Scoring, seed: int) -> tuple[StatedCue, ...]:
+    from spotball_core.io.dataset import read_dataset
+    from spotball_core.io.sources import COUNTS_ENDING
+    from spotball_core.reasoning.keywords import keyword_categories
+    from spotball_core.reasoning.rationales import read_rationales
+    from spotball_core.reasoning.stated import stated_cues
+    from spotball_core.reasoning.templates import load_templates
+
+    files = read_dataset([str(path) for path in paths], scenes).response_files
+    rationales = read_rationales([file for file in files if file.suffix != COUNTS_ENDING], scoring.arrays.scenes)
+    keywords = load_templates().keywords
+    categories = keyword_categories(rationales.texts, keywords)
+    return stated_cues(scoring, rationales, categories, list(keywords), seed=seed)

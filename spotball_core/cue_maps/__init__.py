@@ -1,0 +1,1 @@
+"""Cues: what in a scene may attract guesses, as a score for each cell."""

@@ -1,0 +1,103 @@
+"""Every cue, those of other packages among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import MappingProxyType
+
+from spotball_core.cue_maps import bodies, places
+from spotball_core.cue_maps.cue import Cue, by_scene
+from spotball_core.errors import OptionError
+from spotball_core.service.plugins import load_registered, registered_names
+
+GROUP = "spotball.cues"
+"""The entry point group by which other packages add cues."""
+
+_ALL = (
+    Cue(
+        *("location", "Usual place of the ball", "place", True, "nats"),
+        "log density of the ball in the sport's other images, smoothed",
+        "another image of the sport with a known ball",
+        places.location,
+    ),
+    Cue(
+        *("center", "Image center", "place", True, "diagonals"),
+        "minus the distance from the image's center",
+        "nothing",
+        by_scene(places.center),
+    ),
+    Cue(
+        *("players", "Players", "players", True, "diagonals"),
+        "minus the distance from the nearest player's box",
+        "players",
+        by_scene(places.players),
+    ),
+    Cue(
+        *("feet", "Feet", "players", True, "diagonals"),
+        "minus the distance from the nearest foot",
+        "players",
+        by_scene(places.feet),
+    ),
+    Cue(
+        *("head", "Head direction", "head", False, "people"),
+        "agreement with the directions of the heads",
+        "a head with a detected nose and an ear or eye",
+        by_scene(bodies.head),
+    ),
+    Cue(
+        *("torso", "Torso orientation", "torso", False, "people"),
+        "agreement with the directions that the torsos face",
+        "a torso with both shoulders and a hip detected",
+        by_scene(bodies.torso),
+    ),
+    Cue(
+        *("view", "Views that meet", "view", False, "pairs of people"),
+        "people who look there together, by soft view cones",
+        "two people whose head or torso direction is known",
+        by_scene(bodies.view),
+    ),
+    Cue(
+        *("limbs", "Limbs", "limbs", False, "limbs"),
+        "limbs that reach or swing towards the cell",
+        "a detected limb",
+        by_scene(bodies.limbs),
+    ),
+    Cue(
+        *("blocked", "Line of sight", "blocked", False, "share of people"),
+        "minus the share of people to whom other players hide the cell",
+        "two players",
+        by_scene(bodies.blocked),
+    ),
+)
+
+
+class _Registry(Mapping[str, Cue]):
+    """Read-only; other packages' cues are loaded when the registry is first used."""
+
+    def __getitem__(self, key: str) -> Cue:
+        return _registered()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_registered())
+
+    def __len__(self) -> int:
+        return len(_registered())
+
+
+@cache
+def _registered() -> Mapping[str, Cue]:
+    """Every cue by its key; OptionError for an entry that is not a cue, or whose key is taken."""
+    cues = {cue.key: cue for cue in _ALL}
+    for name in registered_names(GROUP):
+        cue = load_registered(GROUP, "cue", name)
+        if not isinstance(cue, Cue):
+            raise OptionError(f"the cue {name!r} is of type {type(cue).__name__}, expected spotball_core.Cue")
+        if cue.key in cues:
+            raise OptionError(f"the cue {name!r} has the key {cue.key!r}, which another cue has")
+        cues[cue.key] = cue
+    return MappingProxyType(cues)
+
+
+CUES: Mapping[str, Cue] = _Registry()
+"""Every cue by its key, base cues first; other packages' cues come last."""

@@ -1,0 +1,101 @@
+"""The scores of several cues on the cells of several scenes, and how a model standardizes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spotball_core.cue_maps.cue import Cue
+from spotball_core.cue_maps.registry import CUES
+from spotball_core.errors import OptionError
+from spotball_core.schema.scene import Scene
+from spotball_core.typing import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class CueScores:
+    """What cues say about the cells of scenes.
+
+    Attributes:
+        cues: the cues.
+        values: scores in the cues' units, shape (n_scenes, n_cells, n_cues); NaN where a cue does not apply.
+    """
+
+    cues: tuple[Cue, ...]
+    values: FloatArray
+
+    @property
+    def applies(self) -> BoolArray:
+        """Whether each cue applies to each scene, shape (n_scenes, n_cues)."""
+        applies: BoolArray = np.isfinite(self.values[:, 0])
+        return applies
+
+    @property
+    def scales(self) -> FloatArray:
+        """The typical standard deviation of each cue over the cells of a scene, in its unit, shape (n_cues,).
+
+        It is the root mean square over the scenes that the cue applies to; 0 for a cue that applies to none.
+        """
+        number = self.applies.sum(axis=0)
+        variance = np.where(self.applies, np.nan_to_num(self.values.var(axis=1)), 0.0).sum(axis=0)
+        scales: FloatArray = np.sqrt(variance / np.maximum(number, 1))
+        return scales
+
+    def centered(self) -> FloatArray:
+        """Scores with mean 0 over the cells of each scene, in the cues' units; 0 where a cue does not apply."""
+        centered: FloatArray = np.nan_to_num(self.values - self.values.mean(axis=1, keepdims=True))
+        return centered
+
+    def standardized(self) -> FloatArray:
+        """Centered scores divided by the cues' scales, shape (n_scenes, n_cells, n_cues).
+
+        A weight of 1 then means: a cell whose score is one typical standard deviation higher is named e times as
+        often. All scenes share a cue's scale, so that a cue which says little about a scene (an unreliable direction)
+        keeps saying little. Cues that apply to no scene are 0.
+        """
+        scales = self.scales
+        return self.centered() / np.where(scales > 0, scales, 1.0)
+
+
+def cue_scores(scenes: Sequence[Scene], keys: Iterable[str] | None = None) -> CueScores:
+    """Compute the scores of cues.
+
+    Args:
+        scenes: of one grid shape; their images may differ in size. `location` depends on all scenes that are given.
+        keys: some of `CUES`; all of them by default.
+
+    Raises:
+        OptionError: for unknown cues, no scenes or cues, scenes that occur twice or have different grid shapes, or a
+            cue whose scores have another shape or are partly undefined within a scene.
+
+    Examples:
+        >>> from spotball_core.grid import Grid
+        >>> scene = Scene(sport="soccer", image="163", grid=Grid.standard(), players=[[64, 60, 128, 120]])
+        >>> scores = cue_scores([scene], ["players", "head"])
+        >>> scores.values.shape, scores.applies.tolist()
+        ((1, 60, 2), [[True, False]])
+    """
+    wanted = list(CUES) if keys is None else list(dict.fromkeys(keys))
+    if unknown := [key for key in wanted if key not in CUES]:
+        raise OptionError(f"no cue is called {unknown[0]!r}; use some of {', '.join(CUES)}")
+    if not scenes or not wanted:
+        raise OptionError("cues need at least one scene and one cue")
+    shapes = sorted({(scene.grid.rows, scene.grid.cols) for scene in scenes})
+    if len(shapes) > 1:
+        raise OptionError(f"cues need scenes of one grid shape, found {', '.join(f'{r}x{c}' for r, c in shapes)}")
+    if len({scene.key for scene in scenes}) < len(scenes):
+        raise OptionError("cues need each scene once, found a (sport, image) twice")
+    cues = tuple(CUES[key] for key in wanted)
+    return CueScores(cues, np.stack([_checked(cue, scenes) for cue in cues], axis=-1))
+
+
+def _checked(cue: Cue, scenes: Sequence[Scene]) -> FloatArray:
+    values = np.asarray(cue.function(scenes), dtype=float)
+    expected = (len(scenes), scenes[0].layout.n_cells)
+    if values.shape != expected:
+        raise OptionError(f"the cue {cue.key} gives scores of shape {values.shape}, expected {expected}")
+    if not (np.isfinite(values).all(axis=-1) | np.isnan(values).all(axis=-1)).all():
+        raise OptionError(f"the cue {cue.key} is not finite in some cells of a scene; use NaN in all cells instead")
+    return values

@@ -1,0 +1,242 @@
+"""Which cues do guesses follow? A conditional logit for each group of guesses, cross-validated by image."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from spotball_core.cue_maps.scores import CueScores
+from spotball_core.cues.explanation_record import CueDifference, CueExplanation, CueInfo, CueReport, CueWeight
+from spotball_core.cues.gains import ImageSums
+from spotball_core.cues.group_fit import LEAST_IMAGES, GroupFit, SportScores, fit_group, mirrored_body, scores_of_sport
+from spotball_core.cues.logit import RIDGE
+from spotball_core.errors import OptionError
+from spotball_core.schema.report import MetricValue
+from spotball_core.scoring.groups import Group, Scoring
+from spotball_core.service.parallel import Workers
+from spotball_core.stats.bootstrap import expanded
+from spotball_core.typing import FloatArray, IntArray
+
+MANY_GROUPS = 12
+"""From so many groups, several processes save more time than it takes to start them."""
+
+POWER_Z = 1.959964 + 0.841621
+"""Normal quantiles of a two-sided test at 5% and of a power of 80%, added."""
+
+TOO_FEW = f"fewer than {LEAST_IMAGES} images with guesses"
+NO_BODY = "no cue of bodies applies to these images"
+
+
+def explain_cues(
+    scoring: Scoring,
+    *,
+    cues: Iterable[str] | None = None,
+    ridge: float = RIDGE,
+    mirrors: int = 0,
+    jobs: int = 1,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> CueReport:
+    """Explain the guesses of each group by cues.
+
+    The guesses of a group are modeled by a conditional logit over the cells of each image, with the cues' standardized
+    scores as covariates. Gains are held out: each image is predicted by weights fitted on the other images (up to 100
+    images; by 20 folds beyond that). Intervals draw images.
+
+    Args:
+        scoring: of groups by sport, respondent and prompt. Its policy says which images enter, the reference, and how
+            many resamples the intervals rest on.
+        cues: keys of the cues; all by default.
+        ridge: strength of the penalty on the squared standardized weights, per guess; above 0.
+        mirrors: how many times the keypoints of random players are mirrored, for a permutation test of whether guesses
+            follow the sides that bodies turn to; 0 for no test.
+        jobs: how many processes share the groups. The numbers are the same. A script that passes more than 1 needs
+            `if __name__ == "__main__":` around its work, as processes load it.
+        on_progress: called with how many groups are done, and of how many.
+
+    Raises:
+        OptionError: for unknown cues, cues in more than 10 groups, a ridge that is not above 0, or groups that are not
+            of one sport each.
+
+    Examples:
+        >>> from spotball_core import ScorePolicy, baseline_responses, read_counts, synthetic_scenes
+        >>> scenes = synthetic_scenes(60)
+        >>> scoring = Scoring(read_counts(baseline_responses(scenes, ["center"]), scenes), scenes,
+        ...                   ScorePolicy.standard())
+        >>> found = explain_cues(scoring, cues=["center", "players"]).groups[0]
+        >>> max(found.weights, key=lambda weight: weight.value).key
+        'center'
+    """
+    with Workers(jobs) as workers:
+        return explain_with(workers, scoring, cues=cues, ridge=ridge, mirrors=mirrors, on_progress=on_progress)
+
+
+def explain_with(
+    workers: Workers,
+    scoring: Scoring,
+    *,
+    cues: Iterable[str] | None = None,
+    ridge: float = RIDGE,
+    mirrors: int = 0,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> CueReport:
+    """As `explain_cues`, with processes that do other work, too."""
+    if not ridge > 0:
+        raise OptionError(f"ridge is {ridge:g}, expected above 0")
+    if mirrors < 0:
+        raise OptionError(f"mirrors is {mirrors}, expected at least 0")
+    if any(group.sport is None for group in scoring.groups):
+        raise OptionError("cues explain groups of one sport each; group by sport")
+    keys = None if cues is None else tuple(dict.fromkeys(cues))
+    by_sport = {sport: scores_of_sport(scoring, sport, keys) for sport in dict.fromkeys(scoring.arrays.sports)}
+    fitted: list[GroupFit | None] = []
+    on_progress(0, len(scoring.groups))
+    turned = {sport: mirrored_body(scoring, places, scores, mirrors) for sport, (places, scores) in by_sport.items()}
+    shared = (scoring, by_sport, turned, ridge)
+    for found in workers.map_with(fit_group, shared, list(range(len(scoring.groups)))):
+        fitted.append(found)
+        on_progress(len(fitted), len(scoring.groups))
+    signature = scoring.signature()
+    used = "all" if keys is None else ",".join(keys)
+    # The digest of the data excludes keypoints, since scores do not depend on them.
+    poses = hashlib.sha256(b"".join(scene.keypoints.astype("<f8").tobytes() for scene in scoring.arrays.scenes))
+    return CueReport(
+        signature=f"{signature}|poses:{poses.hexdigest()[:8]}|cues:{used}|ridge:{ridge:g}|mirrors:{mirrors}",
+        provenance=signature,
+        ridge=ridge,
+        mirrors=mirrors,
+        cues=tuple(info for sport, scores in by_sport.items() for info in _infos(sport, scores[1])),
+        groups=tuple(
+            _explanation(scoring, group, found, by_sport) for group, found in zip(scoring.groups, fitted, strict=True)
+        ),
+        differences=tuple(_differences(scoring, fitted)),
+    )
+
+
+def _infos(sport: str, scores: CueScores) -> Iterator[CueInfo]:
+    for cue, n_images, scale in zip(scores.cues, scores.applies.sum(axis=0), scores.scales, strict=True):
+        yield CueInfo(
+            sport=sport,
+            key=cue.key,
+            title=cue.title,
+            group=cue.group,
+            is_base=cue.is_base,
+            unit=cue.unit,
+            description=cue.description,
+            n_images=int(n_images),
+            scale=float(scale),
+        )
+
+
+def _explanation(
+    scoring: Scoring, group: Group, fitted: GroupFit | None, by_sport: dict[str, SportScores]
+) -> CueExplanation:
+    name = {"sport": group.sport, "respondent": group.respondent, "kind": group.kind, "prompt": group.prompt}
+    if fitted is None:
+        nothing = MetricValue(value=None, reason=TOO_FEW)
+        missing = dict.fromkeys(("gain", "base_gain", "body_gain", "explainable", "explained"), nothing)
+        return CueExplanation.model_validate({**name, "n_images": 0, "n_guesses": 0.0, **missing})
+    sums = ImageSums(fitted.sizes, scoring.policy.bootstrap, scoring.policy.seed)
+    subsets, scores = fitted.subsets, by_sport[str(group.sport)][1]
+    scales = {cue.key: float(scale) for cue, scale in zip(scores.cues, scores.scales, strict=True)}
+    base = subsets.of(fitted.base)
+    body = subsets.whole - base
+    return CueExplanation.model_validate(
+        {
+            **name,
+            "n_images": len(fitted.scenes),
+            "n_guesses": float(fitted.sizes.sum()),
+            "weights": _weights(fitted, scales),
+            "gain": sums.mean(subsets.whole),
+            "base_gain": sums.mean(base),
+            "body_gain": sums.mean(body) if fitted.body else MetricValue(value=None, reason=NO_BODY),
+            "added": {one: sums.mean(subsets.of([*fitted.base, one]) - base) for one in fitted.body},
+            "shapley": dict(zip(subsets.groups, map(sums.mean, subsets.shapley()), strict=True)),
+            "explainable": sums.mean(fitted.explainable),
+            "explained": sums.quotient(subsets.whole, fitted.explainable),
+            "detectable": POWER_Z * sums.standard_error(body) if fitted.body else None,
+            **_mirror_test(fitted, base),
+            "notes": fitted.notes,
+        }
+    )
+
+
+def _mirror_test(fitted: GroupFit, base: FloatArray) -> dict[str, float]:
+    if not fitted.body or not len(fitted.turned):
+        return {}
+    n_guesses = fitted.sizes.sum()
+    gains = fitted.turned.sum(axis=-1) / n_guesses
+    whole = fitted.subsets.whole.sum() / n_guesses
+    # The true keypoints are one of the mirrorings, so that a test at level alpha errs no more often than that.
+    as_large = int((gains >= whole - 1e-12).sum())
+    return {"mirror_p": (1 + as_large) / (1 + len(gains)), "mirrored": float(gains.mean() - base.sum() / n_guesses)}
+
+
+def _weights(fitted: GroupFit, scales: dict[str, float]) -> list[CueWeight]:
+    reach = expanded(1.959964, len(fitted.scenes)) * fitted.fit.standard_errors
+    return [
+        CueWeight(
+            key=key, value=weight, ci95=(float(weight - margin), float(weight + margin)), per_unit=weight / scales[key]
+        )
+        for key, weight, margin in zip(fitted.keys, fitted.fit.weights.tolist(), reach, strict=True)
+    ]
+
+
+def _differences(scoring: Scoring, fitted: Sequence[GroupFit | None]) -> Iterator[CueDifference]:
+    reference = scoring.policy.reference
+    if reference is None:
+        return
+    pairs = list(zip(scoring.groups, fitted, strict=True))
+    for group, one in pairs:
+        others = [found for other, found in pairs if other.respondent == reference and other.sport == group.sport]
+        if one is None or group.respondent == reference or len(others) != 1 or others[0] is None:
+            continue
+        paired = _paired(scoring, one, others[0])
+        if paired is not None:
+            yield CueDifference.model_validate(
+                {
+                    "sport": group.sport,
+                    "respondent": group.respondent,
+                    "prompt": group.prompt,
+                    "reference": reference,
+                    **paired,
+                }
+            )
+
+
+def _paired(scoring: Scoring, one: GroupFit, other: GroupFit) -> dict[str, object] | None:
+    """The differences between two groups on the images that both answered; None for too few images."""
+    images, first, second = np.intersect1d(one.scenes, other.scenes, return_indices=True)
+    if len(images) < LEAST_IMAGES:
+        return None
+    sums = ImageSums(one.sizes[first], scoring.policy.bootstrap, scoring.policy.seed)
+
+    def difference(mine: FloatArray, theirs: FloatArray) -> MetricValue:
+        return sums.difference(mine[first], theirs[second], other.sizes[second])
+
+    groups = [group for group in one.subsets.groups if group in other.subsets.groups]
+    shares, their_shares = (dict(zip(x.subsets.groups, x.subsets.shapley(), strict=True)) for x in (one, other))
+    both_body = bool(one.body) and bool(other.body)
+    bodies = (x.subsets.whole - x.subsets.of(x.base) for x in (one, other))
+    return {
+        "n_images": len(images),
+        "gain": difference(one.subsets.whole, other.subsets.whole),
+        "body_gain": difference(*bodies) if both_body else MetricValue(value=None, reason=NO_BODY),
+        "shapley": {group: difference(shares[group], their_shares[group]) for group in groups},
+        "weights": _weight_differences(one, other, first, second),
+    }
+
+
+def _weight_differences(one: GroupFit, other: GroupFit, first: IntArray, second: IntArray) -> dict[str, MetricValue]:
+    """Differences of the weights. The intervals take into account that an image moves the weights of both."""
+    values = {}
+    for place, key in enumerate(one.keys):
+        if key not in other.keys:
+            continue
+        mine, theirs = one.fit.influence[:, place], other.fit.influence[:, other.keys.index(key)]
+        variance = (mine**2).sum() + (theirs**2).sum() - 2 * mine[first] @ theirs[second]
+        value = float(one.fit.weights[place] - other.fit.weights[other.keys.index(key)])
+        reach = expanded(1.959964, len(first)) * float(np.sqrt(max(variance, 0.0)))
+        values[key] = MetricValue(value=value, ci95=(value - reach, value + reach), n_images=len(first))
+    return values

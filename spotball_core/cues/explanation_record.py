@@ -1,0 +1,177 @@
+"""What `spotball cues explain` gives: which cues the guesses of each group follow."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from pydantic import Field
+
+from spotball_core.schema.record import Record
+from spotball_core.schema.report import Interval, MetricValue, Signature, group_name
+from spotball_core.schema.response import Kind
+
+SCHEMA_VERSION: Final = 1
+
+
+class CueInfo(Record):
+    """A cue, as it was used for the images of one sport.
+
+    Attributes:
+        group: cues of one group enter and leave a model together where gains are compared.
+        is_base: whether it describes places and players; other cues describe what bodies do.
+        unit: of the scores.
+        n_images: images of the sport that the cue applies to.
+        scale: the typical standard deviation of the score over the cells of an image, in `unit`; a standardized weight
+            is per this scale.
+    """
+
+    sport: str
+    key: str
+    title: str
+    group: str
+    is_base: bool
+    unit: str
+    description: str
+    n_images: int
+    scale: float
+
+
+class CueWeight(Record):
+    """The weight of a cue in the model with all cues.
+
+    Attributes:
+        value: standardized: the change in the log odds of a cell if its score rises by one typical standard deviation
+            (`CueInfo.scale`).
+        ci95: cluster-robust 95% interval, by image.
+        per_unit: the weight per unit of the cue's score.
+    """
+
+    key: str
+    value: float
+    ci95: Interval
+    per_unit: float
+
+
+class CueExplanation(Record):
+    """Which cues the guesses of one group follow.
+
+    Gains are held out, in bits per guess, with 95% intervals over images.
+
+    Attributes:
+        n_images: images that enter.
+        n_guesses: parsed guesses to them.
+        weights: of each cue that applies to these images.
+        gain: of the model with all cues over uniform guessing.
+        base_gain: of the model with the base cues (places and players) over uniform guessing.
+        body_gain: of the model with all cues over that with the base cues.
+        added: for each group of other cues, the gain of the base cues and this group over the base cues.
+        shapley: for each group of cues, its share of `gain` that does not depend on the order of adding: the mean over
+            all orders. The shares sum to `gain`.
+        explainable: the estimated gain of predicting guesses by the respondent's own other guesses to the image, a
+            lower bound of what is explainable.
+        explained: `gain` over `explainable`.
+        detectable: the smallest `body_gain` that a study of as many images detects with 80% power, given how much the
+            gain varies between these images.
+        mirror_p: p value of the permutation test in which the keypoints of random players are mirrored left and right:
+            the share of mirrorings whose `body_gain` is at least as large. None if the test was not run.
+        mirrored: the mean `body_gain` over the mirrorings; None without the test.
+        notes: cues and images that were excluded, and why.
+    """
+
+    sport: str | None
+    respondent: str | None
+    kind: Kind | None
+    prompt: str | None
+    n_images: int
+    n_guesses: float
+    weights: tuple[CueWeight, ...] = ()
+    gain: MetricValue
+    base_gain: MetricValue
+    body_gain: MetricValue
+    added: dict[str, MetricValue] = Field(default_factory=dict)
+    shapley: dict[str, MetricValue] = Field(default_factory=dict)
+    explainable: MetricValue
+    explained: MetricValue
+    detectable: float | None = None
+    mirror_p: float | None = None
+    mirrored: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The parts of its name in one word, such as soccer/gemini/cot."""
+        return group_name(self.sport, self.respondent, self.prompt)
+
+
+class CueDifference(Record):
+    """A group less the reference, on the images that both answered.
+
+    Attributes:
+        n_images: images that both answered.
+        gain: difference of the gains of all cues over uniform guessing.
+        body_gain: difference of the gains of all cues over the base cues.
+        shapley: differences of the groups' shares.
+        weights: differences of the standardized weights, with cluster-robust intervals.
+    """
+
+    sport: str | None
+    respondent: str | None
+    prompt: str | None
+    reference: str
+    n_images: int
+    gain: MetricValue
+    body_gain: MetricValue
+    shapley: dict[str, MetricValue]
+    weights: dict[str, MetricValue]
+
+
+class StatedCue(Record):
+    """Whether a group follows a cue on the images where its rationales mention it.
+
+    Attributes:
+        category: of the rationales, such as gaze.
+        cues: the groups of cues that go with it.
+        n_images: images with rationales.
+        n_rationales: rationales of the group.
+        share: mean over images of the share of rationales with this category.
+        correlation: Spearman's rank correlation over images of this share and of the held-out gain of the cues per
+            guess; None if it is undefined.
+        p: two-sided p value, from permutations of images.
+        reason: why there is no correlation.
+    """
+
+    sport: str | None
+    respondent: str | None
+    prompt: str | None
+    category: str
+    cues: tuple[str, ...] = ()
+    n_images: int
+    n_rationales: int
+    share: float | None
+    correlation: float | None = None
+    p: float | None = None
+    reason: str | None = None
+
+
+class CueReport(Record):
+    """Everything `spotball cues explain --format json` prints.
+
+    Attributes:
+        ridge: strength of the penalty on standardized weights, per guess.
+        mirrors: mirrorings of the permutation test; 0 without it.
+        cues: for each sport, the cues that apply to its images.
+        groups: in the order of the score report.
+        differences: of each group from the reference; empty without a reference.
+        stated: whether stating a cue goes with following it; empty if this was not tested.
+    """
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    signature: str
+    provenance: Signature
+    ridge: float
+    mirrors: int = 0
+    warnings: tuple[str, ...] = ()
+    cues: tuple[CueInfo, ...]
+    groups: tuple[CueExplanation, ...]
+    differences: tuple[CueDifference, ...] = ()
+    stated: tuple[StatedCue, ...] = ()

@@ -1,0 +1,177 @@
+"""A report of cues as text: a headline for each group, tables, and the signature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from spotball_core.cues.explanation_record import CueDifference, CueExplanation, CueReport
+from spotball_core.schema.report import Interval, MetricValue, group_name
+from spotball_core.text.numbers import listed, plural
+from spotball_core.text.p_values import say_p
+from spotball_core.text.tables import Titled, tables_as_text
+
+_LEADING = 0.15
+"""Groups of cues are named in a headline if they account for at least this share of the gain."""
+
+_NOTHING = "–"
+
+
+def to_text(report: CueReport, *, to_terminal: bool = False) -> str:
+    """The headlines, the tables, and what they rest on; as wide as needed, or as the terminal."""
+    heads = "".join(f"{line}\n" for line in headlines(report))
+    return f"{heads}\n{tables_as_text(_tables(report), _foot(report), to_terminal=to_terminal)}"
+
+
+def headlines(report: CueReport) -> list[str]:
+    """What was found about each group, in a sentence or two."""
+    return [f"{group.name}: {sentence}" for group in report.groups for sentence in [headline(group)]]
+
+
+def headline(group: CueExplanation) -> str:
+    """Describe in words which cues the guesses of a group follow."""
+    if group.gain.value is None:
+        return f"not explained ({group.gain.reason})."
+    if group.gain.value <= 0:
+        return "no cue predicts the guesses better than uniform guessing."
+    shares = {key: (share.value or 0.0) / group.gain.value for key, share in group.shapley.items()}
+    leading = [key for key in sorted(shares, key=lambda key: -shares[key]) if shares[key] >= _LEADING]
+    named = listed([f"{key} ({shares[key]:.0%})" for key in leading])
+    explained = ""
+    if group.explained.value is not None:
+        # The ceiling is a lower bound, so more than all of it may be explained.
+        share = group.explained.value
+        explained = f", {share:.0%} of what is explainable" if share < 1 else ", all that is known to be explainable"
+    sentences = [f"cues predict guesses {_bits(group.gain)} better than uniform guessing{explained}; most by {named}."]
+    sentences.append(_body_sentence(group))
+    if group.mirror_p is not None:
+        sentences.append(
+            f"With random players mirrored left and right, it is {group.mirrored:.3f} bits on average "
+            f"(p {say_p(group.mirror_p)} for the true sides)."
+        )
+    return " ".join(sentences)
+
+
+def _body_sentence(group: CueExplanation) -> str:
+    gain = group.body_gain
+    if gain.value is None:
+        return f"Bodies were not tested ({gain.reason})."
+    if gain.ci95 is None:
+        return f"What bodies do adds {_bits(gain)} over places and players."
+    if gain.ci95[0] > 0:
+        clear = [key for key, added in group.added.items() if added.ci95 is not None and added.ci95[0] > 0]
+        by = (
+            f"; so does {listed(clear)} alone" if len(clear) == 1 else f"; so do {listed(clear)} alone" if clear else ""
+        )
+        return f"What bodies do adds {_bits(gain)} over places and players{by}."
+    least = "" if group.detectable is None else f" Gains of {group.detectable:.3f} bits would be found with 80% power."
+    return f"What bodies do adds nothing that these images can show: {_bits(gain)} over places and players.{least}"
+
+
+def _bits(value: MetricValue) -> str:
+    if value.value is None:
+        return _NOTHING
+    return f"{value.value:.3f} bits per guess{_interval(value.ci95, ' ')}"
+
+
+def _interval(ends: Interval | None, before: str, digits: int = 3) -> str:
+    return "" if ends is None else f"{before}[{ends[0]:.{digits}f}, {ends[1]:.{digits}f}]"
+
+
+def _cell(value: MetricValue | None, digits: int = 3) -> str:
+    """A value and its interval, on two lines."""
+    if value is None or value.value is None:
+        return _NOTHING
+    return f"{value.value:.{digits}f}{_interval(value.ci95, chr(10), digits)}"
+
+
+_NAMES = ["Sport", "Respondent", "Prompt"]
+
+
+def _name(group: CueExplanation | CueDifference) -> list[str]:
+    return [group.sport or "", group.respondent or "", group.prompt or ""]
+
+
+def _tables(report: CueReport) -> Iterator[Titled]:
+    groups = [group for group in report.groups if group.gain.value is not None]
+    if not groups:
+        return
+    heads = ["Images", "Guesses", "All cues", "Places, players", "Bodies", "Explainable", "Explained"]
+    rows = [
+        [
+            *_name(group),
+            f"{group.n_images}",
+            f"{group.n_guesses:,.10g}",
+            *map(_cell, (group.gain, group.base_gain, group.body_gain, group.explainable)),
+            _cell(group.explained, 2),
+        ]
+        for group in groups
+    ]
+    yield "Held-out gain in bits per guess; bodies: over places and players", 3, [*_NAMES, *heads], rows
+    added = _keys([group.added for group in groups])
+    if added:
+        rows = [[*_name(group), *(_cell(group.added.get(key)) for key in added)] for group in groups]
+        yield "Gain of places, players and one more group of cues over places and players", 3, [*_NAMES, *added], rows
+    shared = _keys([group.shapley for group in groups])
+    rows = [[*_name(group), *(_cell(group.shapley.get(key)) for key in shared)] for group in groups]
+    yield "Shares of the gain, in bits per guess: means over all orders of adding cues", 3, [*_NAMES, *shared], rows
+    weights = [{weight.key: MetricValue(value=weight.value, ci95=weight.ci95) for weight in g.weights} for g in groups]
+    cues = _keys(weights)
+    rows = [[*_name(g), *(_cell(w.get(key), 2) for key in cues)] for g, w in zip(groups, weights, strict=True)]
+    yield "Weights: change in log odds per typical standard deviation of the cue", 3, [*_NAMES, *cues], rows
+    if report.differences:
+        reference = report.differences[0].reference
+        heads = ["Images", "All cues", "Bodies", *shared]
+        rows = [
+            [
+                *_name(one),
+                f"{one.n_images}",
+                _cell(one.gain),
+                _cell(one.body_gain),
+                *(_cell(one.shapley.get(key)) for key in shared),
+            ]
+            for one in report.differences
+        ]
+        yield f"Gains and shares less those of {reference}, on the same images", 3, [*_NAMES, *heads], rows
+        rows = [[*_name(one), *(_cell(one.weights.get(key), 2) for key in cues)] for one in report.differences]
+        yield f"Weights less those of {reference}", 3, [*_NAMES, *cues], rows
+    if report.stated:
+        yield _stated_table(report)
+
+
+def _stated_table(report: CueReport) -> Titled:
+    heads = ["Category", "Cues", "Images", "Rationales", "Mean share", "Rank correlation", "p"]
+    rows = [
+        [
+            *(one.sport or "", one.respondent or "", one.prompt or "", one.category, ", ".join(one.cues) or _NOTHING),
+            *(f"{one.n_images}", f"{one.n_rationales:,}"),
+            _NOTHING if one.share is None else f"{one.share:.0%}",
+            one.reason or "" if one.correlation is None else f"{one.correlation:.2f}",
+            _NOTHING if one.p is None else say_p(one.p).removeprefix("= "),
+        ]
+        for one in report.stated
+    ]
+    return (
+        "Stated and followed cues: do guesses follow a cue on images where rationales mention it?",
+        5,
+        [*_NAMES, *heads],
+        rows,
+    )
+
+
+def _keys(values: Sequence[dict[str, MetricValue]]) -> list[str]:
+    return list(dict.fromkeys(key for one in values for key in one))
+
+
+def _foot(report: CueReport) -> str:
+    notes: dict[str, list[str]] = {}
+    for group in report.groups:
+        for note in group.notes:
+            notes.setdefault(note, []).append(group_name(group.sport, group.respondent, group.prompt))
+    lines = [f"Note: {note} ({_groups(names, len(report.groups))})." for note, names in notes.items()]
+    return "\n".join([*lines, *(f"Warning: {warning}" for warning in report.warnings), report.signature])
+
+
+def _groups(names: Sequence[str], n_groups: int) -> str:
+    if len(names) == n_groups > 1:
+        return "all groups"
+    return plural(len(names), "group") if len(names) > 3 else listed(names)

@@ -1,0 +1,164 @@
+"""Stated and followed cues: do guesses follow gaze on the images where rationales mention gaze?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from spotball_core.cues.explanation_record import StatedCue
+from spotball_core.cues.group_fit import GroupFit, fit_group, mirrored_body, scores_of_sport
+from spotball_core.cues.logit import RIDGE
+from spotball_core.errors import OptionError
+from spotball_core.random import generator_for
+from spotball_core.reasoning.rationales import Rationales
+from spotball_core.scoring.groups import Group, Scoring
+from spotball_core.typing import FloatArray, IntArray
+
+FOLLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType({"gaze": ("head", "view"), "pose": ("torso", "limbs")})
+"""The groups of cues that a respondent who means what it says follows, by the category of its rationales."""
+
+PERMUTATIONS = 10_000
+"""Permutations of images by default."""
+
+_LEAST = 8
+"""Images with rationales that a test needs."""
+
+
+def stated_cues(
+    scoring: Scoring,
+    rationales: Rationales,
+    category: IntArray,
+    names: Sequence[str],
+    *,
+    permutations: int = PERMUTATIONS,
+    ridge: float = RIDGE,
+    seed: int = 0,
+) -> tuple[StatedCue, ...]:
+    """Test for each group and category whether stating a cue goes with following it.
+
+    For each image, two numbers are compared: the share of the group's rationales with this category, and how much the
+    category's cues (`FOLLOWED`) improve the prediction of the group's guesses to this image over places and players,
+    in held-out bits per guess. The statistic is Spearman's rank correlation over images, with a two-sided p value from
+    permutations of images.
+
+    Args:
+        scoring: of groups by sport, respondent and prompt.
+        rationales: responses of the same scenes with their words.
+        category: of each text, a position in `names`, or below 0 for none, shape (n_texts,).
+        names: of the categories; those in `FOLLOWED` are tested.
+        permutations: how many.
+        ridge: as for `explain_cues`.
+        seed: of the permutations.
+
+    Returns:
+        One record for each group with rationales and each tested category.
+
+    Raises:
+        OptionError: if the number of categories is not that of the texts, or for fewer than one permutation.
+    """
+    if len(category) != len(rationales.texts):
+        raise OptionError(f"{len(category)} categories for {len(rationales.texts)} texts")
+    if permutations < 1:
+        raise OptionError(f"permutations is {permutations}, expected at least 1")
+    said = _shares(scoring, rationales, category, len(names))
+    sports = dict.fromkeys(str(group.sport) for group in said)
+    by_sport = {sport: scores_of_sport(scoring, sport, None) for sport in sports}
+    turned = {sport: mirrored_body(scoring, *by_sport[sport], 0) for sport in sports}
+    found: list[StatedCue] = []
+    for group, (number, shares) in said.items():
+        fit = fit_group((scoring, by_sport, turned, ridge), scoring.groups.index(group))
+        for place, name in enumerate(names):
+            if name in FOLLOWED:
+                test = _Test(group, name, permutations, seed)
+                found.append(test.of(fit, number, shares[:, place]))
+    return tuple(found)
+
+
+class _Test:
+    def __init__(self, group: Group, category: str, permutations: int, seed: int) -> None:
+        self.group, self.category, self.permutations = group, category, permutations
+        self.generator = generator_for(seed, "stated", group.name, category)
+
+    def of(self, fit: GroupFit | None, number: FloatArray, share: FloatArray) -> StatedCue:
+        """The test, given how many rationales each scene has and the share of them with the category."""
+        if fit is None:
+            return self._record(0, 0, None, reason="too few images with guesses")
+        use = number[fit.scenes] > 0
+        n_images, n_rationales = int(use.sum()), int(number[fit.scenes].sum())
+        cues = [cue for cue in FOLLOWED[self.category] if cue in fit.subsets.groups]
+        stated = share[fit.scenes][use]
+        mean = float(stated.mean()) if use.any() else None
+        if not cues:
+            return self._record(n_images, n_rationales, mean, reason="none of its cues applies to these images")
+        if n_images < _LEAST:
+            return self._record(n_images, n_rationales, mean, reason=f"fewer than {_LEAST} images with rationales")
+        gain = fit.subsets.of([*fit.base, *cues]) - fit.subsets.of(fit.base)
+        first, second = _ranks(stated), _ranks((gain / fit.sizes)[use])
+        if not first.any() or not second.any():
+            return self._record(n_images, n_rationales, mean, reason="all images are alike")
+        value = float(first @ second)
+        drawn = self.generator.permuted(np.tile(second, (self.permutations, 1)), axis=1) @ first
+        # The observed order is one more permutation, so that a test at level alpha errs no more often than that.
+        p = (1 + int((np.abs(drawn) >= abs(value) - 1e-12).sum())) / (1 + self.permutations)
+        return self._record(n_images, n_rationales, mean, correlation=value, p=p, cues=tuple(cues))
+
+    def _record(
+        self,
+        n_images: int,
+        n_rationales: int,
+        share: float | None,
+        *,
+        correlation: float | None = None,
+        p: float | None = None,
+        cues: tuple[str, ...] = (),
+        reason: str | None = None,
+    ) -> StatedCue:
+        return StatedCue(
+            sport=self.group.sport,
+            respondent=self.group.respondent,
+            prompt=self.group.prompt,
+            category=self.category,
+            cues=cues,
+            n_images=n_images,
+            n_rationales=n_rationales,
+            share=share,
+            correlation=correlation,
+            p=p,
+            reason=reason,
+        )
+
+
+def _shares(
+    scoring: Scoring, rationales: Rationales, category: IntArray, n_categories: int
+) -> dict[Group, tuple[FloatArray, FloatArray]]:
+    """For each group with rationales, their number for each scene, and the share of each category among them."""
+    rows = rationales.rows.filter(rationales.rows["text"].is_not_null())
+    position = {key: place for place, key in enumerate(scoring.arrays.keys)}
+    places = np.array([position[sport, image] for sport, image in rows.select("sport", "image").iter_rows()], dtype=int)
+    kinds = category[rows["text"].to_numpy()]
+    said = {}
+    for group in scoring.groups:
+        mine = ((rows["sport"] == group.sport) & (rows["respondent"] == group.respondent)).to_numpy()
+        mine &= (rows["prompt"] == group.prompt).to_numpy()
+        if mine.any():
+            number = np.bincount(places[mine], minlength=len(position)).astype(float)
+            counts = np.stack(list(_counts(places[mine], kinds[mine], n_categories, len(position))), axis=-1)
+            said[group] = (number, counts / np.maximum(number, 1)[:, None])
+    return said
+
+
+def _counts(places: IntArray, kinds: IntArray, n_categories: int, n_scenes: int) -> Iterator[FloatArray]:
+    for kind in range(n_categories):
+        yield np.bincount(places[kinds == kind], minlength=n_scenes).astype(float)
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Centered ranks of length 1, ties sharing their mean rank; 0 where all values are equal."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+    centered = ranks - ranks.mean()
+    length = float(np.sqrt(centered @ centered))
+    normalized: FloatArray = centered / length if length > 0 else np.zeros_like(centered)
+    return normalized

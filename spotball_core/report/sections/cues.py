@@ -1,0 +1,145 @@
+"""The section on cues: what places, players and bodies explain of the guesses, with maps on the photos."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from spotball_core.cue_maps.directions import head_directions
+from spotball_core.cue_maps.scores import cue_scores
+from spotball_core.cues.explanation_record import CueExplanation, CueReport
+from spotball_core.cues.explanation_text import headline
+from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
+from spotball_core.plots.cue_maps import photo_pixels
+from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
+from spotball_core.report.charts.cue_photos import CuePhoto, CuePhotoChart
+from spotball_core.report.numbers.records import ShownImage
+from spotball_core.report.sections.tables import names
+from spotball_core.report.view import PageView
+from spotball_core.schema.report import MetricValue
+from spotball_core.service.paths import find_file
+from spotball_core.text.numbers import plural
+
+_SHOWN = ("feet", "head", "torso", "view")
+"""Cues whose maps are shown: each is a function of one scene."""
+
+_N_PHOTOS, _PHOTO_WIDTH = 3, 200
+"""Photos on the page, and their width in pixels."""
+
+
+def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Section:
+    """Show which cues the guesses follow.
+
+    Args:
+        view: what is shown.
+        report: the explanations.
+        folders: where the scenes' image files may be.
+    """
+    title = "Which cues do guesses follow?"
+    groups = [group for group in report.groups if group.gain.value is not None]
+    if not groups:
+        return Section("cues", title, missing="No group has guesses to enough images.")
+    lead = (
+        "A model predicts the guesses to each image from cues: places (where the ball usually is, the center), players "
+        "(their boxes and feet), and bodies (directions of heads and torsos, views that meet, limbs, blocked lines of "
+        "sight). It is fitted on the other images, so a cue that guesses do not follow gains nothing. Gains are in "
+        "bits per guess; `explainable` is what the respondent's own other guesses to the image predict."
+    )
+    panels, alts = [], []
+    for sport in view.sports:
+        dots = tuple(
+            Dot(*view.labels(g), view.color(g), view.marker(g), found.body_gain.value, found.body_gain.ci95)
+            for g in view.of_sport(sport)
+            for found in groups
+            if (found.sport, found.respondent, found.prompt) == (g.sport, g.respondent, g.prompt)
+        )
+        if dots:
+            panels.append(
+                DotPanel(sport, "gain of bodies over places and players", dots, (ReferenceLine(0.0, "no gain"),))
+            )
+            alts.append("; ".join(_bits_of(found) for found in groups if found.sport == sport))
+    chart = DotChart(tuple(panels), "bits per guess", "bits", start=None)
+    caption = "Dots: what bodies add to the prediction of guesses. Lines: 95% bootstrap intervals over images."
+    pictures = [PagePicture("cues", "What bodies explain", caption, chart, tuple(alts))]
+    pictures += _photos(view, folders)
+    points = tuple(f"{view.name(found)}, {found.sport}: {headline(found)}" for found in groups)
+    return Section(
+        "cues",
+        title,
+        (lead,),
+        points,
+        pictures=tuple(pictures),
+        tables=(_table(view, groups),),
+        signature=report.signature,
+    )
+
+
+def _bits_of(found: CueExplanation) -> str:
+    value = found.body_gain.value
+    return f"{found.respondent} {found.prompt or ''}: " + ("no value" if value is None else f"{value:.3f} bits")
+
+
+def _photos(view: PageView, folders: Sequence[Path]) -> list[PagePicture]:
+    """Maps on the photos that reveal most about the directions of heads."""
+    shown = view.page.gallery.images if view.page.gallery else ()
+    revealing = sorted(shown, key=lambda image: -float(head_directions(image.scene).reliability.sum()))
+    photos = tuple(
+        _photo(view, image, folders)
+        for image in revealing[:_N_PHOTOS]
+        if image.scene.players and head_directions(image.scene).known
+    )
+    if not photos:
+        return []
+    caption = (
+        f"Guesses of {view.reference} and the maps of some cues on the {plural(len(photos), 'image')} that reveal most "
+        "about the directions of heads. The darker, the higher the score. Outlined cells hold the ball; arrows are the "
+        "directions found, the longer the more reliable."
+    )
+    alts = tuple(f"Maps of {', '.join(_SHOWN)} on image {photo.scene.image} of {photo.scene.sport}" for photo in photos)
+    return [PagePicture("cue-maps", "Cues on the photos", caption, CuePhotoChart(photos), alts)]
+
+
+def _photo(view: PageView, image: ShownImage, folders: Sequence[Path]) -> CuePhoto:
+    scene = image.scene
+    guesses = np.zeros(scene.layout.n_cells)
+    for label, share in image.reference.items():
+        guesses[scene.layout.index(label)] = share
+    scores = cue_scores([scene], _SHOWN)
+    maps = [(cue.title, cue.key, scores.values[0, :, place]) for place, cue in enumerate(scores.cues)]
+    pixels = photo_pixels(find_file(folders, scene.path), _PHOTO_WIDTH)
+    return CuePhoto(scene, ((f"guesses of {view.reference_label}", "", guesses), *maps), pixels)
+
+
+def _table(view: PageView, groups: Sequence[CueExplanation]) -> PageTable:
+    keys = tuple(dict.fromkeys(key for group in groups for key in group.shapley))
+    heads = ("Respondent", "Prompt", "All cues", "Bodies", "Explainable", *keys)
+    rows = tuple(
+        TableRows(
+            sport,
+            tuple(
+                (
+                    *names(group),
+                    *map(_cell, (group.gain, group.body_gain, group.explainable)),
+                    *(_cell(group.shapley.get(key)) for key in keys),
+                )
+                for group in groups
+                if group.sport == sport
+            ),
+        )
+        for sport in view.sports
+    )
+    caption = (
+        "Held-out gain over uniform guessing in bits per guess, what bodies add to places and players, what is "
+        "explainable, and the share of each group of cues in the gain (Shapley value, so that the order of cues does "
+        "not matter). In brackets the 95% bootstrap interval over images."
+    )
+    return PageTable("cue-gains", caption, heads, 2, rows, "Gains and shares of the cues as a table")
+
+
+def _cell(value: MetricValue | None) -> TableCell:
+    if value is None or value.value is None:
+        return TableCell("–")
+    small = f"[{value.ci95[0]:.3f}, {value.ci95[1]:.3f}]" if value.ci95 else ""
+    return TableCell(f"{value.value:.3f}", small)

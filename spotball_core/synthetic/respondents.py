@@ -1,0 +1,79 @@
+"""Synthetic respondents that follow known cues, to try the analysis of cues on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spotball_core.baselines import drawn_responses
+from spotball_core.cue_maps.registry import CUES
+from spotball_core.cue_maps.scores import cue_scores
+from spotball_core.errors import OptionError
+from spotball_core.schema.scene import Scene
+from spotball_core.typing import FloatArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def cue_distributions(scenes: Sequence[Scene], weights: Mapping[str, float]) -> FloatArray:
+    """Return what a respondent guesses that follows cues with known weights.
+
+    Args:
+        scenes: of one grid shape. Each sport has its own scale of a cue, as in `explain_cues`.
+        weights: the standardized weight of each cue; the others are 0. Without cues, guesses are uniform.
+
+    Returns:
+        Shape (n_scenes, n_cells); each row sums to 1.
+
+    Raises:
+        OptionError: for unknown cues, no scenes, scenes that occur twice or have different grid shapes.
+
+    Examples:
+        >>> from spotball_core.synthetic.scenes import synthetic_scenes
+        >>> float(cue_distributions(synthetic_scenes(3), {})[0, 0] * 60)
+        1.0
+    """
+    if not scenes:
+        raise OptionError("there are no scenes to guess on")
+    utility = np.zeros((len(scenes), scenes[0].layout.n_cells))
+    for sport in dict.fromkeys(scene.sport for scene in scenes):
+        here = [place for place, scene in enumerate(scenes) if scene.sport == sport]
+        scores = cue_scores([scenes[place] for place in here], [*weights, *CUES])
+        strengths = np.array([weights.get(cue.key, 0.0) for cue in scores.cues])
+        utility[here] = scores.standardized() @ strengths
+    mass = np.exp(utility - utility.max(axis=-1, keepdims=True))
+    distributions: FloatArray = mass / mass.sum(axis=-1, keepdims=True)
+    return distributions
+
+
+def cue_responses(
+    scenes: Sequence[Scene],
+    respondents: Mapping[str, Mapping[str, float]],
+    *,
+    samples: int = 50,
+    seed: int | np.random.Generator = 0,
+) -> pl.DataFrame:
+    """Draw answers of respondents that follow known cues, as rows with the columns of a responses file.
+
+    Args:
+        scenes: of one grid shape.
+        respondents: by their names, the standardized weights of the cues that they follow.
+        samples: answers per scene.
+        seed: a whole number of at least 0, or a Generator, from which one number is drawn.
+
+    Returns:
+        As `baseline_responses`; the kind is "baseline".
+
+    Raises:
+        OptionError: as `cue_distributions`, and for a negative seed.
+
+    Examples:
+        >>> from spotball_core.synthetic.scenes import synthetic_scenes
+        >>> cue_responses(synthetic_scenes(3), {"a": {"center": 1.0}}, samples=2)["respondent"].to_list()
+        ['a', 'a', 'a', 'a', 'a', 'a']
+    """
+    distributions = {name: cue_distributions(scenes, weights) for name, weights in respondents.items()}
+    return drawn_responses(distributions, scenes, samples=samples, seed=seed)

@@ -1,0 +1,98 @@
+"""Gains of all subsets of cues, their Shapley values, and means with intervals."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from spotball_core.cues.gains import ImageSums
+from spotball_core.cues.held_out import FOLDS, LEAVE_ONE_OUT, SubsetGains, folds_of, subset_gains
+from spotball_core.cues.logit import held_out_likelihood
+from spotball_core.errors import OptionError
+from tests.conftest import THOROUGH
+from tests.cues.test_logit import simulated
+
+
+def test_shapley_values_are_means_over_orders() -> None:
+    gains = np.random.default_rng(0).normal(size=(16, 3))
+    gains[0] = 0
+    found = SubsetGains(tuple("abcd"), gains).shapley()
+    for group in range(4):
+        added = []
+        for order in itertools.permutations(range(4)):
+            before = sum(1 << other for other in order[: order.index(group)])
+            added.append(gains[before | 1 << group] - gains[before])
+        assert found[group] == pytest.approx(np.mean(added, axis=0))
+    assert found.sum(axis=0) == pytest.approx(gains[-1])
+
+
+def test_subsets_are_of_groups() -> None:
+    data = simulated(12, 8, np.array([0.7, 0.2, -0.5]), 20, seed=0)
+    found = subset_gains(data, ["place", "players", "place"], ridge=0.01)
+    assert found.groups == ("place", "players")
+    uniform = -20 * math.log(8)
+    for groups, cues in [(["place"], [0, 2]), (["players"], [1]), (["place", "players"], [0, 1, 2]), ([], [])]:
+        part = data.of_cues(np.array(cues, dtype=int))
+        expected = (held_out_likelihood(part, np.arange(12), ridge=0.01) - uniform) / math.log(2)
+        assert found.of(groups) == pytest.approx(expected)
+    assert found.of(["place", "unknown"]) == pytest.approx(found.of(["place"]))
+    assert found.whole == pytest.approx(found.of(["players", "place"]))
+
+
+def test_images_are_folds_until_they_are_many() -> None:
+    assert folds_of(LEAVE_ONE_OUT).tolist() == list(range(LEAVE_ONE_OUT))
+    many = folds_of(LEAVE_ONE_OUT + 1)
+    assert np.bincount(many).tolist() == [6] + [5] * (FOLDS - 1)
+
+
+def test_too_many_groups_are_an_error() -> None:
+    data = simulated(5, 4, np.zeros(11), 5, seed=0)
+    with pytest.raises(OptionError, match="the cues are in 11 groups, at most 10"):
+        subset_gains(data, [str(place) for place in range(11)], ridge=0.01)
+
+
+def test_means_are_per_guess() -> None:
+    sums = ImageSums(np.array([10.0, 30.0, 20.0]), 500, 0)
+    found = sums.mean(np.array([5.0, 30.0, 10.0]))
+    assert found.value == pytest.approx(45 / 60)
+    assert found.n_images == 3
+    assert found.ci95 is not None
+    assert found.ci95[0] <= 45 / 60 <= found.ci95[1]
+    both = sums.difference(np.array([5.0, 30.0, 10.0]), np.array([1.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0]))
+    assert both.value == pytest.approx(45 / 60 - 3 / 6)
+    assert ImageSums(np.ones(3), 0, 0).mean(np.ones(3)).ci95 is None
+
+
+def test_equal_respondents_do_not_differ() -> None:
+    totals, sizes = np.array([5.0, 30.0, 10.0]), np.array([10.0, 30.0, 20.0])
+    found = ImageSums(sizes, 200, 0).difference(totals, totals, sizes)
+    assert (found.value, found.ci95) == (0.0, (0.0, 0.0))
+
+
+def test_nothing_is_divided_by_zero() -> None:
+    found = ImageSums(np.ones(3), 10, 0).quotient(np.ones(3), np.zeros(3))
+    assert (found.value, found.reason) == (None, "nothing to divide by")
+
+
+def test_standard_error_is_that_of_the_mean() -> None:
+    totals = np.array([1.0, 4.0, 2.0, 7.0])
+    assert ImageSums(np.ones(4), 0, 0).standard_error(totals) == pytest.approx(totals.std(ddof=1) / 2)
+
+
+@pytest.mark.slow
+def test_a_null_cue_gains_nothing() -> None:
+    """Of the intervals of a null cue's held-out gain, at most 2.5% lie above 0; its mean gain is below 0."""
+    runs, above, gains = 400 if THOROUGH else 100, 0, []
+    for seed in range(runs):
+        data = simulated(50, 30, np.array([0.6, 0.0]), 100, seed=seed, own=0.3)
+        found = subset_gains(data, ["real", "null"], ridge=1e-3)
+        value = ImageSums(data.sizes, 300, seed).mean(found.whole - found.of(["real"]))
+        assert value.value is not None
+        assert value.ci95 is not None
+        above += value.ci95[0] > 0
+        gains.append(value.value)
+    assert above <= 0.025 * runs + 3 * math.sqrt(0.025 * 0.975 * runs)
+    assert np.mean(gains) < 0

@@ -1,0 +1,179 @@
+"""The conditional logit: cases worked by hand, plain loops, a general optimizer, and coverage of the intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from scipy import optimize
+
+from spotball_core.cues.logit import ChoiceData, fit_logit, held_out_likelihood, log_probabilities
+from spotball_core.errors import OptionError
+from spotball_core.stats.bootstrap import expanded
+from spotball_core.typing import FloatArray
+from tests.conftest import THOROUGH
+
+
+def simulated(
+    n_images: int, n_cells: int, weights: FloatArray, guesses: int, seed: int, own: float = 0.0
+) -> ChoiceData:
+    """Guesses drawn from the model; images have weights of their own with this standard deviation."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(n_images, n_cells, len(weights)))
+    mine = weights + own * rng.normal(size=(n_images, 1, len(weights)))
+    utility = (scores * mine).sum(axis=-1)
+    p = np.exp(utility) / np.exp(utility).sum(axis=-1, keepdims=True)
+    return ChoiceData(scores, rng.multinomial(guesses, p).astype(float))
+
+
+def by_loops(data: ChoiceData, weights: FloatArray, image: int) -> float:
+    """The log likelihood of an image's guesses."""
+    utility = [sum(w * s for w, s in zip(weights, row, strict=True)) for row in data.scores[image]]
+    total = math.log(sum(math.exp(u) for u in utility))
+    return sum(n * (u - total) for n, u in zip(data.counts[image], utility, strict=True))
+
+
+def test_two_cells_by_hand() -> None:
+    # 30 of 40 guesses name the cell with the higher score: P = e^w / (1 + e^w) = 3/4.
+    data = ChoiceData(np.array([[[1.0], [0.0]]] * 4), np.array([[10.0, 0.0], [8.0, 2.0], [7.0, 3.0], [5.0, 5.0]]))
+    fit = fit_logit(data, ridge=0.0)
+    assert fit.weights == pytest.approx([math.log(3)])
+    assert fit.log_likelihood == pytest.approx([a * math.log(0.75) + b * math.log(0.25) for a, b in data.counts])
+    # Gradients are 10 - 7.5, 8 - 7.5, 7 - 7.5 and 5 - 7.5; the Hessian is 40 * 3/4 * 1/4 = 7.5; the factor is 4/3.
+    variance = (2.5**2 + 0.5**2 + 0.5**2 + 2.5**2) / 7.5**2 * 4 / 3
+    assert fit.standard_errors == pytest.approx([math.sqrt(variance)])
+    assert fit.covariance == pytest.approx(np.array([[variance]]))
+
+
+def test_a_ridge_by_hand() -> None:
+    # The gradient per guess, 3/4 - P, equals ridge * w.
+    data = ChoiceData(np.array([[[1.0], [0.0]]]), np.array([[30.0, 10.0]]))
+    (weight,) = fit_logit(data, ridge=0.1).weights
+    assert 0.75 - 1 / (1 + math.exp(-weight)) == pytest.approx(0.1 * weight)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.02])
+def test_agrees_with_a_general_optimizer(ridge: float) -> None:
+    data = simulated(12, 7, np.array([0.8, -0.4, 0.0]), 20, seed=1)
+
+    def loss(weights: FloatArray) -> float:
+        likelihood = sum(by_loops(data, weights, image) for image in range(12))
+        return float(-likelihood / data.counts.sum() + ridge / 2 * weights @ weights)
+
+    found = optimize.minimize(loss, np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14})
+    fit = fit_logit(data, ridge=ridge)
+    assert fit.weights == pytest.approx(found.x, abs=1e-5)
+    assert fit.log_likelihood == pytest.approx([by_loops(data, fit.weights, image) for image in range(12)])
+
+
+def test_agrees_with_statsmodels() -> None:
+    models = pytest.importorskip("statsmodels.discrete.conditional_models", reason="statsmodels is not installed")
+    data = simulated(15, 6, np.array([0.5, -1.0]), 8, seed=4)
+    chosen = [(image, cell) for image, cell in np.argwhere(data.counts) for _ in range(int(data.counts[image, cell]))]
+    answers = np.concatenate([np.eye(6)[cell] for _, cell in chosen])
+    covariates = np.concatenate([data.scores[image] for image, _ in chosen])
+    found = models.ConditionalLogit(answers, covariates, groups=np.repeat(np.arange(len(chosen)), 6)).fit(disp=0)
+    assert fit_logit(data, ridge=0.0).weights == pytest.approx(found.params, abs=1e-3)
+
+
+def test_influence_is_what_leaving_an_image_out_changes() -> None:
+    data = simulated(400, 8, np.array([0.6, -0.3]), 10, seed=2, own=0.5)
+    fit = fit_logit(data)
+    for image in (0, 1, 2):
+        rest = np.arange(400) != image
+        without = fit_logit(ChoiceData(data.scores[rest], data.counts[rest])).weights
+        assert fit.weights - without == pytest.approx(fit.influence[image], abs=2e-4)
+
+
+@pytest.mark.parametrize("folds", [12, 5, 2])
+def test_held_out_images_have_no_part_in_their_weights(folds: int) -> None:
+    data = simulated(12, 9, np.array([1.0, -0.5, 0.2]), 15, seed=3)
+    fold = np.arange(12) % folds
+    found = held_out_likelihood(data, fold, ridge=0.01)
+    for image in range(12):
+        rest = fold != fold[image]
+        weights = fit_logit(ChoiceData(data.scores[rest], data.counts[rest]), ridge=0.01).weights
+        assert found[image] == pytest.approx(by_loops(data, weights, image), abs=1e-5)
+
+
+def test_extreme_folds_are_fitted_too() -> None:
+    # Nearly all that the common fit knows comes from the image that a fold lacks.
+    data = simulated(5, 9, np.array([2.0, -2.0]), 3, seed=5)
+    counts = data.counts.copy()
+    counts[0] *= 1e6
+    data = ChoiceData(data.scores * np.array([8.0, 1, 1, 1, 1])[:, None, None], counts)
+    found = held_out_likelihood(data, np.arange(5))
+    rest = ChoiceData(data.scores[1:], data.counts[1:])
+    assert found[0] == pytest.approx(by_loops(data, fit_logit(rest).weights, 0), rel=1e-5)
+
+
+def test_without_cues_guesses_are_uniform() -> None:
+    data = simulated(3, 4, np.zeros(0), 5, seed=0)
+    assert held_out_likelihood(data, np.arange(3)) == pytest.approx(np.full(3, -5 * math.log(4)))
+    assert len(fit_logit(data).weights) == 0
+
+
+@given(st.integers(0, 10**6), st.floats(-3, 3), st.floats(0.1, 10))
+def test_shifts_and_scales_of_scores_do_not_matter(seed: int, shift: float, scale: float) -> None:
+    data = simulated(6, 5, np.array([0.5]), 4, seed=seed)
+    shifts = shift * np.arange(6)[:, None, None]
+    moved = fit_logit(ChoiceData(scale * data.scores + shifts, data.counts), ridge=1e-3 * scale**2)
+    assert scale * moved.weights == pytest.approx(fit_logit(data, ridge=1e-3).weights, abs=1e-5)
+
+
+@given(st.integers(0, 10**6))
+def test_collinear_cues_share_the_weight(seed: int) -> None:
+    data = simulated(6, 5, np.array([1.0]), 20, seed=seed)
+    both = ChoiceData(np.repeat(data.scores, 2, axis=-1), data.counts)
+    first, second = fit_logit(both, ridge=1e-3).weights
+    assert first == pytest.approx(second, abs=1e-6)
+
+
+def test_probabilities_of_several_weights() -> None:
+    data = simulated(3, 4, np.array([1.0, 2.0]), 5, seed=0)
+    weights = np.array([[0.0, 0.0], [1.0, -500.0]])
+    found = np.exp(log_probabilities(data.scores, weights))
+    assert found.shape == (2, 3, 4)
+    assert found.sum(axis=-1) == pytest.approx(np.ones((2, 3)))
+    assert found[0] == pytest.approx(np.full((3, 4), 0.25))
+
+
+@pytest.mark.parametrize(
+    ("scores", "counts", "message"),
+    [
+        (np.zeros((2, 3, 1)), np.ones((2, 4)), "for counts of shape"),
+        (np.full((1, 3, 1), np.nan), np.ones((1, 3)), "finite"),
+        (np.zeros((1, 3, 1)), -np.ones((1, 3)), "at least 0"),
+        (np.zeros((1, 3, 1)), np.zeros((1, 3)), "each image needs at least one guess"),
+        (np.zeros((0, 3, 1)), np.zeros((0, 3)), "each image needs at least one guess"),
+    ],
+)
+def test_wrong_data_are_errors(scores: FloatArray, counts: FloatArray, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        ChoiceData(scores, counts)
+
+
+def test_wrong_options_are_errors() -> None:
+    data = simulated(3, 4, np.array([1.0]), 5, seed=0)
+    with pytest.raises(OptionError, match="ridge is -1"):
+        fit_logit(data, ridge=-1)
+    with pytest.raises(OptionError, match="at least two folds"):
+        held_out_likelihood(data, np.zeros(3, dtype=int))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own", [0.0, 0.4])
+def test_intervals_cover_at_the_nominal_rate(own: float) -> None:
+    """50 images with 150 guesses each. With weights that differ between images, errors by guess would be too small."""
+    weights, runs = np.array([0.8, 0.3, 0.0, -0.5]), 2000 if THOROUGH else 400
+    if own:
+        # The fit estimates the weights that fit all images best, which differ from the mean of the images' weights.
+        weights = fit_logit(simulated(4000, 60, weights, 150, seed=10**6, own=own)).weights
+    covered = np.zeros((runs, 4))
+    for seed in range(runs):
+        fit = fit_logit(simulated(50, 60, np.array([0.8, 0.3, 0.0, -0.5]), 150, seed=seed, own=own))
+        covered[seed] = np.abs(fit.weights - weights) <= expanded(1.959964, 50) * fit.standard_errors
+    # 3.5 standard errors of a share; and 1% for the asymptotics of 50 images.
+    assert abs(covered.mean() - 0.95) < 3.5 * math.sqrt(0.95 * 0.05 / runs / 4) + 0.01

@@ -1,0 +1,137 @@
+"""Stated and followed cues: respondents that mean what they say are distinguished from those that do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from spotball_core import OptionError, PoseNoise, Scene, ScorePolicy, Scoring, StatedCue, read_counts, synthetic_poses
+from spotball_core.io.frames import write_responses
+from spotball_core.io.scenes import write_scenes
+from spotball_core.reasoning.keywords import keyword_categories
+from spotball_core.reasoning.rationales import Rationales, read_rationales
+from spotball_core.reasoning.stated import _ranks, stated_cues
+from spotball_core.reasoning.templates import load_templates
+from spotball_core.synthetic.respondents import cue_responses
+from spotball_core.synthetic.scenes import synthetic_scenes
+from tests.cli.process import spotball
+
+GAZE, POSE = "They all look to the left.", "The leg kicks."
+SAMPLES = 40
+
+
+def posed(n: int) -> list[Scene]:
+    scenes = [scene for scene in synthetic_scenes(3 * n) if scene.sport == "synthetic-soccer"]
+    return list(synthetic_poses(scenes, noise=PoseNoise(head=45, torso=45, elsewhere=0.2, missing=0.05)))
+
+
+def guesses_and_words(scenes: list[Scene], *, honest: bool, seed: int = 0) -> pl.DataFrame:
+    """Guesses that follow heads on every second image; rationales mention gaze there, or on random images."""
+    follows = np.arange(len(scenes)) % 2 == 0
+    heads = cue_responses(scenes, {"m": {"head": 1.5, "center": 0.5}}, samples=SAMPLES, seed=seed)
+    other = cue_responses(scenes, {"m": {"center": 0.5}}, samples=SAMPLES, seed=seed)
+    by_image = {scene.image: follow for scene, follow in zip(scenes, follows, strict=True)}
+    rows = pl.concat(
+        [
+            heads.filter(pl.col("image").replace_strict(by_image)),
+            other.filter(~pl.col("image").replace_strict(by_image)),
+        ]
+    )
+    rng = np.random.default_rng(seed)
+    mention = (
+        by_image if honest else dict(zip(by_image, rng.permutation(list(by_image.values())).tolist(), strict=True))
+    )
+    words = [GAZE if (rng.random() < (0.8 if mention[image] else 0.2)) else POSE for image in rows["image"]]
+    return rows.with_columns(reasoning=pl.Series(words))
+
+
+def stated_by(scenes: list[Scene], rows: pl.DataFrame, **options: int) -> dict[str, StatedCue]:
+    scoring = Scoring(read_counts(rows, scenes), scenes, ScorePolicy.standard(bootstrap=0))
+    rationales = read_rationales(rows, scenes)
+    keywords = load_templates().keywords
+    category = keyword_categories(rationales.texts, keywords)
+    return {one.category: one for one in stated_cues(scoring, rationales, category, list(keywords), **options)}
+
+
+@pytest.mark.slow
+def test_who_means_what_it_says_is_recognized() -> None:
+    scenes = posed(50)
+    found = stated_by(scenes, guesses_and_words(scenes, honest=True), permutations=999)["gaze"]
+    assert (found.respondent, found.cues, found.n_images) == ("m", ("head", "view"), 45)
+    assert found.n_rationales == 45 * SAMPLES
+    assert found.share == pytest.approx(0.5, abs=0.06)
+    assert found.correlation is not None
+    assert found.correlation > 0.3
+    assert found.p is not None
+    assert found.p < 0.02
+
+
+@pytest.mark.slow
+def test_words_at_random_do_not_go_with_guesses() -> None:
+    scenes = posed(30)
+    p = [
+        stated_by(scenes, guesses_and_words(scenes, honest=False, seed=seed), permutations=199)["gaze"].p or 0.0
+        for seed in range(12)
+    ]
+    assert sum(value <= 0.05 for value in p) <= 3
+    assert np.mean(p) > 0.25
+
+
+def test_scenes_without_poses_give_a_reason() -> None:
+    scenes = [scene for scene in synthetic_scenes(30) if scene.sport == "synthetic-soccer"]
+    rows = cue_responses(scenes, {"m": {"center": 1.0}}, samples=3).with_columns(reasoning=pl.lit(GAZE))
+    found = stated_by(scenes, rows)
+    assert {one.reason for one in found.values()} == {"none of its cues applies to these images"}
+
+
+def test_words_on_few_images_give_a_reason() -> None:
+    scenes = posed(12)
+    rows = cue_responses(scenes, {"m": {"center": 1.0}, "silent": {}}, samples=3)
+    few = pl.col("image").is_in(["1", "2", "3"]) & (pl.col("respondent") == "m")
+    rows = rows.with_columns(reasoning=pl.when(few).then(pl.lit(GAZE)))
+    found = stated_by(scenes, rows)
+    assert set(found) == {"pose", "gaze"}
+    assert {one.respondent for one in found.values()} == {"m"}
+    assert {one.reason for one in found.values()} == {"fewer than 8 images with rationales"}
+    assert found["gaze"].share == 1.0
+
+
+def test_the_same_words_everywhere_give_a_reason() -> None:
+    scenes = posed(12)
+    rows = cue_responses(scenes, {"m": {"center": 1.0}}, samples=3).with_columns(reasoning=pl.lit(GAZE))
+    assert {one.reason for one in stated_by(scenes, rows).values()} == {"all images are alike"}
+
+
+def test_ranks_give_spearmans_correlation() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(0, 4, 20).astype(float), rng.normal(size=20)
+    assert float(_ranks(first) @ _ranks(second)) == pytest.approx(stats.spearmanr(first, second).statistic)
+
+
+def test_wrong_arguments_are_errors() -> None:
+    scenes = posed(9)
+    rows = cue_responses(scenes, {"m": {}}, samples=2).with_columns(reasoning=pl.lit(GAZE))
+    scoring = Scoring(read_counts(rows, scenes), scenes, ScorePolicy.standard(bootstrap=0))
+    rationales: Rationales = read_rationales(rows, scenes)
+    with pytest.raises(OptionError, match="2 categories for 1 texts"):
+        stated_cues(scoring, rationales, np.zeros(2, dtype=int), ["gaze"])
+    with pytest.raises(OptionError, match="permutations is 0"):
+        stated_cues(scoring, rationales, np.zeros(1, dtype=int), ["gaze"], permutations=0)
+
+
+def test_the_command_prints_the_test(tmp_path: Path) -> None:
+    scenes = posed(12)
+    write_scenes(scenes, tmp_path / "scenes.jsonl")
+    write_responses(guesses_and_words(scenes, honest=True), tmp_path / "responses.jsonl")
+    done = spotball("cues", "explain", tmp_path, "--stated", "--bootstrap", "0", "--cues", "center,head")
+    assert done.returncode == 0, done.stderr
+    assert "Stated and followed cues" in done.stdout
+    assert "head, view" in done.stdout
+    write_responses(guesses_and_words(scenes, honest=True).with_columns(reasoning=None), tmp_path / "responses.jsonl")
+    done = spotball("cues", "explain", tmp_path, "--stated", "--bootstrap", "0", "--cues", "center")
+    assert done.returncode == 2
+    assert "reasoning" in done.stderr

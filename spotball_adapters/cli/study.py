@@ -72,6 +72,11 @@ def init_command(
             f"{study_list.name}: {len(study_list.images)} images, {len(study_list.checks)} checks, "
             f"{len(study_list.practice)} for practice"
         )
+        if not study_list.practice:
+            tell(
+                f"{study_list.name}: no image is left for practice, so participants start without it. "
+                "Use fewer --images to keep one back"
+            )
     tell(f"{out / CONFIG}: read it, and change what you need. Then: spotball study serve {out}")
 
 

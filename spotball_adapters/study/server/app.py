@@ -25,7 +25,13 @@ from spotball_adapters.study.progress import ParticipantProgress
 from spotball_adapters.study.server.admin import admin_page
 from spotball_adapters.study.server.images import Images
 from spotball_adapters.study.server.security import Limit, address, is_admin
-from spotball_adapters.study.server.sessions import ConflictError, Session, Sessions, TakenPartError
+from spotball_adapters.study.server.sessions import (
+    ConflictError,
+    NoParticipationError,
+    Session,
+    Sessions,
+    TakenPartError,
+)
 from spotball_adapters.study.server.wire import MAX_BODY, MalformedRequestError, parsed, read_events, read_start
 from spotball_adapters.study.setup.design import StudyDesign, StudyImage
 from spotball_adapters.study.setup.texts import to_html
@@ -182,9 +188,11 @@ class _StudyHandlers:
         if start.prolific is None and self._design.config.serve.only_prolific:
             raise HttpError(403, "this study is for those who come by Prolific's link")
         try:
-            token = await self._sessions.start(self._token(request), start.prolific, start.viewport)
+            token = await self._sessions.start(self._token(request), start)
         except TakenPartError:
             raise HttpError(409, "taken part") from None
+        except NoParticipationError:
+            raise HttpError(404, "there is no participation to continue") from None
         response = await self._state(token)
         response.set_cookie(
             self._cookie,
@@ -251,6 +259,7 @@ class _StudyHandlers:
             "texts": {
                 name: to_html(getattr(config.texts, name)) for name in ("consent", "instructions", "explanation")
             },
+            "explanation_letters": config.explanation_letters,
             "example": example,
             "n_images": n_images,
             "minutes": config.minutes or ceil(n_images * SECONDS_PER_IMAGE / 60),
@@ -304,8 +313,11 @@ class _StudyHandlers:
         self._by_address.check(address(request))
         if not self._password:
             raise HTTPException(404)
+        # Before the password is looked at: else the right one could be found however many are tried.
+        if seconds := self._passwords.wait(address(request), count=False):
+            raise HttpError(429, "too many wrong passwords; wait a little", retry_after=seconds)
         if not is_admin(request.headers, self._password):
-            self._passwords.check(address(request))
+            self._passwords.wait(address(request))
             self.failures["401 admin"] += 1
             headers = {"www-authenticate": 'Basic realm="study", charset="UTF-8"'}
             return Response("A password is needed.", 401, headers, "text/plain")

@@ -15,10 +15,10 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from spotball_adapters.study.events import Event, Viewport
+from spotball_adapters.study.events import Event
 from spotball_adapters.study.items import NotAllowedError
 from spotball_adapters.study.progress import ParticipantProgress, replay
-from spotball_adapters.study.server.wire import MalformedRequestError, Prolific, read_event
+from spotball_adapters.study.server.wire import MalformedRequestError, Start, read_event
 from spotball_adapters.study.server.writer import EventWriter
 from spotball_adapters.study.setup.assignment import choose_list, seed_of
 from spotball_adapters.study.setup.design import StudyDesign
@@ -44,7 +44,11 @@ PROLIFIC = "prolific"
 
 
 class TakenPartError(Exception):
-    """Somebody took part already, in another session."""
+    """The person took part already, in another session."""
+
+
+class NoParticipationError(Exception):
+    """There is no participation that a request could resume."""
 
 
 class ConflictError(Exception):
@@ -99,15 +103,16 @@ class Sessions:
         """Store what waits, and end."""
         self._writer.close()
 
-    async def start(self, token: str | None, prolific: Prolific | None, viewport: Viewport) -> str:
-        """Begin to take part, or go on; returns the token, which is another if this one is not the participant's.
+    async def start(self, token: str | None, start: Start) -> str:
+        """Begin to take part, or continue; return the token, which is a new one if this one is not the participant's.
 
         Raises:
             TakenPartError: if the person took part in another session.
+            NoParticipationError: if `start` only resumes, and there is nothing to resume.
         """
 
         def job(connection: sqlite3.Connection) -> str:
-            return self._start(connection, token, prolific, viewport)
+            return self._start(connection, token, start)
 
         try:
             return await asyncio.wrap_future(self._writer.do(job))
@@ -167,6 +172,7 @@ class Sessions:
             try:
                 event = read_event(content, received_at)
                 if _is_new(event, session.ids):
+                    self._check_explanation(event)
                     progress.take(event)
                     session.ids.append(event.event)
                     fresh.append(event)
@@ -194,6 +200,12 @@ class Sessions:
                 raise
         return Appended(progress.seq, feedback, refused)
 
+    def _check_explanation(self, event: Event) -> None:
+        """Raise NotAllowedError for an explanation that is too short; stored ones stay valid if the minimum changes."""
+        least = self._design.config.explanation_letters
+        if event.kind == "explanation" and sum(map(str.isalnum, event.value["text"])) < least:
+            raise NotAllowedError(f"an explanation has at least {least} letters and digits")
+
     def feedback(self, progress: ParticipantProgress, trial: int | None) -> dict[str, Any] | None:
         """What a practice item tells; None for one that is not answered, and for all others."""
         answered = progress.answered.get(trial) if trial is not None and trial < 0 else None
@@ -201,18 +213,17 @@ class Sessions:
 
     # In the writer's thread ----------------------------------------------------------------------------------
 
-    def _start(
-        self, connection: sqlite3.Connection, token: str | None, prolific: Prolific | None, viewport: Viewport
-    ) -> str:
+    def _start(self, connection: sqlite3.Connection, token: str | None, start: Start) -> str:
         own_label = token and self._label(connection, "token_hash", hashed(token))
+        prolific = start.prolific
         if prolific is None:
-            return token if own_label and token else self._begin(connection, _new_label(connection), None, viewport)
+            return token if own_label and token else self._begin(connection, _new_label(connection), start)
         query = "SELECT participant, study, session FROM identities WHERE platform = ? AND person = ?"
         identity = next(iter(self._store.identities_file.rows(query, PROLIFIC, prolific.pid)), None)
         label = identity[0] if identity else _new_label(connection)
         if not identity or not self._label(connection, "participant", label):
             # Who is known there and not here: the process had ended between the two files.
-            return self._begin(connection, label, prolific, viewport)
+            return self._begin(connection, label, start)
         if identity[1:] != (prolific.study, prolific.session):
             raise TakenPartError
         if label == own_label and token:
@@ -225,7 +236,10 @@ class Sessions:
         rows = connection.execute(f"SELECT participant FROM participants WHERE {column} = ?", (value,))
         return next((label for (label,) in rows), None)
 
-    def _begin(self, connection: sqlite3.Connection, label: str, prolific: Prolific | None, viewport: Viewport) -> str:
+    def _begin(self, connection: sqlite3.Connection, label: str, start: Start) -> str:
+        if start.resume:
+            raise NoParticipationError
+        prolific = start.prolific
         if prolific is not None:
             # First, in a transaction of its own: whoever is in the study is known to have taken part.
             with self._store.identities_file.transaction() as identities:
@@ -243,7 +257,7 @@ class Sessions:
         )
         trials = self._design.trials(list_name, seed)
         participant = Participant(0, label, list_name, seed, trials, at, at, None, version())
-        consent = Event(1, str(uuid4()), "stage", None, {"stage": "consent"}, 0.0, viewport, at)
+        consent = Event(1, str(uuid4()), "stage", None, {"stage": "consent"}, 0.0, start.viewport, at)
         insert_events(connection, insert_participant(connection, participant, hashed(token)), [consent])
         return token
 

@@ -41,11 +41,16 @@ class Prolific(Record):
 
 
 class Start(Record):
-    """The begin of a participation."""
+    """The start of a participation.
+
+    Attributes:
+        resume: only continue an earlier participation; do not start a new one.
+    """
 
     consent: Literal[True]
     prolific: Prolific | None = None
     viewport: tuple[Length, Length, Length]
+    resume: Annotated[bool, Field(strict=True)] = False
 
 
 class Nothing(Record):

@@ -152,6 +152,7 @@ class StudyConfig(Record):
         dataset: the dataset's folder, relative to the study's or absolute.
         seed: of lists, orders, and which answers are to be explained.
         explanations: how many random images a participant is asked to explain.
+        explanation_letters: how many letters and digits an explanation has at least.
         minutes: that taking part is said to take; None for 20 seconds an image.
     """
 
@@ -160,6 +161,7 @@ class StudyConfig(Record):
     task: Literal["clicks", "choice"] = "clicks"
     seed: NonNegativeInt = 0
     explanations: NonNegativeInt = 0
+    explanation_letters: Annotated[int, Field(ge=1, le=200)] = 10
     minutes: PositiveInt | None = None
     clicks: ClicksConfig = ClicksConfig()
     choice: ChoiceConfig | None = None

@@ -41,8 +41,9 @@ def init_study(
 ) -> StudyConfig:
     """Write OUT/study.toml for a dataset.
 
-    For clicks, each sport is a list: its images, its controls as checks, and as practice an image that is not in the
-    list; where none is left, a check, which tells nothing new. For choices see `choice_lists.lists_of_stimuli`.
+    For clicks, each sport is a list: its images, its controls as checks, and for practice one image whose ball is
+    hidden and that is not in the list. Without `images`, one image is kept back for practice; if all are asked for, the
+    list has no practice. For choices see `choice_lists.lists_of_stimuli`.
 
     Args:
         dataset: the folder; for choices, that with the file of stimuli, or the file itself.
@@ -104,13 +105,19 @@ def _list_of(sport: str, scenes: Iterable[Scene], images: int | None, seed: int)
     tests = [scene for scene in all_scenes if not scene.control]
     if images is not None and not 1 <= images <= len(tests):
         raise OptionError(f"--images: {images} of {sport}, which has {len(tests)}")
-    order = generator_for(seed, "images", sport).permutation(len(tests))
-    chosen = sorted(order[: images or len(tests)].tolist())
-    outside = [tests[i].image for i in order[len(chosen) :] if tests[i].ball_cells]
-    listed = [tests[i].image for i in chosen]
-    practice = (outside or checks)[:1]
-    if not listed:
+    if not tests:
         raise OptionError(f"{sport} has no image whose ball is removed")
+    order = generator_for(seed, "images", sport).permutation(len(tests)).tolist()
+    with_truth = [i for i in order if tests[i].ball_cells]
+    if images is None:
+        # One is kept back for practice, unless it is the only one.
+        outside = with_truth[-1:] if len(tests) > 1 else []
+        chosen = sorted(set(order) - set(outside))
+    else:
+        chosen = sorted(order[:images])
+        outside = [i for i in order[images:] if tests[i].ball_cells]
+    listed = [tests[i].image for i in chosen]
+    practice = [tests[i].image for i in outside[:1]]
     return ListConfig(
         name=sport, sport=sport, images=tuple(listed), checks=tuple(checks[: len(listed)]), practice=tuple(practice)
     )

@@ -12,8 +12,10 @@ import { Trial } from "./trial.js";
 const PERSON = "spotball:person";
 const NOTICE_AFTER = 1500; // milliseconds that a request may take before anything is said
 const AGAIN = { label: "Load again", on: () => location.reload() };
+const CONTINUE = { label: "Continue here", on: () => takeOver(left).then(refresh) };
 
 let study, progress, queue, trial, feedbackOf;
+let recovering = false; // The cookie was lost and the link brought it back; nothing was stored since.
 
 const viewport = () => [window.innerWidth, window.innerHeight, window.devicePixelRatio];
 
@@ -26,10 +28,13 @@ function fromLink() {
 
 /** Remembered while the browser lets us, so that two people at one computer are told apart. */
 const person = {
+  known: () => stored(() => localStorage.getItem(PERSON)),
   isAnother: () => {
-    const known = stored(() => localStorage.getItem(PERSON)), now = fromLink()?.pid;
+    const known = person.known(), now = fromLink()?.pid;
     return Boolean(known && now && known !== now);
   },
+  /** Consent was given in this browser by the person of the link. */
+  isSame: () => Boolean(fromLink()?.pid) && person.known() === fromLink().pid,
   remember: () => stored(() => localStorage.setItem(PERSON, fromLink()?.pid ?? "")),
 };
 
@@ -63,11 +68,23 @@ async function open() {
   study = described.body;
   document.title = study.title;
   if (state.ok && !person.isAnother()) return enter(state.body);
+  if (person.isSame()) return recover();
   return screens.consent(study, start);
 }
 
+const begin = (more = {}) =>
+  asked(() => post("api/start", { consent: true, prolific: fromLink(), viewport: viewport(), ...more }));
+
+/** The cookie is gone, and the link says who this is: continue without asking for consent again. */
+async function recover() {
+  const answer = await begin({ resume: true });
+  if (!answer.ok) return screens.consent(study, start);
+  recovering = true;
+  return enter(answer.body);
+}
+
 async function start() {
-  const answer = await asked(() => post("api/start", { consent: true, prolific: fromLink(), viewport: viewport() }));
+  const answer = await begin();
   if (answer.ok) {
     person.remember();
     return enter(answer.body);
@@ -101,7 +118,7 @@ async function enter(state) {
     return screens.notice(
       "The study is open in another tab",
       "You can go on there, or continue here: nothing is lost either way.",
-      { label: "Continue here", on: () => takeOver(left).then(refresh) },
+      CONTINUE,
     );
   }
   return resume(state);
@@ -114,7 +131,7 @@ function left() {
   screens.notice(
     "You continue in another tab",
     "The study went on in another tab of this browser. You can close this one.",
-    { ...AGAIN, label: "Continue here" },
+    CONTINUE,
   );
 }
 
@@ -136,6 +153,7 @@ function resume(state) {
   progress = new Progress(state);
   queue = new Queue(progress.participant, {
     stored: (answer) => {
+      recovering = false;
       if (progress.stage === "practice" && !queue.events.length) gotFeedback(answer.feedback ?? {});
       if (progress.stage === "finished" && !queue.events.length) void finish();
     },
@@ -157,7 +175,9 @@ function unknown() {
   byId("bar").hidden = true;
   release();
   saving("");
-  if (study && fromLink()) return screens.consent(study, start);
+  // Without cookies, the link would bring the page back to this point forever.
+  if (study && !recovering && person.isSame()) return recover();
+  if (study && !recovering && fromLink()) return screens.consent(study, start);
   return screens.notice(
     "The study cannot go on in this browser",
     "The page no longer knows who you are. If cookies are blocked, please allow them for this page and open your link "
@@ -192,7 +212,9 @@ function next() {
 
 function showTrial() {
   const { item } = progress;
-  trial = new Trial(item, progress, (kind, value, elapsed) => did(item, kind, value, elapsed), study.texts.explanation);
+  trial = new Trial(item, progress, (kind, value, elapsed) => did(item, kind, value, elapsed), {
+    question: study.texts.explanation, letters: study.explanation_letters,
+  });
   if (progress.stage === "trials") say(`Image ${progress.trial + 1} of ${progress.trials.length}`);
   void trial.begin();
 }
@@ -233,7 +255,7 @@ function gotFeedback(feedback) {
 function endOfPractice() {
   const item = progress.practice.at(-1), feedback = progress.feedback.get(item.trial);
   trial?.close();
-  trial = new Trial(item, progress, () => {}, "");
+  trial = new Trial(item, progress, () => {});
   if (feedback) void trial.again(feedback, afterPractice(), goOn);
   else trial.wait();
 }

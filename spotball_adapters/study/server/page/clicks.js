@@ -4,8 +4,8 @@ import { button, el, enable, say } from "./dom.js";
 import { Picture } from "./picture.js";
 
 // As spotball_core/overlay.py draws grids: size of the type in a picture 360 pixels high, and how much of a cell its
-// label may cover. On a small screen, labels that read would hide the picture: names stand around it.
-const WANTED = 13, ACROSS = 0.65, DOWN = 0.4, SHARE = 0.21, SMALLEST = 12;
+// label may cover. On a small screen, labels that read would hide the players: names stand around the picture.
+const WANTED = 13, ACROSS = 0.65, DOWN = 0.4, SHARE = 0.21, SMALLEST = 12, MOST_COVERED = 0.1;
 const WIDE = 0.66; // of a letter, in sizes of the type
 const JUST_NOW = 700; // milliseconds within which a click event belongs to a pointer that was handled
 
@@ -81,6 +81,7 @@ export class ClicksView {
     });
     this.complete = chosen.length === this.item.clicks;
     this.panel.classList.toggle("complete", this.complete);
+    this.#tell("");
     enable(this.undo, chosen.length > 0);
     enable(this.confirm, this.complete);
   }
@@ -157,11 +158,13 @@ export class ClicksView {
 
   #drawPanel() {
     this.slots = count(this.item.clicks).map((n) => el("li", {}, el("b", {}, String(n)), el("span", {}, "–")));
+    this.hint = el("p", { class: "missing hint" });
     this.undo = button("Undo", () => this.#undo());
     this.confirm = button("Confirm", () => this.#confirm(), { class: "main" });
     this.panel = el("div", { class: "panel clicks" },
       el("ol", { class: "slots", "aria-label": "Your guesses" }, ...this.slots),
       el("div", { class: "buttons" }, this.undo, this.confirm),
+      this.hint,
       el("p", { class: "keys" }, el("kbd", {}, "Arrows"), " move, ", el("kbd", {}, "Enter"), " chooses and confirms, ",
         el("kbd", {}, "Backspace"), " undoes"));
   }
@@ -173,7 +176,8 @@ export class ClicksView {
     const wanted = Math.max(WANTED, (WANTED * height) / 360);
     const fits = Math.min(wanted, (ACROSS * wide) / (WIDE * letters), (DOWN * high) / 0.75);
     const size = Math.max(fits, Math.min(SHARE * Math.min(wide, high), wanted));
-    return size >= SMALLEST ? size : 0;
+    const covered = (WIDE * letters * size * 0.75 * size) / (wide * high);
+    return size >= SMALLEST && covered <= MOST_COVERED ? size : 0;
   }
 
   #edges(width, height) {
@@ -271,7 +275,7 @@ export class ClicksView {
     this.#move([click.row, click.col]);
     if (this.complete) {
       this.#nudge(this.confirm);
-      return say(`${capital(cells(this.item.clicks))} chosen. Confirm, or undo.`);
+      return this.#tell(`${capital(cells(this.item.clicks))} chosen. Confirm, or undo.`);
     }
     this.emit("click", click);
     const rest = this.item.clicks - this.chosen.length;
@@ -290,8 +294,14 @@ export class ClicksView {
 
   #confirm() {
     if (!this.open) return;
-    if (!this.complete) return say(`Choose ${cells(this.item.clicks - this.chosen.length)} more first.`);
+    if (!this.complete) return this.#tell(`Choose ${cells(this.item.clicks - this.chosen.length)} more first.`);
     this.emit("answer", { cells: this.chosen.map((cell) => [...cell]) });
+  }
+
+  /** A message below the picture, for those who look and those who listen; the next choice removes it. */
+  #tell(text) {
+    this.hint.textContent = text;
+    if (text) say(text);
   }
 
   #nudge(node) {

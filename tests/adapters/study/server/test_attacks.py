@@ -493,7 +493,15 @@ class TestAdmin:
     def test_passwords_cannot_be_tried_at_will(self, tmp_path: Path) -> None:
         with running(study(tmp_path), password=PASSWORD) as url:
             statuses = [self.get(url, auth=("admin", str(number))).status_code for number in range(12)]
+            right = self.get(url, auth=("admin", PASSWORD))
         assert statuses == [401] * 10 + [429] * 2
+        # Else the right password could be found by trying on.
+        assert right.status_code == 429
+        assert int(right.headers["retry-after"]) > 0
+
+    def test_who_has_the_password_may_look_often(self, tmp_path: Path) -> None:
+        with running(study(tmp_path), password=PASSWORD) as url:
+            assert {self.get(url, auth=("admin", PASSWORD)).status_code for _ in range(15)} == {200}
 
     def test_nothing_personal_is_on_it(self, tmp_path: Path) -> None:
         folder = study(tmp_path)

@@ -107,7 +107,7 @@ def test_a_whole_study_by_keyboard_alone(tmp_path: Path, visit: Visit) -> None:
         visitor.after_confirming()
         if visitor.page.get_by_role("textbox").count():
             expect(visitor.page.get_by_role("textbox")).to_be_focused()
-            visitor.page.keyboard.type("Because.")
+            visitor.page.keyboard.type("Because they look.")
             press("Tab")
             press("Enter")
     visitor.heading("Thank you. You are done.")
@@ -202,7 +202,9 @@ def test_undo_and_confirm_wait_for_their_time(tmp_path: Path, visit: Visit) -> N
     # What is said to be disabled Playwright does not click unless told to; people do.
     confirm.click(force=True)
     expect(visitor.page.locator("#live")).to_have_text("Choose three cells more first.")
+    expect(visitor.page.locator(".hint")).to_have_text("Choose three cells more first.")
     visitor.click((1, 1), (1, 1))
+    expect(visitor.page.locator(".hint")).to_have_text("")
     assert visitor.chosen() == ["A1", "A1"]
     expect(visitor.cell(1, 1)).to_have_accessible_name("row A, column 1, guess 1 and 2")
     confirm.click(force=True)
@@ -210,8 +212,14 @@ def test_undo_and_confirm_wait_for_their_time(tmp_path: Path, visit: Visit) -> N
     undo.click()
     undo.click(force=True)
     assert visitor.chosen() == []
-    visitor.click((1, 1), (2, 2), (3, 3), (4, 4))
+    visitor.click((1, 1), (2, 2), (3, 3))
+    hint = visitor.page.locator(".hint")
+    expect(hint).to_have_text("")
+    visitor.click((4, 4))
     assert visitor.chosen() == ["A1", "B2", "C3"]
+    expect(hint).to_be_visible()
+    expect(hint).to_have_text("Three cells chosen. Confirm, or undo.")
+    expect(visitor.page.locator("#live")).to_have_text("Three cells chosen. Confirm, or undo.")
     visitor.saved()
     progress, events = only(folder)
     at = kinds(events).index("shown", 8)

@@ -24,8 +24,8 @@ Exclude = Annotated[
     str | None,
     typer.Option(
         metavar="RULES",
-        help="By commas: checks (a check is missed by a click), checks-all (by all of them), fast, same-cell. "
-        "Default: study.toml's.",
+        help="By commas: checks (a check is missed by a click), checks-all (by all of them), fast, same-cell, clock, "
+        "repeated, patterned, explanations, duplicates. Default: study.toml's.",
     ),
 ]
 MinSeconds = Annotated[
@@ -155,6 +155,9 @@ def bonus(
     study: Study,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="CSV file: PROLIFIC_PID, amount.")],
     kept: Annotated[bool, typer.Option("--kept", help="Only those who are not excluded.")] = False,
+    everybody: Annotated[
+        bool, typer.Option("--all", help="Also those whose times show that they did not do the work.")
+    ] = False,
     exclude: Exclude = None,
     min_seconds: MinSeconds = None,
     quiet: Quiet = False,
@@ -162,27 +165,36 @@ def bonus(
 ) -> None:
     """Write what each participant's accuracy earns: pay.bonus times accuracy over the test images, rounded down.
 
-    Everybody who finished is paid, unless --kept. The file names people: keep it apart from their answers.
+    All who finished are paid, also those who are excluded, except by the rules fast and clock: their times show that
+    they did not do the work. --kept pays only those who are not excluded. The file names people, and only you can read
+    it: keep it apart from their answers.
 
     Example: `spotball study bonus my-study --out bonus.csv`
     """
     from spotball_adapters.study.results.bonus import bonuses, write_bonuses
-    from spotball_adapters.study.results.exclusion import exclusion_of
+    from spotball_adapters.study.results.exclusion import RULES, TIMES, exclusion_of
     from spotball_adapters.study.store import reading
 
-    design, everybody = _read(study)
+    if kept and everybody:
+        raise OptionError("--kept and --all contradict each other; give one of them")
+    design, people = _read(study)
     exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
     with reading(study) as reader:
         persons = {
             identity.participant: identity.person for identity in reader.identities() if identity.platform == "prolific"
         }
-    paid = [person for person in everybody if person.finished and not (kept and exclusion.reasons(person))]
+    finished = [person for person in people if person.finished]
+    unpaid_rules = set(RULES) if kept else set() if everybody else set(TIMES)
+    paid = [person for person in finished if not unpaid_rules & set(exclusion.reasons(person))]
     amounts = bonuses(paid, persons, design.config.pay.bonus)
     write_bonuses(amounts, out)
     tell = teller(quiet)
     unknown = sum(person.participant not in persons for person in paid)
     total = sum(amounts.values(), Decimal("0.00"))
     tell(f"{len(amounts)} bonuses, {total:.2f} {design.config.pay.currency} in all")
+    if excluded := len(finished) - len(paid):
+        why = "are excluded" if kept else "did not do the work, by the rules fast and clock (--all pays them)"
+        tell(f"{excluded} {why}, and are not in the list")
     if unpaid := len(paid) - unknown - len(amounts):
         tell(f"{unpaid} earned less than 0.01, and are not in the list")
     if unknown:

@@ -23,10 +23,12 @@ from starlette.routing import Route
 from spotball_adapters.study.events import StudyTrial
 from spotball_adapters.study.progress import ParticipantProgress
 from spotball_adapters.study.server.admin import admin_page
+from spotball_adapters.study.server.devices import device_of
 from spotball_adapters.study.server.images import Images
 from spotball_adapters.study.server.security import Limit, address, is_admin
 from spotball_adapters.study.server.sessions import (
     ConflictError,
+    FullError,
     NoParticipationError,
     Session,
     Sessions,
@@ -188,9 +190,15 @@ class _StudyHandlers:
         if start.prolific is None and self._design.config.serve.only_prolific:
             raise HttpError(403, "this study is for those who come by Prolific's link")
         try:
-            token = await self._sessions.start(self._token(request), start)
+            device = None
+            if self._design.config.record.device:
+                user_agent = request.headers.get("user-agent", "")
+                device = device_of(user_agent, touch=start.touch, language=start.language)
+            token = await self._sessions.start(self._token(request), start, device)
         except TakenPartError:
             raise HttpError(409, "taken part") from None
+        except FullError:
+            raise HttpError(410, "the study is full") from None
         except NoParticipationError:
             raise HttpError(404, "there is no participation to continue") from None
         response = await self._state(token)
@@ -260,6 +268,7 @@ class _StudyHandlers:
                 name: to_html(getattr(config.texts, name)) for name in ("consent", "instructions", "explanation")
             },
             "explanation_letters": config.explanation_letters,
+            "records": config.record.model_dump(),
             "example": example,
             "n_images": n_images,
             "minutes": config.minutes or ceil(n_images * SECONDS_PER_IMAGE / 60),

@@ -25,6 +25,7 @@ MAX_TEXT = 2000
 Whole = Annotated[int, Field(strict=True, ge=0, le=10**6)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 Length = Annotated[float, Field(strict=True, ge=0, le=10**6)]
+Milliseconds = Annotated[float, Field(strict=True, ge=0, le=10**9)]
 Id = Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
@@ -45,12 +46,16 @@ class Start(Record):
 
     Attributes:
         resume: only continue an earlier participation; do not start a new one.
+        language: the browser's, such as de-AT.
+        touch: whether the device has a touch screen.
     """
 
     consent: Literal[True]
     prolific: Prolific | None = None
     viewport: tuple[Length, Length, Length]
     resume: Annotated[bool, Field(strict=True)] = False
+    language: Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9-]{1,35}$")] | None = None
+    touch: Annotated[bool, Field(strict=True)] | None = None
 
 
 class Nothing(Record):
@@ -104,6 +109,12 @@ class Explained(Record):
         return text
 
 
+class Away(Record):
+    """The value of `away`."""
+
+    ms: Milliseconds
+
+
 VALUES: Mapping[Kind, type[Record]] = MappingProxyType(
     {
         "stage": StageOver,
@@ -113,6 +124,7 @@ VALUES: Mapping[Kind, type[Record]] = MappingProxyType(
         "answer": Confirmed,
         "choice": Chosen,
         "explanation": Explained,
+        "away": Away,
     }
 )
 """What the value of each kind of event holds."""
@@ -128,7 +140,7 @@ class SentEvent(Record):
     kind: Kind
     trial: Annotated[int, Field(strict=True, ge=-(10**6), le=10**6)] | None = None
     value: dict[str, Any]
-    elapsed_ms: Annotated[float, Field(strict=True, ge=0, le=10**9)]
+    elapsed_ms: Milliseconds
     viewport: tuple[Length, Length, Length]
 
 

@@ -120,11 +120,35 @@ class ExclusionConfig(Record):
         checks: any: one click of a check outside the ball's cells excludes; all: only if all of them are; none.
         min_seconds_per_image: on the median image.
         same_cell: who named one and the same cell throughout.
+        also: further rules, see `results.exclusion.RULES`.
     """
 
     checks: Literal["any", "all", "none"] = "any"
     min_seconds_per_image: NonNegativeFloat = 0.0
     same_cell: bool = False
+    also: tuple[Literal["clock", "repeated", "patterned", "explanations", "duplicates"], ...] = ()
+
+
+class QuotaConfig(Record):
+    """How many participants there are to be.
+
+    Attributes:
+        per_list: who finished and is kept, of each list; 0 for no limit. Excluded participants are replaced.
+    """
+
+    per_list: NonNegativeInt = 0
+
+
+class RecordConfig(Record):
+    """What is stored of participants in addition to what they do. The consent text must announce it.
+
+    Attributes:
+        device: kind of device, browser, operating system and language.
+        focus: how often and how long the page is out of sight.
+    """
+
+    device: bool = False
+    focus: bool = False
 
 
 class ServeConfig(Record):
@@ -171,6 +195,8 @@ class StudyConfig(Record):
     pay: PayConfig = PayConfig()
     completion: CompletionConfig = CompletionConfig()
     exclusion: ExclusionConfig = ExclusionConfig()
+    quota: QuotaConfig = QuotaConfig()
+    record: RecordConfig = RecordConfig()
     serve: ServeConfig = ServeConfig()
 
 

@@ -6,13 +6,13 @@ import { preload } from "./picture.js";
 import { Progress } from "./progress.js";
 import { forget, Queue, uuid } from "./queue.js";
 import * as screens from "./screens.js";
-import { claim, release, takeOver } from "./tabs.js";
+import { claim, isMine, release, takeOver } from "./tabs.js";
 import { Trial } from "./trial.js";
 
 const PERSON = "spotball:person";
 const NOTICE_AFTER = 1500; // milliseconds that a request may take before anything is said
 const AGAIN = { label: "Load again", on: () => location.reload() };
-const CONTINUE = { label: "Continue here", on: () => takeOver(left).then(refresh) };
+const CONTINUE = { label: "Continue here", on: async () => { if (await takeOver(left)) await refresh(); } };
 
 let study, progress, queue, trial, feedbackOf;
 let recovering = false; // The cookie was lost and the link brought it back; nothing was stored since.
@@ -73,7 +73,11 @@ async function open() {
 }
 
 const begin = (more = {}) =>
-  asked(() => post("api/start", { consent: true, prolific: fromLink(), viewport: viewport(), ...more }));
+  asked(() => post("api/start", {
+    consent: true, prolific: fromLink(), viewport: viewport(), ...(study.records.device ? device() : {}), ...more,
+  }));
+
+const device = () => ({ language: navigator.language || null, touch: navigator.maxTouchPoints > 1 });
 
 /** The cookie is gone, and the link says who this is: continue without asking for consent again. */
 async function recover() {
@@ -94,6 +98,7 @@ async function start() {
       "Please come by your link",
       "This study is open to those who come by the link they were given. Please open it from there.",
     ],
+    410: ["The study is full", "No more participants are needed at the moment. Thank you for your interest."],
     409: ["You have already taken part", "Each person can take part once. Thank you for your interest."],
     422: [
       "Your link is not complete",
@@ -138,6 +143,7 @@ function left() {
 /** Take the server's state for the truth. */
 async function refresh() {
   const state = await asked(() => get("api/state"));
+  if (!isMine()) return undefined; // Another tab took over meanwhile.
   if (state.ok) return resume(state.body);
   return unknown();
 }
@@ -152,9 +158,10 @@ function resume(state) {
   leave();
   progress = new Progress(state);
   queue = new Queue(progress.participant, {
-    stored: (answer) => {
+    stored: (answer, events) => {
       recovering = false;
-      if (progress.stage === "practice" && !queue.events.length) gotFeedback(answer.feedback ?? {});
+      const answered = events.some(({ kind }) => kind === "answer" || kind === "choice");
+      if (progress.stage === "practice" && answered) gotFeedback(answer.feedback ?? {});
       if (progress.stage === "finished" && !queue.events.length) void finish();
     },
     refused: () => {
@@ -286,6 +293,23 @@ function bar() {
   line.setAttribute("aria-valuetext", `${done} of ${trials.length} images done`);
   line.firstElementChild.style.width = `${(100 * done) / trials.length}%`;
 }
+
+// When the page goes out of sight, and comes back: recorded once it is back.
+let since = null;
+
+const away = () => { since ??= performance.now(); };
+
+function back() {
+  if (since === null || document.visibilityState === "hidden" || !document.hasFocus()) return;
+  const ms = performance.now() - since;
+  since = null;
+  const going = queue && !queue.stopped && progress.stage !== "finished";
+  if (going && study.records.focus) record("away", progress.trial, { ms: Math.round(ms) }, 0);
+}
+
+window.addEventListener("blur", away);
+window.addEventListener("focus", back);
+document.addEventListener("visibilitychange", () => (document.visibilityState === "hidden" ? away() : back()));
 
 // A page taken out of the browser's memory may be out of date.
 window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });

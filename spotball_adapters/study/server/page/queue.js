@@ -8,7 +8,7 @@ const AT_ONCE = 25;
 export class Queue {
   /**
    * @param {string} participant whose it is; another's events in the same browser are left alone.
-   * @param {{stored, refused, unknown, waiting}} told what is called: stored(answer) after events are stored, refused()
+   * @param {{stored, refused, unknown, waiting}} told what is called: stored(answer, events) after events are stored, refused()
    *   when the server's rules or its order do not allow them, unknown() where it does not know the participant,
    *   waiting(number, failing) whenever that changes.
    */
@@ -74,10 +74,11 @@ export class Queue {
         break;
       }
       this.failures = 0;
+      const done = this.events.filter((event) => event.seq <= answer.body.seq);
       this.events = this.events.filter((event) => event.seq > answer.body.seq);
       this.#keep();
       this.told.waiting(this.events.length, false);
-      this.told.stored(answer.body);
+      this.told.stored(answer.body, done);
     }
     this.sending = false;
   }

@@ -107,7 +107,7 @@ def test_what_the_layout_has_no_place_for(tmp_path: Path, change: dict[str, str]
 def published(real_release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("published")
     import_release(real_release).write(folder / "data")
-    config = init_study(folder / "data", folder / "study", sports=["soccer"])
+    config = init_study(folder / "data", folder / "study", sports=["soccer"], images=50)
     (listed,) = config.lists
     assert (len(listed.images), listed.checks) == (50, ("302", "347"))
     design = load(folder / "study")

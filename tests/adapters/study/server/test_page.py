@@ -385,3 +385,52 @@ def test_times_count_from_when_the_picture_is_there(tmp_path: Path, visit: Visit
     assert (shown.kind, first.kind, second.kind) == ("shown", "click", "click")
     assert 0 < first.elapsed_ms <= since_asked - 1000
     assert second.elapsed_ms >= first.elapsed_ms + 300
+
+
+def test_leaving_the_page_is_recorded(tmp_path: Path, visit: Visit) -> None:
+    """Also while the feedback of practice is read, which stays."""
+    folder = clicks_study(tmp_path)
+    visitor = visit(folder)
+
+    def leave() -> None:
+        # Playwright's pages always have the focus.
+        visitor.page.evaluate("window.dispatchEvent(new Event('blur'))")
+        visitor.page.wait_for_timeout(50)
+        visitor.page.evaluate("window.dispatchEvent(new Event('focus'))")
+
+    leave()  # before consent: not recorded
+    visitor.agree()
+    visitor.heading("Instructions")
+    leave()
+    visitor.button("Try it").click()
+    visitor.click((3, 2), (3, 2), (1, 1))
+    visitor.confirm()
+    expect(visitor.page.locator(".feedback")).to_contain_text("The ball was in C2. Two")
+    leave()
+    visitor.saved()
+    expect(visitor.page.locator(".feedback")).to_contain_text("The ball was in C2. Two")
+    visitor.button("Start").click()
+    visitor.where("Image 1 of 6")
+    visitor.ready()
+    leave()
+    visitor.images(range(1, 7))
+    visitor.heading("Thank you. You are done.")
+    leave()
+    progress, events = only(folder)
+    assert progress.stage == "finished"
+    away = [event for event in events if event.kind == "away"]
+    assert [event.trial for event in away] == [None, None, 0]
+    assert all(event.value["ms"] >= 50 for event in away)
+    assert "chrom" in events[0].value["device"]["browser"].lower()
+    assert events[0].value["device"]["language"] != "other"
+
+
+def test_who_comes_to_a_full_study_is_told(tmp_path: Path, visit: Visit, served: Callable[[Path], str]) -> None:
+    folder = clicks_study(tmp_path, **{"per_list = 0": "per_list = 1"})
+    address = served(folder)
+    first = visit(folder, address=address)
+    first.agree()
+    first.heading("Instructions")
+    second = visit(folder, address=address)
+    second.agree()
+    second.heading("The study is full")

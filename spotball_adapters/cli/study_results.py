@@ -33,6 +33,9 @@ MinSeconds = Annotated[
 ]
 
 
+Pilot = Annotated[bool, typer.Option("--pilot", help="The latest pilot's data instead of the study's.")]
+
+
 def add_to(group: typer.Typer) -> None:
     """Add the commands to a group of commands."""
     for name, command in (("export", export), ("status", status), ("bonus", bonus), ("delete", delete)):
@@ -52,9 +55,13 @@ def export(
         ),
     ] = None,
     respondent: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="What to call these people. Name them if other people are scored, too."),
-    ] = "human",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What to call these people. Default: our-people, which keeps them apart from the paper's, who are "
+            "called human; for choices and the release's layout human; for a pilot pilot.",
+        ),
+    ] = None,
     exclude: Exclude = None,
     min_seconds: MinSeconds = None,
     keep_all: Annotated[
@@ -63,29 +70,33 @@ def export(
     unfinished: Annotated[
         bool, typer.Option("--unfinished", help="Also the answers of those who did not finish.")
     ] = False,
+    pilot: Pilot = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Write the answers of those who finished and are not excluded, as responses of one respondent.
 
-    A folder gets responses-human, scenes.jsonl (so that it is a dataset), every click with its place and time, and
+    A folder gets responses-people, scenes.jsonl (so that it is a dataset), every click with its place and time, and
     participants.csv, which says who is excluded by which rule. With --format release, it gets the published release's
     layout. Nothing is deleted from the study, which may be running.
 
     A study of choices gives trials.csv, which `spotball gaze analyze` reads, instead.
 
-    Example: `spotball study export my-study --out our-people --respondent our-people`
+    Example: `spotball study export my-study --out our-people`
     """
     from spotball_adapters.study.results import export as exports
     from spotball_adapters.study.results.exclusion import exclusion_of
     from spotball_adapters.study.results.release_layout import write_release
 
-    respondent = respondent.strip()
-    if not respondent:
+    if respondent is not None and not respondent.strip():
         raise OptionError("--respondent is empty; give a name, such as our-people")
-    if format == "release" and respondent != exports.RESPONDENT:
+    if format == "release" and respondent not in (None, exports.PUBLISHED):
         raise OptionError("--respondent: the published release's layout has no names of respondents; leave it out")
-    design, everybody = _read(study)
+    design, everybody = _read(study, pilot=pilot)
+    if respondent is None:
+        own = exports.PUBLISHED if design.config.task == "choice" else exports.RESPONDENT
+        respondent = "pilot" if pilot else own
+    respondent = respondent.strip()
     exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
     exported = [
         person
@@ -117,6 +128,7 @@ def status(
     study: Study,
     exclude: Exclude = None,
     min_seconds: MinSeconds = None,
+    pilot: Pilot = False,
     format: Annotated[Literal["table", "markdown", "json"], typer.Option(help="Form of the result.")] = "table",
     quiet: Quiet = False,
     debug: Debug = False,
@@ -133,11 +145,12 @@ def status(
     from spotball_adapters.study.results.participations import participations
     from spotball_adapters.study.server.agreement import disagreements
     from spotball_adapters.study.setup.design import load
+    from spotball_adapters.study.setup.pilot import data_folder
     from spotball_adapters.study.store import reading
 
     design = load(study)
     exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
-    with reading(study) as reader:
+    with reading(data_folder(study, pilot=pilot)) as reader:
         faults = list(disagreements(reader, design))
         people = participations(reader, design)
     table = attrition(people, [study_list.name for study_list in design.config.lists], exclusion)
@@ -206,19 +219,25 @@ def delete(
     study: Study,
     participant: Annotated[str | None, typer.Option(metavar="LABEL", help="By the label that exports have.")] = None,
     prolific: Annotated[str | None, typer.Option(metavar="PID", help="By the Prolific ID.")] = None,
+    pilot: Annotated[bool, typer.Option("--pilot", help="The data of all pilots instead of one person's.")] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Delete one person for good, from the answers and from the platform IDs. It cannot be undone.
+    """Delete one person for good, from the answers and from the platform IDs, or all pilots. It cannot be undone.
 
     The server must not be running. Exports that were made earlier are not touched: make them again.
 
     Example: `spotball study delete my-study --prolific 5f2e0c1a9b7d4e3f8a6c5b4d`
     """
     from spotball_adapters.study.results import deletion
+    from spotball_adapters.study.setup.pilot import delete_pilots
 
-    if (participant is None) == (prolific is None):
-        raise OptionError("say who, by --participant or by --prolific")
+    if [participant, prolific, pilot or None].count(None) != 2:
+        raise OptionError("say who, by --participant or by --prolific, or give --pilot")
+    if pilot:
+        n = delete_pilots(study)
+        teller(quiet)(f"deleted the pilot's data: {n} participants")
+        return
     deleted = deletion.delete(study, participant=participant, prolific=prolific)
     tell = teller(quiet)
     platform_id = "and their platform ID" if deleted.identities else "who had no platform ID"
@@ -226,13 +245,14 @@ def delete(
     tell(f"exports that were made earlier may still have {deleted.participant}: make them again")
 
 
-def _read(study: Path) -> tuple[StudyDesign, list[Participation]]:
+def _read(study: Path, *, pilot: bool = False) -> tuple[StudyDesign, list[Participation]]:
     from spotball_adapters.study.results.participations import participations
     from spotball_adapters.study.setup.design import load
+    from spotball_adapters.study.setup.pilot import data_folder
     from spotball_adapters.study.store import reading
 
     design = load(study)
-    with reading(study) as reader:
+    with reading(data_folder(study, pilot=pilot)) as reader:
         return design, participations(reader, design)
 
 

@@ -24,12 +24,13 @@ from spotball_core.service.safe_text import csv_frame
 if TYPE_CHECKING:
     import polars as pl
 
-RESPONDENT = "human"
+RESPONDENT, PUBLISHED = "our-people", "human"
+"""What a study's participants are called, and those of the paper: never the same by default, so they never merge."""
 
 Form = Literal["jsonl", "csv", "parquet"]
 FORMS: tuple[Form, ...] = ("jsonl", "csv", "parquet")
 
-RESPONSES, PARTICIPANTS, CLICKS, TRIALS = f"responses-{RESPONDENT}", "participants.csv", "clicks.csv", "trials"
+RESPONSES, PARTICIPANTS, CLICKS, TRIALS = "responses-people", "participants.csv", "clicks.csv", "trials"
 
 
 def responses(people: Iterable[Participation], design: StudyDesign, respondent: str = RESPONDENT) -> pl.DataFrame:
@@ -61,7 +62,7 @@ def responses(people: Iterable[Participation], design: StudyDesign, respondent: 
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def trials(people: Iterable[Participation], design: StudyDesign, respondent: str = RESPONDENT) -> pl.DataFrame:
+def trials(people: Iterable[Participation], design: StudyDesign, respondent: str = PUBLISHED) -> pl.DataFrame:
     """Choices as trials of the second task, one row a photo, checks included and marked.
 
     Args:

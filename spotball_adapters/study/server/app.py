@@ -36,6 +36,7 @@ from spotball_adapters.study.server.sessions import (
 )
 from spotball_adapters.study.server.wire import MAX_BODY, MalformedRequestError, parsed, read_events, read_start
 from spotball_adapters.study.setup.design import StudyDesign, StudyImage
+from spotball_adapters.study.setup.pilot import MARK
 from spotball_adapters.study.setup.texts import to_html
 from spotball_adapters.study.store import StudyReader, StudyStore
 from spotball_core.service.safe_text import show
@@ -83,7 +84,12 @@ class StudyServer:
 
 
 def study_server(
-    design: StudyDesign, store: StudyStore, reader: StudyReader, *, password: str | None = None
+    design: StudyDesign,
+    store: StudyStore,
+    reader: StudyReader,
+    *,
+    password: str | None = None,
+    pilot: bool = False,
 ) -> StudyServer:
     """The app of a study.
 
@@ -91,9 +97,10 @@ def study_server(
         store: the study's, held by this process.
         reader: another view of it, to read from while the store is written to.
         password: of the admin page; None or empty for no admin page.
+        pilot: mark participants and pages as a pilot's, and let a link choose the list.
     """
-    sessions = Sessions(design, store, reader)
-    handlers = _StudyHandlers(design, sessions, reader, store.secret(), password)
+    sessions = Sessions(design, store, reader, label_prefix=MARK if pilot else "")
+    handlers = _StudyHandlers(design, sessions, reader, store.secret(), password, pilot=pilot)
     routes = [
         Route("/", handlers.index),
         Route("/static/{name}", handlers.static),
@@ -122,8 +129,16 @@ class _StudyHandlers:
     """What is answered to each request."""
 
     def __init__(
-        self, design: StudyDesign, sessions: Sessions, reader: StudyReader, secret: bytes, password: str | None
+        self,
+        design: StudyDesign,
+        sessions: Sessions,
+        reader: StudyReader,
+        secret: bytes,
+        password: str | None,
+        *,
+        pilot: bool,
     ) -> None:
+        self._pilot = pilot
         self._design, self._sessions, self._reader, self._password = design, sessions, reader, password
         self._images = Images(design.pictures, design.example or (), secret)
         # Cookies know no ports: two studies on one machine must not take each other's.
@@ -187,7 +202,11 @@ class _StudyHandlers:
         self._by_address.check(address(request))
         self._starts.check(address(request))
         start = read_start(parsed(await read_body(request, MAX_BODY)))
-        if start.prolific is None and self._design.config.serve.only_prolific:
+        if start.list is not None and not self._pilot:
+            raise HttpError(422, "only the links of a pilot choose a list")
+        if start.list is not None and start.list not in {one.name for one in self._design.config.lists}:
+            raise HttpError(422, f"there is no list {start.list}")
+        if start.prolific is None and self._design.config.serve.only_prolific and not self._pilot:
             raise HttpError(403, "this study is for those who come by Prolific's link")
         try:
             device = None
@@ -260,6 +279,7 @@ class _StudyHandlers:
                 "without_ball": self._url(("", "1"), "example"),
                 "width": image.width,
                 "height": image.height,
+                "synthetic": config.example is not None and config.example.synthetic,
             }
         return {
             "title": config.title,
@@ -268,6 +288,9 @@ class _StudyHandlers:
                 name: to_html(getattr(config.texts, name)) for name in ("consent", "instructions", "explanation")
             },
             "explanation_letters": config.explanation_letters,
+            "explanations": config.explanations,
+            "pay": {"base": config.pay.base, "bonus": f"{config.pay.bonus:.2f}", "currency": config.pay.currency},
+            "pilot": self._pilot,
             "records": config.record.model_dump(),
             "example": example,
             "n_images": n_images,
@@ -301,6 +324,7 @@ class _StudyHandlers:
         finished = progress.stage == "finished"
         return {
             "participant": session.participant.participant,
+            **({"list": session.participant.list} if self._pilot else {}),
             "stage": progress.stage,
             "trials": [item for item in items if item["trial"] >= 0],
             "practice": [item for item in items if item["trial"] < 0],
@@ -332,7 +356,7 @@ class _StudyHandlers:
             return Response("A password is needed.", 401, headers, "text/plain")
         async with self._looking:
             if time.monotonic() - self._looked_at > ADMIN_SECONDS:
-                self._page = await asyncio.to_thread(admin_page, self._design, dict(self.failures))
+                self._page = await asyncio.to_thread(admin_page, self._design, self._reader.folder, dict(self.failures))
                 self._looked_at = time.monotonic()
         return Response(self._page, media_type="text/html")
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
-from spotball_adapters.study.setup.config import CONFIG
+from spotball_adapters.study.setup.check import problems
 from spotball_adapters.study.setup.design import load
-from spotball_adapters.study.setup.init import TO_FILL_IN
+from spotball_adapters.study.setup.pilot import open_pilot
 from spotball_adapters.study.store import StudyStore, reading
 from spotball_core.errors import MissingExtraError
 from spotball_core.service.web import BACKLOG, listening, serve_until_ended, shown
@@ -28,8 +29,13 @@ KEEP_ALIVE = 75
 
 
 @contextmanager
-def opened(folder: Path, *, password: str | None = None) -> Iterator[StudyServer]:
+def opened(folder: Path, *, password: str | None = None, pilot: bool = False) -> Iterator[StudyServer]:
     """A study's server, not listening yet; the study is this process's meanwhile, and all is stored at the end.
+
+    Args:
+        folder: the study's.
+        password: of the admin page; None or empty for no admin page.
+        pilot: store data apart from the study's, see `setup.pilot`.
 
     Raises:
         InputError: for a study that cannot be used.
@@ -42,10 +48,11 @@ def opened(folder: Path, *, password: str | None = None) -> Iterator[StudyServer
         raise MissingExtraError("the human study", "study") from error
 
     design = load(folder)
-    with StudyStore(folder) as store:
+    data = open_pilot(folder, design.parts) if pilot else folder
+    with StudyStore(data) as store:
         store.claim(design.parts)
-        with reading(folder) as reader:
-            server = study_server(design, store, reader, password=password)
+        with reading(data) as reader:
+            server = study_server(design, store, reader, password=password, pilot=pilot)
             try:
                 yield server
             finally:
@@ -67,27 +74,31 @@ def configuration(server: StudyServer) -> uvicorn.Config:
     )
 
 
-def serve(folder: Path, *, host: str, port: int, tell: Callable[[str], None]) -> None:
+def serve(folder: Path, *, host: str, port: int, tell: Callable[[str], None], pilot: bool = False) -> None:
     """Serve a study until the process is told to end.
 
     Args:
         port: 0 for any that is free.
         tell: called with each line to show, the address among them.
+        pilot: store data apart from the study's.
 
     Raises:
         SpotballError: as `opened`.
         OptionError: if the address is taken.
     """
     password = os.environ.get(PASSWORD)
-    with opened(folder, password=password) as server, listening(host, port) as at:
+    with opened(folder, password=password, pilot=pilot) as server, listening(host, port) as at:
 
         def ready() -> None:
             address = shown(at)
             tell(f"{server.design.config.title}: {address}/")
             tell(f"admin page: {address}/admin" if password else f"no admin page: {PASSWORD} is not set")
-            texts = server.design.config.texts
-            if any(TO_FILL_IN in text for text in (texts.consent, texts.instructions, texts.debriefing)):
-                tell(f"The texts in {folder / CONFIG} still say {TO_FILL_IN}: fill that in before people come.")
+            if pilot:
+                for study_list in server.design.config.lists:
+                    tell(f"preview of {study_list.name}: {address}/?{urlencode({'list': study_list.name})}")
+                tell(f"pilot: delete its data with `spotball study delete {folder} --pilot`")
+            if n := len(list(problems(server.design))):
+                tell(f"not ready for participants: {n} problems. `spotball study check {folder}` lists them")
 
         serve_until_ended(configuration(server), at, ready)
     tell("ended; everything is stored")

@@ -96,9 +96,11 @@ class Sessions:
     Args:
         store: the study's, which is written to by one thread that this starts.
         reader: another view of it, to read from.
+        label_prefix: what participants' labels begin with.
     """
 
-    def __init__(self, design: StudyDesign, store: StudyStore, reader: StudyReader) -> None:
+    def __init__(self, design: StudyDesign, store: StudyStore, reader: StudyReader, *, label_prefix: str = "") -> None:
+        self._label_prefix = label_prefix
         self._design, self._store, self._reader = design, store, reader
         self._writer = EventWriter(store.study)
         self._sessions: WeakValueDictionary[int, Session] = WeakValueDictionary()
@@ -236,10 +238,12 @@ class Sessions:
         own_label = token and self._label(connection, "token_hash", hashed(token))
         prolific = start.prolific
         if prolific is None:
-            return token if own_label and token else self._begin(connection, _new_label(connection), start, device)
+            if token and own_label and start.list in (None, self._list_of(connection, own_label)):
+                return token
+            return self._begin(connection, self._new_label(connection), start, device)
         query = "SELECT participant, study, session FROM identities WHERE platform = ? AND person = ?"
         identity = next(iter(self._store.identities_file.rows(query, PROLIFIC, prolific.pid)), None)
-        label = identity[0] if identity else _new_label(connection)
+        label = identity[0] if identity else self._new_label(connection)
         if not identity or not self._label(connection, "participant", label):
             # Who is known there and not here: the process had ended between the two files.
             return self._begin(connection, label, start, device)
@@ -258,7 +262,7 @@ class Sessions:
     def _begin(self, connection: sqlite3.Connection, label: str, start: Start, device: Mapping[str, str] | None) -> str:
         if start.resume:
             raise NoParticipationError
-        places = self._places(connection)
+        places = self._places(connection) if start.list is None else {start.list: 0}
         if not places:
             raise FullError
         prolific = start.prolific
@@ -276,6 +280,16 @@ class Sessions:
         consent = Event(1, str(uuid4()), "stage", None, value, 0.0, start.viewport, at)
         insert_events(connection, insert_participant(connection, participant, hashed(token)), [consent])
         return token
+
+    def _list_of(self, connection: sqlite3.Connection, label: str) -> str:
+        (row,) = connection.execute("SELECT list FROM participants WHERE participant = ?", (label,))
+        return str(row[0])
+
+    def _new_label(self, connection: sqlite3.Connection) -> str:
+        while True:
+            label = self._label_prefix + "".join(secrets.choice(LABEL) for _ in range(8))
+            if not connection.execute("SELECT 1 FROM participants WHERE participant = ?", (label,)).fetchone():
+                return label
 
     def _places(self, connection: sqlite3.Connection) -> dict[str, int]:
         """By list that is not full, how many are at it now, or finished and are not excluded."""
@@ -309,13 +323,6 @@ def hashed(token: str) -> bytes:
 def new_token() -> str:
     """256 random bits, as text."""
     return secrets.token_urlsafe(32)
-
-
-def _new_label(connection: sqlite3.Connection) -> str:
-    while True:
-        label = "".join(secrets.choice(LABEL) for _ in range(8))
-        if not connection.execute("SELECT 1 FROM participants WHERE participant = ?", (label,)).fetchone():
-            return label
 
 
 def _is_new(event: Event, ids: Sequence[str]) -> bool:

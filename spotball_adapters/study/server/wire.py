@@ -48,6 +48,7 @@ class Start(Record):
         resume: only continue an earlier participation; do not start a new one.
         language: the browser's, such as de-AT.
         touch: whether the device has a touch screen.
+        list: the list to see, in a pilot.
     """
 
     consent: Literal[True]
@@ -56,6 +57,7 @@ class Start(Record):
     resume: Annotated[bool, Field(strict=True)] = False
     language: Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9-]{1,35}$")] | None = None
     touch: Annotated[bool, Field(strict=True)] | None = None
+    list: Annotated[str, StringConstraints(strict=True, max_length=200)] | None = None
 
 
 class Nothing(Record):

@@ -77,10 +77,15 @@ class ListConfig(Record):
 
 
 class ExampleConfig(Record):
-    """An image with its ball and without it, for the instructions: paths within the dataset."""
+    """An image with its ball and without it, for the instructions: paths within the study's folder or the dataset's.
+
+    Attributes:
+        synthetic: it was drawn, and the page says so.
+    """
 
     with_ball: Words
     without_ball: Words
+    synthetic: bool = False
 
 
 class TextsConfig(Record):

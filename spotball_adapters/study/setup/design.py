@@ -143,7 +143,7 @@ def load(folder: Path) -> StudyDesign:
     example = []
     for path in (config.example.with_ball, config.example.without_ball) if config.example else ():
         try:
-            example.append(_picture(dataset, path, None))
+            example.append(_picture(folder if (folder / path).is_file() else dataset, path, None))
         except InputError as error:
             problems.extend(error.problems)
     if problems:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
 from spotball_adapters.study.setup.choice_lists import lists_of_stimuli
-from spotball_adapters.study.setup.config import CONFIG, ListConfig, StudyConfig, read_config
+from spotball_adapters.study.setup.config import CONFIG, ExampleConfig, ListConfig, StudyConfig, read_config
+from spotball_adapters.study.setup.example import copy_example, draw_example, find_example, has_originals
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
 from spotball_core.io.dataset import SCENES
@@ -26,9 +27,6 @@ EXPLANATIONS = 10
 TO_FILL_IN = "NAME, INSTITUTION, EMAIL"
 """What stands in the texts for what only the researcher knows."""
 
-_EXAMPLE = ("images/example-with-ball", "images/example-without-ball")
-"""Where a dataset has its example pair, without the ending."""
-
 
 def init_study(
     dataset: Path,
@@ -38,6 +36,7 @@ def init_study(
     images: int | None = None,
     seed: int = 0,
     task: Literal["clicks", "choice"] = "clicks",
+    originals: Path | None = None,
 ) -> StudyConfig:
     """Write OUT/study.toml for a dataset.
 
@@ -50,6 +49,7 @@ def init_study(
         sports: only these; all if empty. Of clicks alone.
         images: how many of a sport, drawn at random; all if None. Of choices, how many of a list, at most.
         seed: of what is drawn here, and of the study.
+        originals: a folder with images before the ball was removed, for the example pair; see `example.copy_example`.
 
     Raises:
         OptionError: for a study that is there already, a sport that is not, or more images than there are.
@@ -58,10 +58,19 @@ def init_study(
     if (out / CONFIG).exists():
         raise OptionError(f"{out / CONFIG} is there already; name another folder with --out")
     if task == "clicks":
-        lists, words = _lists_of_scenes(dataset, sports, images, seed), _CLICKS_WORDS
+        needs_example = find_example(dataset) is None
+        lists, spare = _lists_of_scenes(dataset, sports, images, seed, originals, needs_example=needs_example)
+        words = _CLICKS_WORDS
+        if originals is not None and not has_originals(dataset, spare, originals):
+            raise OptionError(
+                f"--originals {originals}: it has none of the {len(spare)} images that are left for the example; name "
+                "its files as the dataset's images, or use fewer --images"
+            )
+        example = find_example(dataset) or copy_example(dataset, spare, originals, out) or draw_example(out)
     else:
-        if sports:
-            raise OptionError("--sport is for clicks; lists of choices are made of all stimuli")
+        if sports or originals:
+            raise OptionError("--sport and --originals are for clicks; lists of choices are made of all stimuli")
+        example = None
         path, stimuli = _stimuli_of(dataset)
         dataset, words = path.parent, {**_CHOICE_WORDS, "asked": _CHOICE.format(stimuli=json.dumps(path.name))}
         lists = _lists_of_choices(path, stimuli, images, seed)
@@ -75,7 +84,7 @@ def init_study(
         "explanations": str(explanations),
         **words,
         "lists": "\n".join(map(_list_text, lists)),
-        "example": _example_text(dataset) if task == "clicks" else "",
+        "example": _example_text(example) if example else "",
         "shown": str(n_shown),
         "to_fill_in": TO_FILL_IN,
     }.items():
@@ -85,7 +94,20 @@ def init_study(
     return read_config(out)
 
 
-def _lists_of_scenes(dataset: Path, sports: Sequence[str], images: int | None, seed: int) -> list[ListConfig]:
+def _lists_of_scenes(
+    dataset: Path,
+    sports: Sequence[str],
+    images: int | None,
+    seed: int,
+    originals: Path | None,
+    *,
+    needs_example: bool,
+) -> tuple[list[ListConfig], list[Scene]]:
+    """Return the lists, and the scenes that none of them shows.
+
+    Without `images`, each sport keeps one image back for practice; the first one that has original images keeps back
+    another, for the example.
+    """
     by_sport: defaultdict[str, list[Scene]] = defaultdict(list)
     for scene in read_scenes(dataset / SCENES):
         if scene.path is not None:
@@ -96,11 +118,19 @@ def _lists_of_scenes(dataset: Path, sports: Sequence[str], images: int | None, s
     if not by_sport:
         expected = "scenes with images"
         raise InputError([Problem(str(dataset / SCENES), None, "path", "no path of an image", expected)])
-    return [_list_of(sport, by_sport[sport], images, seed) for sport in sports or sorted(by_sport)]
+    lists: list[ListConfig] = []
+    spare: list[Scene] = []
+    for sport in sports or sorted(by_sport):
+        keeps = 2 if needs_example and not spare and has_originals(dataset, by_sport[sport], originals) else 1
+        study_list, rest = _list_of(sport, by_sport[sport], images, seed, keeps=keeps)
+        lists.append(study_list)
+        spare += rest
+    return lists, spare
 
 
-def _list_of(sport: str, scenes: Iterable[Scene], images: int | None, seed: int) -> ListConfig:
-    all_scenes = list(scenes)
+def _list_of(
+    sport: str, all_scenes: Sequence[Scene], images: int | None, seed: int, *, keeps: int
+) -> tuple[ListConfig, list[Scene]]:
     checks = [scene.image for scene in all_scenes if scene.control and scene.ball_cells]
     tests = [scene for scene in all_scenes if not scene.control]
     if images is not None and not 1 <= images <= len(tests):
@@ -108,19 +138,19 @@ def _list_of(sport: str, scenes: Iterable[Scene], images: int | None, seed: int)
     if not tests:
         raise OptionError(f"{sport} has no image whose ball is removed")
     order = generator_for(seed, "images", sport).permutation(len(tests)).tolist()
-    with_truth = [i for i in order if tests[i].ball_cells]
     if images is None:
-        # One is kept back for practice, unless it is the only one.
-        outside = with_truth[-1:] if len(tests) > 1 else []
+        # The only image is shown.
+        outside = [i for i in order if tests[i].ball_cells][-min(keeps, len(tests) - 1) :] if len(tests) > 1 else []
         chosen = sorted(set(order) - set(outside))
     else:
         chosen = sorted(order[:images])
         outside = [i for i in order[images:] if tests[i].ball_cells]
     listed = [tests[i].image for i in chosen]
     practice = [tests[i].image for i in outside[:1]]
-    return ListConfig(
+    study_list = ListConfig(
         name=sport, sport=sport, images=tuple(listed), checks=tuple(checks[: len(listed)]), practice=tuple(practice)
     )
+    return study_list, [tests[i] for i in outside[1:]]
 
 
 def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
@@ -164,17 +194,16 @@ def _list_text(study_list: ListConfig) -> str:
     return "\n".join(["[[lists]]", *lines, ""])
 
 
-def _example_text(dataset: Path) -> str:
-    paths = [
-        next((path.relative_to(dataset).as_posix() for path in sorted(dataset.glob(f"{stem}.*"))), None)
-        for stem in _EXAMPLE
+def _example_text(example: ExampleConfig) -> str:
+    lines = [
+        "# Shown with the instructions: an image before and after its ball was removed. Paths in this folder or in the",
+        "# dataset's. A synthetic example is labeled as such.",
+        "[example]",
+        f"with_ball = {json.dumps(example.with_ball)}",
+        f"without_ball = {json.dumps(example.without_ball)}",
+        f"synthetic = {json.dumps(example.synthetic)}",
     ]
-    mark = "" if all(paths) else "# "
-    with_ball, without_ball = (json.dumps(path or f"{stem}.png") for path, stem in zip(paths, _EXAMPLE, strict=True))
-    about = (
-        "# Shown with the instructions: an image before and after its ball was removed. Paths in the dataset's folder."
-    )
-    return f"{about}\n{mark}[example]\n{mark}with_ball = {with_ball}\n{mark}without_ball = {without_ball}\n"
+    return "\n".join([*lines, ""])
 
 
 _CHOICE = """\

@@ -197,9 +197,9 @@ class Person:
 
 
 @contextmanager
-def running(folder: Path, *, password: str | None = None) -> Iterator[str]:
+def running(folder: Path, *, password: str | None = None, **options: Any) -> Iterator[str]:
     """A study's server on loopback, in a thread; its address."""
-    with opened(folder, password=password) as study_server, listening("127.0.0.1", 0) as at:
+    with opened(folder, password=password, **options) as study_server, listening("127.0.0.1", 0) as at:
         server = uvicorn.Server(configuration(study_server))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [at]})
         thread.start()

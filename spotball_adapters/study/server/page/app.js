@@ -17,6 +17,7 @@ const CONTINUE = { label: "Continue here", on: async () => { if (await takeOver(
 let study, progress, queue, trial, feedbackOf;
 let recovering = false; // The cookie was lost and the link brought it back; nothing was stored since.
 
+const wanted = new URLSearchParams(location.search).get("list"); // The list to preview, in a pilot.
 const viewport = () => [window.innerWidth, window.innerHeight, window.devicePixelRatio];
 
 /** Who Prolific's link says it is, or null without one. */
@@ -67,14 +68,16 @@ async function open() {
   if (!described.ok) return failed(described);
   study = described.body;
   document.title = study.title;
-  if (state.ok && !person.isAnother()) return enter(state.body);
+  byId("pilot").hidden = !study.pilot;
+  const isOther = person.isAnother() || (wanted && wanted !== state.body.list);
+  if (state.ok && !isOther) return enter(state.body);
   if (person.isSame()) return recover();
   return screens.consent(study, start);
 }
 
 const begin = (more = {}) =>
   asked(() => post("api/start", {
-    consent: true, prolific: fromLink(), viewport: viewport(), ...(study.records.device ? device() : {}), ...more,
+    consent: true, prolific: fromLink(), viewport: viewport(), ...(wanted ? { list: wanted } : {}), ...(study.records.device ? device() : {}), ...more,
   }));
 
 const device = () => ({ language: navigator.language || null, touch: navigator.maxTouchPoints > 1 });

@@ -20,14 +20,27 @@ export function consent(study, agreed) {
   }, { class: "main" });
   box.addEventListener("change", () => { missing.textContent = ""; });
   const facts = [`${study.n_images} images`, `about ${study.minutes} ${study.minutes === 1 ? "minute" : "minutes"}`];
+  const terms = [`Pay: ${study.pay.base}.`, ...extras(study)];
   show(
     el("h1", {}, study.title),
     el("p", { class: "facts" }, facts.join(", ")),
     prose(study.texts.consent),
+    el("ul", { class: "terms" }, ...terms.map((term) => el("li", {}, term))),
     el("label", { class: "agree", for: "agree" }, box, el("span", {}, "I have read this and agree to take part.")),
     el("div", { class: "buttons" }, go, missing),
     el("p", { class: "quiet" }, "If you would rather not take part, simply close this page."),
   );
+}
+
+/** What study.toml says of the bonus and of written explanations. */
+function extras({ pay, explanations, task }) {
+  const right = task === "clicks" ? "clicks that hit the ball" : "right answers";
+  const bonus = `Bonus: up to ${pay.bonus} ${pay.currency}. You get this amount times your share of ${right}.`;
+  const images = explanations === 1 ? "one image" : `${explanations} images`;
+  return [
+    ...(Number(pay.bonus) > 0 ? [bonus] : []),
+    ...(explanations ? [`For ${images}, you are also asked to explain your answer in writing.`] : []),
+  ];
 }
 
 export function instructions(study, practice, read) {
@@ -36,12 +49,14 @@ export function instructions(study, practice, read) {
     const image = el("img", { src: url, alt: "", width, height });
     return el("figure", {}, image, el("figcaption", {}, caption));
   };
+  const drawn = study.example?.synthetic ? "A drawn example, not a photo. " : "";
   const example = study.example && el("div", { class: "example" },
-    figure(study.example.with_ball, "With the ball: the picture as it was."),
-    figure(study.example.without_ball, "What you see: the ball is removed. Where was it?"));
+    figure(study.example.with_ball, `${drawn}With the ball: the picture as it was.`),
+    figure(study.example.without_ball, `${drawn}What you see: the ball is removed. Where was it?`));
   show(
     el("h1", {}, "Instructions"),
     prose(study.texts.instructions),
+    el("ul", { class: "terms" }, ...extras(study).map((term) => el("li", {}, term))),
     example,
     el("div", { class: "buttons" }, button(practice ? "Try it" : "Start", read, { class: "main" })),
   );

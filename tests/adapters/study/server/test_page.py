@@ -22,6 +22,7 @@ from tests.adapters.study.browsing import (
     only,
     stored,
 )
+from tests.adapters.study.made import running, study
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -348,6 +349,48 @@ def test_who_took_part_is_told_so(tmp_path: Path, visit: Visit, served: Callable
     first.agree()
     first.heading("Instructions")
     assert len(stored(folder)) == 2
+
+
+def test_pay_bonus_and_explanations_are_stated_as_study_toml_has_them(tmp_path: Path, visit: Visit) -> None:
+    pay = {'"AMOUNT an hour"': '"11.50 EUR an hour"', "bonus = 1.00": "bonus = 2.50", '"USD"': '"EUR"'}
+    visitor = visit(clicks_study(tmp_path, **pay))
+    visitor.heading("Spot the Ball")
+    bonus = "Bonus: up to 2.50 EUR. You get this amount times your share of clicks that hit the ball."
+    written = "For one image, you are also asked to explain your answer in writing."
+    terms = visitor.page.locator(".terms li")
+    expect(terms).to_have_text(["Pay: 11.50 EUR an hour.", bonus, written])
+    visitor.agree()
+    visitor.heading("Instructions")
+    expect(terms).to_have_text([bonus, written])
+    captions = visitor.page.locator("figcaption")
+    expect(captions).to_have_count(2)
+    expect(captions.first).to_contain_text("A drawn example, not a photo.")
+    expect(visitor.page.locator("#pilot")).to_be_hidden()
+
+
+def test_terms_that_there_are_not(tmp_path: Path, visit: Visit) -> None:
+    visitor = visit(choice_study(tmp_path))
+    expect(visitor.page.locator(".terms li")).to_have_text(["Pay: AMOUNT an hour."])
+    visitor.agree()
+    visitor.heading("Instructions")
+    expect(visitor.page.locator(".terms li")).to_have_count(0)
+
+
+def test_a_pilot_is_marked_and_shows_the_list_of_its_link(tmp_path: Path, visit: Visit) -> None:
+    folder = study(tmp_path, sports=("soccer", "volleyball"), images=2)
+    with running(folder, pilot=True) as address:
+        first = visit(folder, address=address, query="?list=volleyball")
+        expect(first.page.locator("#pilot")).to_be_visible()
+        first.agree()
+        first.heading("Instructions")
+        # The other list, in the same browser: another participant.
+        first.page.goto(f"{address}/?list=soccer")
+        first.heading("Spot the Ball")
+        first.agree()
+        first.heading("Instructions")
+        first.page.reload()
+        first.heading("Instructions")
+    assert [one.list for one, _ in stored(folder / "pilot-1")] == ["volleyball", "soccer"]
 
 
 def test_consent_is_needed(tmp_path: Path, visit: Visit) -> None:

@@ -65,20 +65,8 @@ def screens(visitor: Visitor, look: Callable[[str], None]) -> None:
 
 @pytest.fixture
 def drawn_study(tmp_path: Path) -> Path:
-    """With the worked example."""
-    return with_example(clicks_study(tmp_path))
-
-
-def with_example(folder: Path) -> Path:
-    for name, color in (("with", (40, 120, 60)), ("without", (60, 140, 80))):
-        Image.new("RGB", (640, 360), color).save(folder.parent / f"data/images/example-{name}-ball.png")
-    config = folder / "study.toml"
-    text = config.read_text(encoding="utf-8")
-    for line in ("[example]", "with_ball", "without_ball"):
-        assert f"# {line}" in text
-        text = text.replace(f"# {line}", line)
-    config.write_text(text, encoding="utf-8")
-    return folder
+    """With the worked example that `init` draws."""
+    return clicks_study(tmp_path)
 
 
 def test_weight_and_hosts(drawn_study: Path, visit: Visit) -> None:

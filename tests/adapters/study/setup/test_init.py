@@ -80,7 +80,7 @@ class TestInit:
         [
             ({"sports": ("golf",)}, "there is no golf in .*; there are soccer"),
             ({"images": 7}, "7 of soccer, which has 6"),
-            ({"task": "choice", "sports": ("soccer",)}, "is for clicks"),
+            ({"task": "choice", "sports": ("soccer",)}, "are for clicks"),
         ],
     )
     def test_options_that_cannot_be(self, tmp_path: Path, options: dict[str, object], says: str) -> None:
@@ -94,15 +94,6 @@ class TestInit:
         lines[-1] = lines[-1].replace('"ball_cells":["C2"]', '"ball_cells":null')
         (data / "scenes.jsonl").write_text("\n".join(lines), encoding="utf-8")
         assert init_study(data, tmp_path / "study").lists[0].checks == ("4",)
-
-    def test_the_example_pair_of_a_dataset(self, tmp_path: Path) -> None:
-        data = dataset(tmp_path / "data")
-        for name in ("with", "without"):
-            Image.new("RGB", (64, 36)).save(data / f"images/example-{name}-ball.png")
-        config = init_study(data, tmp_path / "study")
-        assert config.example is not None
-        assert config.example.without_ball == "images/example-without-ball.png"
-        assert load(tmp_path / "study").example is not None
 
     def test_a_study_of_choices_has_words_of_its_own(self, tmp_path: Path) -> None:
         folder = choices(tmp_path)

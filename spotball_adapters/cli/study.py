@@ -125,6 +125,19 @@ def serve_command(
     task: Annotated[
         Literal["clicks", "choice"], typer.Option(help="Of the demo: where is the ball, or which object is looked at.")
     ] = "clicks",
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Where participants reach a proxy in front, such as https://example.org/study/."
+        ),
+    ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="IP address or network of the proxy, whose X-Forwarded-For is trusted; may be repeated.",
+        ),
+    ] = None,
     pilot: Annotated[
         bool, typer.Option("--pilot", help="Try the study out: its data is kept apart and can be deleted.")
     ] = False,
@@ -136,8 +149,8 @@ def serve_command(
     With --pilot, data is stored in STUDY/pilot-1 and not with the study's, study.toml may still change, and a link for
     each list shows it. `spotball study delete STUDY --pilot` deletes the data.
 
-    SPOTBALL_STUDY_PASSWORD in the environment opens /admin, to which the user is `admin`. To be reached from outside,
-    stand behind a proxy that speaks HTTPS.
+    SPOTBALL_STUDY_PASSWORD in the environment opens /admin, to which the user is `admin`. For access from outside, put
+    a proxy that speaks HTTPS in front of it, and give its address with --public-url and --proxy.
 
     Example: `spotball study serve --demo`
     """
@@ -147,7 +160,7 @@ def serve_command(
     if demo == (folder is not None):
         raise OptionError("name a study's folder, or --demo")
     if folder is not None:
-        serve(folder, host=host, port=port, tell=tell, pilot=pilot)
+        serve(folder, host=host, port=port, tell=tell, pilot=pilot, public_url=public_url, proxies=proxy or ())
         return
     if pilot:
         raise OptionError("--pilot is for a study of yours; the demo's data is always deleted")
@@ -156,7 +169,7 @@ def serve_command(
     make = demo_study if task == "clicks" else demo_choices
     with tempfile.TemporaryDirectory(prefix="spotball-study-") as name:
         tell("Everything here is synthetic: made-up scenes. What is answered is forgotten at the end.")
-        serve(make(Path(name)), host=host, port=port, tell=tell)
+        serve(make(Path(name)), host=host, port=port, tell=tell, public_url=public_url, proxies=proxy or ())
 
 
 add_to(study)

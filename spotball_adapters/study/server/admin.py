@@ -20,7 +20,7 @@ _PAGE = """<!DOCTYPE html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}: how it goes</title>
-<link rel="stylesheet" href="/admin.css">
+<link rel="stylesheet" href="admin.css">
 </head>
 <body>
 <h1>{title}</h1>

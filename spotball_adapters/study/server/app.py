@@ -25,6 +25,7 @@ from spotball_adapters.study.progress import ParticipantProgress
 from spotball_adapters.study.server.admin import admin_page
 from spotball_adapters.study.server.devices import device_of
 from spotball_adapters.study.server.images import Images
+from spotball_adapters.study.server.public import PublicAddress, UnderPrefix
 from spotball_adapters.study.server.security import Limit, address, is_admin
 from spotball_adapters.study.server.sessions import (
     ConflictError,
@@ -60,6 +61,9 @@ IMAGE_SECONDS = 24 * 60 * 60
 ADMIN_SECONDS = 5.0
 """How old the admin page may be: all that everybody did is read for it, which participants must not notice."""
 
+MISMATCHES = 20
+"""Wrong hosts that are reported, each once."""
+
 WRONG_PASSWORDS = 10
 """A minute, of one address."""
 
@@ -90,6 +94,7 @@ def study_server(
     *,
     password: str | None = None,
     pilot: bool = False,
+    public: PublicAddress | None = None,
 ) -> StudyServer:
     """The app of a study.
 
@@ -98,9 +103,10 @@ def study_server(
         reader: another view of it, to read from while the store is written to.
         password: of the admin page; None or empty for no admin page.
         pilot: mark participants and pages as a pilot's, and let a link choose the list.
+        public: where participants reach a proxy in front of the server; None without a proxy.
     """
     sessions = Sessions(design, store, reader, label_prefix=MARK if pilot else "")
-    handlers = _StudyHandlers(design, sessions, reader, store.secret(), password, pilot=pilot)
+    handlers = _StudyHandlers(design, sessions, reader, store.secret(), password, pilot=pilot, public=public)
     routes = [
         Route("/", handlers.index),
         Route("/static/{name}", handlers.static),
@@ -122,7 +128,7 @@ def study_server(
         Exception: handlers.fault,
     }
     app = SafeHeaders(Starlette(routes=routes, exception_handlers=faults))
-    return StudyServer(app, design, sessions)
+    return StudyServer(UnderPrefix(app, public.prefix) if public else app, design, sessions)
 
 
 class _StudyHandlers:
@@ -137,8 +143,10 @@ class _StudyHandlers:
         password: str | None,
         *,
         pilot: bool,
+        public: PublicAddress | None,
     ) -> None:
-        self._pilot = pilot
+        self._pilot, self._public_address = pilot, public
+        self._mismatches: set[tuple[str, str]] = set()
         self._design, self._sessions, self._reader, self._password = design, sessions, reader, password
         self._images = Images(design.pictures, design.example or (), secret)
         # Cookies know no ports: two studies on one machine must not take each other's.
@@ -198,7 +206,7 @@ class _StudyHandlers:
 
     async def start(self, request: Request) -> Response:
         """Begin, or go on."""
-        check_origin(request.headers)
+        self._check_origin(request)
         self._by_address.check(address(request))
         self._starts.check(address(request))
         start = read_start(parsed(await read_body(request, MAX_BODY)))
@@ -221,13 +229,15 @@ class _StudyHandlers:
         except NoParticipationError:
             raise HttpError(404, "there is no participation to continue") from None
         response = await self._state(token)
+        public = self._public_address
         response.set_cookie(
             self._cookie,
             token,
             max_age=COOKIE_DAYS * 24 * 60 * 60,
             httponly=True,
             samesite="lax",
-            secure=request.url.scheme == "https",
+            path=public.prefix if public else "/",
+            secure=(public.scheme if public else request.url.scheme) == "https",
         )
         return response
 
@@ -242,7 +252,7 @@ class _StudyHandlers:
 
     async def events(self, request: Request) -> Response:
         """Store what the participant did."""
-        check_origin(request.headers)
+        self._check_origin(request)
         self._by_address.check(address(request))
         token = self._token(request)
         if not self._sessions.knows(token):
@@ -256,6 +266,25 @@ class _StudyHandlers:
             return self._failed(status, str(appended.refused), seq=appended.seq)
         content = {"seq": appended.seq, "stage": stage}
         return JSONResponse(content if appended.feedback is None else {**content, "feedback": appended.feedback})
+
+    def _check_origin(self, request: Request) -> None:
+        public = self._public_address
+        try:
+            check_origin(request.headers, public.host if public else None)
+        except HttpError:
+            if request.headers.get("sec-fetch-site") != "same-origin" or "origin" not in request.headers:
+                raise
+            # The page is ours by the browser's word: the proxy in between named another host.
+            origin, host = request.headers["origin"], request.headers.get("host", "")
+            if (origin, host) not in self._mismatches and len(self._mismatches) < MISMATCHES:
+                self._mismatches.add((origin, host))
+                show(
+                    f"error: participants see the study at {origin}, but the proxy in front of it asks for the host "
+                    f"{host}, so their answers are refused. Start with --public-url {origin}/ (and the path, if any), "
+                    "or let the proxy pass on the header Host",
+                    err=True,
+                )
+            raise HttpError(421, "the proxy in front of the study names another host") from None
 
     def _token(self, request: Request) -> str | None:
         return request.cookies.get(self._cookie)
@@ -298,7 +327,8 @@ class _StudyHandlers:
         }
 
     def _url(self, key: tuple[str, str], role: Any) -> str:
-        return f"/images/{self._images.name(key, role)}"
+        # Relative to the page, which may be under a prefix.
+        return f"images/{self._images.name(key, role)}"
 
     def _item(self, trial: StudyTrial, progress: ParticipantProgress) -> dict[str, Any]:
         picture: StudyImage = self._design.pictures[trial.key]
@@ -369,7 +399,7 @@ class _StudyHandlers:
     # What goes wrong -----------------------------------------------------------------------------------------
 
     def _failed(self, status: int, why: str, *, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
-        self.failures[f"{status} {why}" if status >= 500 else str(status)] += 1
+        self.failures[f"{status} {why}" if status >= 500 or status == 421 else str(status)] += 1
         return JSONResponse({"error": why, **more}, status, headers)
 
     async def refused(self, request: Request, error: HttpError) -> Response:

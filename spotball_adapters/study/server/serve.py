@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from spotball_adapters.study.server.public import PublicAddress, check_proxies, read_public_address
 from spotball_adapters.study.setup.check import problems
 from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.setup.pilot import open_pilot
@@ -29,13 +30,16 @@ KEEP_ALIVE = 75
 
 
 @contextmanager
-def opened(folder: Path, *, password: str | None = None, pilot: bool = False) -> Iterator[StudyServer]:
+def opened(
+    folder: Path, *, password: str | None = None, pilot: bool = False, public: PublicAddress | None = None
+) -> Iterator[StudyServer]:
     """A study's server, not listening yet; the study is this process's meanwhile, and all is stored at the end.
 
     Args:
         folder: the study's.
         password: of the admin page; None or empty for no admin page.
         pilot: store data apart from the study's, see `setup.pilot`.
+        public: where participants reach a proxy in front of the server; None without a proxy.
 
     Raises:
         InputError: for a study that cannot be used.
@@ -52,15 +56,20 @@ def opened(folder: Path, *, password: str | None = None, pilot: bool = False) ->
     with StudyStore(data) as store:
         store.claim(design.parts)
         with reading(data) as reader:
-            server = study_server(design, store, reader, password=password, pilot=pilot)
+            server = study_server(design, store, reader, password=password, pilot=pilot, public=public)
             try:
                 yield server
             finally:
                 server.close()
 
 
-def configuration(server: StudyServer) -> uvicorn.Config:
-    """How a study is served: without a log of who asked for what, and without naming what serves it."""
+def configuration(server: StudyServer, proxies: Sequence[str] = ()) -> uvicorn.Config:
+    """Return how a study is served: without a log of requests, and without naming the server's software.
+
+    Args:
+        server: the study's.
+        proxies: addresses and networks whose word is taken for where requests come from (X-Forwarded-For).
+    """
     import uvicorn
 
     return uvicorn.Config(
@@ -71,28 +80,46 @@ def configuration(server: StudyServer) -> uvicorn.Config:
         server_header=False,
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
     )
 
 
-def serve(folder: Path, *, host: str, port: int, tell: Callable[[str], None], pilot: bool = False) -> None:
+def serve(
+    folder: Path,
+    *,
+    host: str,
+    port: int,
+    tell: Callable[[str], None],
+    pilot: bool = False,
+    public_url: str | None = None,
+    proxies: Sequence[str] = (),
+) -> None:
     """Serve a study until the process is told to end.
 
     Args:
         port: 0 for any that is free.
         tell: called with each line to show, the address among them.
         pilot: store data apart from the study's.
+        public_url: where participants reach a proxy in front of the server; None without a proxy.
+        proxies: addresses and networks of proxies that are trusted, see `configuration`.
 
     Raises:
         SpotballError: as `opened`.
-        OptionError: if the address is taken.
+        OptionError: if the address is taken, or is not one.
     """
     password = os.environ.get(PASSWORD)
-    with opened(folder, password=password, pilot=pilot) as server, listening(host, port) as at:
+    public, trusted = read_public_address(public_url) if public_url else None, check_proxies(proxies)
+    with opened(folder, password=password, pilot=pilot, public=public) as server, listening(host, port) as at:
 
         def ready() -> None:
-            address = shown(at)
+            address = str(public).rstrip("/") if public else shown(at)
             tell(f"{server.design.config.title}: {address}/")
             tell(f"admin page: {address}/admin" if password else f"no admin page: {PASSWORD} is not set")
+            if public:
+                tell(f"for the proxy: {shown(at)}/")
+                if not trusted:
+                    tell("without --proxy, all participants seem to come from one address, which limits count")
             if pilot:
                 for study_list in server.design.config.lists:
                     tell(f"preview of {study_list.name}: {address}/?{urlencode({'list': study_list.name})}")
@@ -100,5 +127,5 @@ def serve(folder: Path, *, host: str, port: int, tell: Callable[[str], None], pi
             if n := len(list(problems(server.design))):
                 tell(f"not ready for participants: {n} problems. `spotball study check {folder}` lists them")
 
-        serve_until_ended(configuration(server), at, ready)
+        serve_until_ended(configuration(server, trusted), at, ready)
     tell("ended; everything is stored")

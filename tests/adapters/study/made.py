@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -197,10 +197,10 @@ class Person:
 
 
 @contextmanager
-def running(folder: Path, *, password: str | None = None, **options: Any) -> Iterator[str]:
+def running(folder: Path, *, password: str | None = None, proxies: Sequence[str] = (), **options: Any) -> Iterator[str]:
     """A study's server on loopback, in a thread; its address."""
     with opened(folder, password=password, **options) as study_server, listening("127.0.0.1", 0) as at:
-        server = uvicorn.Server(configuration(study_server))
+        server = uvicorn.Server(configuration(study_server, proxies))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [at]})
         thread.start()
         try:

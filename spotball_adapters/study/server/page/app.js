@@ -9,7 +9,7 @@ import * as screens from "./screens.js";
 import { claim, isMine, release, takeOver } from "./tabs.js";
 import { Trial } from "./trial.js";
 
-const PERSON = "spotball:person";
+const PERSON = `spotball:person:${location.pathname}`; // Several studies may be at one host.
 const NOTICE_AFTER = 1500; // milliseconds that a request may take before anything is said
 const AGAIN = { label: "Load again", on: () => location.reload() };
 const CONTINUE = { label: "Continue here", on: async () => { if (await takeOver(left)) await refresh(); } };

@@ -60,7 +60,8 @@ export class Queue {
         if (!(error instanceof Unreachable)) throw error;
       }
       if (this.stopped) break;
-      if (answer.status === 0 || later(answer)) {
+      // 421: the proxy in front of the study is not set up yet.
+      if (answer.status === 0 || answer.status === 421 || later(answer)) {
         this.failures += 1;
         this.told.waiting(this.events.length, true);
         clearTimeout(this.timer);

@@ -4,7 +4,7 @@ import { wait } from "./dom.js";
 
 const ANSWER_WITHIN = 300; // milliseconds
 
-const channel = new BroadcastChannel("spotball-study");
+const channel = new BroadcastChannel(`spotball-study ${location.pathname}`);
 let mine = false;
 let leave = null;
 let heard = null;

@@ -58,6 +58,9 @@ def init_command(
             "the dataset, else a drawn example.",
         ),
     ] = None,
+    language: Annotated[
+        Literal["en", "de"], typer.Option(help="Language of the page and of the texts for participants.")
+    ] = "en",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -74,7 +77,15 @@ def init_command(
     from spotball_adapters.study.setup.config import CONFIG
     from spotball_adapters.study.setup.init import init_study
 
-    config = init_study(dataset, out, sports=sport or (), images=images, seed=seed, task=task, originals=originals)
+    config = init_study(
+        *(dataset, out),
+        sports=sport or (),
+        images=images,
+        seed=seed,
+        task=task,
+        originals=originals,
+        language=language,
+    )
     tell = teller(quiet)
     for study_list in config.lists:
         tell(

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import mimetypes
 import sqlite3
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -23,6 +20,7 @@ from starlette.routing import Route
 from spotball_adapters.study.events import StudyTrial
 from spotball_adapters.study.progress import ParticipantProgress
 from spotball_adapters.study.server.admin import admin_page
+from spotball_adapters.study.server.description import description
 from spotball_adapters.study.server.devices import device_of
 from spotball_adapters.study.server.images import Images
 from spotball_adapters.study.server.public import PublicAddress, UnderPrefix
@@ -35,6 +33,7 @@ from spotball_adapters.study.server.sessions import (
     Sessions,
     TakenPartError,
 )
+from spotball_adapters.study.server.static import ADMIN_STYLE, STATIC, static_files
 from spotball_adapters.study.server.wire import MAX_BODY, MalformedRequestError, parsed, read_events, read_start
 from spotball_adapters.study.setup.design import StudyDesign, StudyImage
 from spotball_adapters.study.setup.pilot import MARK
@@ -47,15 +46,8 @@ from spotball_core.service.web import HttpError, SafeHeaders, check_origin, read
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-SECONDS_PER_IMAGE = 20
-"""What people took for the paper: 17.3 minutes for 52 images (section 4.4)."""
-
-STATIC = (".css", ".js", ".svg")
-"""Endings of what is served of the page's folder, beside index.html."""
-
 NOBODY = "nobody takes part with this cookie"
 
-ADMIN_STYLE = "admin.css"
 COOKIE_DAYS = 30
 IMAGE_SECONDS = 24 * 60 * 60
 ADMIN_SECONDS = 5.0
@@ -106,7 +98,12 @@ def study_server(
         public: where participants reach a proxy in front of the server; None without a proxy.
     """
     sessions = Sessions(design, store, reader, label_prefix=MARK if pilot else "")
-    handlers = _StudyHandlers(design, sessions, reader, store.secret(), password, pilot=pilot, public=public)
+    try:
+        handlers = _StudyHandlers(design, sessions, reader, store.secret(), password, pilot=pilot, public=public)
+    except BaseException:
+        # Its thread would keep the process alive.
+        sessions.close()
+        raise
     routes = [
         Route("/", handlers.index),
         Route("/static/{name}", handlers.static),
@@ -151,13 +148,13 @@ class _StudyHandlers:
         self._images = Images(design.pictures, design.example or (), secret)
         # Cookies know no ports: two studies on one machine must not take each other's.
         self._cookie = "spotball_" + hashlib.sha256(b"cookie" + secret).hexdigest()[:8]
-        self._files = _static_files()
+        self._files = static_files(design)
         serve = design.config.serve
         self._by_address = Limit(serve.requests_per_minute_address)
         self._by_participant = Limit(serve.requests_per_minute)
         self._starts = Limit(serve.starts_per_minute_address)
         self._passwords = Limit(WRONG_PASSWORDS)
-        self._study = self._public()
+        self._study = description(design, self._images, pilot=pilot)
         self._debriefing = to_html(design.config.texts.debriefing)
         self.failures: Counter[str] = Counter()
         self._looking, self._looked_at, self._page = asyncio.Lock(), float("-inf"), ""
@@ -297,38 +294,8 @@ class _StudyHandlers:
 
     # What is told --------------------------------------------------------------------------------------------
 
-    def _public(self) -> dict[str, Any]:
-        config = self._design.config
-        n_images = max(len(study_list.images) + len(study_list.checks) for study_list in config.lists)
-        example = None
-        if self._design.example:
-            image = self._design.example[1]
-            example = {
-                "with_ball": self._url(("", "0"), "example"),
-                "without_ball": self._url(("", "1"), "example"),
-                "width": image.width,
-                "height": image.height,
-                "synthetic": config.example is not None and config.example.synthetic,
-            }
-        return {
-            "title": config.title,
-            "task": config.task,
-            "texts": {
-                name: to_html(getattr(config.texts, name)) for name in ("consent", "instructions", "explanation")
-            },
-            "explanation_letters": config.explanation_letters,
-            "explanations": config.explanations,
-            "pay": {"base": config.pay.base, "bonus": f"{config.pay.bonus:.2f}", "currency": config.pay.currency},
-            "pilot": self._pilot,
-            "records": config.record.model_dump(),
-            "example": example,
-            "n_images": n_images,
-            "minutes": config.minutes or ceil(n_images * SECONDS_PER_IMAGE / 60),
-        }
-
     def _url(self, key: tuple[str, str], role: Any) -> str:
-        # Relative to the page, which may be under a prefix.
-        return f"images/{self._images.name(key, role)}"
+        return self._images.address(key, role)
 
     def _item(self, trial: StudyTrial, progress: ParticipantProgress) -> dict[str, Any]:
         picture: StudyImage = self._design.pictures[trial.key]
@@ -428,15 +395,3 @@ class _StudyHandlers:
     async def fault(self, request: Request, error: Exception) -> Response:
         """A fault of ours: its traceback is for the log, not for the browser."""
         return self._failed(500, "something went wrong here; try again")
-
-
-def _static_files() -> dict[str, tuple[bytes, str, str]]:
-    """What the page consists of: content, media type and tag by name."""
-    static_files = {}
-    package = files("spotball_adapters.study.server")
-    for file in (*package.joinpath("page").iterdir(), package.joinpath(ADMIN_STYLE)):
-        if file.name == "index.html" or file.name.endswith(STATIC):
-            content = file.read_bytes()
-            media_type = mimetypes.guess_type(file.name)[0] or "text/plain"
-            static_files[file.name] = content, media_type, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    return static_files

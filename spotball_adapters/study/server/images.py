@@ -44,6 +44,10 @@ class Images:
         """The last part of an image's address."""
         return hmac.new(self._secret, json.dumps([role, *key]).encode(), hashlib.sha256).hexdigest()[:32]
 
+    def address(self, key: Key, role: Role) -> str:
+        """An image's address, relative to the page, which may be under a prefix."""
+        return f"images/{self.name(key, role)}"
+
     def find(self, name: str) -> StudyImage | None:
         """The image at an address; None if there is none."""
         return self._known.get(name)

@@ -180,6 +180,8 @@ class StudyConfig(Record):
     Attributes:
         dataset: the dataset's folder, relative to the study's or absolute.
         seed: of lists, orders, and which answers are to be explained.
+        language: of the page's own texts: en, de, or another with `messages`.
+        messages: a compiled gettext catalog (.mo) of the page's texts, in the study's folder.
         explanations: how many random images a participant is asked to explain.
         explanation_letters: how many letters and digits an explanation has at least.
         minutes: that taking part is said to take; None for 20 seconds an image.
@@ -188,6 +190,8 @@ class StudyConfig(Record):
     title: Words = "Spot the Ball"
     dataset: Words
     task: Literal["clicks", "choice"] = "clicks"
+    language: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
+    messages: Words | None = None
     seed: NonNegativeInt = 0
     explanations: NonNegativeInt = 0
     explanation_letters: Annotated[int, Field(ge=1, le=200)] = 10

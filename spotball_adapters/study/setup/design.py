@@ -13,6 +13,7 @@ from spotball_adapters.study.events import StudyTrial
 from spotball_adapters.study.items import Clicks, ItemType, Key, ObjectChoice
 from spotball_adapters.study.metadata import without_metadata
 from spotball_adapters.study.setup.assignment import draw_trials
+from spotball_adapters.study.setup.catalogs import catalog
 from spotball_adapters.study.setup.config import CONFIG, ListConfig, StudyConfig, read_config
 from spotball_core.errors import InputError, MissingExtraError, Problem
 from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
@@ -130,6 +131,10 @@ def load(folder: Path) -> StudyDesign:
         Problem(str(folder / CONFIG), None, field, actual, expected)
         for field, actual, expected in _faults(config, scenes, stimuli)
     ]
+    try:
+        catalog(config.language, folder / config.messages if config.messages else None)
+    except InputError as error:
+        problems.extend(error.problems)
     if problems:
         raise InputError(problems)
     keys = list(dict.fromkeys((study_list.sport, image) for study_list in config.lists for image in _all(study_list)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
 from collections import defaultdict
 from collections.abc import Sequence
 from importlib.resources import files
@@ -37,6 +38,7 @@ def init_study(
     seed: int = 0,
     task: Literal["clicks", "choice"] = "clicks",
     originals: Path | None = None,
+    language: Literal["en", "de"] = "en",
 ) -> StudyConfig:
     """Write OUT/study.toml for a dataset.
 
@@ -50,6 +52,7 @@ def init_study(
         images: how many of a sport, drawn at random; all if None. Of choices, how many of a list, at most.
         seed: of what is drawn here, and of the study.
         originals: a folder with images before the ball was removed, for the example pair; see `example.copy_example`.
+        language: of the texts for participants.
 
     Raises:
         OptionError: for a study that is there already, a sport that is not, or more images than there are.
@@ -57,10 +60,11 @@ def init_study(
     """
     if (out / CONFIG).exists():
         raise OptionError(f"{out / CONFIG} is there already; name another folder with --out")
+    words = _words(language, task)
     if task == "clicks":
         needs_example = find_example(dataset) is None
         lists, spare = _lists_of_scenes(dataset, sports, images, seed, originals, needs_example=needs_example)
-        words = _CLICKS_WORDS
+        words |= _CLICKS
         if originals is not None and not has_originals(dataset, spare, originals):
             raise OptionError(
                 f"--originals {originals}: it has none of the {len(spare)} images that are left for the example; name "
@@ -72,7 +76,8 @@ def init_study(
             raise OptionError("--sport and --originals are for clicks; lists of choices are made of all stimuli")
         example = None
         path, stimuli = _stimuli_of(dataset)
-        dataset, words = path.parent, {**_CHOICE_WORDS, "asked": _CHOICE.format(stimuli=json.dumps(path.name))}
+        asked = _CHOICE.format(stimuli=json.dumps(path.name), question=words["question"])
+        dataset, words = path.parent, {**words, **_CHOICES, "asked": asked}
         lists = _lists_of_choices(path, stimuli, images, seed)
     explanations = min(EXPLANATIONS, *(len(study_list.images) for study_list in lists)) if task == "clicks" else 0
     n_shown = max(len(study_list.images) + len(study_list.checks) for study_list in lists)
@@ -80,6 +85,7 @@ def init_study(
     for name, value in {
         "dataset": json.dumps(Path(os.path.relpath(dataset, out)).as_posix()),
         "task": json.dumps(task),
+        "language": json.dumps(language),
         "seed": str(seed),
         "explanations": str(explanations),
         **words,
@@ -210,13 +216,12 @@ _CHOICE = """\
 [choice]
 # The file of the stimuli, in the dataset's folder.
 stimuli = {stimuli}
-question = "Which object is this person looking at?"
+question = {question}
 # Whether practice items say what was right.
 feedback = true
 """
 
-_CLICKS_WORDS = {
-    "title": json.dumps("Spot the Ball"),
+_CLICKS = {
     "bonus": "1.00",
     "asked": """\
 [clicks]
@@ -224,24 +229,20 @@ _CLICKS_WORDS = {
 per_image = 3
 """,
     "missed": "one click of a check outside the ball's cells excludes: the paper's rule",
-    "instructions": """\
-You will see @shown@ photos of a game. **The ball has been removed** from them.
-
-Each photo is divided into cells. Say where you think the ball was: **choose three cells**, those you think most likely.
-You may choose a cell more than once. *Undo* takes the last one back, until you confirm the three.
-
-Look at the players: how they stand, move and look tells where the ball is. There is no time limit. In a few photos the
-ball can still be seen; then choose cells in which it is.""",
 }
-"""What is said in a study of clicks; of choices below."""
+"""What differs in a study of clicks; in one of choices below."""
 
-_CHOICE_WORDS = {
-    "title": json.dumps("Where does this person look?"),
-    "bonus": "0.00",
-    "missed": "one check with a wrong choice excludes",
-    "instructions": """\
-You will see @shown@ photos of a person at a table with objects on it.
+_CHOICES = {"bonus": "0.00", "missed": "one check with a wrong choice excludes"}
 
-Say **which object the person looks at**. There is no time limit, but you cannot go back. Some are easy and some are
-hard: please do your best on all of them. The first few are practice, and tell you what was right.""",
-}
+
+def _words(language: str, task: str) -> dict[str, str]:
+    """Return the texts for participants, in a language."""
+    file = files("spotball_adapters.study.setup").joinpath(f"words/{language}.toml")
+    words = tomllib.loads(file.read_text(encoding="utf-8"))
+    words |= words[task]
+    texts = {name: words[name].strip() for name in ("consent", "instructions", "debriefing")}
+    return (
+        texts
+        | {name: json.dumps(words[name], ensure_ascii=False) for name in ("title", "explanation")}
+        | {"question": json.dumps(words.get("question", ""), ensure_ascii=False)}
+    )

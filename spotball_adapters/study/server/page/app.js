@@ -7,12 +7,13 @@ import { Progress } from "./progress.js";
 import { forget, Queue, uuid } from "./queue.js";
 import * as screens from "./screens.js";
 import { claim, isMine, release, takeOver } from "./tabs.js";
+import { t } from "./texts.js";
 import { Trial } from "./trial.js";
 
 const PERSON = `spotball:person:${location.pathname}`; // Several studies may be at one host.
 const NOTICE_AFTER = 1500; // milliseconds that a request may take before anything is said
-const AGAIN = { label: "Load again", on: () => location.reload() };
-const CONTINUE = { label: "Continue here", on: async () => { if (await takeOver(left)) await refresh(); } };
+const AGAIN = { label: t("Load again"), on: () => location.reload() };
+const CONTINUE = { label: t("Continue here"), on: async () => { if (await takeOver(left)) await refresh(); } };
 
 let study, progress, queue, trial, feedbackOf;
 let recovering = false; // The cookie was lost and the link brought it back; nothing was stored since.
@@ -47,7 +48,7 @@ function stored(action) {
   }
 }
 
-const unreachable = () => { saving("The study cannot be reached. Trying again …"); };
+const unreachable = () => { saving(t("The study cannot be reached. Trying again …")); };
 
 function saving(text) {
   const line = byId("saving");
@@ -61,7 +62,7 @@ async function asked(request) {
 }
 
 async function open() {
-  const slow = setTimeout(() => saving("Loading …"), NOTICE_AFTER);
+  const slow = setTimeout(() => saving(t("Loading …")), NOTICE_AFTER);
   const [described, state] = await Promise.all([asked(() => get("api/study")), asked(() => get("api/state"))]);
   clearTimeout(slow);
   saving("");
@@ -98,14 +99,14 @@ async function start() {
   }
   const refusals = {
     403: [
-      "Please come by your link",
-      "This study is open to those who come by the link they were given. Please open it from there.",
+      t("Please come by your link"),
+      t("This study is open to those who come by the link they were given. Please open it from there."),
     ],
-    410: ["The study is full", "No more participants are needed at the moment. Thank you for your interest."],
-    409: ["You have already taken part", "Each person can take part once. Thank you for your interest."],
+    410: [t("The study is full"), t("No more participants are needed at the moment. Thank you for your interest.")],
+    409: [t("You have already taken part"), t("Each person can take part once. Thank you for your interest.")],
     422: [
-      "Your link is not complete",
-      "Something is missing in the link that you came by. Please open the study again from where you found it.",
+      t("Your link is not complete"),
+      t("Something is missing in the link that you came by. Please open the study again from where you found it."),
     ],
   };
   return refusals[answer.status] ? screens.notice(...refusals[answer.status]) : failed(answer);
@@ -114,8 +115,10 @@ async function start() {
 function failed({ status, body }) {
   const told = typeof body.error === "string" ? ` (${body.error})` : "";
   screens.notice(
-    "This did not work",
-    `The study answered with error ${status}${told}. Please load the page again, or tell the researchers.`,
+    t("This did not work"),
+    t("The study answered with error {status}. Please load the page again, or tell the researchers.", {
+      status: `${status}${told}`,
+    }),
     AGAIN,
   );
 }
@@ -124,8 +127,8 @@ function failed({ status, body }) {
 async function enter(state) {
   if (state.stage !== "finished" && !(await claim(left))) {
     return screens.notice(
-      "The study is open in another tab",
-      "You can go on there, or continue here: nothing is lost either way.",
+      t("The study is open in another tab"),
+      t("You can go on there, or continue here: nothing is lost either way."),
       CONTINUE,
     );
   }
@@ -137,8 +140,8 @@ function left() {
   byId("bar").hidden = true;
   saving("");
   screens.notice(
-    "You continue in another tab",
-    "The study went on in another tab of this browser. You can close this one.",
+    t("You continue in another tab"),
+    t("The study went on in another tab of this browser. You can close this one."),
     CONTINUE,
   );
 }
@@ -169,11 +172,11 @@ function resume(state) {
     },
     refused: () => {
       forget(progress.participant);
-      say("The page was brought up to date.");
+      say(t("The page was brought up to date."));
       void refresh();
     },
     unknown,
-    waiting: (_, failing) => saving(failing ? "Not saved yet, trying again …" : ""),
+    waiting: (_, failing) => saving(failing ? t("Not saved yet, trying again …") : ""),
   });
   feedbackOf = null;
   queue.restore(progress.seq).forEach((event) => progress.take(event));
@@ -189,9 +192,8 @@ function unknown() {
   if (study && !recovering && person.isSame()) return recover();
   if (study && !recovering && fromLink()) return screens.consent(study, start);
   return screens.notice(
-    "The study cannot go on in this browser",
-    "The page no longer knows who you are. If cookies are blocked, please allow them for this page and open your link "
-      + "to the study again.",
+    t("The study cannot go on in this browser"),
+    t("The page no longer knows who you are. If cookies are blocked, please allow them for this page and open your link to the study again."),
     AGAIN,
   );
 }
@@ -225,7 +227,7 @@ function showTrial() {
   trial = new Trial(item, progress, (kind, value, elapsed) => did(item, kind, value, elapsed), {
     question: study.texts.explanation, letters: study.explanation_letters,
   });
-  if (progress.stage === "trials") say(`Image ${progress.trial + 1} of ${progress.trials.length}`);
+  if (progress.stage === "trials") say(imageOf(progress.trial));
   void trial.begin();
 }
 
@@ -244,7 +246,7 @@ function did(item, kind, value, elapsed) {
   } else next();
 }
 
-const afterPractice = () => (progress.item ? "Next" : "Start");
+const afterPractice = () => (progress.item ? t("Next") : t("Start"));
 
 function goOn() {
   feedbackOf = null;
@@ -271,7 +273,7 @@ function endOfPractice() {
 }
 
 function end() {
-  screens.notice("One moment", "Your last answers are being saved. Please keep this page open for a moment.");
+  screens.notice(t("One moment"), t("Your last answers are being saved. Please keep this page open for a moment."));
   if (!queue.events.length) void finish();
 }
 
@@ -285,15 +287,17 @@ async function finish() {
   return screens.finished(state.body);
 }
 
+const imageOf = (number) => t("Image {number} of {total}", { number: number + 1, total: progress.trials.length });
+
 function bar() {
   const { stage, trials, answered, trial: number } = progress;
   byId("bar").hidden = stage !== "practice" && stage !== "trials";
   const done = stage === "practice" ? 0 : answered;
-  byId("where").textContent = stage === "practice" ? "Practice" : `Image ${(number ?? 0) + 1} of ${trials.length}`;
+  byId("where").textContent = stage === "practice" ? t("Practice") : imageOf(number ?? 0);
   const line = byId("progress");
   line.setAttribute("aria-valuemax", trials.length);
   line.setAttribute("aria-valuenow", done);
-  line.setAttribute("aria-valuetext", `${done} of ${trials.length} images done`);
+  line.setAttribute("aria-valuetext", t("{done} of {total} images done", { done, total: trials.length }));
   line.firstElementChild.style.width = `${(100 * done) / trials.length}%`;
 }
 

@@ -4,6 +4,7 @@ import { button, byId, el, prose, say } from "./dom.js";
 import { ChoiceView } from "./choice.js";
 import { ClicksView } from "./clicks.js";
 import { draft } from "./queue.js";
+import { t } from "./texts.js";
 
 const VIEWS = { clicks: ClicksView, choice: ChoiceView };
 const LONGEST = 2000; // characters of an explanation
@@ -72,7 +73,7 @@ export class Trial {
     const done = () => {
       const text = area.value.trim();
       if (lettersOf(text) < this.explanation.letters) {
-        missing.textContent = text ? "Please write a few more words." : "Please write a few words first.";
+        missing.textContent = text ? t("Please write a few more words.") : t("Please write a few words first.");
         area.focus();
         return;
       }
@@ -81,14 +82,14 @@ export class Trial {
     };
     this.foot.replaceChildren(el("div", { class: "panel explain" },
       prose(this.explanation.question, { id: `${id}-question` }), area,
-      el("div", { class: "buttons" }, button("Continue", done, { class: "main" })), missing));
+      el("div", { class: "buttons" }, button(t("Continue"), done, { class: "main" })), missing));
     area.focus();
   }
 
   /** Practice is answered; its feedback is on its way. */
   wait() {
     this.view.lock();
-    this.#put(el("div", { class: "panel" }, el("p", { class: "feedback" }, "One moment …")));
+    this.#put(el("div", { class: "panel" }, el("p", { class: "feedback" }, t("One moment …"))));
   }
 
   /** Practice is answered: how it was, and on. */

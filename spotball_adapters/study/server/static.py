@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 
 from spotball_adapters.study.setup.catalogs import catalog, direction, script
-from spotball_adapters.study.setup.design import StudyDesign
+from spotball_adapters.study.setup.design import StudyDesign, messages_file
 
 STATIC = (".css", ".js", ".svg")
 """Endings of what is served of the page's folder, in addition to index.html."""
@@ -22,8 +22,8 @@ def static_files(design: StudyDesign) -> dict[str, tuple[bytes, str, str]]:
     Raises:
         InputError: if there is no catalog of the language.
     """
-    language, messages = design.config.language, design.config.messages
-    translations = catalog(language, design.folder / messages if messages else None)
+    language = design.config.language
+    translations = catalog(language, messages_file(design.folder, design.config))
     contents = {"messages.js": script(translations)}
     package = files("spotball_adapters.study.server")
     for file in (*package.joinpath("page").iterdir(), package.joinpath(ADMIN_STYLE)):

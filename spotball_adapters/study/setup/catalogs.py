@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gettext
 import json
+import struct
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -50,7 +51,7 @@ def catalog(language: str, file: Path | None = None) -> gettext.NullTranslations
     except FileNotFoundError as error:
         expected = 'en, de, or your own catalog: messages = "FILE.mo"'
         raise InputError([Problem("study.toml", None, "language", language, expected)]) from error
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except (OSError, ValueError, LookupError, struct.error) as error:
         raise InputError([Problem(str(file), None, "messages", str(error), "a gettext catalog (.mo)")]) from error
 
 

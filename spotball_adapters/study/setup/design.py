@@ -132,7 +132,7 @@ def load(folder: Path) -> StudyDesign:
         for field, actual, expected in _faults(config, scenes, stimuli)
     ]
     try:
-        catalog(config.language, folder / config.messages if config.messages else None)
+        catalog(config.language, messages_file(folder, config))
     except InputError as error:
         problems.extend(error.problems)
     if problems:
@@ -161,6 +161,17 @@ def load(folder: Path) -> StudyDesign:
         pictures,
         (example[0], example[1]) if example else None,
     )
+
+
+def messages_file(folder: Path, config: StudyConfig) -> Path | None:
+    """Return the researcher's catalog of the page's texts, if any.
+
+    Raises:
+        InputError: if it is not a file within the study's folder.
+    """
+    if config.messages is None:
+        return None
+    return data_file(folder, config.messages, field="messages", description="a gettext catalog (.mo)")
 
 
 def _all(study_list: ListConfig) -> tuple[str, ...]:

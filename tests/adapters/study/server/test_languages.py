@@ -89,6 +89,25 @@ def test_a_language_without_a_catalog(tmp_path: Path) -> None:
         load(folder)
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("../data/he.mo", "a path relative to"), ("/etc/passwd", "a path relative to"), ("no.mo", "nothing")],
+)
+def test_a_catalog_outside_of_the_folder(tmp_path: Path, path: str, said: str) -> None:
+    folder = study(tmp_path, images=2, changes={'language = "en"': f'language = "he"\nmessages = "{path}"'})
+    with pytest.raises(InputError, match=said):
+        load(folder)
+
+
+def test_a_damaged_catalog_is_told(tmp_path: Path) -> None:
+    folder = study(tmp_path, images=2, changes={'language = "en"': 'language = "he"\nmessages = "he.mo"'})
+    whole = (LOCALE / "de.mo").read_bytes()
+    for end in (0, 3, 10, 30, 500, len(whole) - 10):
+        (folder / "he.mo").write_bytes(whole[:end])
+        with pytest.raises(InputError, match=r"expected a gettext catalog \(.mo\)"):
+            load(folder)
+
+
 def test_regional_languages_use_the_catalog_of_their_language(tmp_path: Path) -> None:
     folder = study(tmp_path, images=2, changes={'language = "en"': 'language = "de-AT"'})
     assert read_config(folder).language == "de-AT"

@@ -126,7 +126,7 @@ class Participant:
         return answer
 
     async def _answer(self, item: dict[str, Any]) -> None:
-        await self._timed("image", item["image"])
+        await self._timed("image", f"/{item['image']}")
         trial, cells = item["trial"], []
         await self._do("shown", trial)
         for _ in range(item["clicks"]):

@@ -51,6 +51,10 @@ HESITATION = 1.5
 """How many times longer a wrong choice takes than a right one."""
 
 
+WORDS = ("player", "arm", "ball", "corner", "eyes", "goal", "hand", "head", "jump", "left", "net", "pass", "team")
+"""What synthetic explanations are made of."""
+
+
 @dataclass(frozen=True)
 class Population:
     """Who takes part.
@@ -250,7 +254,8 @@ def _events(
             yield clock.event("stage", None, {"stage": "practice"}, after=5.0)
         yield from answers.events(clock, number, trial, rng, pace)
         if trial.explain:
-            text = "Synthetic: nobody said this."
+            words = generator_for(number, "words", trial.image).permutation(WORDS)[:6]
+            text = f"Synthetic: {' '.join(words)}."
             yield clock.event("explanation", trial.trial, {"text": text}, after=20 * pace.speed)
 
 

@@ -12,6 +12,7 @@ from spotball_adapters.cli.study_results import add_to
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
+from spotball_core.service.safe_text import show
 
 study = typer.Typer(
     no_args_is_help=True,
@@ -49,6 +50,17 @@ def init_command(
     task: Annotated[
         Literal["clicks", "choice"], typer.Option(help="Where is the ball, or which object is looked at.")
     ] = "clicks",
+    originals: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Images before the ball was removed, for the example pair; named as the dataset's. Default: those of "
+            "the dataset, else a drawn example.",
+        ),
+    ] = None,
+    language: Annotated[
+        Literal["en", "de"], typer.Option(help="Language of the page and of the texts for participants.")
+    ] = "en",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -65,14 +77,52 @@ def init_command(
     from spotball_adapters.study.setup.config import CONFIG
     from spotball_adapters.study.setup.init import init_study
 
-    config = init_study(dataset, out, sports=sport or (), images=images, seed=seed, task=task)
+    config = init_study(
+        *(dataset, out),
+        sports=sport or (),
+        images=images,
+        seed=seed,
+        task=task,
+        originals=originals,
+        language=language,
+    )
     tell = teller(quiet)
     for study_list in config.lists:
         tell(
             f"{study_list.name}: {len(study_list.images)} images, {len(study_list.checks)} checks, "
             f"{len(study_list.practice)} for practice"
         )
-    tell(f"{out / CONFIG}: read it, and change what you need. Then: spotball study serve {out}")
+        if not study_list.practice:
+            tell(
+                f"{study_list.name}: no image is left for practice, so participants start without it. "
+                "Use fewer --images to keep one back"
+            )
+    if config.example is not None and config.example.synthetic:
+        tell("the example of the instructions is drawn; --originals takes one of your own images instead")
+    tell(f"{out / CONFIG}: read it, and change what you need. Then: spotball study check {out}")
+
+
+@study.command("check")
+def check_command(
+    folder: Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.")],
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """List what is missing before participants may come: placeholders, pay, completion code, example, images.
+
+    Exit status 1 if anything is missing.
+
+    Example: `spotball study check my-study`
+    """
+    from spotball_adapters.study.setup.check import check
+
+    problems = check(folder)
+    for problem in problems:
+        show(problem)
+    if problems:
+        teller(quiet)(f"{len(problems)} problems: the study is not ready for participants")
+        raise typer.Exit(1)
+    teller(quiet)(f"{folder} is ready for participants")
 
 
 @study.command("serve")
@@ -86,13 +136,32 @@ def serve_command(
     task: Annotated[
         Literal["clicks", "choice"], typer.Option(help="Of the demo: where is the ball, or which object is looked at.")
     ] = "clicks",
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Where participants reach a proxy in front, such as https://example.org/study/."
+        ),
+    ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="IP address or network of the proxy, whose X-Forwarded-For is trusted; may be repeated.",
+        ),
+    ] = None,
+    pilot: Annotated[
+        bool, typer.Option("--pilot", help="Try the study out: its data is kept apart and can be deleted.")
+    ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Serve a study until Ctrl-C. Each click is on disk before it is acknowledged; start again and all go on.
 
-    SPOTBALL_STUDY_PASSWORD in the environment opens /admin, to which the user is `admin`. To be reached from outside,
-    stand behind a proxy that speaks HTTPS.
+    With --pilot, data is stored in STUDY/pilot-1 and not with the study's, study.toml may still change, and a link for
+    each list shows it. `spotball study delete STUDY --pilot` deletes the data.
+
+    SPOTBALL_STUDY_PASSWORD in the environment opens /admin, to which the user is `admin`. For access from outside, put
+    a proxy that speaks HTTPS in front of it, and give its address with --public-url and --proxy.
 
     Example: `spotball study serve --demo`
     """
@@ -102,14 +171,16 @@ def serve_command(
     if demo == (folder is not None):
         raise OptionError("name a study's folder, or --demo")
     if folder is not None:
-        serve(folder, host=host, port=port, tell=tell)
+        serve(folder, host=host, port=port, tell=tell, pilot=pilot, public_url=public_url, proxies=proxy or ())
         return
+    if pilot:
+        raise OptionError("--pilot is for a study of yours; the demo's data is always deleted")
     from spotball_adapters.study.setup.demo import demo_choices, demo_study
 
     make = demo_study if task == "clicks" else demo_choices
     with tempfile.TemporaryDirectory(prefix="spotball-study-") as name:
         tell("Everything here is synthetic: made-up scenes. What is answered is forgotten at the end.")
-        serve(make(Path(name)), host=host, port=port, tell=tell)
+        serve(make(Path(name)), host=host, port=port, tell=tell, public_url=public_url, proxies=proxy or ())
 
 
 add_to(study)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["stage", "shown", "click", "undo", "answer", "choice", "explanation"]
+Kind = Literal["stage", "shown", "click", "undo", "answer", "choice", "explanation", "away"]
 
 Viewport = tuple[float, float, float]
 """Width and height in CSS pixels, and device pixels per CSS pixel."""

@@ -30,19 +30,23 @@ class AnsweredTrial:
         answer: what was answered.
         response_ms: how long the trial was on the screen until then; time away, as between closing the page and
             opening it again, is left out.
-        answered_at: when the server had it, ISO 8601 in UTC.
+        shown_at: when the server received that it was first shown, ISO 8601 in UTC.
+        answered_at: when the server received the answer.
         viewport: in which it was answered.
         explanation: in the participant's words; None where none was asked for or given yet.
         explanation_ms: how long the trial was on the screen until the explanation came.
+        explained_at: when the server received the explanation.
     """
 
     trial: StudyTrial
     answer: ItemAnswer
     response_ms: float
+    shown_at: str
     answered_at: str
     viewport: Viewport
     explanation: str | None = None
     explanation_ms: float | None = None
+    explained_at: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -72,6 +76,7 @@ class ParticipantProgress:
         self._trials = [trial for trial in trials if trial.trial >= 0]
         self._done = 0
         self._shown = False
+        self._shown_at: str | None = None
         self._before = self._showing = 0.0
 
     @property
@@ -98,6 +103,9 @@ class ParticipantProgress:
             raise NotAllowedError(f"event {event.seq} does not follow event {self.seq}")
         if event.kind == "stage":
             self._end_stage(event)
+        elif event.kind == "away":
+            if self.stage == "finished":
+                raise NotAllowedError("away: the study is over")
         else:
             self._take_of_trial(event)
         self.seq = event.seq
@@ -121,8 +129,9 @@ class ParticipantProgress:
             raise NotAllowedError(f"{event.kind}: trial {event.trial} is not the current one, which is {trial.trial}")
         if event.kind == "shown":
             self._shown, self._before, self._showing = True, self._before + self._showing, 0.0
+            self._shown_at = self._shown_at or event.received_at
             return
-        if not self._shown:
+        if not self._shown or self._shown_at is None:
             raise NotAllowedError(f"{event.kind}: the trial was not shown")
         elapsed = max(self._showing, event.elapsed_ms)
         if event.kind == "explanation":
@@ -134,11 +143,11 @@ class ParticipantProgress:
             self.pending = step.pending
             if step.answer:
                 self.answered[trial.trial] = AnsweredTrial(
-                    trial, step.answer, self._before + elapsed, event.received_at, event.viewport
+                    trial, step.answer, self._before + elapsed, self._shown_at, event.received_at, event.viewport
                 )
         self._showing = elapsed
         if trial.trial in self.answered and self.answered[trial.trial].complete:
-            self._shown, self._before, self._showing = False, 0.0, 0.0
+            self._shown, self._shown_at, self._before, self._showing = False, None, 0.0, 0.0
             self._done += trial.trial >= 0
             if self._done == len(self._trials):
                 self.over["trials"] = event.received_at
@@ -148,7 +157,9 @@ class ParticipantProgress:
         if trial.trial not in self.answered:
             raise NotAllowedError("an explanation comes after the answer")
         answer = self.answered[trial.trial]
-        self.answered[trial.trial] = replace(answer, explanation=event.value["text"], explanation_ms=elapsed)
+        self.answered[trial.trial] = replace(
+            answer, explanation=event.value["text"], explanation_ms=elapsed, explained_at=event.received_at
+        )
 
 
 def replay(trials: Sequence[StudyTrial], events: Iterable[Event], item_type: ItemType) -> ParticipantProgress:

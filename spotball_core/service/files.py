@@ -11,11 +11,15 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
+def replacing(path: str | Path, *, mode: int | None = None) -> Iterator[Path]:
     """A path beside `path` to write to; renamed to `path` at the end, removed if anything goes wrong.
 
     Missing folders are made. Readers see the old file or the new one, never a part. A link stays a link, to what is
     then the new file. What is neither a file nor a folder, such as /dev/stdout, is written to as it is.
+
+    Args:
+        path: of the file.
+        mode: its permissions; None for those of any new file.
 
     Raises:
         OSError: if there is a folder at `path`, or no file can be written there.
@@ -41,7 +45,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     beside = Path(name)
     try:
         yield beside
-        beside.chmod(0o666 & ~_umask())
+        beside.chmod(0o666 & ~_umask() if mode is None else mode)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)

@@ -75,15 +75,19 @@ class SafeHeaders:
         await self._app(scope, receive, with_headers)
 
 
-def check_origin(headers: Headers) -> None:
-    """RefusedError unless a request that changes something is of JSON, and of our own page.
+def check_origin(headers: Headers, public_host: str | None = None) -> None:
+    """Raise HttpError unless a request that changes something is of JSON, and of our own page.
 
     Another site's page cannot send JSON without asking first, and browsers say where a request comes from.
+
+    Args:
+        headers: the request's.
+        public_host: under which browsers reach a proxy in front of this server; None for the host in the request.
     """
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HttpError(415, "the content type must be application/json")
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+    if origin is not None and urlsplit(origin).netloc not in (headers.get("host"), public_host or headers.get("host")):
         raise HttpError(403, "this request comes from another site")
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise HttpError(403, "this request comes from another site")

@@ -46,8 +46,8 @@ def bonuses(people: Sequence[Participation], persons: Mapping[str, str], most: D
 
 
 def write_bonuses(amounts: Mapping[str, Decimal], path: Path) -> None:
-    """Write a CSV file with the columns `HEADS`; whole or not at all."""
-    with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+    """Write a CSV file with the columns `HEADS`, readable by its owner only, since it names people."""
+    with replacing(path, mode=0o600) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADS)
         writer.writerows(csv_cells((person, f"{sum_:.2f}")) for person, sum_ in amounts.items())

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from spotball_adapters.study.results.exclusion import RULES
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -19,10 +21,38 @@ PARTICIPANTS: Columns = MappingProxyType(
         "finished": ("true or false", "whether they came to the end"),
         "minutes": ("number", "from consent to the last answer; empty for who did not finish"),
         "answers": ("whole number", "images answered, checks among them"),
-        "median_seconds": ("number", "that an image was on the screen until it was answered, the median"),
+        "median_seconds": (
+            "number",
+            "how long an image was on the screen until it was answered, by the browser's clock, the median",
+        ),
+        "server_seconds": ("number", "from consent to the last answer by the server's clock, divided by `answers`"),
         "accuracy": ("number", "share of clicks (or choices) on test images that are right"),
         "clicks_off_checks": ("whole number", "clicks on attention checks outside the ball's cells, or wrong choices"),
         "excluded": ("text", "the rules by which they are excluded, or `unfinished`; empty for who is kept"),
+        "times_away": ("whole number", "how often the page was out of sight; empty if the study does not record it"),
+        "seconds_away": ("number", "for how long in all"),
+        "viewport_width": ("number", "of the browser's window at the first image, in CSS pixels"),
+        "viewport_height": ("number", "of the browser's window at the first image, in CSS pixels"),
+        "pixel_ratio": ("number", "device pixels per CSS pixel"),
+        "device": (
+            "text",
+            "computer, tablet, phone or other; this and the next three are empty if not recorded",
+        ),
+        "browser": ("text", "the browser and its main version"),
+        "system": ("text", "the operating system"),
+        "language": ("text", "the browser's"),
+        "repeated_share": ("number", "the largest share of test images with near-identical answers"),
+        "pattern_share": ("number", "the largest share of test images whose answers follow a pattern"),
+        "explanations": ("whole number", "explanations that were written"),
+        "poor_explanations": ("whole number", "how many are of low quality"),
+        "duplicated_explanations": ("whole number", "how many are duplicates"),
+        **{
+            f"flag_{name.replace('-', '_')}": (
+                "true or false",
+                f"the rule `{name}` applies, even if it is not in force",
+            )
+            for name in RULES
+        },
     }
 )
 CLICKS: Columns = MappingProxyType(
@@ -40,6 +70,10 @@ CLICKS: Columns = MappingProxyType(
         "by": ("text", "mouse, touch, pen or keyboard"),
         "seconds": ("number", "since the image was shown, by the browser's clock"),
         "answer_seconds": ("number", "that the image was on the screen until its clicks were confirmed"),
+        "server_answer_seconds": (
+            "number",
+            "the same by the server's clock; shorter where the network was lost and all came at once",
+        ),
     }
 )
 TRIALS: Columns = MappingProxyType(
@@ -61,6 +95,10 @@ TRIALS: Columns = MappingProxyType(
         "attention_check": ("true or false", "it was an attention check, which an analysis leaves out and counts"),
         "order": ("whole number", "its place among those they saw, from 1"),
         "explanation": ("text", "in the participant's words"),
+        "server_response_time": (
+            "number",
+            "seconds by the server's clock; shorter where the network was lost and all came at once",
+        ),
     }
 )
 

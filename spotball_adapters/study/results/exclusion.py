@@ -11,6 +11,8 @@ from spotball_adapters.study.results.participations import Participation
 from spotball_adapters.study.setup.config import ExclusionConfig
 from spotball_core.errors import OptionError
 
+_FREQUENT, _FREQUENT_CHOICES = 0.5, 0.9
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -77,7 +79,7 @@ def exclusion_of(config: ExclusionConfig, *, rules: str | None = None, min_secon
             raise OptionError("--min-seconds is for the rule fast, which --exclude does not name")
         return Exclusion(names, seconds)
     checks = {"any": ("checks",), "all": ("checks-all",), "none": ()}[config.checks]
-    return Exclusion((*checks, *["fast"] * (seconds > 0), *["same-cell"] * config.same_cell), seconds)
+    return Exclusion((*checks, *["fast"] * (seconds > 0), *["same-cell"] * config.same_cell, *config.also), seconds)
 
 
 def _missed_a_check(person: Participation, _: float) -> bool:
@@ -90,12 +92,24 @@ def _missed_a_check_with_every_click(person: Participation, _: float) -> bool:
 
 def _fast(person: Participation, min_seconds: float) -> bool:
     seconds = [answer.seconds for answer in person.answers]
-    return bool(seconds) and median(seconds) < min_seconds
+    # A script can claim any time; the server's clock cannot be forged.
+    on_server = person.quality.server_seconds
+    return bool(seconds) and (median(seconds) < min_seconds or (on_server is not None and on_server < min_seconds))
 
 
 def _same_cell(person: Participation, _: float) -> bool:
     answers = [answer for answer in person.answers if not answer.check]
     return len(answers) > 1 and len({choice for answer in answers for choice in answer.choices}) == 1
+
+
+def _is_frequent(person: Participation, share: float | None) -> bool:
+    # Among a few options, half of the answers repeat by chance.
+    is_choice = any(len(answer.places) == 1 and not answer.clicks for answer in person.answers)
+    return share is not None and share >= (_FREQUENT_CHOICES if is_choice else _FREQUENT)
+
+
+def _at_least_half(n: int, person: Participation) -> bool:
+    return 0 < len(person.explanations) <= 2 * n
 
 
 RULES: Mapping[str, Rule] = MappingProxyType(
@@ -108,8 +122,36 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "who clicked outside the ball's cells with every click on an attention check, or chose wrong on one",
             _missed_a_check_with_every_click,
         ),
-        "fast": Rule("who took less than `--min-seconds` on the median image", _fast),
+        "fast": Rule(
+            "who took less than `--min-seconds` on the median image by the browser's clock, or per image on average by "
+            "the server's, from consent to the last answer",
+            _fast,
+        ),
         "same-cell": Rule("who gave one and the same answer to all test images", _same_cell),
+        "clock": Rule(
+            "whose browser reports that images were on the screen for longer than the server's clock went on",
+            lambda person, _: person.quality.impossible_times,
+        ),
+        "repeated": Rule(
+            "whose answers to at least half of the test images (of photos: nine tenths) are near-identical",
+            lambda person, _: _is_frequent(person, person.quality.repeated),
+        ),
+        "patterned": Rule(
+            "whose answers to at least half of the test images (of photos: nine tenths) follow a pattern, such as A1, "
+            "A2, A3",
+            lambda person, _: _is_frequent(person, person.quality.patterned),
+        ),
+        "explanations": Rule(
+            "of whose explanations at least half are of low quality: short, random, or copied from the question",
+            lambda person, _: _at_least_half(person.quality.poor_explanations, person),
+        ),
+        "duplicates": Rule(
+            "of whose explanations at least half are duplicates of their own or of another participant's",
+            lambda person, _: _at_least_half(person.quality.duplicated_explanations, person),
+        ),
     }
 )
-"""Every rule by its name. `checks` is the paper's (section 4.4)."""
+"""Every rule by its name; each is also a column of participants.csv. `checks` is the paper's (section 4.4)."""
+
+TIMES = ("fast", "clock")
+"""Rules that show that a participant did not do the work."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from spotball_adapters.study.results import columns
 from spotball_adapters.study.results.columns import frame
-from spotball_adapters.study.results.exclusion import Exclusion
+from spotball_adapters.study.results.exclusion import RULES, Exclusion
 from spotball_adapters.study.results.participations import GivenAnswer, Participation
 from spotball_adapters.study.setup.design import StudyDesign
 from spotball_core.errors import OptionError
@@ -24,12 +24,13 @@ from spotball_core.service.safe_text import csv_frame
 if TYPE_CHECKING:
     import polars as pl
 
-RESPONDENT = "human"
+RESPONDENT, PUBLISHED = "our-people", "human"
+"""What a study's participants are called, and those of the paper: never the same by default, so they never merge."""
 
 Form = Literal["jsonl", "csv", "parquet"]
 FORMS: tuple[Form, ...] = ("jsonl", "csv", "parquet")
 
-RESPONSES, PARTICIPANTS, CLICKS, TRIALS = f"responses-{RESPONDENT}", "participants.csv", "clicks.csv", "trials"
+RESPONSES, PARTICIPANTS, CLICKS, TRIALS = "responses-people", "participants.csv", "clicks.csv", "trials"
 
 
 def responses(people: Iterable[Participation], design: StudyDesign, respondent: str = RESPONDENT) -> pl.DataFrame:
@@ -61,7 +62,7 @@ def responses(people: Iterable[Participation], design: StudyDesign, respondent: 
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def trials(people: Iterable[Participation], design: StudyDesign, respondent: str = RESPONDENT) -> pl.DataFrame:
+def trials(people: Iterable[Participation], design: StudyDesign, respondent: str = PUBLISHED) -> pl.DataFrame:
     """Choices as trials of the second task, one row a photo, checks included and marked.
 
     Args:
@@ -74,7 +75,7 @@ def trials(people: Iterable[Participation], design: StudyDesign, respondent: str
             *(respondent, answer.image, PROMPT, stimulus.condition, stimulus.view, stimulus.proximity),
             *(SEPARATOR.join(stimulus.objects), stimulus.gaze_target, stimulus.head_target, answer.choices[0]),
             *(person.participant, answer.seconds, stimulus.actor, stimulus.scene, answer.check),
-            *(answer.order, answer.explanation),
+            *(answer.order, answer.explanation, answer.server_seconds),
         )
         for person in people
         for answer in person.answers
@@ -89,6 +90,7 @@ def clicks(people: Iterable[Participation]) -> pl.DataFrame:
         (
             *(person.participant, answer.order, *answer.key, answer.check, number),
             *(click.row, click.col, click.x, click.y, click.by, click.elapsed_ms / 1000, answer.seconds),
+            answer.server_seconds,
         )
         for person in people
         for answer in person.answers
@@ -106,9 +108,15 @@ def participants(people: Iterable[Participation], exclusion: Exclusion) -> pl.Da
         (
             *(person.participant, person.list, person.finished, person.minutes, len(person.answers)),
             median(answer.seconds for answer in person.answers) if person.answers else None,
+            person.quality.server_seconds,
             sum(person.test_hits) / len(person.test_hits) if person.test_hits else None,
             sum(not hit for answer in person.answers if answer.check for hit in answer.hits),
             (" ".join(exclusion.reasons(person)) or None) if person.finished else "unfinished",
+            *(person.quality.times_away, person.quality.seconds_away, *(person.quality.viewport or (None,) * 3)),
+            *(person.quality.device.get(name) for name in ("device", "browser", "system", "language")),
+            *(person.quality.repeated, person.quality.patterned),
+            *(len(person.explanations), person.quality.poor_explanations, person.quality.duplicated_explanations),
+            *(rule.broken(person, exclusion.min_seconds) for rule in RULES.values()),
         )
         for person in people
     ]

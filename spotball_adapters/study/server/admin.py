@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from html import escape
+from pathlib import Path
 
 from spotball_adapters.study.results.attrition import Times, attrition
 from spotball_adapters.study.results.exclusion import exclusion_of
@@ -19,7 +20,7 @@ _PAGE = """<!DOCTYPE html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}: how it goes</title>
-<link rel="stylesheet" href="/admin.css">
+<link rel="stylesheet" href="admin.css">
 </head>
 <body>
 <h1>{title}</h1>
@@ -30,14 +31,16 @@ _PAGE = """<!DOCTYPE html>
 """
 
 
-def admin_page(design: StudyDesign, failures: Mapping[str, int]) -> str:
+def admin_page(design: StudyDesign, data: Path, failures: Mapping[str, int]) -> str:
     """The page, as HTML.
 
     Args:
+        design: the study's.
+        data: the folder in which answers are stored.
         failures: how many answers of each kind were refusals or faults since the server began.
     """
     config = design.config
-    with reading(design.folder) as reader:
+    with reading(data) as reader:
         everybody, people = reader.participants(), participations(reader, design)
     lists = [study_list.name for study_list in config.lists]
     table = attrition(people, lists, exclusion_of(config.exclusion))

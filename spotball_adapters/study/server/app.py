@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import mimetypes
 import sqlite3
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -23,11 +20,23 @@ from starlette.routing import Route
 from spotball_adapters.study.events import StudyTrial
 from spotball_adapters.study.progress import ParticipantProgress
 from spotball_adapters.study.server.admin import admin_page
+from spotball_adapters.study.server.description import description
+from spotball_adapters.study.server.devices import device_of
 from spotball_adapters.study.server.images import Images
+from spotball_adapters.study.server.public import PublicAddress, UnderPrefix
 from spotball_adapters.study.server.security import Limit, address, is_admin
-from spotball_adapters.study.server.sessions import ConflictError, Session, Sessions, TakenPartError
+from spotball_adapters.study.server.sessions import (
+    ConflictError,
+    FullError,
+    NoParticipationError,
+    Session,
+    Sessions,
+    TakenPartError,
+)
+from spotball_adapters.study.server.static import ADMIN_STYLE, STATIC, static_files
 from spotball_adapters.study.server.wire import MAX_BODY, MalformedRequestError, parsed, read_events, read_start
 from spotball_adapters.study.setup.design import StudyDesign, StudyImage
+from spotball_adapters.study.setup.pilot import MARK
 from spotball_adapters.study.setup.texts import to_html
 from spotball_adapters.study.store import StudyReader, StudyStore
 from spotball_core.service.safe_text import show
@@ -37,19 +46,15 @@ from spotball_core.service.web import HttpError, SafeHeaders, check_origin, read
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-SECONDS_PER_IMAGE = 20
-"""What people took for the paper: 17.3 minutes for 52 images (section 4.4)."""
-
-STATIC = (".css", ".js", ".svg")
-"""Endings of what is served of the page's folder, beside index.html."""
-
 NOBODY = "nobody takes part with this cookie"
 
-ADMIN_STYLE = "admin.css"
 COOKIE_DAYS = 30
 IMAGE_SECONDS = 24 * 60 * 60
 ADMIN_SECONDS = 5.0
 """How old the admin page may be: all that everybody did is read for it, which participants must not notice."""
+
+MISMATCHES = 20
+"""Wrong hosts that are reported, each once."""
 
 WRONG_PASSWORDS = 10
 """A minute, of one address."""
@@ -75,7 +80,13 @@ class StudyServer:
 
 
 def study_server(
-    design: StudyDesign, store: StudyStore, reader: StudyReader, *, password: str | None = None
+    design: StudyDesign,
+    store: StudyStore,
+    reader: StudyReader,
+    *,
+    password: str | None = None,
+    pilot: bool = False,
+    public: PublicAddress | None = None,
 ) -> StudyServer:
     """The app of a study.
 
@@ -83,9 +94,16 @@ def study_server(
         store: the study's, held by this process.
         reader: another view of it, to read from while the store is written to.
         password: of the admin page; None or empty for no admin page.
+        pilot: mark participants and pages as a pilot's, and let a link choose the list.
+        public: where participants reach a proxy in front of the server; None without a proxy.
     """
-    sessions = Sessions(design, store, reader)
-    handlers = _StudyHandlers(design, sessions, reader, store.secret(), password)
+    sessions = Sessions(design, store, reader, label_prefix=MARK if pilot else "")
+    try:
+        handlers = _StudyHandlers(design, sessions, reader, store.secret(), password, pilot=pilot, public=public)
+    except BaseException:
+        # Its thread would keep the process alive.
+        sessions.close()
+        raise
     routes = [
         Route("/", handlers.index),
         Route("/static/{name}", handlers.static),
@@ -107,26 +125,36 @@ def study_server(
         Exception: handlers.fault,
     }
     app = SafeHeaders(Starlette(routes=routes, exception_handlers=faults))
-    return StudyServer(app, design, sessions)
+    return StudyServer(UnderPrefix(app, public.prefix) if public else app, design, sessions)
 
 
 class _StudyHandlers:
     """What is answered to each request."""
 
     def __init__(
-        self, design: StudyDesign, sessions: Sessions, reader: StudyReader, secret: bytes, password: str | None
+        self,
+        design: StudyDesign,
+        sessions: Sessions,
+        reader: StudyReader,
+        secret: bytes,
+        password: str | None,
+        *,
+        pilot: bool,
+        public: PublicAddress | None,
     ) -> None:
+        self._pilot, self._public_address = pilot, public
+        self._mismatches: set[tuple[str, str]] = set()
         self._design, self._sessions, self._reader, self._password = design, sessions, reader, password
         self._images = Images(design.pictures, design.example or (), secret)
         # Cookies know no ports: two studies on one machine must not take each other's.
         self._cookie = "spotball_" + hashlib.sha256(b"cookie" + secret).hexdigest()[:8]
-        self._files = _static_files()
+        self._files = static_files(design)
         serve = design.config.serve
         self._by_address = Limit(serve.requests_per_minute_address)
         self._by_participant = Limit(serve.requests_per_minute)
         self._starts = Limit(serve.starts_per_minute_address)
         self._passwords = Limit(WRONG_PASSWORDS)
-        self._study = self._public()
+        self._study = description(design, self._images, pilot=pilot)
         self._debriefing = to_html(design.config.texts.debriefing)
         self.failures: Counter[str] = Counter()
         self._looking, self._looked_at, self._page = asyncio.Lock(), float("-inf"), ""
@@ -175,24 +203,38 @@ class _StudyHandlers:
 
     async def start(self, request: Request) -> Response:
         """Begin, or go on."""
-        check_origin(request.headers)
+        self._check_origin(request)
         self._by_address.check(address(request))
         self._starts.check(address(request))
         start = read_start(parsed(await read_body(request, MAX_BODY)))
-        if start.prolific is None and self._design.config.serve.only_prolific:
+        if start.list is not None and not self._pilot:
+            raise HttpError(422, "only the links of a pilot choose a list")
+        if start.list is not None and start.list not in {one.name for one in self._design.config.lists}:
+            raise HttpError(422, f"there is no list {start.list}")
+        if start.prolific is None and self._design.config.serve.only_prolific and not self._pilot:
             raise HttpError(403, "this study is for those who come by Prolific's link")
         try:
-            token = await self._sessions.start(self._token(request), start.prolific, start.viewport)
+            device = None
+            if self._design.config.record.device:
+                user_agent = request.headers.get("user-agent", "")
+                device = device_of(user_agent, touch=start.touch, language=start.language)
+            token = await self._sessions.start(self._token(request), start, device)
         except TakenPartError:
             raise HttpError(409, "taken part") from None
+        except FullError:
+            raise HttpError(410, "the study is full") from None
+        except NoParticipationError:
+            raise HttpError(404, "there is no participation to continue") from None
         response = await self._state(token)
+        public = self._public_address
         response.set_cookie(
             self._cookie,
             token,
             max_age=COOKIE_DAYS * 24 * 60 * 60,
             httponly=True,
             samesite="lax",
-            secure=request.url.scheme == "https",
+            path=public.prefix if public else "/",
+            secure=(public.scheme if public else request.url.scheme) == "https",
         )
         return response
 
@@ -207,7 +249,7 @@ class _StudyHandlers:
 
     async def events(self, request: Request) -> Response:
         """Store what the participant did."""
-        check_origin(request.headers)
+        self._check_origin(request)
         self._by_address.check(address(request))
         token = self._token(request)
         if not self._sessions.knows(token):
@@ -222,6 +264,25 @@ class _StudyHandlers:
         content = {"seq": appended.seq, "stage": stage}
         return JSONResponse(content if appended.feedback is None else {**content, "feedback": appended.feedback})
 
+    def _check_origin(self, request: Request) -> None:
+        public = self._public_address
+        try:
+            check_origin(request.headers, public.host if public else None)
+        except HttpError:
+            if request.headers.get("sec-fetch-site") != "same-origin" or "origin" not in request.headers:
+                raise
+            # The page is ours by the browser's word: the proxy in between named another host.
+            origin, host = request.headers["origin"], request.headers.get("host", "")
+            if (origin, host) not in self._mismatches and len(self._mismatches) < MISMATCHES:
+                self._mismatches.add((origin, host))
+                show(
+                    f"error: participants see the study at {origin}, but the proxy in front of it asks for the host "
+                    f"{host}, so their answers are refused. Start with --public-url {origin}/ (and the path, if any), "
+                    "or let the proxy pass on the header Host",
+                    err=True,
+                )
+            raise HttpError(421, "the proxy in front of the study names another host") from None
+
     def _token(self, request: Request) -> str | None:
         return request.cookies.get(self._cookie)
 
@@ -233,31 +294,8 @@ class _StudyHandlers:
 
     # What is told --------------------------------------------------------------------------------------------
 
-    def _public(self) -> dict[str, Any]:
-        config = self._design.config
-        n_images = max(len(study_list.images) + len(study_list.checks) for study_list in config.lists)
-        example = None
-        if self._design.example:
-            image = self._design.example[1]
-            example = {
-                "with_ball": self._url(("", "0"), "example"),
-                "without_ball": self._url(("", "1"), "example"),
-                "width": image.width,
-                "height": image.height,
-            }
-        return {
-            "title": config.title,
-            "task": config.task,
-            "texts": {
-                name: to_html(getattr(config.texts, name)) for name in ("consent", "instructions", "explanation")
-            },
-            "example": example,
-            "n_images": n_images,
-            "minutes": config.minutes or ceil(n_images * SECONDS_PER_IMAGE / 60),
-        }
-
     def _url(self, key: tuple[str, str], role: Any) -> str:
-        return f"/images/{self._images.name(key, role)}"
+        return self._images.address(key, role)
 
     def _item(self, trial: StudyTrial, progress: ParticipantProgress) -> dict[str, Any]:
         picture: StudyImage = self._design.pictures[trial.key]
@@ -283,6 +321,7 @@ class _StudyHandlers:
         finished = progress.stage == "finished"
         return {
             "participant": session.participant.participant,
+            **({"list": session.participant.list} if self._pilot else {}),
             "stage": progress.stage,
             "trials": [item for item in items if item["trial"] >= 0],
             "practice": [item for item in items if item["trial"] < 0],
@@ -304,14 +343,17 @@ class _StudyHandlers:
         self._by_address.check(address(request))
         if not self._password:
             raise HTTPException(404)
+        # Before the password is looked at: else the right one could be found however many are tried.
+        if seconds := self._passwords.wait(address(request), count=False):
+            raise HttpError(429, "too many wrong passwords; wait a little", retry_after=seconds)
         if not is_admin(request.headers, self._password):
-            self._passwords.check(address(request))
+            self._passwords.wait(address(request))
             self.failures["401 admin"] += 1
             headers = {"www-authenticate": 'Basic realm="study", charset="UTF-8"'}
             return Response("A password is needed.", 401, headers, "text/plain")
         async with self._looking:
             if time.monotonic() - self._looked_at > ADMIN_SECONDS:
-                self._page = await asyncio.to_thread(admin_page, self._design, dict(self.failures))
+                self._page = await asyncio.to_thread(admin_page, self._design, self._reader.folder, dict(self.failures))
                 self._looked_at = time.monotonic()
         return Response(self._page, media_type="text/html")
 
@@ -324,7 +366,7 @@ class _StudyHandlers:
     # What goes wrong -----------------------------------------------------------------------------------------
 
     def _failed(self, status: int, why: str, *, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
-        self.failures[f"{status} {why}" if status >= 500 else str(status)] += 1
+        self.failures[f"{status} {why}" if status >= 500 or status == 421 else str(status)] += 1
         return JSONResponse({"error": why, **more}, status, headers)
 
     async def refused(self, request: Request, error: HttpError) -> Response:
@@ -353,15 +395,3 @@ class _StudyHandlers:
     async def fault(self, request: Request, error: Exception) -> Response:
         """A fault of ours: its traceback is for the log, not for the browser."""
         return self._failed(500, "something went wrong here; try again")
-
-
-def _static_files() -> dict[str, tuple[bytes, str, str]]:
-    """What the page consists of: content, media type and tag by name."""
-    static_files = {}
-    package = files("spotball_adapters.study.server")
-    for file in (*package.joinpath("page").iterdir(), package.joinpath(ADMIN_STYLE)):
-        if file.name == "index.html" or file.name.endswith(STATIC):
-            content = file.read_bytes()
-            media_type = mimetypes.guess_type(file.name)[0] or "text/plain"
-            static_files[file.name] = content, media_type, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    return static_files

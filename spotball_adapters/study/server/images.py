@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from spotball_adapters.study.items import Key
+from spotball_adapters.study.metadata import without_metadata
 from spotball_adapters.study.setup.design import StudyImage
 
 HELD = 64 * 1024 * 1024
@@ -43,17 +44,24 @@ class Images:
         """The last part of an image's address."""
         return hmac.new(self._secret, json.dumps([role, *key]).encode(), hashlib.sha256).hexdigest()[:32]
 
+    def address(self, key: Key, role: Role) -> str:
+        """An image's address, relative to the page, which may be under a prefix."""
+        return f"images/{self.name(key, role)}"
+
     def find(self, name: str) -> StudyImage | None:
         """The image at an address; None if there is none."""
         return self._known.get(name)
 
     def content(self, picture: StudyImage) -> bytes:
-        """An image's file as it is. Threads may call it side by side."""
+        """Return what is sent of an image: its file without metadata. Threads may call it side by side."""
         with self._lock:
             if (data := self._held.get(picture.digest)) is not None:
                 self._held.move_to_end(picture.digest)
                 return data
-        data = picture.path.read_bytes()
+        try:
+            data = without_metadata(picture.path.read_bytes(), picture.media_type, picture.orientation)
+        except ValueError as error:
+            raise OSError(f"{picture.path}: {error}") from error
         with self._lock:
             if picture.digest not in self._held:
                 self._held[picture.digest] = data
@@ -63,6 +71,6 @@ class Images:
         return data
 
     def in_memory(self, picture: StudyImage) -> bytes | None:
-        """An image's file if it need not be read from disk."""
+        """Return what is sent of an image if it need not be read from disk."""
         with self._lock:
             return self._held.get(picture.digest)

@@ -34,19 +34,24 @@ class Limit:
         self._most, self._clock = float(per_minute), clock
         self._left: OrderedDict[object, tuple[float, float]] = OrderedDict()
 
-    def wait(self, client: object) -> int:
-        """Count a request; 0 if it is within the limit, else the seconds after which the next one is."""
+    def wait(self, client: object, *, count: bool = True) -> int:
+        """Return 0 if a request is within the limit, else the seconds after which the next one is.
+
+        Args:
+            client: who sent it.
+            count: whether the request counts toward the limit.
+        """
         at = self._clock()
         left, since = self._left.pop(client, (self._most, at))
         left = min(self._most, left + (at - since) * self._most / 60)
         allowed = left >= 1
-        self._left[client] = (left - allowed, at)
+        self._left[client] = (left - (allowed and count), at)
         if len(self._left) > MANY:
             self._left.popitem(last=False)
         return 0 if allowed else max(1, round((1 - left) * 60 / self._most))
 
     def check(self, client: object) -> None:
-        """Count a request; RefusedError if it is over the limit."""
+        """Count a request; HttpError if it is over the limit."""
         if seconds := self.wait(client):
             raise HttpError(429, "too many requests; wait a little", retry_after=seconds)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
-from spotball_adapters.study.setup.config import CONFIG
+from spotball_adapters.study.server.public import PublicAddress, check_proxies, read_public_address
+from spotball_adapters.study.setup.check import problems
 from spotball_adapters.study.setup.design import load
-from spotball_adapters.study.setup.init import TO_FILL_IN
+from spotball_adapters.study.setup.pilot import open_pilot
 from spotball_adapters.study.store import StudyStore, reading
 from spotball_core.errors import MissingExtraError
 from spotball_core.service.web import BACKLOG, listening, serve_until_ended, shown
@@ -28,8 +30,16 @@ KEEP_ALIVE = 75
 
 
 @contextmanager
-def opened(folder: Path, *, password: str | None = None) -> Iterator[StudyServer]:
+def opened(
+    folder: Path, *, password: str | None = None, pilot: bool = False, public: PublicAddress | None = None
+) -> Iterator[StudyServer]:
     """A study's server, not listening yet; the study is this process's meanwhile, and all is stored at the end.
+
+    Args:
+        folder: the study's.
+        password: of the admin page; None or empty for no admin page.
+        pilot: store data apart from the study's, see `setup.pilot`.
+        public: where participants reach a proxy in front of the server; None without a proxy.
 
     Raises:
         InputError: for a study that cannot be used.
@@ -42,18 +52,24 @@ def opened(folder: Path, *, password: str | None = None) -> Iterator[StudyServer
         raise MissingExtraError("the human study", "study") from error
 
     design = load(folder)
-    with StudyStore(folder) as store:
+    data = open_pilot(folder, design.parts) if pilot else folder
+    with StudyStore(data) as store:
         store.claim(design.parts)
-        with reading(folder) as reader:
-            server = study_server(design, store, reader, password=password)
+        with reading(data) as reader:
+            server = study_server(design, store, reader, password=password, pilot=pilot, public=public)
             try:
                 yield server
             finally:
                 server.close()
 
 
-def configuration(server: StudyServer) -> uvicorn.Config:
-    """How a study is served: without a log of who asked for what, and without naming what serves it."""
+def configuration(server: StudyServer, proxies: Sequence[str] = ()) -> uvicorn.Config:
+    """Return how a study is served: without a log of requests, and without naming the server's software.
+
+    Args:
+        server: the study's.
+        proxies: addresses and networks whose word is taken for where requests come from (X-Forwarded-For).
+    """
     import uvicorn
 
     return uvicorn.Config(
@@ -64,30 +80,52 @@ def configuration(server: StudyServer) -> uvicorn.Config:
         server_header=False,
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
     )
 
 
-def serve(folder: Path, *, host: str, port: int, tell: Callable[[str], None]) -> None:
+def serve(
+    folder: Path,
+    *,
+    host: str,
+    port: int,
+    tell: Callable[[str], None],
+    pilot: bool = False,
+    public_url: str | None = None,
+    proxies: Sequence[str] = (),
+) -> None:
     """Serve a study until the process is told to end.
 
     Args:
         port: 0 for any that is free.
         tell: called with each line to show, the address among them.
+        pilot: store data apart from the study's.
+        public_url: where participants reach a proxy in front of the server; None without a proxy.
+        proxies: addresses and networks of proxies that are trusted, see `configuration`.
 
     Raises:
         SpotballError: as `opened`.
-        OptionError: if the address is taken.
+        OptionError: if the address is taken, or is not one.
     """
     password = os.environ.get(PASSWORD)
-    with opened(folder, password=password) as server, listening(host, port) as at:
+    public, trusted = read_public_address(public_url) if public_url else None, check_proxies(proxies)
+    with opened(folder, password=password, pilot=pilot, public=public) as server, listening(host, port) as at:
 
         def ready() -> None:
-            address = shown(at)
+            address = str(public).rstrip("/") if public else shown(at)
             tell(f"{server.design.config.title}: {address}/")
             tell(f"admin page: {address}/admin" if password else f"no admin page: {PASSWORD} is not set")
-            texts = server.design.config.texts
-            if any(TO_FILL_IN in text for text in (texts.consent, texts.instructions, texts.debriefing)):
-                tell(f"The texts in {folder / CONFIG} still say {TO_FILL_IN}: fill that in before people come.")
+            if public:
+                tell(f"for the proxy: {shown(at)}/")
+                if not trusted:
+                    tell("without --proxy, all participants seem to come from one address, which limits count")
+            if pilot:
+                for study_list in server.design.config.lists:
+                    tell(f"preview of {study_list.name}: {address}/?{urlencode({'list': study_list.name})}")
+                tell(f"pilot: delete its data with `spotball study delete {folder} --pilot`")
+            if n := len(list(problems(server.design))):
+                tell(f"not ready for participants: {n} problems. `spotball study check {folder}` lists them")
 
-        serve_until_ended(configuration(server), at, ready)
+        serve_until_ended(configuration(server, trusted), at, ready)
     tell("ended; everything is stored")

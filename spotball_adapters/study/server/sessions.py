@@ -7,7 +7,7 @@ import hashlib
 import secrets
 import sqlite3
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,10 +15,12 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from spotball_adapters.study.events import Event, Viewport
+from spotball_adapters.study.events import Event
 from spotball_adapters.study.items import NotAllowedError
 from spotball_adapters.study.progress import ParticipantProgress, replay
-from spotball_adapters.study.server.wire import MalformedRequestError, Prolific, read_event
+from spotball_adapters.study.results.exclusion import exclusion_of
+from spotball_adapters.study.results.participations import participation
+from spotball_adapters.study.server.wire import MalformedRequestError, Start, read_event
 from spotball_adapters.study.server.writer import EventWriter
 from spotball_adapters.study.setup.assignment import choose_list, seed_of
 from spotball_adapters.study.setup.design import StudyDesign
@@ -44,7 +46,15 @@ PROLIFIC = "prolific"
 
 
 class TakenPartError(Exception):
-    """Somebody took part already, in another session."""
+    """The person took part already, in another session."""
+
+
+class FullError(Exception):
+    """Every list has as many participants as it is to have."""
+
+
+class NoParticipationError(Exception):
+    """There is no participation that a request could resume."""
 
 
 class ConflictError(Exception):
@@ -86,28 +96,42 @@ class Sessions:
     Args:
         store: the study's, which is written to by one thread that this starts.
         reader: another view of it, to read from.
+        label_prefix: what participants' labels begin with.
     """
 
-    def __init__(self, design: StudyDesign, store: StudyStore, reader: StudyReader) -> None:
+    def __init__(self, design: StudyDesign, store: StudyStore, reader: StudyReader, *, label_prefix: str = "") -> None:
+        self._label_prefix = label_prefix
         self._design, self._store, self._reader = design, store, reader
         self._writer = EventWriter(store.study)
         self._sessions: WeakValueDictionary[int, Session] = WeakValueDictionary()
         self._recent: OrderedDict[int, Session] = OrderedDict()
         self._tokens: dict[bytes, int] = {}
+        self._exclusion = exclusion_of(design.config.exclusion)
+        self._kept: dict[int, bool] = {}
+        with store.study.transaction() as connection:
+            # Computed before participants come: with many, it takes seconds.
+            self._places(connection)
 
     def close(self) -> None:
         """Store what waits, and end."""
         self._writer.close()
 
-    async def start(self, token: str | None, prolific: Prolific | None, viewport: Viewport) -> str:
-        """Begin to take part, or go on; returns the token, which is another if this one is not the participant's.
+    async def start(self, token: str | None, start: Start, device: Mapping[str, str] | None = None) -> str:
+        """Begin to take part, or continue; return the token, which is a new one if this one is not the participant's.
+
+        Args:
+            token: the browser's; None without one.
+            start: as it was sent.
+            device: stored of who begins; None for nothing.
 
         Raises:
             TakenPartError: if the person took part in another session.
+            NoParticipationError: if `start` only resumes, and there is nothing to resume.
+            FullError: if every list has as many participants as it is to have.
         """
 
         def job(connection: sqlite3.Connection) -> str:
-            return self._start(connection, token, prolific, viewport)
+            return self._start(connection, token, start, device)
 
         try:
             return await asyncio.wrap_future(self._writer.do(job))
@@ -167,6 +191,7 @@ class Sessions:
             try:
                 event = read_event(content, received_at)
                 if _is_new(event, session.ids):
+                    self._check_explanation(event)
                     progress.take(event)
                     session.ids.append(event.event)
                     fresh.append(event)
@@ -194,6 +219,12 @@ class Sessions:
                 raise
         return Appended(progress.seq, feedback, refused)
 
+    def _check_explanation(self, event: Event) -> None:
+        """Raise NotAllowedError for an explanation that is too short; stored ones stay valid if the minimum changes."""
+        least = self._design.config.explanation_letters
+        if event.kind == "explanation" and sum(map(str.isalnum, event.value["text"])) < least:
+            raise NotAllowedError(f"an explanation has at least {least} letters and digits")
+
     def feedback(self, progress: ParticipantProgress, trial: int | None) -> dict[str, Any] | None:
         """What a practice item tells; None for one that is not answered, and for all others."""
         answered = progress.answered.get(trial) if trial is not None and trial < 0 else None
@@ -202,17 +233,20 @@ class Sessions:
     # In the writer's thread ----------------------------------------------------------------------------------
 
     def _start(
-        self, connection: sqlite3.Connection, token: str | None, prolific: Prolific | None, viewport: Viewport
+        self, connection: sqlite3.Connection, token: str | None, start: Start, device: Mapping[str, str] | None
     ) -> str:
         own_label = token and self._label(connection, "token_hash", hashed(token))
+        prolific = start.prolific
         if prolific is None:
-            return token if own_label and token else self._begin(connection, _new_label(connection), None, viewport)
+            if token and own_label and start.list in (None, self._list_of(connection, own_label)):
+                return token
+            return self._begin(connection, self._new_label(connection), start, device)
         query = "SELECT participant, study, session FROM identities WHERE platform = ? AND person = ?"
         identity = next(iter(self._store.identities_file.rows(query, PROLIFIC, prolific.pid)), None)
-        label = identity[0] if identity else _new_label(connection)
+        label = identity[0] if identity else self._new_label(connection)
         if not identity or not self._label(connection, "participant", label):
             # Who is known there and not here: the process had ended between the two files.
-            return self._begin(connection, label, prolific, viewport)
+            return self._begin(connection, label, start, device)
         if identity[1:] != (prolific.study, prolific.session):
             raise TakenPartError
         if label == own_label and token:
@@ -225,27 +259,60 @@ class Sessions:
         rows = connection.execute(f"SELECT participant FROM participants WHERE {column} = ?", (value,))
         return next((label for (label,) in rows), None)
 
-    def _begin(self, connection: sqlite3.Connection, label: str, prolific: Prolific | None, viewport: Viewport) -> str:
+    def _begin(self, connection: sqlite3.Connection, label: str, start: Start, device: Mapping[str, str] | None) -> str:
+        if start.resume:
+            raise NoParticipationError
+        places = self._places(connection) if start.list is None else {start.list: 0}
+        if not places:
+            raise FullError
+        prolific = start.prolific
         if prolific is not None:
             # First, in a transaction of its own: whoever is in the study is known to have taken part.
             with self._store.identities_file.transaction() as identities:
                 identity = Identity(label, PROLIFIC, prolific.pid, prolific.study, prolific.session)
                 insert_identity(identities, identity)
         config, at, token = self._design.config, now(), new_token()
-        silent_since = datetime.now(UTC) - timedelta(minutes=config.serve.silent_minutes)
-        counts = connection.execute(
-            "SELECT list, count(*) FROM participants WHERE finished_at NOT NULL OR seen_at > ? GROUP BY list",
-            (silent_since.isoformat(timespec="milliseconds"),),
-        )
         seed = seed_of(config.seed, label)
-        list_name = choose_list(
-            {**dict.fromkeys((study_list.name for study_list in config.lists), 0), **dict(counts)}, seed
-        )
+        list_name = choose_list(places, seed)
         trials = self._design.trials(list_name, seed)
         participant = Participant(0, label, list_name, seed, trials, at, at, None, version())
-        consent = Event(1, str(uuid4()), "stage", None, {"stage": "consent"}, 0.0, viewport, at)
+        value = {"stage": "consent"} if device is None else {"stage": "consent", "device": dict(device)}
+        consent = Event(1, str(uuid4()), "stage", None, value, 0.0, start.viewport, at)
         insert_events(connection, insert_participant(connection, participant, hashed(token)), [consent])
         return token
+
+    def _list_of(self, connection: sqlite3.Connection, label: str) -> str:
+        (row,) = connection.execute("SELECT list FROM participants WHERE participant = ?", (label,))
+        return str(row[0])
+
+    def _new_label(self, connection: sqlite3.Connection) -> str:
+        while True:
+            label = self._label_prefix + "".join(secrets.choice(LABEL) for _ in range(8))
+            if not connection.execute("SELECT 1 FROM participants WHERE participant = ?", (label,)).fetchone():
+                return label
+
+    def _places(self, connection: sqlite3.Connection) -> dict[str, int]:
+        """By list that is not full, how many are at it now, or finished and are not excluded."""
+        config = self._design.config
+        silent_since = datetime.now(UTC) - timedelta(minutes=config.serve.silent_minutes)
+        rows = connection.execute(
+            "SELECT id, list, finished_at NOT NULL FROM participants WHERE finished_at NOT NULL OR seen_at > ?",
+            (silent_since.isoformat(timespec="milliseconds"),),
+        )
+        places = dict.fromkeys((study_list.name for study_list in config.lists), 0)
+        for identity, list_name, finished in rows.fetchall():
+            if list_name in places and (not finished or self._is_kept(identity)):
+                places[list_name] += 1
+        most = config.quota.per_list
+        return {name: n for name, n in places.items() if not most or n < most}
+
+    def _is_kept(self, participant_id: int) -> bool:
+        """Whether a participant who finished is not excluded, by what is stored of them alone."""
+        if participant_id not in self._kept:
+            # Read in the writer's thread and transaction: it may have finished in the same one.
+            person = participation(self._store.participant(participant_id), self._store, self._design)
+            self._kept[participant_id] = not self._exclusion.reasons(person)
+        return self._kept[participant_id]
 
 
 def hashed(token: str) -> bytes:
@@ -256,13 +323,6 @@ def hashed(token: str) -> bytes:
 def new_token() -> str:
     """256 random bits, as text."""
     return secrets.token_urlsafe(32)
-
-
-def _new_label(connection: sqlite3.Connection) -> str:
-    while True:
-        label = "".join(secrets.choice(LABEL) for _ in range(8))
-        if not connection.execute("SELECT 1 FROM participants WHERE participant = ?", (label,)).fetchone():
-            return label
 
 
 def _is_new(event: Event, ids: Sequence[str]) -> bool:

@@ -25,6 +25,7 @@ MAX_TEXT = 2000
 Whole = Annotated[int, Field(strict=True, ge=0, le=10**6)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 Length = Annotated[float, Field(strict=True, ge=0, le=10**6)]
+Milliseconds = Annotated[float, Field(strict=True, ge=0, le=10**9)]
 Id = Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
@@ -41,11 +42,22 @@ class Prolific(Record):
 
 
 class Start(Record):
-    """The begin of a participation."""
+    """The start of a participation.
+
+    Attributes:
+        resume: only continue an earlier participation; do not start a new one.
+        language: the browser's, such as de-AT.
+        touch: whether the device has a touch screen.
+        list: the list to see, in a pilot.
+    """
 
     consent: Literal[True]
     prolific: Prolific | None = None
     viewport: tuple[Length, Length, Length]
+    resume: Annotated[bool, Field(strict=True)] = False
+    language: Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9-]{1,35}$")] | None = None
+    touch: Annotated[bool, Field(strict=True)] | None = None
+    list: Annotated[str, StringConstraints(strict=True, max_length=200)] | None = None
 
 
 class Nothing(Record):
@@ -99,6 +111,12 @@ class Explained(Record):
         return text
 
 
+class Away(Record):
+    """The value of `away`."""
+
+    ms: Milliseconds
+
+
 VALUES: Mapping[Kind, type[Record]] = MappingProxyType(
     {
         "stage": StageOver,
@@ -108,6 +126,7 @@ VALUES: Mapping[Kind, type[Record]] = MappingProxyType(
         "answer": Confirmed,
         "choice": Chosen,
         "explanation": Explained,
+        "away": Away,
     }
 )
 """What the value of each kind of event holds."""
@@ -123,7 +142,7 @@ class SentEvent(Record):
     kind: Kind
     trial: Annotated[int, Field(strict=True, ge=-(10**6), le=10**6)] | None = None
     value: dict[str, Any]
-    elapsed_ms: Annotated[float, Field(strict=True, ge=0, le=10**9)]
+    elapsed_ms: Milliseconds
     viewport: tuple[Length, Length, Length]
 
 

@@ -77,10 +77,15 @@ class ListConfig(Record):
 
 
 class ExampleConfig(Record):
-    """An image with its ball and without it, for the instructions: paths within the dataset."""
+    """An image with its ball and without it, for the instructions: paths within the study's folder or the dataset's.
+
+    Attributes:
+        synthetic: it was drawn, and the page says so.
+    """
 
     with_ball: Words
     without_ball: Words
+    synthetic: bool = False
 
 
 class TextsConfig(Record):
@@ -120,11 +125,35 @@ class ExclusionConfig(Record):
         checks: any: one click of a check outside the ball's cells excludes; all: only if all of them are; none.
         min_seconds_per_image: on the median image.
         same_cell: who named one and the same cell throughout.
+        also: further rules, see `results.exclusion.RULES`.
     """
 
     checks: Literal["any", "all", "none"] = "any"
     min_seconds_per_image: NonNegativeFloat = 0.0
     same_cell: bool = False
+    also: tuple[Literal["clock", "repeated", "patterned", "explanations", "duplicates"], ...] = ()
+
+
+class QuotaConfig(Record):
+    """How many participants there are to be.
+
+    Attributes:
+        per_list: who finished and is kept, of each list; 0 for no limit. Excluded participants are replaced.
+    """
+
+    per_list: NonNegativeInt = 0
+
+
+class RecordConfig(Record):
+    """What is stored of participants in addition to what they do. The consent text must announce it.
+
+    Attributes:
+        device: kind of device, browser, operating system and language.
+        focus: how often and how long the page is out of sight.
+    """
+
+    device: bool = False
+    focus: bool = False
 
 
 class ServeConfig(Record):
@@ -151,15 +180,21 @@ class StudyConfig(Record):
     Attributes:
         dataset: the dataset's folder, relative to the study's or absolute.
         seed: of lists, orders, and which answers are to be explained.
+        language: of the page's own texts: en, de, or another with `messages`.
+        messages: a compiled gettext catalog (.mo) of the page's texts, in the study's folder.
         explanations: how many random images a participant is asked to explain.
+        explanation_letters: how many letters and digits an explanation has at least.
         minutes: that taking part is said to take; None for 20 seconds an image.
     """
 
     title: Words = "Spot the Ball"
     dataset: Words
     task: Literal["clicks", "choice"] = "clicks"
+    language: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
+    messages: Words | None = None
     seed: NonNegativeInt = 0
     explanations: NonNegativeInt = 0
+    explanation_letters: Annotated[int, Field(ge=1, le=200)] = 10
     minutes: PositiveInt | None = None
     clicks: ClicksConfig = ClicksConfig()
     choice: ChoiceConfig | None = None
@@ -169,6 +204,8 @@ class StudyConfig(Record):
     pay: PayConfig = PayConfig()
     completion: CompletionConfig = CompletionConfig()
     exclusion: ExclusionConfig = ExclusionConfig()
+    quota: QuotaConfig = QuotaConfig()
+    record: RecordConfig = RecordConfig()
     serve: ServeConfig = ServeConfig()
 
 

@@ -12,13 +12,10 @@ from spotball_adapters.study.setup.init import init_study
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import write_scenes
 from spotball_core.service.files import replacing
-from spotball_core.synthetic.pictures import draw_scene, write_scene_pictures
+from spotball_core.synthetic.pictures import write_scene_pictures
 from spotball_core.synthetic.scenes import synthetic_scenes
 
 N_SCENES, SHOWN, EXPLAINED = 60, 8, 2
-EXAMPLE_SEED = 1
-"""Of the scene of the worked example, which is none of the study's."""
-
 PHOTOS, PHOTO_CHECKS, SIDE = 16, 3, 448
 """Of the study of choices: photos, in two lists; checks; pixels of a side, as in the gaze study."""
 
@@ -49,9 +46,6 @@ def demo_study(folder: Path) -> Path:
     """
     data, study = folder / "data", folder / "study"
     write_scenes(write_scene_pictures(synthetic_scenes(N_SCENES), data), data / SCENES)
-    example = synthetic_scenes(1, seed=EXAMPLE_SEED)[0]
-    for name, ball in (("with", True), ("without", False)):
-        draw_scene(example, ball=ball).save(data / f"images/example-{name}-ball.png")
     config = init_study(data, study, images=SHOWN)
     _adapt(study, {f"explanations = {config.explanations}\n": f"explanations = {EXPLAINED}\n"})
     return study
@@ -79,7 +73,7 @@ def _adapt(study: Path, changes: Mapping[str, str]) -> None:
     for before, after in changes.items():
         text = text.replace(before, after)
     text = re.sub(r'^title = "(.*)"$', r'title = "\1: a demo"', text, flags=re.MULTILINE)
-    text = text.replace('# code = "XXXXXXXX"', 'code = "SYNTHETIC"')
+    text = text.replace('# code = "XXXXXXXX"', 'code = "SYNTHETIC"').replace('"AMOUNT an hour"', '"nothing"')
     for name, words in _TEXTS.items():
         text = re.sub(rf"^{name} = '''.*?'''$", f"{name} = '''\n{words}\n'''", text, flags=re.DOTALL | re.MULTILINE)
     with replacing(study / CONFIG) as beside:

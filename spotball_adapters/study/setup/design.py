@@ -11,7 +11,9 @@ from typing import Any
 
 from spotball_adapters.study.events import StudyTrial
 from spotball_adapters.study.items import Clicks, ItemType, Key, ObjectChoice
+from spotball_adapters.study.metadata import without_metadata
 from spotball_adapters.study.setup.assignment import draw_trials
+from spotball_adapters.study.setup.catalogs import catalog
 from spotball_adapters.study.setup.config import CONFIG, ListConfig, StudyConfig, read_config
 from spotball_core.errors import InputError, MissingExtraError, Problem
 from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
@@ -36,6 +38,8 @@ class StudyImage:
         path: of the file, within the dataset's folder.
         width: as a browser shows it, in pixels.
         height: as a browser shows it, in pixels.
+        digest: SHA-256 of the file.
+        orientation: EXIF's, 1 for an upright image.
     """
 
     path: Path
@@ -43,7 +47,7 @@ class StudyImage:
     width: int
     height: int
     digest: str
-    """SHA-256 of the file."""
+    orientation: int = 1
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,10 @@ def load(folder: Path) -> StudyDesign:
         Problem(str(folder / CONFIG), None, field, actual, expected)
         for field, actual, expected in _faults(config, scenes, stimuli)
     ]
+    try:
+        catalog(config.language, messages_file(folder, config))
+    except InputError as error:
+        problems.extend(error.problems)
     if problems:
         raise InputError(problems)
     keys = list(dict.fromkeys((study_list.sport, image) for study_list in config.lists for image in _all(study_list)))
@@ -140,7 +148,7 @@ def load(folder: Path) -> StudyDesign:
     example = []
     for path in (config.example.with_ball, config.example.without_ball) if config.example else ():
         try:
-            example.append(_picture(dataset, path, None))
+            example.append(_picture(folder if (folder / path).is_file() else dataset, path, None))
         except InputError as error:
             problems.extend(error.problems)
     if problems:
@@ -153,6 +161,17 @@ def load(folder: Path) -> StudyDesign:
         pictures,
         (example[0], example[1]) if example else None,
     )
+
+
+def messages_file(folder: Path, config: StudyConfig) -> Path | None:
+    """Return the researcher's catalog of the page's texts, if any.
+
+    Raises:
+        InputError: if it is not a file within the study's folder.
+    """
+    if config.messages is None:
+        return None
+    return data_file(folder, config.messages, field="messages", description="a gettext catalog (.mo)")
 
 
 def _all(study_list: ListConfig) -> tuple[str, ...]:
@@ -214,17 +233,19 @@ def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> S
     file = data_file(dataset, path)
     try:
         with open_image(file, tuple(FORMATS)) as image:
-            sideways = image.getexif().get(ORIENTATION, 1) in (5, 6, 7, 8)
-            width, height = image.size[::-1] if sideways else image.size
+            orientation = int(image.getexif().get(ORIENTATION, 1))
+            width, height = image.size[::-1] if orientation in (5, 6, 7, 8) else image.size
             media_type = FORMATS[image.format or ""]
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        data = file.read_bytes()
+        orientation = orientation if 1 <= orientation <= 8 else 1
+        without_metadata(data, media_type, orientation)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         expected = f"an image ({', '.join(FORMATS)})"
         raise InputError([Problem(str(file), None, "image", str(error), expected)]) from error
     if size is not None and size != (width, height):
         actual, expected = f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as its scene says"
         raise InputError([Problem(str(file), None, "image", actual, expected)])
-    return StudyImage(file, media_type, width, height, digest)
+    return StudyImage(file, media_type, width, height, hashlib.sha256(data).hexdigest(), orientation)
 
 
 def _digest(lines: list[str]) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
 from spotball_adapters.study.setup.choice_lists import lists_of_stimuli
-from spotball_adapters.study.setup.config import CONFIG, ListConfig, StudyConfig, read_config
+from spotball_adapters.study.setup.config import CONFIG, ExampleConfig, ListConfig, StudyConfig, read_config
+from spotball_adapters.study.setup.example import copy_example, draw_example, find_example, has_originals
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
 from spotball_core.io.dataset import SCENES
@@ -26,9 +28,6 @@ EXPLANATIONS = 10
 TO_FILL_IN = "NAME, INSTITUTION, EMAIL"
 """What stands in the texts for what only the researcher knows."""
 
-_EXAMPLE = ("images/example-with-ball", "images/example-without-ball")
-"""Where a dataset has its example pair, without the ending."""
-
 
 def init_study(
     dataset: Path,
@@ -38,17 +37,22 @@ def init_study(
     images: int | None = None,
     seed: int = 0,
     task: Literal["clicks", "choice"] = "clicks",
+    originals: Path | None = None,
+    language: Literal["en", "de"] = "en",
 ) -> StudyConfig:
     """Write OUT/study.toml for a dataset.
 
-    For clicks, each sport is a list: its images, its controls as checks, and as practice an image that is not in the
-    list; where none is left, a check, which tells nothing new. For choices see `choice_lists.lists_of_stimuli`.
+    For clicks, each sport is a list: its images, its controls as checks, and for practice one image whose ball is
+    hidden and that is not in the list. Without `images`, one image is kept back for practice; if all are asked for, the
+    list has no practice. For choices see `choice_lists.lists_of_stimuli`.
 
     Args:
         dataset: the folder; for choices, that with the file of stimuli, or the file itself.
         sports: only these; all if empty. Of clicks alone.
         images: how many of a sport, drawn at random; all if None. Of choices, how many of a list, at most.
         seed: of what is drawn here, and of the study.
+        originals: a folder with images before the ball was removed, for the example pair; see `example.copy_example`.
+        language: of the texts for participants.
 
     Raises:
         OptionError: for a study that is there already, a sport that is not, or more images than there are.
@@ -56,13 +60,24 @@ def init_study(
     """
     if (out / CONFIG).exists():
         raise OptionError(f"{out / CONFIG} is there already; name another folder with --out")
+    words = _words(language, task)
     if task == "clicks":
-        lists, words = _lists_of_scenes(dataset, sports, images, seed), _CLICKS_WORDS
+        needs_example = find_example(dataset) is None
+        lists, spare = _lists_of_scenes(dataset, sports, images, seed, originals, needs_example=needs_example)
+        words |= _CLICKS
+        if originals is not None and not has_originals(dataset, spare, originals):
+            raise OptionError(
+                f"--originals {originals}: it has none of the {len(spare)} images that are left for the example; name "
+                "its files as the dataset's images, or use fewer --images"
+            )
+        example = find_example(dataset) or copy_example(dataset, spare, originals, out) or draw_example(out)
     else:
-        if sports:
-            raise OptionError("--sport is for clicks; lists of choices are made of all stimuli")
+        if sports or originals:
+            raise OptionError("--sport and --originals are for clicks; lists of choices are made of all stimuli")
+        example = None
         path, stimuli = _stimuli_of(dataset)
-        dataset, words = path.parent, {**_CHOICE_WORDS, "asked": _CHOICE.format(stimuli=json.dumps(path.name))}
+        asked = _CHOICE.format(stimuli=json.dumps(path.name), question=words["question"])
+        dataset, words = path.parent, {**words, **_CHOICES, "asked": asked}
         lists = _lists_of_choices(path, stimuli, images, seed)
     explanations = min(EXPLANATIONS, *(len(study_list.images) for study_list in lists)) if task == "clicks" else 0
     n_shown = max(len(study_list.images) + len(study_list.checks) for study_list in lists)
@@ -70,11 +85,12 @@ def init_study(
     for name, value in {
         "dataset": json.dumps(Path(os.path.relpath(dataset, out)).as_posix()),
         "task": json.dumps(task),
+        "language": json.dumps(language),
         "seed": str(seed),
         "explanations": str(explanations),
         **words,
         "lists": "\n".join(map(_list_text, lists)),
-        "example": _example_text(dataset) if task == "clicks" else "",
+        "example": _example_text(example) if example else "",
         "shown": str(n_shown),
         "to_fill_in": TO_FILL_IN,
     }.items():
@@ -84,7 +100,20 @@ def init_study(
     return read_config(out)
 
 
-def _lists_of_scenes(dataset: Path, sports: Sequence[str], images: int | None, seed: int) -> list[ListConfig]:
+def _lists_of_scenes(
+    dataset: Path,
+    sports: Sequence[str],
+    images: int | None,
+    seed: int,
+    originals: Path | None,
+    *,
+    needs_example: bool,
+) -> tuple[list[ListConfig], list[Scene]]:
+    """Return the lists, and the scenes that none of them shows.
+
+    Without `images`, each sport keeps one image back for practice; the first one that has original images keeps back
+    another, for the example.
+    """
     by_sport: defaultdict[str, list[Scene]] = defaultdict(list)
     for scene in read_scenes(dataset / SCENES):
         if scene.path is not None:
@@ -95,25 +124,39 @@ def _lists_of_scenes(dataset: Path, sports: Sequence[str], images: int | None, s
     if not by_sport:
         expected = "scenes with images"
         raise InputError([Problem(str(dataset / SCENES), None, "path", "no path of an image", expected)])
-    return [_list_of(sport, by_sport[sport], images, seed) for sport in sports or sorted(by_sport)]
+    lists: list[ListConfig] = []
+    spare: list[Scene] = []
+    for sport in sports or sorted(by_sport):
+        keeps = 2 if needs_example and not spare and has_originals(dataset, by_sport[sport], originals) else 1
+        study_list, rest = _list_of(sport, by_sport[sport], images, seed, keeps=keeps)
+        lists.append(study_list)
+        spare += rest
+    return lists, spare
 
 
-def _list_of(sport: str, scenes: Iterable[Scene], images: int | None, seed: int) -> ListConfig:
-    all_scenes = list(scenes)
+def _list_of(
+    sport: str, all_scenes: Sequence[Scene], images: int | None, seed: int, *, keeps: int
+) -> tuple[ListConfig, list[Scene]]:
     checks = [scene.image for scene in all_scenes if scene.control and scene.ball_cells]
     tests = [scene for scene in all_scenes if not scene.control]
     if images is not None and not 1 <= images <= len(tests):
         raise OptionError(f"--images: {images} of {sport}, which has {len(tests)}")
-    order = generator_for(seed, "images", sport).permutation(len(tests))
-    chosen = sorted(order[: images or len(tests)].tolist())
-    outside = [tests[i].image for i in order[len(chosen) :] if tests[i].ball_cells]
-    listed = [tests[i].image for i in chosen]
-    practice = (outside or checks)[:1]
-    if not listed:
+    if not tests:
         raise OptionError(f"{sport} has no image whose ball is removed")
-    return ListConfig(
+    order = generator_for(seed, "images", sport).permutation(len(tests)).tolist()
+    if images is None:
+        # The only image is shown.
+        outside = [i for i in order if tests[i].ball_cells][-min(keeps, len(tests) - 1) :] if len(tests) > 1 else []
+        chosen = sorted(set(order) - set(outside))
+    else:
+        chosen = sorted(order[:images])
+        outside = [i for i in order[images:] if tests[i].ball_cells]
+    listed = [tests[i].image for i in chosen]
+    practice = [tests[i].image for i in outside[:1]]
+    study_list = ListConfig(
         name=sport, sport=sport, images=tuple(listed), checks=tuple(checks[: len(listed)]), practice=tuple(practice)
     )
+    return study_list, [tests[i] for i in outside[1:]]
 
 
 def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
@@ -157,30 +200,28 @@ def _list_text(study_list: ListConfig) -> str:
     return "\n".join(["[[lists]]", *lines, ""])
 
 
-def _example_text(dataset: Path) -> str:
-    paths = [
-        next((path.relative_to(dataset).as_posix() for path in sorted(dataset.glob(f"{stem}.*"))), None)
-        for stem in _EXAMPLE
+def _example_text(example: ExampleConfig) -> str:
+    lines = [
+        "# Shown with the instructions: an image before and after its ball was removed. Paths in this folder or in the",
+        "# dataset's. A synthetic example is labeled as such.",
+        "[example]",
+        f"with_ball = {json.dumps(example.with_ball)}",
+        f"without_ball = {json.dumps(example.without_ball)}",
+        f"synthetic = {json.dumps(example.synthetic)}",
     ]
-    mark = "" if all(paths) else "# "
-    with_ball, without_ball = (json.dumps(path or f"{stem}.png") for path, stem in zip(paths, _EXAMPLE, strict=True))
-    about = (
-        "# Shown with the instructions: an image before and after its ball was removed. Paths in the dataset's folder."
-    )
-    return f"{about}\n{mark}[example]\n{mark}with_ball = {with_ball}\n{mark}without_ball = {without_ball}\n"
+    return "\n".join([*lines, ""])
 
 
 _CHOICE = """\
 [choice]
 # The file of the stimuli, in the dataset's folder.
 stimuli = {stimuli}
-question = "Which object is this person looking at?"
+question = {question}
 # Whether practice items say what was right.
 feedback = true
 """
 
-_CLICKS_WORDS = {
-    "title": json.dumps("Spot the Ball"),
+_CLICKS = {
     "bonus": "1.00",
     "asked": """\
 [clicks]
@@ -188,24 +229,20 @@ _CLICKS_WORDS = {
 per_image = 3
 """,
     "missed": "one click of a check outside the ball's cells excludes: the paper's rule",
-    "instructions": """\
-You will see @shown@ photos of a game. **The ball has been removed** from them.
-
-Each photo is divided into cells. Say where you think the ball was: **choose three cells**, those you think most likely.
-You may choose a cell more than once. *Undo* takes the last one back, until you confirm the three.
-
-Look at the players: how they stand, move and look tells where the ball is. There is no time limit. In a few photos the
-ball can still be seen; then choose cells in which it is.""",
 }
-"""What is said in a study of clicks; of choices below."""
+"""What differs in a study of clicks; in one of choices below."""
 
-_CHOICE_WORDS = {
-    "title": json.dumps("Where does this person look?"),
-    "bonus": "0.00",
-    "missed": "one check with a wrong choice excludes",
-    "instructions": """\
-You will see @shown@ photos of a person at a table with objects on it.
+_CHOICES = {"bonus": "0.00", "missed": "one check with a wrong choice excludes"}
 
-Say **which object the person looks at**. There is no time limit, but you cannot go back. Some are easy and some are
-hard: please do your best on all of them. The first few are practice, and tell you what was right.""",
-}
+
+def _words(language: str, task: str) -> dict[str, str]:
+    """Return the texts for participants, in a language."""
+    file = files("spotball_adapters.study.setup").joinpath(f"words/{language}.toml")
+    words = tomllib.loads(file.read_text(encoding="utf-8"))
+    words |= words[task]
+    texts = {name: words[name].strip() for name in ("consent", "instructions", "debriefing")}
+    return (
+        texts
+        | {name: json.dumps(words[name], ensure_ascii=False) for name in ("title", "explanation")}
+        | {"question": json.dumps(words.get("question", ""), ensure_ascii=False)}
+    )

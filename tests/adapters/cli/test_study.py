@@ -18,7 +18,8 @@ def test_init_says_what_it_made(tmp_path: Path) -> None:
     assert done.stderr.splitlines() == [
         "soccer: 4 images, 2 checks, 1 for practice",
         "tennis: 4 images, 2 checks, 1 for practice",
-        f"{out / CONFIG}: read it, and change what you need. Then: spotball study serve {out}",
+        "the example of the instructions is drawn; --originals takes one of your own images instead",
+        f"{out / CONFIG}: read it, and change what you need. Then: spotball study check {out}",
     ]
     assert read_config(out).seed == 7
 

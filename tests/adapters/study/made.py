@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,28 +31,51 @@ VIEWPORT = [1280, 720, 2]
 
 Json = dict[str, Any]
 
+LENIENT = {
+    # As many as 200 at once from one address.
+    "starts_per_minute_address = 120": "starts_per_minute_address = 6000",
+    # Participants of tests answer at once.
+    "min_seconds_per_image = 1": "min_seconds_per_image = 0",
+    'also = ["clock"]': "also = []",
+}
+"""What tests change of the study.toml that `init` writes."""
 
-def dataset(folder: Path, *, sports: tuple[str, ...] = ("soccer",), images: int = 6, checks: int = 2) -> Path:
-    """Scenes with the ball in C2, whose pictures are of one color each; the last ones of a sport are controls."""
+
+def dataset(
+    folder: Path, *, sports: tuple[str, ...] = ("soccer",), images: int = 6, checks: int = 2, practice: bool = False
+) -> Path:
+    """Scenes with the ball in C2, whose pictures are of one color each; the last ones of a sport are controls.
+
+    With `practice`, each sport has one more image, the last.
+    """
     known = []
     for at, sport in enumerate(sports):
-        for number in range(1, images + checks + 1):
+        for number in range(1, images + checks + practice + 1):
             path = Path("images", sport, f"{number}.png")
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             Image.new("RGB", (640, 360), (number, at, 99)).save(folder / path)
-            known.append(scene(str(number), sport, path=str(path), control=number > images))
+            known.append(scene(str(number), sport, path=str(path), control=images < number <= images + checks))
     write_scenes(known, folder / "scenes.jsonl")
     return folder
 
 
 def study(folder: Path, *, changes: Mapping[str, str] | None = None, **kwargs: Any) -> Path:
-    """A study of such a dataset, in FOLDER/study; `changes` are to the text of study.toml."""
+    """A study of such a dataset, in FOLDER/study; `changes` are to the text of study.toml.
+
+    Its lists show all images, and one more for practice; or `listed` images, drawn at random.
+    """
     sports = kwargs.get("sports", ("soccer",))
-    images = kwargs.pop("listed", None)
+    listed = kwargs.pop("listed", None)
     out = folder / "study"
-    init_study(dataset(folder / "data", **kwargs), out, sports=sports, images=images)
-    # As many as 200 at once from one address.
-    change(out, {"starts_per_minute_address = 120": "starts_per_minute_address = 6000", **(changes or {})})
+    init_study(dataset(folder / "data", practice=listed is None, **kwargs), out, sports=sports, images=listed)
+    if listed is None:
+        images, checks = kwargs.get("images", 6), kwargs.get("checks", 2)
+        names = [str(number) for number in range(1, images + 1)]
+        text = (out / CONFIG).read_text(encoding="utf-8")
+        text = re.sub(r"^images = .*$", f"images = {json.dumps(names)}", text, flags=re.MULTILINE)
+        text = re.sub(r"^practice = .*$", f'practice = ["{images + checks + 1}"]', text, flags=re.MULTILINE)
+        (out / CONFIG).write_text(text, encoding="utf-8")
+    change(out, {**LENIENT, **(changes or {})})
     return out
 
 
@@ -174,10 +197,10 @@ class Person:
 
 
 @contextmanager
-def running(folder: Path, *, password: str | None = None) -> Iterator[str]:
+def running(folder: Path, *, password: str | None = None, proxies: Sequence[str] = (), **options: Any) -> Iterator[str]:
     """A study's server on loopback, in a thread; its address."""
-    with opened(folder, password=password) as study_server, listening("127.0.0.1", 0) as at:
-        server = uvicorn.Server(configuration(study_server))
+    with opened(folder, password=password, **options) as study_server, listening("127.0.0.1", 0) as at:
+        server = uvicorn.Server(configuration(study_server, proxies))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [at]})
         thread.start()
         try:

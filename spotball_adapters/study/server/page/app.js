@@ -6,15 +6,19 @@ import { preload } from "./picture.js";
 import { Progress } from "./progress.js";
 import { forget, Queue, uuid } from "./queue.js";
 import * as screens from "./screens.js";
-import { claim, release, takeOver } from "./tabs.js";
+import { claim, isMine, release, takeOver } from "./tabs.js";
+import { t } from "./texts.js";
 import { Trial } from "./trial.js";
 
-const PERSON = "spotball:person";
+const PERSON = `spotball:person:${location.pathname}`; // Several studies may be at one host.
 const NOTICE_AFTER = 1500; // milliseconds that a request may take before anything is said
-const AGAIN = { label: "Load again", on: () => location.reload() };
+const AGAIN = { label: t("Load again"), on: () => location.reload() };
+const CONTINUE = { label: t("Continue here"), on: async () => { if (await takeOver(left)) await refresh(); } };
 
 let study, progress, queue, trial, feedbackOf;
+let recovering = false; // The cookie was lost and the link brought it back; nothing was stored since.
 
+const wanted = new URLSearchParams(location.search).get("list"); // The list to preview, in a pilot.
 const viewport = () => [window.innerWidth, window.innerHeight, window.devicePixelRatio];
 
 /** Who Prolific's link says it is, or null without one. */
@@ -26,10 +30,13 @@ function fromLink() {
 
 /** Remembered while the browser lets us, so that two people at one computer are told apart. */
 const person = {
+  known: () => stored(() => localStorage.getItem(PERSON)),
   isAnother: () => {
-    const known = stored(() => localStorage.getItem(PERSON)), now = fromLink()?.pid;
+    const known = person.known(), now = fromLink()?.pid;
     return Boolean(known && now && known !== now);
   },
+  /** Consent was given in this browser by the person of the link. */
+  isSame: () => Boolean(fromLink()?.pid) && person.known() === fromLink().pid,
   remember: () => stored(() => localStorage.setItem(PERSON, fromLink()?.pid ?? "")),
 };
 
@@ -41,7 +48,7 @@ function stored(action) {
   }
 }
 
-const unreachable = () => { saving("The study cannot be reached. Trying again …"); };
+const unreachable = () => { saving(t("The study cannot be reached. Trying again …")); };
 
 function saving(text) {
   const line = byId("saving");
@@ -55,32 +62,51 @@ async function asked(request) {
 }
 
 async function open() {
-  const slow = setTimeout(() => saving("Loading …"), NOTICE_AFTER);
+  const slow = setTimeout(() => saving(t("Loading …")), NOTICE_AFTER);
   const [described, state] = await Promise.all([asked(() => get("api/study")), asked(() => get("api/state"))]);
   clearTimeout(slow);
   saving("");
   if (!described.ok) return failed(described);
   study = described.body;
   document.title = study.title;
-  if (state.ok && !person.isAnother()) return enter(state.body);
+  byId("pilot").hidden = !study.pilot;
+  const isOther = person.isAnother() || (wanted && wanted !== state.body.list);
+  if (state.ok && !isOther) return enter(state.body);
+  if (person.isSame()) return recover();
   return screens.consent(study, start);
 }
 
+const begin = (more = {}) =>
+  asked(() => post("api/start", {
+    consent: true, prolific: fromLink(), viewport: viewport(), ...(wanted ? { list: wanted } : {}), ...(study.records.device ? device() : {}), ...more,
+  }));
+
+const device = () => ({ language: navigator.language || null, touch: navigator.maxTouchPoints > 1 });
+
+/** The cookie is gone, and the link says who this is: continue without asking for consent again. */
+async function recover() {
+  const answer = await begin({ resume: true });
+  if (!answer.ok) return screens.consent(study, start);
+  recovering = true;
+  return enter(answer.body);
+}
+
 async function start() {
-  const answer = await asked(() => post("api/start", { consent: true, prolific: fromLink(), viewport: viewport() }));
+  const answer = await begin();
   if (answer.ok) {
     person.remember();
     return enter(answer.body);
   }
   const refusals = {
     403: [
-      "Please come by your link",
-      "This study is open to those who come by the link they were given. Please open it from there.",
+      t("Please come by your link"),
+      t("This study is open to those who come by the link they were given. Please open it from there."),
     ],
-    409: ["You have already taken part", "Each person can take part once. Thank you for your interest."],
+    410: [t("The study is full"), t("No more participants are needed at the moment. Thank you for your interest.")],
+    409: [t("You have already taken part"), t("Each person can take part once. Thank you for your interest.")],
     422: [
-      "Your link is not complete",
-      "Something is missing in the link that you came by. Please open the study again from where you found it.",
+      t("Your link is not complete"),
+      t("Something is missing in the link that you came by. Please open the study again from where you found it."),
     ],
   };
   return refusals[answer.status] ? screens.notice(...refusals[answer.status]) : failed(answer);
@@ -89,8 +115,10 @@ async function start() {
 function failed({ status, body }) {
   const told = typeof body.error === "string" ? ` (${body.error})` : "";
   screens.notice(
-    "This did not work",
-    `The study answered with error ${status}${told}. Please load the page again, or tell the researchers.`,
+    t("This did not work"),
+    t("The study answered with error {status}. Please load the page again, or tell the researchers.", {
+      status: `${status}${told}`,
+    }),
     AGAIN,
   );
 }
@@ -99,9 +127,9 @@ function failed({ status, body }) {
 async function enter(state) {
   if (state.stage !== "finished" && !(await claim(left))) {
     return screens.notice(
-      "The study is open in another tab",
-      "You can go on there, or continue here: nothing is lost either way.",
-      { label: "Continue here", on: () => takeOver(left).then(refresh) },
+      t("The study is open in another tab"),
+      t("You can go on there, or continue here: nothing is lost either way."),
+      CONTINUE,
     );
   }
   return resume(state);
@@ -112,15 +140,16 @@ function left() {
   byId("bar").hidden = true;
   saving("");
   screens.notice(
-    "You continue in another tab",
-    "The study went on in another tab of this browser. You can close this one.",
-    { ...AGAIN, label: "Continue here" },
+    t("You continue in another tab"),
+    t("The study went on in another tab of this browser. You can close this one."),
+    CONTINUE,
   );
 }
 
 /** Take the server's state for the truth. */
 async function refresh() {
   const state = await asked(() => get("api/state"));
+  if (!isMine()) return undefined; // Another tab took over meanwhile.
   if (state.ok) return resume(state.body);
   return unknown();
 }
@@ -135,17 +164,19 @@ function resume(state) {
   leave();
   progress = new Progress(state);
   queue = new Queue(progress.participant, {
-    stored: (answer) => {
-      if (progress.stage === "practice" && !queue.events.length) gotFeedback(answer.feedback ?? {});
+    stored: (answer, events) => {
+      recovering = false;
+      const answered = events.some(({ kind }) => kind === "answer" || kind === "choice");
+      if (progress.stage === "practice" && answered) gotFeedback(answer.feedback ?? {});
       if (progress.stage === "finished" && !queue.events.length) void finish();
     },
     refused: () => {
       forget(progress.participant);
-      say("The page was brought up to date.");
+      say(t("The page was brought up to date."));
       void refresh();
     },
     unknown,
-    waiting: (_, failing) => saving(failing ? "Not saved yet, trying again …" : ""),
+    waiting: (_, failing) => saving(failing ? t("Not saved yet, trying again …") : ""),
   });
   feedbackOf = null;
   queue.restore(progress.seq).forEach((event) => progress.take(event));
@@ -157,11 +188,12 @@ function unknown() {
   byId("bar").hidden = true;
   release();
   saving("");
-  if (study && fromLink()) return screens.consent(study, start);
+  // Without cookies, the link would bring the page back to this point forever.
+  if (study && !recovering && person.isSame()) return recover();
+  if (study && !recovering && fromLink()) return screens.consent(study, start);
   return screens.notice(
-    "The study cannot go on in this browser",
-    "The page no longer knows who you are. If cookies are blocked, please allow them for this page and open your link "
-      + "to the study again.",
+    t("The study cannot go on in this browser"),
+    t("The page no longer knows who you are. If cookies are blocked, please allow them for this page and open your link to the study again."),
     AGAIN,
   );
 }
@@ -192,8 +224,10 @@ function next() {
 
 function showTrial() {
   const { item } = progress;
-  trial = new Trial(item, progress, (kind, value, elapsed) => did(item, kind, value, elapsed), study.texts.explanation);
-  if (progress.stage === "trials") say(`Image ${progress.trial + 1} of ${progress.trials.length}`);
+  trial = new Trial(item, progress, (kind, value, elapsed) => did(item, kind, value, elapsed), {
+    question: study.texts.explanation, letters: study.explanation_letters,
+  });
+  if (progress.stage === "trials") say(imageOf(progress.trial));
   void trial.begin();
 }
 
@@ -212,7 +246,7 @@ function did(item, kind, value, elapsed) {
   } else next();
 }
 
-const afterPractice = () => (progress.item ? "Next" : "Start");
+const afterPractice = () => (progress.item ? t("Next") : t("Start"));
 
 function goOn() {
   feedbackOf = null;
@@ -233,13 +267,13 @@ function gotFeedback(feedback) {
 function endOfPractice() {
   const item = progress.practice.at(-1), feedback = progress.feedback.get(item.trial);
   trial?.close();
-  trial = new Trial(item, progress, () => {}, "");
+  trial = new Trial(item, progress, () => {});
   if (feedback) void trial.again(feedback, afterPractice(), goOn);
   else trial.wait();
 }
 
 function end() {
-  screens.notice("One moment", "Your last answers are being saved. Please keep this page open for a moment.");
+  screens.notice(t("One moment"), t("Your last answers are being saved. Please keep this page open for a moment."));
   if (!queue.events.length) void finish();
 }
 
@@ -253,17 +287,36 @@ async function finish() {
   return screens.finished(state.body);
 }
 
+const imageOf = (number) => t("Image {number} of {total}", { number: number + 1, total: progress.trials.length });
+
 function bar() {
   const { stage, trials, answered, trial: number } = progress;
   byId("bar").hidden = stage !== "practice" && stage !== "trials";
   const done = stage === "practice" ? 0 : answered;
-  byId("where").textContent = stage === "practice" ? "Practice" : `Image ${(number ?? 0) + 1} of ${trials.length}`;
+  byId("where").textContent = stage === "practice" ? t("Practice") : imageOf(number ?? 0);
   const line = byId("progress");
   line.setAttribute("aria-valuemax", trials.length);
   line.setAttribute("aria-valuenow", done);
-  line.setAttribute("aria-valuetext", `${done} of ${trials.length} images done`);
+  line.setAttribute("aria-valuetext", t("{done} of {total} images done", { done, total: trials.length }));
   line.firstElementChild.style.width = `${(100 * done) / trials.length}%`;
 }
+
+// When the page goes out of sight, and comes back: recorded once it is back.
+let since = null;
+
+const away = () => { since ??= performance.now(); };
+
+function back() {
+  if (since === null || document.visibilityState === "hidden" || !document.hasFocus()) return;
+  const ms = performance.now() - since;
+  since = null;
+  const going = queue && !queue.stopped && progress.stage !== "finished";
+  if (going && study.records.focus) record("away", progress.trial, { ms: Math.round(ms) }, 0);
+}
+
+window.addEventListener("blur", away);
+window.addEventListener("focus", back);
+document.addEventListener("visibilitychange", () => (document.visibilityState === "hidden" ? away() : back()));
 
 // A page taken out of the browser's memory may be out of date.
 window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });

@@ -2,6 +2,7 @@
 
 import { button, el, enable } from "./dom.js";
 import { Picture } from "./picture.js";
+import { t } from "./texts.js";
 
 export class ChoiceView {
   /**
@@ -48,8 +49,9 @@ export class ChoiceView {
     const known = this.options[option] !== undefined;
     if (known) this.options[option].classList.add("right");
     if (known && !right && this.chosen !== undefined) this.options[this.chosen].classList.add("wrong");
-    const verdict = right ? "That is right." : `Not quite. The answer is: ${this.item.options[option]}.`;
-    return el("p", { class: `feedback ${known ? (right ? "right" : "wrong") : ""}` }, known ? verdict : "Thank you.");
+    const verdict = right ? t("That is right.")
+      : t("Not quite. The answer is: {answer}.", { answer: this.item.options[option] });
+    return el("p", { class: `feedback ${known ? (right ? "right" : "wrong") : ""}` }, known ? verdict : t("Thank you."));
   }
 
   close() {

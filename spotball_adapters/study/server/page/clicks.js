@@ -2,18 +2,21 @@
 
 import { button, el, enable, say } from "./dom.js";
 import { Picture } from "./picture.js";
+import { nodes, plural, t } from "./texts.js";
 
 // As spotball_core/overlay.py draws grids: size of the type in a picture 360 pixels high, and how much of a cell its
-// label may cover. On a small screen, labels that read would hide the picture: names stand around it.
-const WANTED = 13, ACROSS = 0.65, DOWN = 0.4, SHARE = 0.21, SMALLEST = 12;
+// label may cover. On a small screen, labels that read would hide the players: names stand around the picture.
+const WANTED = 13, ACROSS = 0.65, DOWN = 0.4, SHARE = 0.21, SMALLEST = 12, MOST_COVERED = 0.1;
 const WIDE = 0.66; // of a letter, in sizes of the type
 const JUST_NOW = 700; // milliseconds within which a click event belongs to a pointer that was handled
 
-const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+const NUMBERS = [
+  "no", t("one"), t("two"), t("three"), t("four"), t("five"), t("six"), t("seven"), t("eight"), t("nine"), t("ten"),
+];
 const word = (n) => NUMBERS[n] ?? String(n);
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const count = (n) => Array.from({ length: n }, (_, i) => i + 1);
-const cells = (n) => `${word(n)} ${n === 1 ? "cell" : "cells"}`;
+const cells = (n) => plural("one cell", "{number} cells", n, { number: word(n) });
 
 export function rowName(row) {
   let name = "";
@@ -24,7 +27,9 @@ export function rowName(row) {
 }
 
 const labelOf = ([row, col]) => `${rowName(row)}${col}`;
-const spoken = ([row, col]) => `row ${rowName(row)}, column ${col}`;
+const spoken = ([row, col]) => t("row {row}, column {column}", { row: rowName(row), column: col });
+const both = (items) => (items.length > 1
+  ? t("{list} and {last}", { list: items.slice(0, -1).join(", "), last: items.at(-1) }) : String(items[0]));
 
 export class ClicksView {
   /**
@@ -39,7 +44,7 @@ export class ClicksView {
     this.at = [1, 1];
     this.open = false;
     this.handled = -JUST_NOW;
-    this.ask = `Where is the ball? Choose ${cells(item.clicks)}.`;
+    this.ask = t("Where is the ball? Choose {cells}.", { cells: cells(item.clicks) });
     this.#drawGrid();
     this.picture = new Picture(item, {
       inside: this.grid,
@@ -71,7 +76,7 @@ export class ClicksView {
       const guesses = marks.get(label) ?? [];
       cell.node.classList.toggle("chosen", guesses.length > 0);
       cell.node.setAttribute("aria-selected", String(guesses.length > 0));
-      const said = guesses.length ? `, guess ${guesses.join(" and ")}` : "";
+      const said = guesses.length ? t(", guess {guesses}", { guesses: both(guesses) }) : "";
       cell.node.setAttribute("aria-label", spoken(cell.at) + said);
       cell.mark.textContent = guesses.join(" ");
     }
@@ -81,6 +86,7 @@ export class ClicksView {
     });
     this.complete = chosen.length === this.item.clicks;
     this.panel.classList.toggle("complete", this.complete);
+    this.#tell("");
     enable(this.undo, chosen.length > 0);
     enable(this.confirm, this.complete);
   }
@@ -99,13 +105,16 @@ export class ClicksView {
     for (const cell of ball) this.#cell(cell).classList.add("ball");
     const names = ball.map(labelOf);
     const hits = this.chosen.filter((cell) => names.includes(labelOf(cell))).length;
-    const where = names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0];
+    const where = t("The ball was in {cells}.", { cells: both(names) });
     // After a reload, what was chosen in practice is not known any more.
-    if (!this.chosen.length) return el("p", { class: "feedback" }, `The ball was in ${where}.`);
-    const some = hits ? capital(word(hits)) : "None";
-    const verdict = hits === this.chosen.length ? "All your guesses are there."
-      : `${some} of your guesses ${hits > 1 ? "are" : "is"} there.`;
-    return el("p", { class: `feedback ${hits ? "right" : "wrong"}` }, `The ball was in ${where}. ${verdict}`);
+    if (!this.chosen.length) return el("p", { class: "feedback" }, where);
+    const some = hits
+      ? plural("One of your guesses is there.", "{number} of your guesses are there.", hits, {
+        number: capital(word(hits)),
+      })
+      : t("None of your guesses is there.");
+    const verdict = hits === this.chosen.length ? t("All your guesses are there.") : some;
+    return el("p", { class: `feedback ${hits ? "right" : "wrong"}` }, `${where} ${verdict}`);
   }
 
   close() {
@@ -126,7 +135,9 @@ export class ClicksView {
       return node;
     };
     const lines = count(rows).map((row) => el("div", { role: "row" }, ...count(cols).map((col) => cell([row, col]))));
-    const help = `The picture, with ${rows} rows and ${cols} columns. Choose ${cells(clicks)}.`;
+    const help = t("The picture, with {rows} rows and {cols} columns. Choose {cells}.", {
+      rows, cols, cells: cells(clicks),
+    });
     this.grid = el("div", {
       role: "grid", class: "grid", "aria-label": help, "aria-multiselectable": "true", "aria-busy": "true",
       onkeydown: (event) => this.#key(event),
@@ -157,13 +168,16 @@ export class ClicksView {
 
   #drawPanel() {
     this.slots = count(this.item.clicks).map((n) => el("li", {}, el("b", {}, String(n)), el("span", {}, "–")));
-    this.undo = button("Undo", () => this.#undo());
-    this.confirm = button("Confirm", () => this.#confirm(), { class: "main" });
+    this.hint = el("p", { class: "missing hint" });
+    this.undo = button(t("Undo"), () => this.#undo());
+    this.confirm = button(t("Confirm"), () => this.#confirm(), { class: "main" });
     this.panel = el("div", { class: "panel clicks" },
-      el("ol", { class: "slots", "aria-label": "Your guesses" }, ...this.slots),
+      el("ol", { class: "slots", "aria-label": t("Your guesses") }, ...this.slots),
       el("div", { class: "buttons" }, this.undo, this.confirm),
-      el("p", { class: "keys" }, el("kbd", {}, "Arrows"), " move, ", el("kbd", {}, "Enter"), " chooses and confirms, ",
-        el("kbd", {}, "Backspace"), " undoes"));
+      this.hint,
+      el("p", { class: "keys" }, ...nodes("{arrows} move, {enter} chooses and confirms, {backspace} undoes", {
+        arrows: el("kbd", {}, t("Arrows")), enter: el("kbd", {}, t("Enter")), backspace: el("kbd", {}, t("Backspace")),
+      })));
   }
 
   /** How large labels are in cells of this picture; 0 where they do not fit. */
@@ -173,7 +187,8 @@ export class ClicksView {
     const wanted = Math.max(WANTED, (WANTED * height) / 360);
     const fits = Math.min(wanted, (ACROSS * wide) / (WIDE * letters), (DOWN * high) / 0.75);
     const size = Math.max(fits, Math.min(SHARE * Math.min(wide, high), wanted));
-    return size >= SMALLEST ? size : 0;
+    const covered = (WIDE * letters * size * 0.75 * size) / (wide * high);
+    return size >= SMALLEST && covered <= MOST_COVERED ? size : 0;
   }
 
   #edges(width, height) {
@@ -252,7 +267,7 @@ export class ClicksView {
       if (event.repeat) return event.preventDefault();
       if (!this.complete) this.#choose({ ...this.#middle(this.at), by: "keyboard" });
       else if (event.key === "Enter") this.#confirm();
-      else say(`${capital(cells(this.item.clicks))} chosen. Press Enter to confirm, Backspace to undo.`);
+      else say(`${this.#chosenAll()} ${t("Press Enter to confirm, Backspace to undo.")}`);
     } else if (event.key === "Backspace" || event.key === "Delete") this.#undo();
     else return undefined;
     return event.preventDefault();
@@ -271,27 +286,40 @@ export class ClicksView {
     this.#move([click.row, click.col]);
     if (this.complete) {
       this.#nudge(this.confirm);
-      return say(`${capital(cells(this.item.clicks))} chosen. Confirm, or undo.`);
+      return this.#tell(`${this.#chosenAll()} ${t("Confirm, or undo.")}`);
     }
     this.emit("click", click);
     const rest = this.item.clicks - this.chosen.length;
     this.#light(null);
-    const then = rest ? `${capital(word(rest))} to go.` : "Press Enter to confirm, Backspace to undo.";
-    say(`${capital(spoken([click.row, click.col]))} chosen. ${then}`);
+    const then = rest ? capital(plural("one to go.", "{number} to go.", rest, { number: word(rest) }))
+      : t("Press Enter to confirm, Backspace to undo.");
+    say(`${capital(t("{cell} chosen.", { cell: spoken([click.row, click.col]) }))} ${then}`);
+  }
+
+  #chosenAll() {
+    return capital(t("{cells} chosen.", { cells: cells(this.item.clicks) }));
   }
 
   #undo() {
     if (!this.open || !this.chosen.length) return;
     const last = this.chosen.at(-1);
     this.emit("undo", {});
-    say(`${capital(spoken(last))} taken back.`);
+    say(capital(t("{cell} taken back.", { cell: spoken(last) })));
     if (document.activeElement !== this.undo) this.focus();
   }
 
   #confirm() {
     if (!this.open) return;
-    if (!this.complete) return say(`Choose ${cells(this.item.clicks - this.chosen.length)} more first.`);
+    if (!this.complete) {
+      return this.#tell(t("Choose {cells} more first.", { cells: cells(this.item.clicks - this.chosen.length) }));
+    }
     this.emit("answer", { cells: this.chosen.map((cell) => [...cell]) });
+  }
+
+  /** A message below the picture, for those who look and those who listen; the next choice removes it. */
+  #tell(text) {
+    this.hint.textContent = text;
+    if (text) say(text);
   }
 
   #nudge(node) {

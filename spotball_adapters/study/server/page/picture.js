@@ -2,6 +2,7 @@
 
 import { el } from "./dom.js";
 import { pauseBefore } from "./api.js";
+import { t } from "./texts.js";
 
 const ENLARGED = 4; // times its own width, at most
 const AHEAD = 3;
@@ -42,7 +43,7 @@ export class Picture {
     this.image = imageOf(item.image);
     this.image.width = item.width;
     this.image.height = item.height;
-    this.frame = el("div", { class: "frame" }, this.image, ...(inside ? [inside] : []));
+    this.frame = el("div", { class: "frame", "data-late": t("The picture is on its way …") }, this.image, ...(inside ? [inside] : []));
     this.node = el("div", { class: "stage" }, this.frame);
     this.watch = () => this.fit();
     window.addEventListener("resize", this.watch);

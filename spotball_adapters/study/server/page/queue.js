@@ -8,7 +8,7 @@ const AT_ONCE = 25;
 export class Queue {
   /**
    * @param {string} participant whose it is; another's events in the same browser are left alone.
-   * @param {{stored, refused, unknown, waiting}} told what is called: stored(answer) after events are stored, refused()
+   * @param {{stored, refused, unknown, waiting}} told what is called: stored(answer, events) after events are stored, refused()
    *   when the server's rules or its order do not allow them, unknown() where it does not know the participant,
    *   waiting(number, failing) whenever that changes.
    */
@@ -60,7 +60,8 @@ export class Queue {
         if (!(error instanceof Unreachable)) throw error;
       }
       if (this.stopped) break;
-      if (answer.status === 0 || later(answer)) {
+      // 421: the proxy in front of the study is not set up yet.
+      if (answer.status === 0 || answer.status === 421 || later(answer)) {
         this.failures += 1;
         this.told.waiting(this.events.length, true);
         clearTimeout(this.timer);
@@ -74,10 +75,11 @@ export class Queue {
         break;
       }
       this.failures = 0;
+      const done = this.events.filter((event) => event.seq <= answer.body.seq);
       this.events = this.events.filter((event) => event.seq > answer.body.seq);
       this.#keep();
       this.told.waiting(this.events.length, false);
-      this.told.stored(answer.body);
+      this.told.stored(answer.body, done);
     }
     this.sending = false;
   }

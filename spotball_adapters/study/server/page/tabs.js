@@ -4,7 +4,7 @@ import { wait } from "./dom.js";
 
 const ANSWER_WITHIN = 300; // milliseconds
 
-const channel = new BroadcastChannel("spotball-study");
+const channel = new BroadcastChannel(`spotball-study ${location.pathname}`);
 let mine = false;
 let leave = null;
 let heard = null;
@@ -35,12 +35,16 @@ export async function claim(left) {
   return true;
 }
 
-/** Make this the tab of the study; the other one stops first. */
+/** Make this the tab of the study; the other one stops first. False if a third request came meanwhile. */
 export async function takeOver(left) {
-  await answers("mine now", "yours");
+  // Before the answer, so that a request of the other tab is not missed.
   mine = true;
   leave = left;
+  await answers("mine now", "yours");
+  return mine;
 }
+
+export const isMine = () => mine;
 
 /** The study is over here; other tabs may show what they like. */
 export function release() {

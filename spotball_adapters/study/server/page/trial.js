@@ -4,9 +4,12 @@ import { button, byId, el, prose, say } from "./dom.js";
 import { ChoiceView } from "./choice.js";
 import { ClicksView } from "./clicks.js";
 import { draft } from "./queue.js";
+import { t } from "./texts.js";
 
 const VIEWS = { clicks: ClicksView, choice: ChoiceView };
 const LONGEST = 2000; // characters of an explanation
+
+const lettersOf = (text) => (text.match(/[\p{L}\p{N}]/gu) ?? []).length;
 
 export class Trial {
   /**
@@ -14,12 +17,13 @@ export class Trial {
    * @param {import("./progress.js").Progress} progress of which this item is the current one.
    * @param {(kind: string, value: object, elapsed: number) => void} record keeps what is done to the item, and when, in
    *   milliseconds since its picture was painted.
-   * @param {string} question asked where an explanation is wanted, HTML.
+   * @param {{question: string, letters: number}} explanation what is asked where an explanation is wanted, HTML, and
+   *   how many letters and digits it has at least.
    */
-  constructor(item, progress, record, question) {
+  constructor(item, progress, record, explanation = { question: "", letters: 0 }) {
     this.item = item;
     this.progress = progress;
-    this.question = question;
+    this.explanation = explanation;
     this.record = record;
     this.emit = (kind, value) => record(kind, value, performance.now() - this.painted);
     this.view = new VIEWS[item.type](item, (kind, value) => this.emit(kind, value));
@@ -59,14 +63,17 @@ export class Trial {
     const area = el("textarea", {
       id, rows: "2", maxlength: String(LONGEST),
       "aria-labelledby": `${id}-question`, "aria-describedby": `${id}-missing`,
-      oninput: () => draft.write(participant, trial, area.value),
+      oninput: () => {
+        missing.textContent = "";
+        draft.write(participant, trial, area.value);
+      },
     });
     area.value = draft.read(participant, trial);
     const missing = el("p", { id: `${id}-missing`, class: "missing" });
     const done = () => {
       const text = area.value.trim();
-      if (!text) {
-        missing.textContent = "Please write a few words first.";
+      if (lettersOf(text) < this.explanation.letters) {
+        missing.textContent = text ? t("Please write a few more words.") : t("Please write a few words first.");
         area.focus();
         return;
       }
@@ -74,15 +81,15 @@ export class Trial {
       this.emit("explanation", { text });
     };
     this.foot.replaceChildren(el("div", { class: "panel explain" },
-      prose(this.question, { id: `${id}-question` }), area,
-      el("div", { class: "buttons" }, button("Continue", done, { class: "main" })), missing));
+      prose(this.explanation.question, { id: `${id}-question` }), area,
+      el("div", { class: "buttons" }, button(t("Continue"), done, { class: "main" })), missing));
     area.focus();
   }
 
   /** Practice is answered; its feedback is on its way. */
   wait() {
     this.view.lock();
-    this.#put(el("div", { class: "panel" }, el("p", { class: "feedback" }, "One moment …")));
+    this.#put(el("div", { class: "panel" }, el("p", { class: "feedback" }, t("One moment …"))));
   }
 
   /** Practice is answered: how it was, and on. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from decimal import Decimal
 from pathlib import Path
 
@@ -64,3 +65,5 @@ class TestList:
         amounts = bonuses(people, {"a": "pid-a", "b": "pid-b", "d": "pid-d"}, Decimal("1.00"))
         write_bonuses(amounts, tmp_path / "bonus.csv")
         assert (tmp_path / "bonus.csv").read_text() == "PROLIFIC_PID,amount\npid-a,0.66\npid-d,0.33\n"
+        # It names people.
+        assert stat.S_IMODE((tmp_path / "bonus.csv").stat().st_mode) == 0o600

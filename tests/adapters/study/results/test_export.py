@@ -108,9 +108,9 @@ def test_explanations_are_the_reasoning_of_first_clicks(study: Path, tmp_path: P
 
 def test_people_have_the_name_they_are_given(study: Path, tmp_path: Path) -> None:
     exported(study, tmp_path / "a.csv", "--keep-all")
-    exported(study, tmp_path / "b.csv", "--keep-all", "--respondent", " our-people ")
+    exported(study, tmp_path / "b.csv", "--keep-all", "--respondent", " our-team ")
     a, b = rows_of(tmp_path / "a.csv"), rows_of(tmp_path / "b.csv")
-    assert {row[2] for row in b} == {"our-people"}
+    assert {row[2] for row in b} == {"our-team"}
     assert [(*row[:2], RESPONDENT, *row[3:]) for row in b] == a
     for name, options in (("x.csv", ("--respondent", " ")), ("x", ("--respondent", "us", "--format", "release"))):
         with pytest.raises(OptionError, match="--respondent"):
@@ -119,14 +119,14 @@ def test_people_have_the_name_they_are_given(study: Path, tmp_path: Path) -> Non
 
 
 def test_a_study_beside_other_people_is_pooled_only_by_name_or_on_demand(study: Path, tmp_path: Path) -> None:
-    exported(study, tmp_path / "paper", "--keep-all")
-    exported(study, tmp_path / "mine", "--keep-all")
+    exported(study, tmp_path / "paper", "--keep-all", "--respondent", "human")
+    exported(study, tmp_path / "mine", "--keep-all", "--respondent", "human")
     # The same answers of other people.
-    path = tmp_path / "paper/responses-human.jsonl"
+    path = tmp_path / "paper/responses-people.jsonl"
     pl.read_ndjson(path).with_columns(participant=pl.format("p{}", "participant")).write_ndjson(path)
     done = spotball("score", tmp_path / "paper", tmp_path / "mine", "--bootstrap", "0")
     assert (done.returncode, "--pool" in done.stderr) == (2, True)
-    exported(study, tmp_path / "mine", "--keep-all", "--respondent", "mine")
+    exported(study, tmp_path / "mine", "--keep-all")
     report = json.loads(
         spotball(
             *("score", tmp_path / "paper", tmp_path / "mine", "--reference", "human"),
@@ -135,7 +135,7 @@ def test_a_study_beside_other_people_is_pooled_only_by_name_or_on_demand(study: 
     )
     assert [(group["respondent"], group["kind"]) for group in report["groups"]] == [
         ("human", "human"),
-        ("mine", "human"),
+        ("our-people", "human"),
     ]
 
 
@@ -154,7 +154,7 @@ def test_a_folder_is_a_dataset_and_says_who_is_excluded(study: Path, tmp_path: P
     assert sorted(path.name for path in (tmp_path / "human").iterdir()) == [
         "clicks.csv",
         "participants.csv",
-        "responses-human.jsonl",
+        "responses-people.jsonl",
         "scenes.jsonl",
     ]
     with (tmp_path / "human/participants.csv").open(newline="") as file:
@@ -186,7 +186,7 @@ def test_a_folder_is_a_dataset_and_says_who_is_excluded(study: Path, tmp_path: P
 def test_another_form_takes_the_place_of_the_first(study: Path, tmp_path: Path) -> None:
     exported(study, tmp_path / "human")
     exported(study, tmp_path / "human", "--format", "parquet")
-    assert sorted(path.name for path in (tmp_path / "human").glob("responses*")) == ["responses-human.parquet"]
+    assert sorted(path.name for path in (tmp_path / "human").glob("responses*")) == ["responses-people.parquet"]
 
 
 def test_the_dataset_of_other_scenes_is_left_alone(study: Path, tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_what_people_did_at_the_server_comes_out(tmp_path: Path) -> None:
         exported(study, tmp_path / "human")
     with reading(study) as reader:
         labels = {one.participant for one in reader.participants()}
-    rows = rows_of(tmp_path / "human/responses-human.jsonl")
+    rows = rows_of(tmp_path / "human/responses-people.jsonl")
     assert [row[:8] for row in rows] == expected(study, labels)
     assert len(rows) == 2 * 5 * 3
     assert {row[7] for row in rows} == {"C2"}
@@ -314,7 +314,7 @@ def test_whatever_is_clicked_and_taken_back_comes_out_as_it_was_confirmed(
         with reading(folder) as reader:
             people = participations(reader, plain)
         write_folder(people, people, plain, Exclusion(()), folder / "out", form)
-        path = folder / f"out/responses-human.{form}"
+        path = folder / f"out/responses-people.{form}"
         assert Counter((row[1], row[6], row[7]) for row in rows_of(path)) == wanted
         counts = read_counts([path], read_scenes(folder / "out/scenes.jsonl"), participants=True)
     labels = dict(enumerate(label(row, col) for row in range(1, 7) for col in range(1, 11)))

@@ -44,7 +44,7 @@ class TestSmall:
     def test_is_what_the_importer_reads(self, study: Path, tmp_path: Path) -> None:
         out = tmp_path / "release"
         command("export", study, "--out", out, "--format", "release")
-        command("export", study, "--out", tmp_path / "human.jsonl")
+        command("export", study, "--out", tmp_path / "human.jsonl", "--respondent", "human")
         release = import_release(out)
         scenes = {scene.key: scene for scene in read_scenes(tmp_path / "data/scenes.jsonl")}
         assert {scene.key for scene in release.scenes} == scenes.keys()
@@ -107,7 +107,7 @@ def test_what_the_layout_has_no_place_for(tmp_path: Path, change: dict[str, str]
 def published(real_release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("published")
     import_release(real_release).write(folder / "data")
-    config = init_study(folder / "data", folder / "study", sports=["soccer"])
+    config = init_study(folder / "data", folder / "study", sports=["soccer"], images=50)
     (listed,) = config.lists
     assert (len(listed.images), listed.checks) == (50, ("302", "347"))
     design = load(folder / "study")
@@ -128,12 +128,12 @@ class TestPublished:
         assert (tmp_path / "release" / CLICKS).read_bytes() == (real_release / CLICKS).read_bytes()
 
     def test_responses_are_those_of_the_import(self, published: Path, real_release: Path, tmp_path: Path) -> None:
-        command("export", published, "--out", tmp_path / "human")
+        command("export", published, "--out", tmp_path / "human", "--respondent", "human")
         release = import_release(real_release)
         people = release.responses.filter(pl.col("respondent") == "human")
         scenes = read_scenes(tmp_path / "human/scenes.jsonl")
         assert {scene.key: scene for scene in scenes} == {scene.key: scene for scene in release.scenes}
-        ours = pl.read_ndjson(tmp_path / "human/responses-human.jsonl")
+        ours = pl.read_ndjson(tmp_path / "human/responses-people.jsonl")
         tests = ours.filter(~pl.col("image").is_in(["302", "347"])).cast({"reasoning": pl.String})
         assert len(tests) == 7500
         assert tests.select(COLUMNS).sort(COLUMNS).rows() == people.sort(COLUMNS).rows()

@@ -120,12 +120,17 @@ class TestTokens:
         assert {"httponly", "samesite=lax", "path=/"} <= parts
         assert len(said.split(";")[0].split("=")[1]) >= 43
 
-    def test_behind_a_proxy_that_speaks_https_it_is_for_https_alone(self, url: str) -> None:
-        # Only a proxy on this machine is believed; the test is on it.
+    @pytest.mark.parametrize(
+        ("proxies", "is_secure"), [(["127.0.0.1"], True), (["127.0.0.0/8"], True), (["192.0.2.1"], False), ([], False)]
+    )
+    def test_behind_a_trusted_proxy_that_speaks_https_it_is_for_https_alone(
+        self, tmp_path: Path, proxies: list[str], is_secure: bool
+    ) -> None:
         content = body({"consent": True, "viewport": VIEWPORT})
         headers = {**JSON, "x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.7"}
-        answer = httpx.post(f"{url}/api/start", content=content, headers=headers)
-        assert "secure" in answer.headers["set-cookie"].lower()
+        with running(study(tmp_path, images=2), proxies=proxies) as url:
+            answer = httpx.post(f"{url}/api/start", content=content, headers=headers)
+        assert ("secure" in answer.headers["set-cookie"].lower()) is is_secure
 
 
 class TestImages:
@@ -167,7 +172,7 @@ class TestImages:
         assert participant is not None
         addresses = [item["image"] for item in [*steady.state["trials"], *steady.state["practice"]]]
         assert len(set(addresses)) == len(addresses)
-        assert all(len(address) == len("/images/") + 32 for address in addresses)
+        assert all(len(address) == len("images/") + 32 for address in addresses)
         # The check that is practice, too, has another address there.
         assert images.name(("soccer", "5"), "trial") != images.name(("soccer", "5"), "practice")
         other = Images(design.pictures, (), b"another key")
@@ -493,7 +498,15 @@ class TestAdmin:
     def test_passwords_cannot_be_tried_at_will(self, tmp_path: Path) -> None:
         with running(study(tmp_path), password=PASSWORD) as url:
             statuses = [self.get(url, auth=("admin", str(number))).status_code for number in range(12)]
+            right = self.get(url, auth=("admin", PASSWORD))
         assert statuses == [401] * 10 + [429] * 2
+        # Else the right password could be found by trying on.
+        assert right.status_code == 429
+        assert int(right.headers["retry-after"]) > 0
+
+    def test_who_has_the_password_may_look_often(self, tmp_path: Path) -> None:
+        with running(study(tmp_path), password=PASSWORD) as url:
+            assert {self.get(url, auth=("admin", PASSWORD)).status_code for _ in range(15)} == {200}
 
     def test_nothing_personal_is_on_it(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
@@ -533,6 +546,24 @@ class TestLimits:
         assert statuses == [200, 200, 200, 429, 429]
         with reading(folder) as reader:
             assert len(reader.participants()) == 3
+
+    @pytest.mark.parametrize(
+        ("proxies", "statuses"), [([], [200, 200, 429]), (["192.0.2.1"], [200, 200, 429]), (["127.0.0.1"], [200] * 3)]
+    )
+    def test_an_address_is_forged_only_by_the_proxy_that_is_trusted(
+        self, tmp_path: Path, proxies: list[str], statuses: list[int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # What uvicorn would read, and the study does not.
+        monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
+        folder = study(tmp_path, images=2)
+        change(folder, {"starts_per_minute_address = 6000": "starts_per_minute_address = 2"})
+        content = body({"consent": True, "viewport": VIEWPORT})
+        with running(folder, proxies=proxies) as url:
+            answers = [
+                httpx.post(f"{url}/api/start", content=content, headers={**JSON, "x-forwarded-for": f"192.0.2.{n}"})
+                for n in range(3)
+            ]
+        assert [answer.status_code for answer in answers] == statuses
 
     def test_who_is_over_it_loses_nothing(self, tmp_path: Path) -> None:
         folder = study(tmp_path, changes={"requests_per_minute = 600": "requests_per_minute = 60"})

@@ -22,6 +22,7 @@ from tests.adapters.study.browsing import (
     only,
     stored,
 )
+from tests.adapters.study.made import running, study
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -107,7 +108,7 @@ def test_a_whole_study_by_keyboard_alone(tmp_path: Path, visit: Visit) -> None:
         visitor.after_confirming()
         if visitor.page.get_by_role("textbox").count():
             expect(visitor.page.get_by_role("textbox")).to_be_focused()
-            visitor.page.keyboard.type("Because.")
+            visitor.page.keyboard.type("Because they look.")
             press("Tab")
             press("Enter")
     visitor.heading("Thank you. You are done.")
@@ -202,7 +203,9 @@ def test_undo_and_confirm_wait_for_their_time(tmp_path: Path, visit: Visit) -> N
     # What is said to be disabled Playwright does not click unless told to; people do.
     confirm.click(force=True)
     expect(visitor.page.locator("#live")).to_have_text("Choose three cells more first.")
+    expect(visitor.page.locator(".hint")).to_have_text("Choose three cells more first.")
     visitor.click((1, 1), (1, 1))
+    expect(visitor.page.locator(".hint")).to_have_text("")
     assert visitor.chosen() == ["A1", "A1"]
     expect(visitor.cell(1, 1)).to_have_accessible_name("row A, column 1, guess 1 and 2")
     confirm.click(force=True)
@@ -210,8 +213,14 @@ def test_undo_and_confirm_wait_for_their_time(tmp_path: Path, visit: Visit) -> N
     undo.click()
     undo.click(force=True)
     assert visitor.chosen() == []
-    visitor.click((1, 1), (2, 2), (3, 3), (4, 4))
+    visitor.click((1, 1), (2, 2), (3, 3))
+    hint = visitor.page.locator(".hint")
+    expect(hint).to_have_text("")
+    visitor.click((4, 4))
     assert visitor.chosen() == ["A1", "B2", "C3"]
+    expect(hint).to_be_visible()
+    expect(hint).to_have_text("Three cells chosen. Confirm, or undo.")
+    expect(visitor.page.locator("#live")).to_have_text("Three cells chosen. Confirm, or undo.")
     visitor.saved()
     progress, events = only(folder)
     at = kinds(events).index("shown", 8)
@@ -342,6 +351,48 @@ def test_who_took_part_is_told_so(tmp_path: Path, visit: Visit, served: Callable
     assert len(stored(folder)) == 2
 
 
+def test_pay_bonus_and_explanations_are_stated_as_study_toml_has_them(tmp_path: Path, visit: Visit) -> None:
+    pay = {'"AMOUNT an hour"': '"11.50 EUR an hour"', "bonus = 1.00": "bonus = 2.50", '"USD"': '"EUR"'}
+    visitor = visit(clicks_study(tmp_path, **pay))
+    visitor.heading("Spot the Ball")
+    bonus = "Bonus: up to 2.50 EUR. You get this amount times your share of clicks that hit the ball."
+    written = "For one image, you are also asked to explain your answer in writing."
+    terms = visitor.page.locator(".terms li")
+    expect(terms).to_have_text(["Pay: 11.50 EUR an hour.", bonus, written])
+    visitor.agree()
+    visitor.heading("Instructions")
+    expect(terms).to_have_text([bonus, written])
+    captions = visitor.page.locator("figcaption")
+    expect(captions).to_have_count(2)
+    expect(captions.first).to_contain_text("A drawn example, not a photo.")
+    expect(visitor.page.locator("#pilot")).to_be_hidden()
+
+
+def test_terms_that_there_are_not(tmp_path: Path, visit: Visit) -> None:
+    visitor = visit(choice_study(tmp_path))
+    expect(visitor.page.locator(".terms li")).to_have_text(["Pay: AMOUNT an hour."])
+    visitor.agree()
+    visitor.heading("Instructions")
+    expect(visitor.page.locator(".terms li")).to_have_count(0)
+
+
+def test_a_pilot_is_marked_and_shows_the_list_of_its_link(tmp_path: Path, visit: Visit) -> None:
+    folder = study(tmp_path, sports=("soccer", "volleyball"), images=2)
+    with running(folder, pilot=True) as address:
+        first = visit(folder, address=address, query="?list=volleyball")
+        expect(first.page.locator("#pilot")).to_be_visible()
+        first.agree()
+        first.heading("Instructions")
+        # The other list, in the same browser: another participant.
+        first.page.goto(f"{address}/?list=soccer")
+        first.heading("Spot the Ball")
+        first.agree()
+        first.heading("Instructions")
+        first.page.reload()
+        first.heading("Instructions")
+    assert [one.list for one, _ in stored(folder / "pilot-1")] == ["volleyball", "soccer"]
+
+
 def test_consent_is_needed(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path)
     visitor = visit(folder)
@@ -377,3 +428,52 @@ def test_times_count_from_when_the_picture_is_there(tmp_path: Path, visit: Visit
     assert (shown.kind, first.kind, second.kind) == ("shown", "click", "click")
     assert 0 < first.elapsed_ms <= since_asked - 1000
     assert second.elapsed_ms >= first.elapsed_ms + 300
+
+
+def test_leaving_the_page_is_recorded(tmp_path: Path, visit: Visit) -> None:
+    """Also while the feedback of practice is read, which stays."""
+    folder = clicks_study(tmp_path)
+    visitor = visit(folder)
+
+    def leave() -> None:
+        # Playwright's pages always have the focus.
+        visitor.page.evaluate("window.dispatchEvent(new Event('blur'))")
+        visitor.page.wait_for_timeout(50)
+        visitor.page.evaluate("window.dispatchEvent(new Event('focus'))")
+
+    leave()  # before consent: not recorded
+    visitor.agree()
+    visitor.heading("Instructions")
+    leave()
+    visitor.button("Try it").click()
+    visitor.click((3, 2), (3, 2), (1, 1))
+    visitor.confirm()
+    expect(visitor.page.locator(".feedback")).to_contain_text("The ball was in C2. Two")
+    leave()
+    visitor.saved()
+    expect(visitor.page.locator(".feedback")).to_contain_text("The ball was in C2. Two")
+    visitor.button("Start").click()
+    visitor.where("Image 1 of 6")
+    visitor.ready()
+    leave()
+    visitor.images(range(1, 7))
+    visitor.heading("Thank you. You are done.")
+    leave()
+    progress, events = only(folder)
+    assert progress.stage == "finished"
+    away = [event for event in events if event.kind == "away"]
+    assert [event.trial for event in away] == [None, None, 0]
+    assert all(event.value["ms"] >= 50 for event in away)
+    assert "chrom" in events[0].value["device"]["browser"].lower()
+    assert events[0].value["device"]["language"] != "other"
+
+
+def test_who_comes_to_a_full_study_is_told(tmp_path: Path, visit: Visit, served: Callable[[Path], str]) -> None:
+    folder = clicks_study(tmp_path, **{"per_list = 0": "per_list = 1"})
+    address = served(folder)
+    first = visit(folder, address=address)
+    first.agree()
+    first.heading("Instructions")
+    second = visit(folder, address=address)
+    second.agree()
+    second.heading("The study is full")

@@ -14,6 +14,7 @@ pytest.importorskip("playwright", reason="needs Playwright, of the dev extra")
 
 from playwright.sync_api import Route, expect
 
+from spotball_adapters.study.results.deletion import delete
 from tests.adapters.study.browsing import Visitor, clicks_of, clicks_study, kinds, only, serving_at, stored
 from tests.adapters.study.made import middle, sent
 from tests.browsing import free_port
@@ -140,15 +141,19 @@ def test_what_was_being_written_is_there_after_a_reload(tmp_path: Path, visit: V
             continue
         visitor.button("Continue").click()
         expect(area).to_have_accessible_description("Please write a few words first.")
-        area.fill(f"Words\nof {number}: “ü” 🏐")
+        area.press_sequentially("x")
+        expect(area).to_have_accessible_description("")
+        visitor.button("Continue").click()
+        expect(area).to_have_accessible_description("Please write a few more words.")
+        area.fill(f"Some words\nof {number}: “ü” 🏐")
         visitor.page.reload()
-        expect(area).to_have_value(f"Words\nof {number}: “ü” 🏐")
+        expect(area).to_have_value(f"Some words\nof {number}: “ü” 🏐")
         assert [mark for mark in visitor.page.locator(".grid b").all_text_contents() if mark] == ["1 2 3"]
         visitor.button("Continue").click()
     visitor.heading("Thank you. You are done.")
     progress, _ = only(folder)
     said = [(one.trial.trial, one.explanation) for one in progress.answers if one.trial.explain]
-    assert said == [(trial, f"Words\nof {trial + 1}: “ü” 🏐") for trial, _ in said]
+    assert said == [(trial, f"Some words\nof {trial + 1}: “ü” 🏐") for trial, _ in said]
     assert len(said) == 4
 
 
@@ -168,6 +173,13 @@ def test_a_second_tab_is_told_and_may_take_over(tmp_path: Path, visit: Visit) ->
     second.where("Image 1 of 6")
     second.ready()
     assert second.chosen() == ["A1", "A2"]
+    first.heading("You continue in another tab")
+    # And back, each time by one click.
+    first.button("Continue here").click()
+    first.where("Image 1 of 6")
+    second.heading("You continue in another tab")
+    second.button("Continue here").click()
+    second.where("Image 1 of 6")
     first.heading("You continue in another tab")
     second.click((1, 3))
     second.confirm()
@@ -289,13 +301,56 @@ def test_who_lost_their_cookie_comes_back_by_the_link(tmp_path: Path, visit: Vis
     visitor.saved()
     visitor.context.clear_cookies()
     visitor.click((1, 1))
+    visitor.saved()
+    visitor.where("Image 1 of 6")
+    visitor.ready()
+    assert visitor.chosen() == ["A1"]
+    assert clicks_of(only(folder)[1], 0) == [(1, 1)]
+    visitor.context.clear_cookies()
+    visitor.page.reload()
+    visitor.where("Image 1 of 6")
+    visitor.ready()
+    assert visitor.chosen() == ["A1"]
+    # In a browser that knows nothing of them, they consent again.
+    visitor.context.clear_cookies()
+    visitor.page.evaluate("localStorage.clear()")
+    visitor.page.reload()
     visitor.heading("Spot the Ball")
     visitor.agree()
     visitor.where("Image 1 of 6")
     visitor.ready()
     assert visitor.chosen() == ["A1"]
-    visitor.saved()
-    assert clicks_of(only(folder)[1], 0) == [(1, 1)]
+    assert len(stored(folder)) == 1
+
+
+def test_with_cookies_blocked_the_page_says_so_by_the_link_too(tmp_path: Path, visit: Visit) -> None:
+    visitor = visit(clicks_study(tmp_path), query="?PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=1")
+
+    def without_cookie(route: Route) -> None:
+        reply = route.fetch()
+        route.fulfill(response=reply, headers={k: v for k, v in reply.headers.items() if k != "set-cookie"})
+
+    visitor.page.route("**/api/start", without_cookie)
+    # The browser itself keeps what a fetched answer sets.
+    visitor.page.route("**/api/events", lambda route: (visitor.context.clear_cookies(), route.continue_()))
+    visitor.agree()
+    visitor.context.clear_cookies()
+    visitor.heading("Instructions")
+    visitor.button("Try it").click()
+    visitor.heading("The study cannot go on in this browser")
+
+
+def test_who_was_deleted_is_not_taken_in_again_by_their_link(tmp_path: Path, visit: Visit) -> None:
+    folder, port = clicks_study(tmp_path), free_port()
+    with serving_at(folder, port):
+        visitor = visit(folder, address=f"http://127.0.0.1:{port}", query="?PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=1")
+        visitor.agree()
+        visitor.heading("Instructions")
+    delete(folder, prolific="p")
+    with serving_at(folder, port):
+        visitor.page.reload()
+        visitor.heading("Spot the Ball")
+        assert stored(folder) == []
 
 
 def test_another_participants_clicks_in_the_same_browser_are_left_alone(tmp_path: Path, visit: Visit) -> None:
@@ -317,6 +372,7 @@ def test_another_participants_clicks_in_the_same_browser_are_left_alone(tmp_path
     assert kinds(of_first)[-1] == "shown"
     other.page.close()
     back = Visitor(visitor.context, visitor.address, "?PROLIFIC_PID=p1&STUDY_ID=s&SESSION_ID=1")
+    back.heading("Spot the Ball")
     back.agree()
     back.where("Image 1 of 6")
     back.ready()

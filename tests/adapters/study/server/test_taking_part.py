@@ -99,7 +99,7 @@ class TestTheWholeWay:
         expected = {"answered": 1, "trial": 1, "clicks": [], "explained": []}
         if item["explain"]:
             assert one.reload()["progress"] == {**expected, "trial": 0, "clicks": [[1, 1], [2, 2], [2, 2]]}
-            one.do("explanation", 0, text="So.")
+            one.do("explanation", 0, text="They look there.")
             expected["explained"] = [0]
         assert one.reload()["progress"] == expected
 
@@ -136,6 +136,38 @@ class TestTheWholeWay:
                 told = person.answer(item)
                 assert "feedback" not in told
             assert person.reload()["stage"] == "finished"
+
+
+class TestExplanations:
+    @pytest.mark.parametrize(
+        ("text", "status"),
+        [
+            ("x", 422),
+            ("a b c d e f g h i", 422),
+            ("... --- !!! ???", 422),
+            ("a b c d e f g h i j", 200),
+            ("三" * 10, 200),
+        ],
+    )
+    def test_have_ten_letters(self, tmp_path: Path, text: str, status: int) -> None:
+        with people(study(tmp_path, images=1, checks=0), None) as (one,):
+            one.start()
+            one.to_trials()
+            one.do("shown", 0)
+            for _ in range(3):
+                one.do("click", 0, **middle(1, 1))
+            one.do("answer", 0, cells=[[1, 1]] * 3)
+            said = one.post(sent(one.state["seq"] + 1, "explanation", 0, text=text))
+        assert said.status_code == status
+        assert "explanation" not in said.text or "at least 10 letters and digits" in said.text
+
+    def test_stored_ones_hold_when_the_minimum_is_raised(self, tmp_path: Path) -> None:
+        folder = study(tmp_path, images=1, checks=0)
+        with people(folder, None) as (one,):
+            one.whole()
+        change(folder, {"explanation_letters = 10": "explanation_letters = 200"})
+        with running(folder) as url, httpx.Client(base_url=url, cookies=one.client.cookies) as client:
+            assert client.get("/api/state").json()["stage"] == "finished"
 
 
 class TestGoingOn:
@@ -225,6 +257,18 @@ class TestProlific:
             first = one.start().json()["participant"]
             one.prolific = prolific("p2", session="v2")
             assert one.start().json()["participant"] != first
+
+    def test_who_only_resumes_starts_nothing(self, folder: Path) -> None:
+        with people(folder, prolific(), prolific()) as (one, again):
+            content = {"consent": True, "prolific": prolific(), "viewport": [1, 1, 1], "resume": True}
+            refused = again.client.post("/api/start", json=content)
+            assert (refused.status_code, refused.cookies) == (404, {})
+            one.start()
+            resumed = again.client.post("/api/start", json=content)
+            assert resumed.json()["participant"] == one.state["participant"]
+            assert again.client.get("/api/state").status_code == 200
+        with reading(folder) as reader:
+            assert len(reader.participants()) == len(reader.identities()) == 1
 
     def test_ids_are_stored_apart(self, folder: Path) -> None:
         with people(folder, prolific("pid5f3c", study="study77", session="session99")) as (one,):

@@ -12,6 +12,7 @@ from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.setup.init import init_study
 from spotball_core.errors import InputError, OptionError
 from tests.adapters.study.made import change, choices, dataset, study
+from tests.adapters.study.people import command
 
 
 class TestInit:
@@ -27,10 +28,30 @@ class TestInit:
             assert set(one.images) | set(one.practice) < {str(number) for number in range(1, 13)}
             assert not set(one.images) & set(one.practice)
 
-    def test_with_all_images_shown_a_check_is_practice(self, tmp_path: Path) -> None:
-        (one,) = read_config(study(tmp_path)).lists
-        assert one.practice == ("7",)
+    def test_one_image_is_kept_back_for_practice_and_is_never_a_check(self, tmp_path: Path) -> None:
+        data = dataset(tmp_path / "data")
+        (one,) = init_study(data, tmp_path / "study").lists
+        assert len(one.images) == 5
+        assert {*one.images, *one.practice} == {"1", "2", "3", "4", "5", "6"}
         assert one.checks == ("7", "8")
+
+    def test_with_all_images_asked_for_none_is_left_for_practice(self, tmp_path: Path) -> None:
+        data = dataset(tmp_path / "data")
+        said = command("init", data, "--images", "6", "--out", tmp_path / "study")
+        assert "soccer: 6 images, 2 checks, 0 for practice" in said
+        assert "soccer: no image is left for practice" in said
+        (one,) = read_config(tmp_path / "study").lists
+        assert (len(one.images), one.practice) == (6, ())
+        assert "no image is left" not in command("init", data, "--images", "5", "--out", tmp_path / "other")
+
+    def test_an_image_of_unknown_truth_is_no_practice(self, tmp_path: Path) -> None:
+        data = dataset(tmp_path / "data", images=2)
+        lines = (data / "scenes.jsonl").read_text(encoding="utf-8").splitlines()
+        lines[0] = lines[0].replace('"ball_cells":["C2"]', '"ball_cells":null')
+        (data / "scenes.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        for seed in range(4):
+            (one,) = init_study(data, tmp_path / str(seed), seed=seed).lists
+            assert (one.images, one.practice) == (("1",), ("2",))
 
     def test_each_choice_has_a_comment_and_the_file_is_read_as_it_was_meant(self, tmp_path: Path) -> None:
         folder = study(tmp_path, images=3, checks=1)
@@ -59,7 +80,7 @@ class TestInit:
         [
             ({"sports": ("golf",)}, "there is no golf in .*; there are soccer"),
             ({"images": 7}, "7 of soccer, which has 6"),
-            ({"task": "choice", "sports": ("soccer",)}, "is for clicks"),
+            ({"task": "choice", "sports": ("soccer",)}, "are for clicks"),
         ],
     )
     def test_options_that_cannot_be(self, tmp_path: Path, options: dict[str, object], says: str) -> None:
@@ -73,15 +94,6 @@ class TestInit:
         lines[-1] = lines[-1].replace('"ball_cells":["C2"]', '"ball_cells":null')
         (data / "scenes.jsonl").write_text("\n".join(lines), encoding="utf-8")
         assert init_study(data, tmp_path / "study").lists[0].checks == ("4",)
-
-    def test_the_example_pair_of_a_dataset(self, tmp_path: Path) -> None:
-        data = dataset(tmp_path / "data")
-        for name in ("with", "without"):
-            Image.new("RGB", (64, 36)).save(data / f"images/example-{name}-ball.png")
-        config = init_study(data, tmp_path / "study")
-        assert config.example is not None
-        assert config.example.without_ball == "images/example-without-ball.png"
-        assert load(tmp_path / "study").example is not None
 
     def test_a_study_of_choices_has_words_of_its_own(self, tmp_path: Path) -> None:
         folder = choices(tmp_path)

@@ -1,0 +1,95 @@
+"""Signs of explanations that explain nothing: too short, random, copied from the question, or written twice."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+
+FEWEST_LETTERS = 10
+FEWEST_DISTINCT = 4
+"""Different letters of a text: "asasasasas" has fewer."""
+
+ALIKE = 0.9
+"""Similarity (`difflib`'s ratio) from which two texts are the same."""
+
+LONG = 20
+"""Letters from which the same text by two participants is no coincidence."""
+
+_VOWELS = frozenset("aeiouy")
+_FEWEST_VOWELS = 0.2
+"""Share of an English text's letters; it has about 0.4."""
+
+
+def normalized(text: str) -> str:
+    """Return a text's words in lower case, without punctuation.
+
+    Examples:
+        >>> normalized("They look  LEFT, all of them!")
+        'they look left all of them'
+    """
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def is_low_quality(text: str, question: str = "") -> bool:
+    """Return whether a text is hardly an explanation.
+
+    It is if it has fewer than ten letters or fewer than four different ones, repeats the same few words, repeats the
+    question, or, in Latin letters without accents, is one long word or has hardly any vowels.
+
+    Args:
+        text: the explanation.
+        question: what was asked.
+
+    Examples:
+        >>> is_low_quality("The players all look at the left corner.")
+        False
+        >>> [is_low_quality(text) for text in ("aaaaaaaaaaaa", "good good good good", "sdfg hjkl sdfgh jkl")]
+        [True, True, True]
+    """
+    plain = normalized(text)
+    letters = [letter for letter in plain if letter.isalnum()]
+    words = plain.split()
+    if len(letters) < FEWEST_LETTERS or len(set(letters)) < FEWEST_DISTINCT:
+        return True
+    if len(words) >= 4 and len(set(words)) <= len(words) / 2:
+        return True
+    if question and _alike(plain, normalized(question)):
+        return True
+    if not plain.isascii():
+        return False
+    return len(words) == 1 or sum(letter in _VOWELS for letter in letters) < _FEWEST_VOWELS * len(letters)
+
+
+def duplicated(texts: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Return how many of each participant's explanations are duplicates.
+
+    One is if the same participant wrote a nearly identical one, or another participant wrote the same words, at least
+    twenty letters of them.
+
+    Args:
+        texts: explanations by participant.
+
+    Examples:
+        >>> duplicated({"a": ["They look left, I think.", "they look left i think", "Her arm is up."], "b": ["Yes."]})
+        {'a': 2, 'b': 0}
+    """
+    plain = {person: [normalized(text) for text in of_person] for person, of_person in texts.items()}
+    authors = Counter(text for of_person in plain.values() for text in set(of_person) if len(text) >= LONG)
+    return {
+        person: sum(
+            authors[text] > 1 or _has_like(text, (*of_person[:at], *of_person[at + 1 :]))
+            for at, text in enumerate(of_person)
+        )
+        for person, of_person in plain.items()
+    }
+
+
+def _has_like(text: str, others: Iterable[str]) -> bool:
+    return any(_alike(text, other) for other in others)
+
+
+def _alike(one: str, other: str) -> bool:
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE

@@ -1,0 +1,48 @@
+"""What the page tells all participants of a study before they take part: texts, length, pay, and the example."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+from spotball_adapters.study.server.images import Images
+from spotball_adapters.study.setup.design import StudyDesign
+from spotball_adapters.study.setup.texts import to_html
+
+SECONDS_PER_IMAGE = 20
+"""What people took for the paper: 17.3 minutes for 52 images (section 4.4)."""
+
+
+def description(design: StudyDesign, images: Images, *, pilot: bool) -> dict[str, Any]:
+    """Return what is public of a study, as JSON values.
+
+    Args:
+        design: the study's.
+        images: by which the example is addressed.
+        pilot: whether answers are stored apart from the study's.
+    """
+    config = design.config
+    n_images = max(len(study_list.images) + len(study_list.checks) for study_list in config.lists)
+    example = None
+    if design.example:
+        image = design.example[1]
+        example = {
+            "with_ball": images.address(("", "0"), "example"),
+            "without_ball": images.address(("", "1"), "example"),
+            "width": image.width,
+            "height": image.height,
+            "synthetic": config.example is not None and config.example.synthetic,
+        }
+    return {
+        "title": config.title,
+        "task": config.task,
+        "texts": {name: to_html(getattr(config.texts, name)) for name in ("consent", "instructions", "explanation")},
+        "explanation_letters": config.explanation_letters,
+        "explanations": config.explanations,
+        "pay": {"base": config.pay.base, "bonus": f"{config.pay.bonus:.2f}", "currency": config.pay.currency},
+        "pilot": pilot,
+        "records": config.record.model_dump(),
+        "example": example,
+        "n_images": n_images,
+        "minutes": config.minutes or ceil(n_images * SECONDS_PER_IMAGE / 60),
+    }

@@ -1,0 +1,63 @@
+"""What a participant's device is, in a few words: what is stored in place of the browser's detailed description."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_BROWSERS: Mapping[str, str] = MappingProxyType(
+    {
+        "Edge": r"\bEdg(?:e|A|iOS)?/(\d+)",
+        "Opera": r"\bOPR/(\d+)",
+        "Samsung Internet": r"\bSamsungBrowser/(\d+)",
+        "Firefox": r"\b(?:Firefox|FxiOS)/(\d+)",
+        "Headless Chrome": r"\bHeadlessChrome/(\d+)",
+        "Chrome": r"\b(?:Chrome|Chromium|CriOS)/(\d+)",
+        "Safari": r"\bVersion/(\d+)\S* .*Safari/",
+    }
+)
+"""Browsers by the pattern of their version. The first that fits, since most name compatible browsers, too."""
+
+_SYSTEMS: Mapping[str, str] = MappingProxyType(
+    {
+        "Android": r"Android",
+        "iOS": r"iPhone|iPad|iPod",
+        "ChromeOS": r"CrOS",
+        "Windows": r"Windows",
+        "macOS": r"Macintosh|Mac OS X",
+        "Linux": r"Linux|X11",
+    }
+)
+
+
+def device_of(user_agent: str, *, touch: bool | None = None, language: str | None = None) -> dict[str, str]:
+    """Return the kind of device, the browser and its version, the system, and the language; "other" where unknown.
+
+    Args:
+        user_agent: the header that browsers send.
+        touch: whether the device has a touch screen, by which tablets that describe themselves as a Mac are known.
+        language: the browser's, or None.
+
+    Examples:
+        >>> chrome = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 Chrome/126.0.0.0 Mobile Safari/537.36"
+        >>> device_of(chrome, touch=True, language="de-AT")
+        {'device': 'phone', 'browser': 'Chrome 126', 'system': 'Android', 'language': 'de-AT'}
+        >>> device_of("python-httpx/0.28.1")
+        {'device': 'other', 'browser': 'other', 'system': 'other', 'language': 'other'}
+    """
+    system = next((name for name, pattern in _SYSTEMS.items() if re.search(pattern, user_agent)), "other")
+    if system == "macOS" and touch:
+        system = "iOS"
+        is_tablet = True
+    else:
+        is_tablet = "iPad" in user_agent or (system == "Android" and "Mobile" not in user_agent)
+    versions = ((name, re.search(pattern, user_agent)) for name, pattern in _BROWSERS.items())
+    browser = next((f"{name} {version[1]}" for name, version in versions if version), "other")
+    if is_tablet:
+        device = "tablet"
+    elif re.search(r"Mobi|iPhone|iPod", user_agent):
+        device = "phone"
+    else:
+        device = "other" if system == "other" else "computer"
+    return {"device": device, "browser": browser, "system": system, "language": language or "other"}

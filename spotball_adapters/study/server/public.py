@@ -1,0 +1,97 @@
+"""Where participants reach a study: the address of a proxy in front of the server, and whom the server trusts."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from spotball_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+@dataclass(frozen=True, slots=True)
+class PublicAddress:
+    """An address such as https://example.org/ball/.
+
+    Attributes:
+        scheme: http or https.
+        host: with the port, if there is one.
+        prefix: of paths; begins and ends with a slash.
+    """
+
+    scheme: str
+    host: str
+    prefix: str
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.host}{self.prefix}"
+
+
+def read_public_address(url: str) -> PublicAddress:
+    """Return the parts of the address in --public-url.
+
+    Raises:
+        OptionError: if it is not the address of a page.
+
+    Examples:
+        >>> read_public_address("https://example.org/ball")
+        PublicAddress(scheme='https', host='example.org', prefix='/ball/')
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise OptionError(f"--public-url {url}: {error}") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise OptionError(f"--public-url {url}: expected an address such as https://example.org/study/")
+    return PublicAddress(parts.scheme, parts.netloc.lower(), f"{parts.path.rstrip('/')}/")
+
+
+def check_proxies(proxies: Sequence[str]) -> tuple[str, ...]:
+    """Return the addresses and networks of trusted proxies.
+
+    Raises:
+        OptionError: for what is neither.
+
+    Examples:
+        >>> check_proxies(["127.0.0.1", "172.28.0.0/24"])
+        ('127.0.0.1', '172.28.0.0/24')
+    """
+    for proxy in proxies:
+        try:
+            ipaddress.ip_network(proxy)
+        except ValueError as error:
+            raise OptionError(
+                f"--proxy {proxy}: expected an IP address or a network, such as 127.0.0.1 or 172.28.0.0/24"
+            ) from error
+    return tuple(proxies)
+
+
+class UnderPrefix:
+    """An app under a path prefix, whether the proxy in front of it removes the prefix or not.
+
+    Args:
+        app: which knows nothing of the prefix.
+        prefix: begins and ends with a slash.
+    """
+
+    def __init__(self, app: ASGIApp, prefix: str) -> None:
+        self._app, self._prefix = app, prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; one for the prefix without its last slash is redirected, since the page's links need it."""
+        path = scope.get("path", "")
+        if scope["type"] == "http" and self._prefix != "/" and path == self._prefix.rstrip("/"):
+            from starlette.responses import RedirectResponse
+
+            query = scope.get("query_string", b"").decode("latin-1")
+            await RedirectResponse(f"{self._prefix}{'?' if query else ''}{query}", 308)(scope, receive, send)
+            return
+        if path.startswith(self._prefix):
+            scope = {**scope, "path": path[len(self._prefix) - 1 :], "raw_path": None}
+        await self._app(scope, receive, send)

@@ -1,0 +1,51 @@
+"""The page's files, which are the same for all participants: HTML with the study's texts, scripts and styles."""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+from html import escape
+from importlib.resources import files
+
+from spotball_adapters.study.setup.catalogs import catalog, direction, script
+from spotball_adapters.study.setup.design import StudyDesign, messages_file
+
+STATIC = (".css", ".js", ".svg")
+"""Endings of what is served of the page's folder, in addition to index.html."""
+
+ADMIN_STYLE = "admin.css"
+
+
+def static_files(design: StudyDesign) -> dict[str, tuple[bytes, str, str]]:
+    """Return what the page consists of, in the study's language: content, media type and tag by name.
+
+    Raises:
+        InputError: if there is no catalog of the language.
+    """
+    language = design.config.language
+    translations = catalog(language, messages_file(design.folder, design.config))
+    contents = {"messages.js": script(translations)}
+    package = files("spotball_adapters.study.server")
+    for file in (*package.joinpath("page").iterdir(), package.joinpath(ADMIN_STYLE)):
+        if file.name == "index.html" or file.name.endswith(STATIC):
+            contents[file.name] = file.read_bytes()
+    html = contents["index.html"].decode()
+    for mark, text in {
+        "lang": language,
+        "dir": direction(language),
+        "pilot": translations.gettext("Pilot: answers given here are not part of the study."),
+        "progress": translations.gettext("Progress"),
+        "noscript": translations.gettext(
+            "This study needs JavaScript. Please allow it for this page and load it again."
+        ),
+    }.items():
+        html = html.replace(f"@{mark}@", escape(text))
+    contents["index.html"] = html.encode()
+    return {
+        name: (
+            content,
+            mimetypes.guess_type(name)[0] or "text/plain",
+            f'"{hashlib.sha256(content).hexdigest()[:32]}"',
+        )
+        for name, content in contents.items()
+    }

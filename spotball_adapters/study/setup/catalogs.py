@@ -1,0 +1,68 @@
+"""The texts of the page in the study's language: gettext catalogs, in which English is the key."""
+
+from __future__ import annotations
+
+import gettext
+import json
+import struct
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from spotball_core.errors import InputError, Problem
+
+RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi")
+"""Languages that are written from right to left."""
+
+_NUMBERS = 200
+"""Numbers whose plural form the page is told; beyond, hundreds make no difference in any language."""
+
+
+def direction(language: str) -> str:
+    """Return rtl or ltr.
+
+    Examples:
+        >>> direction("he-IL"), direction("de")
+        ('rtl', 'ltr')
+    """
+    return "rtl" if language.lower().split("-")[0] in RIGHT_TO_LEFT else "ltr"
+
+
+def catalog(language: str, file: Path | None = None) -> gettext.NullTranslations:
+    """Return the translations of a language; none for English.
+
+    Args:
+        language: such as de or de-AT.
+        file: a compiled catalog (.mo) of the researcher's; None for those of this package.
+
+    Raises:
+        InputError: if there is no catalog of the language, or the file is none.
+    """
+    name = language.lower().split("-")[0]
+    try:
+        if file is not None:
+            with file.open("rb") as stream:
+                return gettext.GNUTranslations(stream)
+        if name == "en":
+            return gettext.NullTranslations()
+        with files("spotball_adapters.study.server").joinpath(f"locale/{name}.mo").open("rb") as stream:
+            return gettext.GNUTranslations(stream)
+    except FileNotFoundError as error:
+        expected = 'en, de, or your own catalog: messages = "FILE.mo"'
+        raise InputError([Problem("study.toml", None, "language", language, expected)]) from error
+    except (OSError, ValueError, LookupError, struct.error) as error:
+        raise InputError([Problem(str(file), None, "messages", str(error), "a gettext catalog (.mo)")]) from error
+
+
+def script(translations: gettext.NullTranslations) -> bytes:
+    """Return the page's module messages.js: texts, plural forms by the English singular, and each number's form."""
+    # The library has no public way to list a catalog.
+    entries: Mapping[Any, str] = getattr(translations, "_catalog", {})
+    texts = {key: text for key, text in entries.items() if isinstance(key, str) and key and text}
+    plurals: dict[str, list[str]] = {}
+    for key, text in sorted((item for item in entries.items() if isinstance(item[0], tuple)), key=lambda item: item[0]):
+        plurals.setdefault(key[0], []).append(text)
+    plural_of = getattr(translations, "plural", lambda n: int(n != 1))
+    content = {"texts": texts, "plurals": plurals, "forms": [plural_of(n) for n in range(_NUMBERS)] if plurals else []}
+    return f"export const messages = {json.dumps(content, ensure_ascii=True, separators=(',', ':'))};\n".encode()

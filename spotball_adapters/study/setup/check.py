@@ -1,0 +1,75 @@
+"""Preflight: what is missing before a study may start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from spotball_adapters.study.setup.config import CONFIG, ListConfig
+from spotball_adapters.study.setup.design import StudyDesign, load
+from spotball_core.errors import InputError
+
+FEWEST_IMAGES = 10
+"""Images of a list below which a participant's accuracy says little."""
+
+PLACEHOLDERS = ("NAME", "INSTITUTION", "EMAIL", "AMOUNT", "XXXXXXXX")
+"""Words of study.toml that stand for what only the researcher knows."""
+
+_PLACEHOLDER = re.compile(rf"\b({'|'.join(PLACEHOLDERS)})\b")
+
+
+def check(folder: Path) -> list[str]:
+    """Return every reason why a study should not start yet; empty for a study that may.
+
+    Args:
+        folder: the study's.
+
+    Raises:
+        MissingExtraError: without Pillow.
+    """
+    try:
+        design = load(folder)
+    except InputError as error:
+        return str(error).splitlines()
+    return [f"{folder / CONFIG}: {problem}" for problem in problems(design)]
+
+
+def problems(design: StudyDesign) -> Iterator[str]:
+    """Yield what is missing in a study that can be read: the field, what is wrong, and what to do."""
+    config = design.config
+    fields = {f"texts.{name}": text for name, text in config.texts.model_dump().items()}
+    fields |= {"title": config.title, "pay.base": config.pay.base, "completion.url": config.completion.url or ""}
+    for field, text in fields.items():
+        if words := list(dict.fromkeys(_PLACEHOLDER.findall(text))):
+            yield f"{field}: still has the placeholder {', '.join(words)}. Fill it in"
+    if "base" not in config.pay.model_fields_set:
+        yield 'pay.base: the pay is not stated. State it, or write base = "nothing"'
+    if config.completion.url is None and config.completion.code is None:
+        yield "completion: there is no url or code, so participants cannot prove that they finished. Give one of them"
+    if config.task == "clicks" and design.example is None:
+        yield "example: there is no example pair for the instructions. Give with_ball and without_ball"
+    for number, study_list in enumerate(config.lists, start=1):
+        for problem in _problems_of_list(study_list, design):
+            yield f"lists.{number} ({study_list.name}): {problem}"
+
+
+def _problems_of_list(study_list: ListConfig, design: StudyDesign) -> Iterator[str]:
+    if len(study_list.images) < FEWEST_IMAGES:
+        yield f"too few images ({len(study_list.images)}). Show at least {FEWEST_IMAGES}"
+    if not study_list.checks:
+        yield "there is no attention check. Add images with a visible ball to checks"
+    if not study_list.practice:
+        yield "there is no practice image. Move one of the images to practice"
+    if design.config.task == "choice":
+        return
+    for image in study_list.practice:
+        if image in study_list.checks:
+            yield f"practice image {image} is an attention check, and practice shows its answer. Use another image"
+        elif image in study_list.images:
+            yield f"practice image {image} is shown again later, and practice shows its answer. Use another image"
+        elif design.scenes[study_list.sport, image].control:
+            yield f"the ball of practice image {image} is visible. Use another image"
+    unknown = [image for image in study_list.images if not design.scenes[study_list.sport, image].ball_cells]
+    if unknown and design.config.pay.bonus:
+        yield f"the ball's cells of {len(unknown)} images are not known, so they earn no bonus. Exclude them"

@@ -1,0 +1,70 @@
+"""Pilots of a study: their data is in STUDY/pilot-1 and so on, and never mixes with the study's.
+
+A pilot fixes nothing: where study.toml was changed since, the next pilot gets the next folder.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from spotball_adapters.study.store import STUDY, StudyStore, reading
+from spotball_core.errors import OptionError
+
+MARK = "pilot-"
+"""What the names of pilots' folders and the labels of their participants begin with."""
+
+
+def pilots(folder: Path) -> list[Path]:
+    """Return the folders of a study's pilots, the latest last."""
+    found = (path for path in folder.glob(f"{MARK}*") if re.fullmatch(rf"{MARK}\d+", path.name) and path.is_dir())
+    return sorted(found, key=lambda path: int(path.name.removeprefix(MARK)))
+
+
+def open_pilot(folder: Path, parts: Mapping[str, Any]) -> Path:
+    """Return the folder of the latest pilot, or of a new one if there is none of the study as it is now.
+
+    Args:
+        folder: the study's.
+        parts: what participants see, see `StudyDesign.parts`.
+    """
+    known = pilots(folder)
+    if known and (known[-1] / STUDY).is_file():
+        with reading(known[-1]) as reader:
+            if not reader.changed(parts):
+                return known[-1]
+    new = folder / f"{MARK}{len(known) + 1}"
+    new.mkdir(exist_ok=True)
+    return new
+
+
+def data_folder(folder: Path, *, pilot: bool) -> Path:
+    """Return the folder with the data of a study, or of its latest pilot.
+
+    Raises:
+        OptionError: if there was no pilot.
+    """
+    if not pilot:
+        return folder
+    if not (known := pilots(folder)):
+        raise OptionError(f"{folder}: there was no pilot; `spotball study serve {folder} --pilot` starts one")
+    return known[-1]
+
+
+def delete_pilots(folder: Path) -> int:
+    """Delete the data of all pilots of a study; return how many participants they had.
+
+    Raises:
+        OptionError: if there was no pilot, or one is being served.
+    """
+    data_folder(folder, pilot=True)
+    n = 0
+    for pilot in pilots(folder):
+        # Opened first: it fails while a server has the pilot.
+        with StudyStore(pilot) as store:
+            n += len(store.participants())
+        shutil.rmtree(pilot)
+    return n

@@ -1,0 +1,182 @@
+"""A study behind a proxy: under a path, with HTTPS by a real Caddy, and what the researcher is told of a wrong host."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from spotball_adapters.study.server.public import check_proxies, read_public_address
+from spotball_core.errors import OptionError
+from tests.adapters.study.made import VIEWPORT, Person, body, running, study
+from tests.browsing import free_port
+from tests.conftest import ROOT
+
+DEPLOY = ROOT / "deploy/human-study"
+PUBLIC = read_public_address("https://study.example.org/ball/")
+START = {"consent": True, "viewport": VIEWPORT}
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["study.example.org", "ftp://example.org/", "https://", "https://a.example/?x", "https://a:b@c/", "https://a:x/"],
+)
+def test_what_is_no_public_address(url: str) -> None:
+    with pytest.raises(OptionError, match="--public-url"):
+        read_public_address(url)
+
+
+@pytest.mark.parametrize("proxy", ["*", "caddy", "300.1.1.1", "10.0.0.1/8"])
+def test_what_is_no_proxy(proxy: str) -> None:
+    with pytest.raises(OptionError, match=r"expected an IP address or a network"):
+        check_proxies(["127.0.0.1", proxy])
+
+
+class TestPrefix:
+    @pytest.mark.parametrize("prefix", ["", "/ball"], ids=["removed by the proxy", "passed on"])
+    def test_everything_is_below_it(self, tmp_path: Path, prefix: str) -> None:
+        served = running(study(tmp_path, images=2), public=PUBLIC, password="p")
+        with served as url, httpx.Client(base_url=f"{url}{prefix}/") as client:
+            for path in ("", "static/app.js", "api/study"):
+                assert client.get(path).status_code == 200
+            admin = client.get("admin", auth=("admin", "p"))
+            assert 'href="admin.css"' in admin.text
+            answer = client.post("api/start", json=START, headers={"origin": "https://study.example.org"})
+            assert answer.status_code == 200
+            cookie = answer.headers["set-cookie"].lower()
+            assert "path=/ball/;" in cookie
+            assert "secure" in cookie
+            image = answer.json()["trials"][0]["image"]
+            assert client.get(image).headers["content-type"] == "image/png"
+
+    def test_without_its_last_slash_it_leads_there(self, tmp_path: Path) -> None:
+        with running(study(tmp_path, images=2), public=PUBLIC) as url:
+            answer = httpx.get(f"{url}/ball?PROLIFIC_PID=p")
+            assert (answer.status_code, answer.headers["location"]) == (308, "/ball/?PROLIFIC_PID=p")
+            assert httpx.get(f"{url}/balls").status_code == 404
+
+
+class TestHosts:
+    def test_of_another_site_is_refused_also_with_a_public_address(self, tmp_path: Path) -> None:
+        with running(study(tmp_path, images=2), public=PUBLIC) as url:
+            for origin in ("https://evil.example", "https://study.example.org.evil.example"):
+                answer = httpx.post(f"{url}/api/start", json=START, headers={"origin": origin})
+                assert answer.status_code == 403
+
+    def test_a_proxy_that_names_another_host_is_explained_once(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        headers = {"origin": "https://study.example.org", "sec-fetch-site": "same-origin"}
+        with running(study(tmp_path, images=2), password="p") as url:
+            answers = [httpx.post(f"{url}/api/start", json=START, headers=headers) for _ in range(3)]
+            page = httpx.get(f"{url}/admin", auth=("admin", "p")).text
+        assert [answer.status_code for answer in answers] == [421] * 3
+        said = capsys.readouterr().err
+        assert said.count("error: participants see the study at https://study.example.org, but the proxy") == 1
+        assert "--public-url https://study.example.org/" in said
+        assert "the proxy in front of the study names another host" in page
+        # Else it may be anybody.
+        with running(study(tmp_path / "again", images=2)) as url:
+            headers["sec-fetch-site"] = "cross-site"
+            assert httpx.post(f"{url}/api/start", json=START, headers=headers).status_code == 403
+        assert capsys.readouterr().err == ""
+
+
+@contextmanager
+def caddy(folder: Path, upstream: str) -> Iterator[str]:
+    """The Caddyfile of deploy/ in a real Caddy, with a certificate of its own authority; the address."""
+    program = os.environ.get("SPOTBALL_CADDY") or shutil.which("caddy")
+    if program is None:
+        pytest.skip("needs Caddy in the PATH, or named by $SPOTBALL_CADDY")
+    https, http = free_port(), free_port()
+    options = f"{{\n\tadmin off\n\tskip_install_trust\n\tlocal_certs\n\thttp_port {http}\n\thttps_port {https}\n}}\n"
+    config = folder / "Caddyfile"
+    config.write_text(options + (DEPLOY / "Caddyfile").read_text(encoding="utf-8"), encoding="utf-8")
+    address = f"https://localhost:{https}"
+    env = {**os.environ, "STUDY_DOMAIN": address, "STUDY_SERVER": upstream, "HOME": str(folder)}
+    env |= {"XDG_DATA_HOME": str(folder / "data"), "XDG_CONFIG_HOME": str(folder / "config")}
+    log = folder / "caddy.log"
+    line = [program, "run", "--config", str(config), "--adapter", "caddyfile"]
+    with log.open("wb") as file, subprocess.Popen(line, env=env, stdout=file, stderr=file) as child:
+        try:
+            for _ in range(600):
+                try:
+                    httpx.get(address, verify=False)
+                    break
+                except (httpx.TransportError, ssl.SSLError):
+                    assert child.poll() is None, log.read_text()
+                    time.sleep(0.05)
+            yield address
+        finally:
+            child.terminate()
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_a_participant_behind_caddy_with_https(tmp_path: Path, browser: Any) -> None:
+    from tests.adapters.study.browsing import Visitor, clicks_study, only
+
+    folder, port = clicks_study(tmp_path), free_port()
+    with caddy(tmp_path, f"127.0.0.1:{port}") as address:
+        public = f"{address}/ball/"
+        line = ["spotball_core", "study", "serve", str(folder), "--port", str(port), "--public-url", public]
+        with subprocess.Popen(
+            [sys.executable, "-m", *line, "--proxy", "127.0.0.1"], stderr=subprocess.PIPE, text=True
+        ) as server:
+            try:
+                assert server.stderr is not None
+                said = [server.stderr.readline() for _ in range(3)]
+                assert said[0] == f"Spot the Ball: {public}\n"
+                assert said[2] == f"for the proxy: http://127.0.0.1:{port}/\n"
+                context = browser.new_context(ignore_https_errors=True, viewport={"width": 1280, "height": 800})
+                visitor = Visitor(context, f"{address}/ball")
+                visitor.practice()
+                visitor.images(range(1, 7))
+                visitor.heading("Thank you. You are done.")
+                (cookie,) = context.cookies()
+                assert (cookie["secure"], cookie["httpOnly"], cookie["path"]) == (True, True, "/ball/")
+                assert visitor.errors == []
+                context.close()
+            finally:
+                server.terminate()
+                server.communicate()
+    assert only(folder)[0].stage == "finished"
+
+
+@pytest.mark.slow
+def test_caddy_says_where_participants_come_from_and_they_cannot(tmp_path: Path) -> None:
+    """Each forges another address; all are taken for the one that Caddy saw."""
+    folder = study(tmp_path, images=2, changes={"starts_per_minute_address = 120": "starts_per_minute_address = 2"})
+    with running(folder, proxies=["127.0.0.1"]) as url, caddy(tmp_path, url.removeprefix("http://")) as address:
+        statuses = []
+        for number in range(3):
+            headers = {"x-forwarded-for": f"192.0.2.{number}", "content-type": "application/json"}
+            content = body(START)
+            statuses.append(
+                httpx.post(f"{address}/api/start", content=content, headers=headers, verify=False).status_code
+            )
+        # The whole study through the proxy, by HTTPS.
+        with httpx.Client(base_url=address, verify=False) as client:
+            assert Person(client).start().status_code == 429
+    assert statuses == [200, 200, 429]
+
+
+def test_the_files_for_compose_and_systemd_name_options_that_there_are() -> None:
+    from tests.adapters.run_process import here
+
+    known = here("study", "serve", "--help").stdout
+    for name in ("compose.yaml", "spotball-study.service"):
+        text = (DEPLOY / name).read_text(encoding="utf-8")
+        options = {word.split("=")[0] for word in text.split() if word.startswith("--") and word != "--detach"}
+        assert options >= {"--port", "--public-url", "--proxy"}
+        assert all(option in known for option in options)

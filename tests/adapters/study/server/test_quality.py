@@ -1,0 +1,188 @@
+"""What says how far a participant can be trusted, from what they send to the tables of an export; and quotas."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import polars as pl
+import pytest
+
+from spotball_adapters.study.results.export import PARTICIPANTS
+from spotball_adapters.study.store import reading
+from tests.adapters.study.made import LENIENT, VIEWPORT, Person, change, choices, middle, running, sent, study
+from tests.adapters.study.people import command
+
+IPAD = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML) Version/17.5 Safari/605.1.15"
+
+
+def table(folder: Path, *options: str) -> pl.DataFrame:
+    out = folder / "exported"
+    command("export", folder, "--out", out, "--keep-all", *options)
+    return pl.read_csv(out / PARTICIPANTS)
+
+
+def forge(person: Person, seconds: float) -> None:
+    """Everything at once, with times that somebody who looked could have had."""
+    person.start()
+    person.to_trials()
+    for item in person.state["trials"]:
+        seq = person.state["seq"]
+        number = item["trial"]
+        events = [sent(seq + 1, "shown", number)]
+        events += [sent(seq + 2 + i, "click", number, seconds * 250 * (i + 1), **middle(3, 2)) for i in range(3)]
+        events.append(sent(seq + 5, "answer", number, seconds * 1000, cells=[[3, 2]] * 3))
+        if item["explain"]:
+            events.append(sent(seq + 6, "explanation", number, seconds * 1200, text=f"They look at number {number}."))
+        assert person.post(*events).status_code == 200
+
+
+def test_a_script_that_forges_its_times_is_flagged_and_not_paid(tmp_path: Path) -> None:
+    strict = {after: before for before, after in LENIENT.items() if "starts" not in before}
+    folder = study(tmp_path, images=50, changes=strict)
+    began = time.monotonic()
+    with running(folder) as url, httpx.Client(base_url=url) as client:
+        forge(Person(client, prolific={"pid": "p", "study": "s", "session": "v"}), seconds=15.0)
+    assert time.monotonic() - began < 52  # else it is not forged
+    (row,) = table(folder).rows(named=True)
+    assert row["median_seconds"] == 15
+    assert row["server_seconds"] < 1
+    assert (row["flag_fast"], row["flag_clock"], row["flag_checks"]) == (True, True, False)
+    assert row["excluded"] == "fast clock"
+    told = command("bonus", folder, "--out", tmp_path / "bonus.csv")
+    assert "1 did not do the work" in told
+    assert (tmp_path / "bonus.csv").read_text() == "PROLIFIC_PID,amount\n"
+    command("bonus", folder, "--out", tmp_path / "bonus.csv", "--all")
+    assert (tmp_path / "bonus.csv").read_text() == "PROLIFIC_PID,amount\np,1.00\n"
+
+
+def test_who_was_offline_is_not_taken_for_a_script(tmp_path: Path) -> None:
+    """All answers come in one moment, but not sooner than it takes to give them."""
+    folder = study(tmp_path, images=2, checks=0, changes={"min_seconds_per_image = 0": "min_seconds_per_image = 0.2"})
+    with running(folder) as url, httpx.Client(base_url=url) as client:
+        person = Person(client)
+        person.start()
+        person.to_trials()
+        time.sleep(1.0)
+        queue = []
+        for item in person.state["trials"]:
+            for kind, value in (
+                *(("shown", {}), *[("click", middle(1, 1))] * 3, ("answer", {"cells": [[1, 1]] * 3})),
+                ("explanation", {"text": f"They look at the {item['trial']} there."}),
+            ):
+                elapsed = 0.0 if kind == "shown" else 400.0
+                queue.append(sent(person.state["seq"] + len(queue) + 1, kind, item["trial"], elapsed, **value))
+        assert person.post(*queue).status_code == 200
+    (row,) = table(folder, "--exclude", "fast,clock").rows(named=True)
+    assert (row["flag_fast"], row["flag_clock"]) == (False, False)
+    clicks = pl.read_csv(folder / "exported/clicks.csv")
+    assert clicks["answer_seconds"].to_list() == [0.4] * 6
+    assert clicks["server_answer_seconds"].to_list() == [0.0] * 6
+
+
+@pytest.mark.parametrize("task", ["clicks", "choice"])
+def test_device_focus_and_window_are_in_the_table(tmp_path: Path, task: str) -> None:
+    folder = study(tmp_path, images=3) if task == "clicks" else choices(tmp_path)
+    with running(folder) as url, httpx.Client(base_url=url, headers={"user-agent": IPAD}) as client:
+        person = Person(client)
+        content = {"consent": True, "viewport": VIEWPORT, "language": "de-AT", "touch": True}
+        person.state = client.post("/api/start", json=content).json()
+        person.do("away", None, ms=2500)
+        person.to_trials()
+        person.do("away", 0, ms=500)
+        for item in person.state["trials"]:
+            person.answer(item)
+        late = person.post(sent(person.state["seq"] + 1, "away", None, ms=1))
+        assert (late.status_code, late.json()["error"]) == (422, "away: the study is over")
+    (row,) = table(folder).rows(named=True)
+    assert (row["times_away"], row["seconds_away"]) == (2, 3.0)
+    assert (row["viewport_width"], row["viewport_height"], row["pixel_ratio"]) == (1280, 720, 2)
+    assert [row[name] for name in ("device", "browser", "system", "language")] == [
+        "tablet",
+        "Safari 17",
+        "iOS",
+        "de-AT",
+    ]
+    text = (folder / "study.toml").read_text()
+    assert "how often and how long you leave the\npage" in text
+    assert "your kind of device" in text
+
+
+def test_a_study_that_does_not_announce_them_does_not_store_them(tmp_path: Path) -> None:
+    folder = study(tmp_path, images=1, checks=0, changes={"device = true": "device = false", "focus = true": ""})
+    with running(folder) as url, httpx.Client(base_url=url, headers={"user-agent": IPAD}) as client:
+        person = Person(client)
+        person.whole()
+        assert client.get("/api/study").json()["records"] == {"device": False, "focus": False}
+    (row,) = table(folder).rows(named=True)
+    assert not any(row[name] for name in ("device", "browser", "system", "language", "times_away"))
+    with reading(folder) as reader:
+        assert reader.events(1)[0].value == {"stage": "consent"}
+
+
+@pytest.mark.parametrize("fields", [{"language": "<b>"}, {"language": "x" * 36}, {"touch": 1}, {"language": 5}])
+def test_a_device_of_another_shape(tmp_path: Path, fields: dict[str, Any]) -> None:
+    with running(study(tmp_path)) as url:
+        said = httpx.post(f"{url}/api/start", json={"consent": True, "viewport": VIEWPORT, **fields})
+    assert said.status_code == 422
+
+
+class TestQuota:
+    """Each list is to have two participants who are kept."""
+
+    def quota_study(self, tmp_path: Path) -> Path:
+        return study(tmp_path, sports=("soccer", "volleyball"), images=2, changes={"per_list = 0": "per_list = 2"})
+
+    def lists(self, folder: Path) -> list[str]:
+        with reading(folder) as reader:
+            return sorted(one.list for one in reader.participants())
+
+    def someone(self, url: str, *, misses: bool = False) -> int:
+        with httpx.Client(base_url=url) as client:
+            person = Person(client)
+            status = person.start().status_code
+            if status == 200:
+                person.to_trials()
+                for item in person.state["trials"]:
+                    person.answer(item, row=5 if misses else 3)
+            return status
+
+    def test_excluded_participants_are_replaced(self, tmp_path: Path) -> None:
+        folder = self.quota_study(tmp_path)
+        with running(folder) as url:
+            assert [self.someone(url, misses=True) for _ in range(3)] == [200] * 3
+            assert [self.someone(url) for _ in range(4)] == [200] * 4
+            # After a restart, too.
+            assert self.someone(url) == 410
+        with running(folder) as url:
+            assert self.someone(url) == 410
+        with reading(folder) as reader:
+            assert len(reader.participants()) == 7
+        kept = table(folder).filter(pl.col("excluded").is_null())
+        assert sorted(kept["list"]) == ["soccer"] * 2 + ["volleyball"] * 2
+
+    def test_who_is_at_it_has_a_place_and_may_finish(self, tmp_path: Path) -> None:
+        folder = self.quota_study(tmp_path)
+        with running(folder) as url, httpx.Client(base_url=url) as client:
+            person = Person(client)
+            person.start()
+            assert [self.someone(url) for _ in range(4)] == [200] * 3 + [410]
+            person.to_trials()
+            for item in person.state["trials"]:
+                person.answer(item)
+            assert person.reload()["stage"] == "finished"
+        assert self.lists(folder) == ["soccer"] * 2 + ["volleyball"] * 2
+
+    def test_balance_counts_those_who_are_kept(self, tmp_path: Path) -> None:
+        folder = self.quota_study(tmp_path)
+        change(folder, {"per_list = 2": "per_list = 0"})
+        with running(folder) as url:
+            self.someone(url, misses=True)
+            ((excluded,),) = [self.lists(folder)]
+            for _ in range(4):
+                self.someone(url)
+        lists = self.lists(folder)
+        lists.remove(excluded)
+        assert lists == ["soccer"] * 2 + ["volleyball"] * 2

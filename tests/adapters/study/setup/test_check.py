@@ -1,0 +1,144 @@
+"""Preflight: what is said to be missing, and nothing once it is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from spotball_adapters.study.setup.check import check
+from spotball_adapters.study.setup.config import CONFIG, read_config
+from spotball_adapters.study.setup.init import init_study
+from spotball_core.errors import OptionError
+from tests.adapters.run_process import here
+from tests.adapters.study.made import change, dataset
+
+READY = {
+    "NAME, INSTITUTION, EMAIL": "A. Person, University of Examples, person@example.org",
+    '"AMOUNT an hour"': '"12.00 USD an hour"',
+    '# code = "XXXXXXXX"': 'code = "C1"',
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    init_study(dataset(tmp_path / "data", images=12), tmp_path / "study")
+    return tmp_path / "study"
+
+
+def test_a_fresh_study_lacks_what_only_the_researcher_knows(folder: Path) -> None:
+    done = here("study", "check", str(folder))
+    assert done.returncode == 1
+    said = [line.removeprefix(f"{folder / CONFIG}: ") for line in done.stdout.splitlines()]
+    assert said == [
+        "texts.consent: still has the placeholder NAME, INSTITUTION, EMAIL. Fill it in",
+        "texts.debriefing: still has the placeholder NAME, INSTITUTION, EMAIL. Fill it in",
+        "pay.base: still has the placeholder AMOUNT. Fill it in",
+        "completion: there is no url or code, so participants cannot prove that they finished. Give one of them",
+    ]
+    assert done.stderr == "4 problems: the study is not ready for participants\n"
+
+
+def test_a_study_that_is_ready(folder: Path) -> None:
+    change(folder, READY)
+    done = here("study", "check", str(folder))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"{folder} is ready for participants\n")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "becomes", "said"),
+    [
+        (r"base = .*", "", "pay.base: the pay is not stated"),
+        (r'code = "C1"', 'url = "https://app.prolific.com/?cc=XXXXXXXX"', "completion.url: still has the placeholder"),
+        (r"\[example\]\n.*\n.*\n.*\n", "", "example: there is no example pair"),
+        (r"images = .*", 'images = ["1", "3"]', "lists.1 (soccer): too few images (2). Show at least 10"),
+        (r"checks = \[.*", "checks = []", "lists.1 (soccer): there is no attention check"),
+        (r"practice = .*", "practice = []", "lists.1 (soccer): there is no practice image"),
+        (r"practice = .*", 'practice = ["13"]', "lists.1 (soccer): practice image 13 is an attention check"),
+        (r"practice = .*", 'practice = ["14"]', "lists.1 (soccer): the ball of practice image 14 is visible"),
+        (r"seed = 0", "seed = -1", "seed: found -1"),
+        (r'"14"', '"99"', "lists.1.checks: found soccer/99, expected an image of the dataset"),
+    ],
+)
+def test_what_is_missing(folder: Path, pattern: str, becomes: str, said: str) -> None:
+    change(folder, {**READY, "explanations = 10": "explanations = 1"})
+    text = (folder / CONFIG).read_text(encoding="utf-8")
+    if "14" in becomes:
+        # One that is no check any more, but in which the ball is visible.
+        text = re.sub(r"^checks = \[.*", 'checks = ["13"]', text, flags=re.MULTILINE)
+    text, n = re.subn(rf"^{pattern}" if "14" not in pattern else pattern, becomes, text, flags=re.MULTILINE)
+    assert n >= 1
+    (folder / CONFIG).write_text(text, encoding="utf-8")
+    (line,) = check(folder)
+    assert line.startswith(f"{folder / CONFIG}: {said}")
+
+
+def test_practice_that_comes_again(folder: Path) -> None:
+    change(folder, READY)
+    (study_list,) = read_config(folder).lists
+    change(folder, {f'practice = ["{study_list.practice[0]}"]': f'practice = ["{study_list.images[0]}"]'})
+    assert "is shown again later" in check(folder)[0]
+
+
+def test_a_study_without_a_file(tmp_path: Path) -> None:
+    assert check(tmp_path) == [
+        f"{tmp_path / CONFIG}: file: found nothing there, expected a study, as `spotball study init` makes it (TOML)"
+    ]
+
+
+class TestExample:
+    """The pair of the instructions: the dataset's own, an original image, or a drawn scene that is labeled as such."""
+
+    def test_without_originals_it_is_drawn_and_labeled(self, folder: Path) -> None:
+        example = read_config(folder).example
+        assert example is not None
+        assert example.synthetic
+        assert example.with_ball == "example-with-ball.png"
+        assert (folder / "example-with-ball.png").read_bytes() != (folder / "example-without-ball.png").read_bytes()
+
+    def originals(self, folder: Path, names: list[str]) -> Path:
+        folder.mkdir(parents=True)
+        for name in names:
+            Image.new("RGB", (640, 360), "white").save(folder / f"{name}.jpg")
+        return folder
+
+    @pytest.mark.parametrize("images", [None, 8])
+    def test_from_original_images(self, tmp_path: Path, images: int | None) -> None:
+        data = dataset(tmp_path / "data", images=12)
+        originals = self.originals(tmp_path / "originals", [str(number) for number in range(1, 13)])
+        config = init_study(data, tmp_path / "study", originals=originals, images=images)
+        (one,) = config.lists
+        assert len(one.images) == (images or 10)
+        assert config.example is not None
+        assert (config.example.with_ball, config.example.synthetic) == ("example-with-ball.jpg", False)
+        # Without the ball, it is an image of the dataset that no participant sees.
+        copied = (tmp_path / "study/example-without-ball.png").read_bytes()
+        (name,) = [n for n in range(1, 15) if (data / f"images/soccer/{n}.png").read_bytes() == copied]
+        assert str(name) not in {*one.images, *one.practice, *one.checks}
+
+    def test_from_items_that_gen_made(self, tmp_path: Path) -> None:
+        data = dataset(tmp_path / "data", images=12)
+        self.originals(data / "with_ball/soccer", [str(number) for number in range(1, 13)])
+        example = init_study(data, tmp_path / "study").example
+        assert example is not None
+        assert not example.synthetic
+
+    def test_the_pair_of_the_dataset_comes_first(self, tmp_path: Path) -> None:
+        data = dataset(tmp_path / "data", images=12)
+        for name in ("with", "without"):
+            Image.new("RGB", (64, 36)).save(data / f"images/example-{name}-ball.png")
+        config = init_study(data, tmp_path / "study")
+        assert config.example is not None
+        assert config.example.without_ball == "images/example-without-ball.png"
+        assert len(config.lists[0].images) == 11
+
+    def test_originals_that_do_not_help(self, tmp_path: Path) -> None:
+        data = dataset(tmp_path / "data", images=12)
+        with pytest.raises(OptionError, match="there is no such folder"):
+            init_study(data, tmp_path / "study", originals=tmp_path / "nowhere")
+        others = self.originals(tmp_path / "originals", ["77"])
+        with pytest.raises(OptionError, match="it has none of the 0 images that are left"):
+            init_study(data, tmp_path / "study", originals=others)
+        assert not (tmp_path / "study").exists()

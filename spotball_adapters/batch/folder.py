@@ -21,7 +21,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
 from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Settings
 from spotball_adapters.runs.plan import Ask, SamplePlan
-from spotball_adapters.runs.store_schema import PROMPT
+from spotball_adapters.runs.store_schema import LATER_SETTINGS, PROMPT
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.schema.record import Identifier, Name, Record
 from spotball_core.schema.scene import Scene
@@ -75,7 +75,7 @@ class Manifest(Record):
     identity: dict[str, Any]
     format: FormName
     model: str | None
-    settings: dict[str, float | int]
+    settings: dict[str, Any]
     prompts: dict[str, AskedPrompt]
     requests: NonNegativeInt
     replies: NonNegativeInt
@@ -182,7 +182,7 @@ def check_same(run: Path, run_identity: dict[str, Any]) -> None:
         OptionError: naming what differs.
     """
     for batch in batches(run):
-        earlier = read_manifest(batch).identity
+        earlier = {**LATER_SETTINGS, **read_manifest(batch).identity}
         if differing := [name for name, value in run_identity.items() if earlier.get(name, value) != value]:
             differences = ", ".join(
                 f"{name} {_shown(earlier[name])} -> {_shown(run_identity[name])}" for name in differing

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from spotball_core.cli.console import progress, teller
+from spotball_core.errors import OptionError
+from spotball_core.service.json_file import parse_json
 from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
@@ -37,6 +39,14 @@ Temperature = Annotated[float | None, typer.Option(help="Default of this and the
 TopP = Annotated[float | None, typer.Option(help="Nucleus sampling.")]
 MaxOutputTokens = Annotated[int | None, typer.Option(metavar="N", help="Longest reply.")]
 SamplingSeed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the sampling, where there is one.")]
+ReasoningEffort = Annotated[
+    str | None,
+    typer.Option(metavar="VALUE", help="How long the model reasons: low, medium, high, ... (provider openai)."),
+]
+ExtraBody = Annotated[
+    str | None,
+    typer.Option(metavar="JSON", help="Object with more fields for each request's body (provider openai). No secrets."),
+]
 Concurrency = Annotated[int, typer.Option(min=1, metavar="N", help="Requests at a time.")]
 RequestsPerMinute = Annotated[float | None, typer.Option(min=0.001, metavar="N", help="At most.")]
 TokensPerMinute = Annotated[float | None, typer.Option(min=1, metavar="N", help="At most, in and out.")]
@@ -53,6 +63,28 @@ SkipRefused = Annotated[
     bool, typer.Option("--skip-refused", help="Exclude images that the provider refuses to process, and list them.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be sent and its cost; send nothing.")]
+
+
+def extra_body_of(text: str | None) -> dict[str, Any] | None:
+    """Return the object that `--extra-body` holds.
+
+    Raises:
+        OptionError: if it is not a JSON object with at least one field.
+
+    Examples:
+        >>> extra_body_of('{"top_k": 20}')
+        {'top_k': 20}
+    """
+    if text is None:
+        return None
+    expected = """expected a JSON object such as '{"top_k": 20}'"""
+    try:
+        fields = parse_json(text)
+    except ValueError as error:
+        raise OptionError(f"--extra-body is not JSON ({error}), {expected}") from None
+    if not isinstance(fields, dict) or not fields:
+        raise OptionError(f"--extra-body is {text!r}, {expected}")
+    return fields
 
 
 def run_folder(out: Path | None, respondent: str) -> Path:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from spotball_adapters.cli.asking import extra_body_of
 from spotball_adapters.cli.reparse import FileFormat, ParsePolicyOption, summary
 from spotball_adapters.cli.run import DEFAULT_PROMPTS
 from spotball_core.cli.console import progress, teller
@@ -50,6 +51,14 @@ def export_command(
     top_p: Annotated[float | None, typer.Option(help="Nucleus sampling.")] = None,
     max_output_tokens: Annotated[int | None, typer.Option(metavar="N", help="Longest reply.")] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Seed of the sampling, where there is one.")] = None,
+    reasoning_effort: Annotated[
+        str | None,
+        typer.Option(metavar="VALUE", help="How long the model reasons: low, medium, high, ... (format openai)."),
+    ] = None,
+    extra_body: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help="Object with more fields for each body (format openai). No secrets."),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Only the first N images, sports in turn.")
     ] = None,
@@ -68,6 +77,7 @@ def export_command(
     """
     from spotball_adapters.batch.export import Job, export
     from spotball_adapters.cli.run import prompts_of
+    from spotball_adapters.providers.chat_completions import check_body_fields
     from spotball_adapters.providers.protocol import Settings
     from spotball_adapters.providers.ranges import check_ranges
     from spotball_adapters.runs.plan import limited
@@ -78,8 +88,17 @@ def export_command(
     selected = limited([scene for scene in scenes if controls or not scene.control], limit)
     if not selected:
         raise OptionError(f"{dataset}: all images are controls, which are asked about with --controls")
-    settings = Settings(temperature=temperature, top_p=top_p, max_output_tokens=max_output_tokens, seed=seed)
-    check_ranges(settings, "a batch", max_temperature=2.0)
+    settings = Settings(
+        temperature=temperature,
+        top_p=top_p,
+        max_output_tokens=max_output_tokens,
+        seed=seed,
+        reasoning_effort=reasoning_effort,
+        extra_body=extra_body_of(extra_body),
+    )
+    what = f"a batch in the format {format}"
+    check_ranges(settings, what, max_temperature=2.0, has_request_fields=format == "openai")
+    check_body_fields(settings)
     job = Job(dataset, scenes, selected, prompts_of(prompt, samples), settings, model)
 
     with progress("pictures drawn", quiet=quiet) as on_progress:

@@ -12,12 +12,14 @@ from spotball_adapters.cli.asking import (
     BaseUrl,
     Concurrency,
     DryRun,
+    ExtraBody,
     MaxOutputTokens,
     MaxRequests,
     MaxResponse,
     MaxTokens,
     ModelName,
     ProviderName,
+    ReasoningEffort,
     RequestsPerMinute,
     RunFolder,
     SamplingSeed,
@@ -27,6 +29,7 @@ from spotball_adapters.cli.asking import (
     TokensPerMinute,
     TopP,
     ask_all,
+    extra_body_of,
     finish,
     run_folder,
 )
@@ -63,6 +66,8 @@ def ask(
     top_p: TopP = None,
     max_output_tokens: MaxOutputTokens = None,
     seed: SamplingSeed = None,
+    reasoning_effort: ReasoningEffort = None,
+    extra_body: ExtraBody = None,
     respondent: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name in the trials. Default: the model's.")
     ] = None,
@@ -109,7 +114,14 @@ def ask(
     selected = limited(photos, limit, lambda photo: photo.stimulus.condition)
     if not selected:
         raise OptionError(f"{stimuli}: all photos are attention checks, which are asked about with --checks")
-    settings = Settings(temperature=temperature, top_p=top_p, max_output_tokens=max_output_tokens, seed=seed)
+    settings = Settings(
+        temperature=temperature,
+        top_p=top_p,
+        max_output_tokens=max_output_tokens,
+        seed=seed,
+        reasoning_effort=reasoning_effort,
+        extra_body=extra_body_of(extra_body),
+    )
     prompts = tuple((gaze_prompt, samples) for gaze_prompt in load_prompts(prompt, seed=order_seed))
     access = Access(
         model,

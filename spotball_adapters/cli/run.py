@@ -13,12 +13,14 @@ from spotball_adapters.cli.asking import (
     BaseUrl,
     Concurrency,
     DryRun,
+    ExtraBody,
     MaxOutputTokens,
     MaxRequests,
     MaxResponse,
     MaxTokens,
     ModelName,
     ProviderName,
+    ReasoningEffort,
     RequestsPerMinute,
     RunFolder,
     SamplingSeed,
@@ -28,6 +30,7 @@ from spotball_adapters.cli.asking import (
     TokensPerMinute,
     TopP,
     ask_all,
+    extra_body_of,
     finish,
     run_folder,
 )
@@ -62,11 +65,17 @@ def run(
         str | None,
         typer.Option(metavar="N,...", help="One number, or one a prompt. Default: 50; 20 where questions come first."),
     ] = None,
+    samples_per_request: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Most samples that one request asks for. Default: the provider's limit."),
+    ] = None,
     base_url: BaseUrl = None,
     temperature: Temperature = None,
     top_p: TopP = None,
     max_output_tokens: MaxOutputTokens = None,
     seed: SamplingSeed = None,
+    reasoning_effort: ReasoningEffort = None,
+    extra_body: ExtraBody = None,
     respondent: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name in the responses. Default: the model's, or the preset's.")
     ] = None,
@@ -113,7 +122,14 @@ def run(
     selected = limited([scene for scene in scenes if controls or not scene.control], limit)
     if not selected:
         raise OptionError(f"{dataset}: all images are controls, which are asked about with --controls")
-    settings = Settings(temperature=temperature, top_p=top_p, max_output_tokens=max_output_tokens, seed=seed)
+    settings = Settings(
+        temperature=temperature,
+        top_p=top_p,
+        max_output_tokens=max_output_tokens,
+        seed=seed,
+        reasoning_effort=reasoning_effort,
+        extra_body=extra_body_of(extra_body),
+    )
     named = _named(preset, provider, model, prompt, samples, respondent, settings)
     access = Access(
         named.model,
@@ -125,6 +141,8 @@ def run(
     )
     model_provider = find(named.provider, access)
     model_provider.check(named.settings)
+    if samples_per_request is not None:
+        model_provider.max_samples = min(model_provider.max_samples, samples_per_request)
     job = SceneJob(
         selected,
         named.prompts,

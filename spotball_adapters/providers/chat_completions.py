@@ -6,8 +6,9 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from spotball_adapters.providers.protocol import Answer, Finish, Message, Picture, Reply, Request
+from spotball_adapters.providers.protocol import Answer, Finish, Message, Picture, Reply, Request, Settings
 from spotball_adapters.providers.server_messages import count, word, writable
+from spotball_core.errors import OptionError
 
 _REASONING = ("reasoning_content", "reasoning")
 
@@ -40,7 +41,47 @@ def chat_body(model: str, request: Request, *, length: str) -> dict[str, Any]:
         settings["seed"] += request.samples[0] - 1
     if "max_output_tokens" in settings:
         body[length] = settings.pop("max_output_tokens")
-    return body | settings
+    extra_body = settings.pop("extra_body", {})
+    return {**extra_body, **body, **settings}
+
+
+_OPTIONS = {
+    "model": "--model",
+    "messages": "--prompt",
+    "n": "--samples and --samples-per-request",
+    "temperature": "--temperature",
+    "top_p": "--top-p",
+    "seed": "--seed",
+    "reasoning_effort": "--reasoning-effort",
+}
+"""Fields of a body that options set."""
+
+_LENGTHS = ("max_tokens", "max_completion_tokens")
+
+
+def check_body_fields(settings: Settings) -> None:
+    """Refuse fields in `extra_body` that are set in another way, and an empty `reasoning_effort`.
+
+    Servers differ in what they call the longest reply, so `extra_body` may name it if `max_output_tokens` is not set.
+
+    Raises:
+        OptionError: naming the field.
+
+    Examples:
+        >>> check_body_fields(Settings(extra_body={"top_k": 20}))
+        >>> check_body_fields(Settings(extra_body={"n": 4}))
+        Traceback (most recent call last):
+        spotball_core.errors.OptionError: --extra-body must not set 'n'. Use --samples and --samples-per-request instead
+    """
+    if settings.reasoning_effort is not None and not settings.reasoning_effort.strip():
+        raise OptionError("--reasoning-effort is empty, expected a value such as low, medium or high")
+    for name in settings.extra_body or ():
+        if name in _OPTIONS:
+            raise OptionError(f"--extra-body must not set {name!r}. Use {_OPTIONS[name]} instead")
+        if name == "stream":
+            raise OptionError("--extra-body must not set 'stream': replies are read as a whole. Remove it")
+        if name in _LENGTHS and settings.max_output_tokens is not None:
+            raise OptionError(f"--extra-body sets {name!r} and --max-output-tokens is given. Remove one of them")
 
 
 def chat_answer(body: Mapping[str, Any]) -> Answer:

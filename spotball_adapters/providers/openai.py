@@ -10,7 +10,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from spotball_adapters.providers.chat_completions import HostFailedError, MalformedReplyError, chat_answer, chat_body
+from spotball_adapters.providers.chat_completions import (
+    HostFailedError,
+    MalformedReplyError,
+    chat_answer,
+    chat_body,
+    check_body_fields,
+)
 from spotball_adapters.providers.http import Server
 from spotball_adapters.providers.image_tokens import openai_tokens
 from spotball_adapters.providers.keys import key_from, missing
@@ -25,6 +31,7 @@ from spotball_adapters.providers.protocol import (
 )
 from spotball_adapters.providers.ranges import check_ranges
 from spotball_adapters.providers.responses import RejectedError
+from spotball_core.errors import OptionError
 
 HOME = "https://api.openai.com/v1"
 KEY = "OPENAI_API_KEY"
@@ -67,7 +74,11 @@ class OpenAI:
 
     def check(self, settings: Settings) -> None:
         """Refuse what is out of the protocol's range. A server may take less, and then refuses the first request."""
-        check_ranges(settings, self.name, max_temperature=2.0)
+        check_ranges(settings, self.name, max_temperature=2.0, has_request_fields=True)
+        check_body_fields(settings)
+        routing = (settings.extra_body or {}).get("provider", {})
+        if self._server.host == _OPENROUTER and not isinstance(routing, dict):
+            raise OptionError("--extra-body: 'provider' is not an object, which OpenRouter requires")
 
     def image_tokens(self, width: int, height: int) -> int | None:
         """By OpenAI's published rule, for its models whose rule is certain."""
@@ -129,7 +140,7 @@ class OpenAI:
         body = chat_body(self.model, replace(request, samples=request.samples[:n]), length=length)
         if self._server.host == _OPENROUTER:
             # Otherwise it may choose a host that drops settings without a word.
-            body["provider"] = {"require_parameters": True}
+            body["provider"] = {"require_parameters": True, **body.get("provider", {})}
         return body
 
     def _answer(self, body: dict[str, Any]) -> Answer:

@@ -7,8 +7,8 @@ runner's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from spotball_core.errors import SpotballError
 from spotball_core.schema.scene import Scene
@@ -56,21 +56,29 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a model samples. What is None is left to the provider's default, and not sent."""
+    """How a model samples. What is None is left to the provider's default, and not sent.
+
+    Attributes:
+        reasoning_effort: how long a reasoning model reasons, in the server's words, such as low or high.
+        extra_body: further fields of each request's body, as JSON values by name. They are stored, so they must not
+            hold secrets.
+    """
 
     temperature: float | None = None
     top_p: float | None = None
     max_output_tokens: int | None = None
     seed: int | None = None
+    reasoning_effort: str | None = None
+    extra_body: Mapping[str, Any] | None = field(default=None, hash=False)
 
-    def given(self) -> dict[str, float | int]:
-        """The settings that are set, by name.
+    def given(self) -> dict[str, Any]:
+        """Return the settings that are set, by name.
 
         Examples:
             >>> Settings(temperature=0.6).given()
             {'temperature': 0.6}
         """
-        values = {name: getattr(self, name) for name in ("temperature", "top_p", "max_output_tokens", "seed")}
+        values = {setting.name: getattr(self, setting.name) for setting in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
 

@@ -5,9 +5,17 @@ from __future__ import annotations
 from spotball_adapters.providers.protocol import Settings
 from spotball_core.errors import OptionError
 
+_REQUEST_FIELDS = {"reasoning_effort": "--reasoning-effort", "extra_body": "--extra-body"}
+"""Settings that only chat completions have, and their options."""
 
-def check_ranges(settings: Settings, provider: str, *, max_temperature: float) -> None:
-    """Refuse settings out of their ranges.
+
+def check_ranges(
+    settings: Settings, provider: str, *, max_temperature: float, has_request_fields: bool = False
+) -> None:
+    """Refuse settings that are out of their ranges, or that the provider does not support.
+
+    Args:
+        has_request_fields: whether the provider sends `reasoning_effort` and `extra_body`.
 
     Raises:
         OptionError: naming the setting.
@@ -16,6 +24,9 @@ def check_ranges(settings: Settings, provider: str, *, max_temperature: float) -
         >>> check_ranges(Settings(temperature=0.6, top_p=1), "openai", max_temperature=2)
     """
     values = settings.given()
+    for name, option in _REQUEST_FIELDS.items():
+        if name in values and not has_request_fields:
+            raise OptionError(f"{provider} does not support {option}: it sends no chat completions. Remove {name}")
     ranges = {
         "temperature": (0 <= values.get("temperature", 0) <= max_temperature, f"0 to {max_temperature:g}"),
         "top_p": (0 < values.get("top_p", 1) <= 1, "above 0, and at most 1"),

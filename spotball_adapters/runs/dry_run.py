@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import textwrap
 from collections import Counter
@@ -24,7 +25,10 @@ def describe(job: RunJob[ItemT], plan: SamplePlan[ItemT]) -> str:
 def _header(job: RunJob[ItemT]) -> Iterator[str]:
     sports = Counter(item.key[0] for item in job.items)
     images = ", ".join(f"{n} of {sport}" for sport, n in sports.items())
-    settings = ", ".join(f"{name} {value}" for name, value in job.settings.given().items())
+    settings = ", ".join(
+        f"{name} {value if isinstance(value, str | int | float) else json.dumps(value)}"
+        for name, value in job.settings.given().items()
+    )
     where = f" at {without_secrets(job.base_url)}" if job.base_url else ""
     yield f"provider    {job.provider.name}{where}, up to {job.provider.max_samples} samples a request"
     yield f"model       {job.provider.model}, written as the {job.kind} {job.respondent}"

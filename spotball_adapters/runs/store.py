@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from spotball_adapters.providers.protocol import Finish
-from spotball_adapters.runs.store_schema import SCHEMA
+from spotball_adapters.runs.store_schema import LATER_SETTINGS, SCHEMA
 from spotball_adapters.runs.writer import storable
 from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import now
@@ -36,6 +36,7 @@ _KIND = RunKind(
     content="replies",
     detail="options",
     grows=True,
+    defaults=LATER_SETTINGS,
     conflict="{folder} holds answers given under other settings, which are not mixed:\n  {differences}\n"
     "Take another folder with --out, or the same settings.",
 )

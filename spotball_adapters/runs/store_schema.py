@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from spotball_core.service.sqlite_file import Column, Schema, Table
 from spotball_core.service.sqlite_store import run_tables
 
 PROMPT = "prompt "
 """What the names of prompts start with in a run's identity."""
+
+LATER_SETTINGS: Mapping[str, None] = MappingProxyType({"reasoning_effort": None, "extra_body": None})
+"""Settings that the identities of older runs lack: they were not set."""
 
 _SAMPLE = (
     Column("sport", "TEXT NOT NULL", "the image's sport; `gaze` in runs about gaze, `judge` in a judge's"),

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -102,6 +102,7 @@ class RunKind:
         content: the table whose first row settles the identity. While it is empty, the run may become another.
         detail: the column of `sessions` that is particular to this kind.
         grows: a later start may add names to the identity, and leave names out.
+        defaults: the values of names that identities written by earlier versions lack.
         conflict: the error for another identity: a text with `{folder}` and `{differences}`.
     """
 
@@ -112,6 +113,7 @@ class RunKind:
     detail: str
     grows: bool
     conflict: str
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 class RunStore(SqliteStore):
@@ -153,7 +155,8 @@ class RunStore(SqliteStore):
         with self.transaction() as connection:
             if not connection.execute(f"SELECT EXISTS (SELECT * FROM {self._kind.content})").fetchone()[0]:
                 connection.execute("DELETE FROM run")
-            stored = self.identity()
+            if stored := self.identity():
+                stored = {**self._kind.defaults, **stored}
             if self._kind.grows or not stored:
                 names = [name for name in identity if name in stored]
             else:

@@ -19,7 +19,12 @@ from tests.adapters.speech import (
     parsed,
 )
 
-_FIELDS = {"model", "messages", "n", "temperature", "top_p", "seed", "max_tokens", "max_completion_tokens"}
+_FIELDS = {
+    *("model", "messages", "n", "temperature", "top_p", "seed", "max_tokens", "max_completion_tokens"),
+    "reasoning_effort",
+    # Not OpenAI's, but that of vLLM, SGLang and llama.cpp.
+    "top_k",
+}
 _DATA_URL = re.compile(r"data:(image/(?:png|jpeg|webp|gif));base64,(.+)", re.DOTALL)
 
 

@@ -390,6 +390,34 @@ class TestWhatIsWrong:
         assert "batch-1 was written under other settings (temperature not set -> 1.0)" in done.stderr
         assert not (out / "batch-2").exists()
 
+    def test_an_earlier_version_had_no_further_fields(self, data: Path, tmp_path: Path) -> None:
+        out = tmp_path / "chat"
+        options = ("--prompt", "base", "--samples", "1", "--model", "m", "--format", "openai")
+        assert export(data, out, *options).returncode == 0
+        path = out / "batch-1" / "manifest.json"
+        manifest = json.loads(path.read_text())
+        for name in ("extra_body", "reasoning_effort"):
+            assert manifest["identity"].pop(name) is None
+        path.write_text(json.dumps(manifest))
+        done = export(data, out, *options, "--reasoning-effort", "low")
+        assert done.returncode == 2
+        assert 'other settings (reasoning_effort not set -> "low")' in done.stderr
+        assert export(data, out, *options).returncode == 0
+
+    def test_further_fields_are_for_chat_completions(self, data: Path, tmp_path: Path) -> None:
+        fields = ("--extra-body", '{"service_tier": "flex"}', "--reasoning-effort", "low")
+        options = ("--prompt", "base", "--samples", "1", "--model", "m", *fields)
+        done = export(data, tmp_path / "ours", *options)
+        assert done.returncode == 2
+        assert "a batch in the format messages does not support --reasoning-effort" in done.stderr
+        assert export(data, tmp_path / "chat", *options, "--format", "openai").returncode == 0
+        for line in requests(tmp_path / "chat"):
+            assert (line["body"]["service_tier"], line["body"]["reasoning_effort"]) == ("flex", "low")
+        assert json.loads((tmp_path / "chat/batch-1/manifest.json").read_text())["settings"] == {
+            "reasoning_effort": "low",
+            "extra_body": {"service_tier": "flex"},
+        }
+
     def test_no_batch(self, tmp_path: Path) -> None:
         done = import_(tmp_path, tmp_path / "replies.jsonl")
         assert done.returncode == 2

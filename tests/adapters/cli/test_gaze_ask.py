@@ -104,6 +104,8 @@ class TestARun:
             (("--order-seed", "1"), "order_seed: 0 -> 1"),
             (("--size", "32"), "side: 448 -> 32"),
             (("--temperature", "1"), "temperature: not set -> 1.0"),
+            (("--reasoning-effort", "low"), "reasoning_effort: not set -> low"),
+            (("--extra-body", '{"top_k": 20}'), "extra_body: not set -> top_k 20"),
             (("--respondent", "me"), "respondent: gaze-model -> me"),
         ],
     )

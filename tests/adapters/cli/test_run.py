@@ -191,6 +191,70 @@ class TestAgain:
         assert server.log()["requests"] == requests
         assert replies(out) == before
 
+    @pytest.mark.parametrize(
+        ("options", "difference"),
+        [
+            (("--extra-body", '{"top_k": 20}'), "extra_body: not set -> top_k 20"),
+            (("--reasoning-effort", "low"), "reasoning_effort: not set -> low"),
+        ],
+    )
+    def test_a_store_of_an_earlier_version_had_no_further_fields(
+        self, data: Path, out: Path, server: LoopbackServer, options: tuple[str, ...], difference: str
+    ) -> None:
+        asked = ("--prompt", "base", "--samples")
+        run(data, out, server.url, *asked, "1")
+        store = sqlite3.connect(out / STORE)
+        with store:
+            # As the version before wrote it.
+            store.execute("DELETE FROM run WHERE name IN ('extra_body', 'reasoning_effort')")
+        store.close()
+        done = run(data, out, server.url, *asked, "2", *options)
+        assert done.returncode == 2
+        assert f"  {difference}\n" in done.stderr
+        assert run(data, out, server.url, *asked, "2").returncode == 0
+        assert set(replies(out)) == expected(3, base=2)
+
+    def test_further_fields_are_sent_and_stored(self, data: Path, out: Path, server: LoopbackServer) -> None:
+        options = ("--prompt", "base", "--extra-body", '{"top_k": 20}', "--reasoning-effort", "low")
+        dry = run(data, out, server.url, *options, "--dry-run")
+        assert 'settings    reasoning_effort low, extra_body {"top_k": 20}\n' in dry.stdout
+        assert run(data, out, server.url, *options, "--samples", "1").returncode == 0
+        assert [dict(asked.settings) for asked in server.asked] == [{"top_k": 20, "reasoning_effort": "low"}] * 3
+        identity = dict(query(out, "SELECT name, value FROM run"))
+        assert (identity["extra_body"], identity["reasoning_effort"]) == ('{"top_k": 20}', '"low"')
+        assert run(data, out, server.url, *options, "--samples", "2").returncode == 0
+        done = run(data, out, server.url, "--prompt", "base", "--samples", "2", "--extra-body", '{"top_k": 5}')
+        assert "  extra_body: top_k 20 -> top_k 5\n" in done.stderr
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("top_k=20", "--extra-body is not JSON ("),
+            ("[20]", "--extra-body is '[20]', expected a JSON object such as '{\"top_k\": 20}'"),
+            ("{}", "--extra-body is '{}', expected"),
+            ('{"a": NaN}', "--extra-body is not JSON ("),
+            ('{"n": 2}', "--extra-body must not set 'n'"),
+        ],
+    )
+    def test_further_fields_that_cannot_be_sent(
+        self, data: Path, out: Path, server: LoopbackServer, text: str, message: str
+    ) -> None:
+        done = run(data, out, server.url, "--extra-body", text)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert not out.exists()
+
+    def test_samples_per_request_may_change(self, data: Path, out: Path, server: LoopbackServer) -> None:
+        asked = ("--prompt", "base", "--samples", "5", "--limit", "1")
+        assert run(data, out, server.url, *asked, "--samples-per-request", "2").returncode == 0
+        assert sorted(seen.json.get("n", 1) for seen in server.seen) == [1, 2, 2]
+        more = ("--prompt", "base", "--samples", "9", "--limit", "1", "--samples-per-request", "3")
+        assert run(data, out, server.url, *more).returncode == 0
+        assert sorted(seen.json.get("n", 1) for seen in server.seen[3:]) == [1, 3]
+        assert set(replies(out)) == expected(1, base=9)
+        dry = run(data, out, server.url, *asked, "--samples-per-request", "500", "--dry-run")
+        assert "up to 128 samples a request" in dry.stdout
+
     def test_nor_are_scenes_prompts_and_pictures(self, tmp_path: Path, out: Path, server: LoopbackServer) -> None:
         prompt = tmp_path / "mine.toml"
         prompt.write_text('name = "mine"\nversion = "3"\ntext = "Where in this {sport} image?"\n')
@@ -252,7 +316,8 @@ class TestFaults:
         assert done.returncode == 1
         said_last = "10 requests in a row failed on every attempt, the last with: 127.0.0.1: HTTP 500: out of order"
         assert f"90 of 90 replies are left to ask: {said_last}\n" in done.stderr
-        assert server.log()["requests"] == 10
+        # Each is sent twice: a server that never gave several samples may refuse them with status 500.
+        assert server.log()["requests"] == 20
         server.always(None)
         assert run(data, out, server.url, *ALL).returncode == 0
         assert set(replies(out)) == expected(6, base=4, cue=3, cot=2)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -33,6 +35,13 @@ class TestWhatIsSent:
         answer(OpenAI(access(server.url)), request(1, 2, 3, **settings))
         assert server.asked[0].settings == {"temperature": 0.6, "top_p": 0.9, "max_tokens": 300, "seed": 4}
 
+    def test_further_fields_of_the_body(self, server: LoopbackServer) -> None:
+        settings = {"reasoning_effort": "low", "extra_body": {"top_k": 20, "max_completion_tokens": 9}}
+        answer(OpenAI(access(server.url)), request(1, 2, **settings))
+        sent = server.seen[0].json
+        further = {"reasoning_effort": "low", "top_k": 20, "max_completion_tokens": 9}
+        assert {**sent, "messages": []} == {"model": "gpt-4.1-mini", "messages": [], "n": 2, **further}
+
     def test_requests_for_other_samples_have_other_seeds(self, server: LoopbackServer) -> None:
         ask(OpenAI(access(server.url)), request(1, 2, seed=7), request(3, 4, seed=7), request(5, seed=7))
         assert [asked.settings["seed"] for asked in server.asked] == [7, 9, 11]
@@ -46,6 +55,14 @@ class TestWhatIsSent:
     def test_openrouter_must_not_drop_settings(self) -> None:
         body = OpenAI(access("https://openrouter.ai/api/v1"))._body(request(1, temperature=0.6), 1)
         assert body["provider"] == {"require_parameters": True}
+
+    def test_the_routing_of_openrouter_is_kept(self) -> None:
+        provider = OpenAI(access("https://openrouter.ai/api/v1"))
+        routed = request(1, extra_body={"provider": {"order": ["deepinfra"]}})
+        provider.check(routed.settings)
+        assert provider._body(routed, 1)["provider"] == {"require_parameters": True, "order": ["deepinfra"]}
+        with pytest.raises(OptionError, match="'provider' is not an object"):
+            provider.check(Settings(extra_body={"provider": "deepinfra"}))
 
     def test_a_server_of_ones_own_needs_no_key(self, server: LoopbackServer) -> None:
         answer(OpenAI(access(server.url)), request())
@@ -165,6 +182,25 @@ class TestSettings:
         provider.check(Settings(temperature=2, top_p=1, max_output_tokens=1, seed=0))
         with pytest.raises(OptionError, match=r"openai takes no temperature of 2\.1, expected 0 to 2"):
             provider.check(Settings(temperature=2.1))
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"extra_body": {"model": "other"}}, "must not set 'model'. Use --model instead"),
+            ({"extra_body": {"messages": []}}, "must not set 'messages'"),
+            ({"extra_body": {"top_k": 20, "n": 2}}, "must not set 'n'. Use --samples and --samples-per-request"),
+            ({"extra_body": {"temperature": 0.6}}, "Use --temperature instead"),
+            ({"extra_body": {"stream": True}}, "must not set 'stream'"),
+            (
+                {"extra_body": {"max_tokens": 9}, "max_output_tokens": 9},
+                "'max_tokens' and --max-output-tokens is",
+            ),
+            ({"reasoning_effort": " "}, "--reasoning-effort is empty"),
+        ],
+    )
+    def test_fields_that_are_set_elsewhere(self, settings: dict[str, Any], message: str) -> None:
+        with pytest.raises(OptionError, match=re.escape(message)):
+            OpenAI(access("http://localhost:1/v1")).check(Settings(**settings))
 
     def test_versions(self) -> None:
         assert OpenAI(access("http://localhost:1/v1")).versions() == {"httpx": httpx.__version__}

@@ -35,6 +35,7 @@ RECIPES: dict[str, tuple[Callable[[], Speaks], str]] = {
     "Ollama": (lambda: OpenAIProtocol(give=1), "/v1"),
     "LM Studio": (lambda: OpenAIProtocol(give=1), "/v1"),
     "OpenRouter": (lambda: OpenAIProtocol(keys={KEY}), "/v1"),
+    "Reasoning effort and other fields": (lambda: OpenAIProtocol(), "/v1"),
 }
 
 

@@ -1,0 +1,135 @@
+"""The provider `openai` against servers that differ from OpenAI as vLLM, SGLang, Ollama, llama.cpp and others do.
+
+The servers themselves do not run here: the tests imitate their addresses, messages and further fields.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from spotball_adapters.providers.openai import KEY, OpenAI
+from spotball_adapters.providers.protocol import Answer
+from tests.adapters.asking import access, ask, request
+from tests.adapters.conformance.cases import SECRET
+from tests.adapters.server import LoopbackServer, serve
+from tests.adapters.speaks_openai import OpenAIProtocol
+from tests.adapters.speech import BadRequest, ReceivedRequest, text_of
+
+
+@dataclass(frozen=True)
+class Compatible:
+    """What distinguishes a server from OpenAI's.
+
+    Attributes:
+        base_path: of its API.
+        keyed: whether it wants a key.
+        several: status and message with which it refuses several samples; None if it does not.
+        gives: the most replies that it gives to one request.
+        reasons: whether a reply's message also holds its reasoning.
+        choice: further fields of a choice.
+        extra: `--extra-body` that its users send.
+    """
+
+    base_path: str = "/v1"
+    keyed: bool = False
+    several: tuple[int, str] | None = None
+    gives: int = 128
+    reasons: bool = False
+    choice: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] | None = None
+
+
+SERVERS = {
+    "vLLM": Compatible(reasons=True, extra={"top_k": 20}),
+    "SGLang": Compatible(reasons=True, choice={"matched_stop": 151645}, extra={"top_k": 20}),
+    "Ollama": Compatible(gives=1),
+    "llama.cpp, older": Compatible(several=(400, "Only one completion choice is allowed")),
+    "llama.cpp, newer": Compatible(several=(500, "n_cmpl cannot be greater than the number of slots")),
+    "Groq": Compatible("/openai/v1", keyed=True, several=(400, "'n' : number must be at most 1")),
+    "OpenRouter": Compatible("/api/v1", keyed=True, gives=1, choice={"native_finish_reason": "STOP"}),
+    "Azure": Compatible(
+        "/openai/v1", keyed=True, choice={"content_filter_results": {"hate": {"filtered": False, "severity": "safe"}}}
+    ),
+}
+
+
+class CompatibleProtocol(OpenAIProtocol):
+    """Chat completions as one of these servers speaks them."""
+
+    def __init__(self, server: Compatible) -> None:
+        super().__init__(keys={SECRET} if server.keyed else None, give=server.gives)
+        self.server = server
+
+    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
+        base_path = self.server.base_path
+        if not path.startswith(f"{base_path}/"):
+            raise BadRequest(f"unknown path {path}", status=404)
+        asked = super().read(method, "/v1" + path.removeprefix(base_path), headers, body)
+        if self.server.several and asked.n > 1:
+            status, message = self.server.several
+            raise BadRequest(message, status=status)
+        return asked
+
+    def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
+        body = super().write(asked, texts, style)
+        for choice in body["choices"]:
+            choice.update(self.server.choice)
+            if self.server.reasons:
+                choice["message"]["reasoning_content"] = "The player may look at A1.\nCell: A1"
+        return body
+
+
+@pytest.fixture(params=SERVERS)
+def compatible(request: pytest.FixtureRequest) -> Compatible:
+    return SERVERS[request.param]
+
+
+@pytest.fixture
+def server(compatible: Compatible, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackServer]:
+    if compatible.keyed:
+        monkeypatch.setenv(KEY, SECRET)
+    else:
+        monkeypatch.delenv(KEY, raising=False)
+    with serve(CompatibleProtocol(compatible), base_path=compatible.base_path) as started:
+        yield started
+
+
+class TestCompatibleServers:
+    def test_every_sample_gets_a_reply_of_its_own(self, compatible: Compatible, server: LoopbackServer) -> None:
+        provider = OpenAI(access(server.url))
+        (first,) = ask(provider, request(1, 2, 3))
+        assert isinstance(first, Answer), first
+        alone = compatible.several is not None or compatible.gives == 1
+        assert len(first.replies) == (1 if alone else 3)
+        assert (provider.max_samples == 1) is alone
+        (question,) = server.given
+        # The reply itself, not the reasoning before it.
+        assert [reply.text for reply in first.replies] == [text_of(question, n) for n in range(len(first.replies))]
+        assert {reply.finish for reply in first.replies} == {"stop"}
+
+    def test_several_samples_are_not_tried_again(self, compatible: Compatible, server: LoopbackServer) -> None:
+        async def two_requests() -> None:
+            provider = OpenAI(access(server.url))
+            await provider.ask(request(1, 2))
+            await provider.ask(request(*(3, 4)[: provider.max_samples]))
+            await provider.close()
+
+        asyncio.run(two_requests())
+        assert sum(seen.status != 200 for seen in server.seen) == (compatible.several is not None)
+
+    def test_further_fields_reach_it(self, compatible: Compatible, server: LoopbackServer) -> None:
+        settings = {"reasoning_effort": "low", "extra_body": compatible.extra}
+        provider = OpenAI(access(server.url))
+        provider.check(request(**settings).settings)
+        (found,) = ask(provider, request(**settings))
+        assert isinstance(found, Answer), found
+        assert server.asked[0].settings == {"reasoning_effort": "low", **(compatible.extra or {})}
+
+    def test_the_key_is_sent_where_there_is_one(self, compatible: Compatible, server: LoopbackServer) -> None:
+        ask(OpenAI(access(server.url)), request())
+        assert server.asked[0].key == (SECRET if compatible.keyed else None)

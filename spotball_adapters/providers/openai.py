@@ -70,7 +70,7 @@ class OpenAI:
         self.model = access.model
         self._server = Server(access, home=HOME, key=key, headers=headers)
         self.max_samples = 8 if self._server.host == _GEMINI else MAX_SAMPLES
-        self._gave_several = False
+        self._gave_several = self._fails_with_one = False
 
     def check(self, settings: Settings) -> None:
         """Refuse what is out of the protocol's range. A server may take less, and then refuses the first request."""
@@ -105,7 +105,12 @@ class OpenAI:
         except (RejectedError, TransientError) as error:
             if n == 1 or not self._may_refuse_several(error):
                 raise
-            answer = await self._ask(request, 1)
+            try:
+                answer = await self._ask(request, 1)
+            except TransientError:
+                # The server fails whatever the number of samples, so it is not tried again with one.
+                self._fails_with_one = True
+                raise
             self.max_samples = 1
             return answer
         self._gave_several = self._gave_several or len(answer.replies) > 1
@@ -116,7 +121,7 @@ class OpenAI:
     def _may_refuse_several(self, error: RejectedError | TransientError) -> bool:
         if isinstance(error, RejectedError):
             return error.is_about_samples or (not self._gave_several and error.status in _REFUSES_SEVERAL)
-        return not self._gave_several and error.status in _FAILS_WITH_SEVERAL
+        return not self._gave_several and not self._fails_with_one and error.status in _FAILS_WITH_SEVERAL
 
     async def _ask(self, request: Request, n: int) -> Answer:
         try:

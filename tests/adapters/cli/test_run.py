@@ -316,8 +316,8 @@ class TestFaults:
         assert done.returncode == 1
         said_last = "10 requests in a row failed on every attempt, the last with: 127.0.0.1: HTTP 500: out of order"
         assert f"90 of 90 replies are left to ask: {said_last}\n" in done.stderr
-        # Each is sent twice: a server that never gave several samples may refuse them with status 500.
-        assert server.log()["requests"] == 20
+        # The first ones are sent again for one sample: a server may refuse several with status 500.
+        assert 10 < server.log()["requests"] <= 20
         server.always(None)
         assert run(data, out, server.url, *ALL).returncode == 0
         assert set(replies(out)) == expected(6, base=4, cue=3, cot=2)

@@ -109,6 +109,12 @@ class TestWhatComesBack:
         assert provider.max_samples == 1
         assert [seen.json.get("n", 1) for seen in server.seen] == [2, 1]
 
+    def test_a_server_that_fails_with_one_sample_too_is_asked_for_several_again(self, server: LoopbackServer) -> None:
+        server.script(*[status(500, "down")] * 4)
+        provider = OpenAI(access(server.url))
+        ask(provider, request(1, 2), request(1, 2), request(1, 2))
+        assert [seen.json.get("n", 1) for seen in server.seen] == [2, 1, 2, 2]
+
     @pytest.mark.parametrize("number", [400, 500])
     def test_a_server_that_gave_several_samples_is_believed(self, server: LoopbackServer, number: int) -> None:
         provider = OpenAI(access(server.url))

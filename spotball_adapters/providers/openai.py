@@ -120,7 +120,8 @@ class OpenAI:
 
     def _may_refuse_several(self, error: RejectedError | TransientError) -> bool:
         if isinstance(error, RejectedError):
-            return error.is_about_samples or (not self._gave_several and error.status in _REFUSES_SEVERAL)
+            unnamed = not error.field and error.status in _REFUSES_SEVERAL
+            return error.is_about_samples or (unnamed and not self._gave_several)
         return not self._gave_several and not self._fails_with_one and error.status in _FAILS_WITH_SEVERAL
 
     async def _ask(self, request: Request, n: int) -> Answer:

@@ -40,7 +40,7 @@ def follow(
 
     Example: `spotball gaze follow test_annotations_release.txt predictions.csv --images gazefollow`
     """
-    from spotball_core.errors import MissingExtraError
+    from spotball_core.errors import InputError, MissingExtraError, Problem
     from spotball_core.gaze.follow.annotations import (
         Benchmark,
         read_gazefollow,
@@ -48,6 +48,7 @@ def follow(
         read_video_attention,
     )
     from spotball_core.gaze.follow.evaluate import evaluate_following, following_as_markdown, following_as_text
+    from spotball_core.service.images import open_image
     from spotball_core.service.paths import find_file
 
     if images is not None and importlib.util.find_spec("PIL") is None:
@@ -58,10 +59,12 @@ def follow(
         path = find_file([images] if images else [], name)
         if path is None:
             return None
-        from PIL import Image
-
-        with Image.open(path) as image:
-            return image.size
+        try:
+            with open_image(path) as image:
+                return image.size
+        except Exception as error:  # Pillow raises nearly anything for a damaged file.
+            problem = Problem(str(path), None, "file", f"{type(error).__name__}: {error}", "an image that can be read")
+            raise InputError([problem]) from error
 
     benchmark: Benchmark = "videoattentiontarget" if annotations.is_dir() else "gazefollow"
     read = read_video_attention if annotations.is_dir() else read_gazefollow

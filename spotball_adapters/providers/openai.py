@@ -71,6 +71,7 @@ class OpenAI:
         self._server = Server(access, home=HOME, key=key, headers=headers)
         self.max_samples = 8 if self._server.host == _GEMINI else MAX_SAMPLES
         self._gave_several = self._fails_with_one = False
+        self._worked_with_one = 0
 
     def check(self, settings: Settings) -> None:
         """Refuse what is out of the protocol's range. A server may take less, and then refuses the first request."""
@@ -111,7 +112,10 @@ class OpenAI:
                 # The server fails whatever the number of samples, so it is not tried again with one.
                 self._fails_with_one = True
                 raise
-            self.max_samples = 1
+            # A server may fail once for another reason.
+            self._worked_with_one += 1
+            if isinstance(error, RejectedError) or self._worked_with_one > 1:
+                self.max_samples = 1
             return answer
         self._gave_several = self._gave_several or len(answer.replies) > 1
         if len(answer.replies) < n:

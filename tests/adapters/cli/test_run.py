@@ -283,7 +283,8 @@ class TestFaults:
         done = run(data, out, server.url, "--prompt", "base", "--samples", "3")
         assert done.returncode == 0, said(done)
         assert set(replies(out)) == expected(3, base=3)
-        assert f"asked: {3 + len(faults)} requests, {len(faults)} of which failed" in done.stderr
+        # The last fault may be about several samples: one is requested instead, and the others in a further request.
+        assert f"asked: {3 + len(faults)} requests, {len(faults) - 1} of which failed" in done.stderr
         assert "stamina" not in done.stderr
 
     def test_replies_without_an_answer_are_unparsed_for_a_reason(

@@ -106,21 +106,24 @@ class TestCompatibleServers:
         assert isinstance(first, Answer), first
         alone = compatible.several is not None or compatible.gives == 1
         assert len(first.replies) == (1 if alone else 3)
-        assert (provider.max_samples == 1) is alone
+        # A status of 500 may have another reason, once.
+        certain = compatible.several is None or compatible.several[0] < 500
+        assert (provider.max_samples == 1) is (alone and certain)
         (question,) = server.given
         # The reply itself, not the reasoning before it.
         assert [reply.text for reply in first.replies] == [text_of(question, n) for n in range(len(first.replies))]
         assert {reply.finish for reply in first.replies} == {"stop"}
 
     def test_several_samples_are_not_tried_again(self, compatible: Compatible, server: LoopbackServer) -> None:
-        async def two_requests() -> None:
+        async def four_requests() -> None:
             provider = OpenAI(access(server.url))
-            await provider.ask(request(1, 2))
-            await provider.ask(request(*(3, 4)[: provider.max_samples]))
+            for _ in range(4):
+                await provider.ask(request(*(3, 4)[: provider.max_samples]))
             await provider.close()
 
-        asyncio.run(two_requests())
-        assert sum(seen.status != 200 for seen in server.seen) == (compatible.several is not None)
+        asyncio.run(four_requests())
+        refusals = 0 if compatible.several is None else 1 if compatible.several[0] < 500 else 2
+        assert sum(seen.status != 200 for seen in server.seen) == refusals
 
     def test_further_fields_reach_it(self, compatible: Compatible, server: LoopbackServer) -> None:
         settings = {"reasoning_effort": "low", "extra_body": compatible.extra}

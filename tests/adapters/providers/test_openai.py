@@ -96,7 +96,6 @@ class TestWhatComesBack:
             status(400, "'n' : number must be at most 1"),
             status(400, "Only one completion choice is allowed"),
             status(422, "unprocessable"),
-            status(500, "n_cmpl is greater than the number of slots"),
         ],
         ids=lambda fault: fault.text[:20],
     )
@@ -108,6 +107,21 @@ class TestWhatComesBack:
         assert len(answer(provider, request(1, 2)).replies) == 1
         assert provider.max_samples == 1
         assert [seen.json.get("n", 1) for seen in server.seen] == [2, 1]
+
+    def test_a_server_that_fails_twice_with_several_samples_is_asked_for_one(self, server: LoopbackServer) -> None:
+        """Once may have had another reason."""
+        fault = status(500, "n_cmpl is greater than the number of slots")
+        server.script(fault, None, fault, None)
+        provider = OpenAI(access(server.url))
+        ask(provider, request(1, 2), request(2, 3), request(3))
+        assert [seen.json.get("n", 1) for seen in server.seen] == [2, 1, 2, 1, 1]
+        assert provider.max_samples == 1
+
+    def test_a_server_that_failed_once_may_give_several_samples(self, server: LoopbackServer) -> None:
+        server.script(status(500, "busy"))
+        provider = OpenAI(access(server.url))
+        answers = [found for found in ask(provider, request(1, 2), request(2, 3)) if isinstance(found, Answer)]
+        assert [len(found.replies) for found in answers] == [1, 2]
 
     def test_a_server_that_fails_with_one_sample_too_is_asked_for_several_again(self, server: LoopbackServer) -> None:
         server.script(*[status(500, "down")] * 4)

@@ -18,6 +18,8 @@ from spotball_core.gaze.power.observers import Observer, factorial_design, simul
 from spotball_core.gaze.tables import to_markdown, to_text
 from spotball_core.schema.record import Record
 
+pytestmark = pytest.mark.slow
+
 DESIGN = [one for one in factorial_design() if one.view != "right" and one.proximity != 2]
 OBSERVERS = {
     "heady": Observer("head", noise=0.4, lapse=0.1),

@@ -15,6 +15,8 @@ from spotball_core.gaze.page.write import write_gaze_report
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from tests.report.markup import parsed
 
+pytestmark = pytest.mark.slow
+
 DESIGN = [one for one in factorial_design() if one.view != "right" and one.proximity != 2]
 
 

@@ -70,6 +70,7 @@ def test_again_it_gives_the_same_bytes_whatever_matplotlib_is_set_to(written: Wr
     assert contents(tmp_path / "again") == contents(written.out)
 
 
+@pytest.mark.slow
 def test_several_processes_write_the_same_bytes(
     written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,6 +52,7 @@ def test_files_with_their_scenes_find_their_pictures(written: Written, tmp_path:
     assert "data:image/webp" not in (tmp_path / "b/report.html").read_text()
 
 
+@pytest.mark.slow
 def test_rationales_are_shown_with_their_answers(written: Written, tmp_path: Path) -> None:
     rows = pl.read_ndjson(written.study / "responses-all.jsonl")
     why = pl.when(pl.col("respondent") == "alpha").then(pl.lit("<b>They</b> look up."))
@@ -66,6 +67,7 @@ def test_rationales_are_shown_with_their_answers(written: Written, tmp_path: Pat
     assert not other.all("blockquote")
 
 
+@pytest.mark.slow
 def test_images_on_pages_of_their_own(written: Written, tmp_path: Path) -> None:
     command = ["report", written.study, "--reference", "human", "--bootstrap", "0", "--quiet", "--pages"]
     for _ in range(2):  # the second replaces the first
@@ -86,6 +88,7 @@ def test_images_on_pages_of_their_own(written: Written, tmp_path: Path) -> None:
     assert back.attributes["href"] == "../report.html"
 
 
+@pytest.mark.slow
 def test_figures_for_print_and_slides(written: Written, tmp_path: Path) -> None:
     command = [
         "report",

@@ -19,6 +19,8 @@ from spotball_core.report.write import all_sections
 from spotball_core.synthetic.pictures import draw_scene
 from spotball_core.synthetic.respondents import cue_responses
 
+pytestmark = pytest.mark.slow
+
 SPORT = "synthetic-soccer"
 
 

@@ -13,6 +13,7 @@ from spotball_core.gaze.power.observers import Cue, Observer, factorial_design, 
 from tests.conftest import ROOT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.1, 0.5, 1.1])
 @pytest.mark.parametrize("cue", ["eye", "head", "compromise", "coin", "guess"])
 def test_each_kind_is_identified_over_a_wide_range_of_noise(cue: Cue, noise: float) -> None:
@@ -54,6 +55,7 @@ def test_sixteen_prompts_give_noise_per_photo_and_variation_over_prompts() -> No
     assert found.w_over_prompts.spread < 0.3
 
 
+@pytest.mark.slow
 def test_the_same_trials_in_another_order_give_the_same_numbers() -> None:
     rows = simulate(Observer("compromise", noise=0.4), factorial_design(), prompts=1).frame
     a, b = fit_mechanism(rows), fit_mechanism(rows.sample(fraction=1.0, shuffle=True, seed=1))

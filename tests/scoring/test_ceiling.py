@@ -100,9 +100,10 @@ def test_scores_run_from_uniform_guessing_to_people() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("samples", [10, 20, 50, 150])
 def test_a_perfect_respondent_scores_1_at_any_number_of_responses(samples: int) -> None:
-    """Who draws from what people draw from; the mean over some benchmarks is within 3 standard errors, or 0.1, of 1.
+    """A respondent that draws from people's own distribution; `wasserstein_matched` leaves a small error at 20 responses.
 
-    Over 14 benchmarks and different random draws it was 0.88 to 0.97 with 20 responses and 0.95 to 0.97 with 150.
+    Over 40 benchmarks other than these, the mean was 0.92 (standard error 0.03) with 20 responses and 1.00 (0.02) with
+    50, so the mean of a few may differ from 1 by 0.08 and three standard errors.
     """
     scores, n = [], 12 if THOROUGH else 6
     for seed in range(n):
@@ -113,7 +114,7 @@ def test_a_perfect_respondent_scores_1_at_any_number_of_responses(samples: int) 
         found = one(scoring_of(varied_scenes(60), answers, reference="human", bootstrap=0), splits=1)
         scores.append(found.score["soccer/m/base"].value or 0.0)
     assert np.std(scores) < 0.35
-    assert np.mean(scores) == pytest.approx(1.0, abs=max(3 * np.std(scores) / np.sqrt(n), 0.1))
+    assert np.mean(scores) == pytest.approx(1.0, abs=0.08 + 3 * np.std(scores) / np.sqrt(n))
 
 
 def test_scores_are_on_the_groups_own_images() -> None:

@@ -85,8 +85,8 @@ class DrawnFigures:
         self._tell = tell
         self._figures = [(figure, own or signature) for figure, own in _figures(sections)]
         self._pictures = [figure for figure, _ in self._figures if isinstance(figure, PagePicture)]
-        # The largest figure comes first, so that workers end together.
-        self._by_size = sorted(self._figures, key=lambda each: -len(each[0].chart.names))
+        # The maps take longest, so they come first: workers end together.
+        self._by_size = sorted(self._figures, key=lambda each: isinstance(each[0], PagePicture))
         self._panels = workers.map(_panels, self._pictures)
         self._files = workers.map(partial(_files, folder, options), self._by_size)
 

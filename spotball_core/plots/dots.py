@@ -19,6 +19,7 @@ from spotball_core.plots.canvas import (
     panels,
     quiet_axes,
     scale,
+    segments,
     stacked,
     text_width,
 )
@@ -175,11 +176,11 @@ class DotChart:
 
     # Drawing -------------------------------------------------------------------------------------------------
 
-    def _draw(self, axes: Axes, panel: DotPanel, rows: float, box: PanelBox) -> None:
+    def _draw(self, axes: Axes, panel: DotPanel, n_rows: float, box: PanelBox) -> None:
         quiet_axes(axes)
         start, end = self._ends
         axes.set_xlim(start, end)
-        axes.set_ylim(rows - 0.5, -0.5)
+        axes.set_ylim(n_rows - 0.5, -0.5)
         axes.set_yticks([])
         self._label_axis(axes)
         spans = self._spans(panel)
@@ -190,8 +191,10 @@ class DotChart:
             "textcoords": "offset points",
             "va": "center_baseline",
         }
+        rows = _positions(panel.dots)[0]
+        _draw_intervals(axes, panel.dots, rows)
         before = None
-        for dot, y in zip(panel.dots, _positions(panel.dots)[0], strict=True):
+        for dot, y in zip(panel.dots, rows, strict=True):
             _draw_dot(axes, dot, y)
             if dot.value is not None:
                 ends = interval(dot.ends, self.unit)
@@ -234,13 +237,18 @@ def _draw_rule(axes: Axes, rule: ReferenceLine, middle: float, line: int) -> Non
     axes.annotate(rule.name, (0, 1), (72 * middle, 3 + 72 * LINE * line), fontsize=SMALL, color=INK, **look)
 
 
+def _draw_intervals(axes: Axes, dots: Sequence[Dot], rows: Sequence[float]) -> None:
+    """Draw every interval and tick."""
+    drawn = [(dot, y) for dot, y in zip(dots, rows, strict=True) if dot.value is not None]
+    level = [(((dot.ends[0], y), (dot.ends[1], y)), dot.color) for dot, y in drawn if dot.ends]
+    upright = [(((dot.tick, y - 0.32), (dot.tick, y + 0.32)), dot.color) for dot, y in drawn if dot.tick is not None]
+    lines = [*level, *upright]
+    segments(axes, [ends for ends, _ in lines], [color for _, color in lines])
+
+
 def _draw_dot(axes: Axes, dot: Dot, y: float) -> None:
     if dot.value is None:
         return
-    if dot.ends:
-        axes.hlines(y, *dot.ends, color=dot.color, linewidth=1.6, zorder=2)
-    if dot.tick is not None:
-        axes.vlines(dot.tick, y - 0.32, y + 0.32, color=dot.color, linewidth=1.6, zorder=2)
     look: dict[str, Any] = {
         "markersize": 5.5,
         "markeredgecolor": PAPER,

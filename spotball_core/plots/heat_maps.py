@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # In inches: a map's width, at least; space between maps, for row labels, above a map, below it; a sport's heading.
 _LEAST_WIDE, _GAP, _LEFT, _ABOVE, _BELOW, _HEADING = 1.7, 0.12, 0.16, 0.36, 0.22, 0.24
 _SCALE_HIGH, _SCALE_WIDE = 0.3, 1.2
+_PAD = 0.05
+"""Between a map and the labels of its rows and columns, in inches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,10 @@ class HeatMapChart:
         """The share that the densest color stands for; the same in all maps."""
         return max(float(max(heat_map.shares)) for sport in self.sports for heat_map in sport.maps) or 1.0
 
+    @property
+    def _aspect(self) -> float:
+        return self.grid.height / self.grid.width
+
     def draw(self, places: Sequence[int], frame: FigureFrame | None = None) -> Figure:
         """Draw the maps of some sports, alone or framed for a file."""
         blocks = [self.sports[place] for place in places]
@@ -77,7 +83,7 @@ class HeatMapChart:
         room = width - _LEFT + _GAP
         across = min(max(int(room / (_LEAST_WIDE + _GAP)), 1), max(len(block.maps) for block in blocks))
         wide = min(room / across - _GAP, 1.25 * _LEAST_WIDE)
-        high = wide * self.grid.height / self.grid.width
+        high = wide * self._aspect
         line = _ABOVE + high + _BELOW
         n_lines = sum(math.ceil(len(block.maps) / across) for block in blocks)
         body = len(blocks) * _HEADING + n_lines * line
@@ -106,22 +112,25 @@ class HeatMapChart:
         axes.imshow(
             shares, cmap=heat_colors(), vmin=0, vmax=self.top, extent=extent, aspect="auto", interpolation="nearest"
         )
-        # Lines as two collections: a tick for each line would take most of the time.
-        axes.vlines(np.arange(1.5, grid.cols), 0.5, grid.rows + 0.5, color=RULE, linewidth=0.5)
-        axes.hlines(np.arange(1.5, grid.rows), 0.5, grid.cols + 0.5, color=RULE, linewidth=0.5)
-        rows = range(1, grid.rows + 1) if row_names else ()
-        axes.set_xticks(range(1, grid.cols + 1), _thinned([str(col) for col in range(1, grid.cols + 1)]))
-        axes.set_yticks(rows, _thinned([row_name(row) for row in rows]))
-        axes.tick_params(length=0, labelsize=SMALL, pad=2, labelcolor=FAINT)
-        axes.spines[:].set(color=RULE, linewidth=0.5)
+        look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
+        axes.annotate(fitted(heat_map.name, LABEL, wide), (0, 1), (0, 14), fontsize=LABEL, color=INK, **look)
+        axes.annotate(fitted(heat_map.size, SMALL, wide), (0, 1), (0, 3), fontsize=SMALL, color=FAINT, **look)
+        # Lines as two collections and labels as texts: with ticks, most of the time of a report's figures went there.
+        axes.set_axis_off()
+        lines: dict[str, Any] = {"color": RULE, "linewidth": 0.5, "clip_on": False}
+        axes.vlines(np.arange(0.5, grid.cols + 1), 0.5, grid.rows + 0.5, **lines)
+        axes.hlines(np.arange(0.5, grid.rows + 1), 0.5, grid.cols + 0.5, **lines)
+        labels: dict[str, Any] = {"fontsize": SMALL, "color": FAINT}
+        cell_wide, cell_high = wide / grid.cols, wide * self._aspect / grid.rows
+        for col in _labeled(grid.cols):
+            axes.text(col, grid.rows + 0.5 + _PAD / cell_high, str(col), ha="center", va="top", **labels)
+        for row in _labeled(grid.rows) if row_names else ():
+            axes.text(0.5 - _PAD / cell_wide, row, row_name(row), ha="right", va="center_baseline", **labels)
         if self.window:
             (first_row, last_row), (first_col, last_col) = self.window
             size = last_col - first_col + 1, last_row - first_row + 1
-            look: dict[str, Any] = {"fill": False, "edgecolor": THEME["truth"][0], "linewidth": 1.0}
+            look = {"fill": False, "edgecolor": THEME["truth"][0], "linewidth": 1.0}
             axes.add_patch(Rectangle((first_col - 0.5, first_row - 0.5), *size, linestyle=(0, (3, 2)), **look))
-        look = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
-        axes.annotate(fitted(heat_map.name, LABEL, wide), (0, 1), (0, 14), fontsize=LABEL, color=INK, **look)
-        axes.annotate(fitted(heat_map.size, SMALL, wide), (0, 1), (0, 3), fontsize=SMALL, color=FAINT, **look)
 
     def _draw_scale(self, figure: Figure, x: float, y: float) -> None:
         """Draw the color scale, with what its ends stand for."""
@@ -142,7 +151,6 @@ def heat_colors() -> Any:
     return LinearSegmentedColormap.from_list("heat", [PAPER, THEME["heat"][0]])
 
 
-def _thinned(labels: Sequence[str]) -> list[str]:
-    """Keep about ten labels of an axis."""
-    step = math.ceil(len(labels) / 10)
-    return [label if place % step == 0 else "" for place, label in enumerate(labels)]
+def _labeled(n: int) -> range:
+    """Return which of n rows or columns, counted from 1, have a label: about ten."""
+    return range(1, n + 1, math.ceil(n / 10))

@@ -100,7 +100,7 @@ def test_scores_run_from_uniform_guessing_to_people() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("samples", [10, 20, 50, 150])
 def test_a_perfect_respondent_scores_1_at_any_number_of_responses(samples: int) -> None:
-    """A respondent that draws from people's own distribution; `wasserstein_matched` leaves a small error at 20 responses.
+    """A respondent that draws from people's own distribution; the matched distance has a small error at 20 responses.
 
     Over 40 benchmarks other than these, the mean was 0.92 (standard error 0.03) with 20 responses and 1.00 (0.02) with
     50, so the mean of a few may differ from 1 by 0.08 and three standard errors.

@@ -16,9 +16,10 @@ from spotball_core.plots.canvas import (
     mark,
     panels,
     quiet_axes,
+    segments,
     text_width,
 )
-from spotball_core.plots.theme import FAINT, INK, PAPER, RULE
+from spotball_core.plots.theme import FAINT, INK, PAPER
 from spotball_core.text.numbers import interval, quantity
 
 if TYPE_CHECKING:
@@ -86,7 +87,6 @@ class MixtureChart:
 
     def _draw(self, axes: Axes, panel: MixPanel, rows: int, box: PanelBox) -> None:
         quiet_axes(axes)
-        axes.grid(visible=False)
         # The columns stand side by side on one axis, each as wide as 1 and a gap.
         axes.set_xlim(0, len(self.parts))
         axes.set_ylim(rows - 0.5, -0.5)
@@ -99,7 +99,6 @@ class MixtureChart:
         ticks = []
         for column, part in enumerate(self.parts):
             for weight, name in ((0.0, "0"), (0.5, ""), (1.0, "100%")):
-                axes.axvline(at(column, weight), color=RULE, linewidth=0.7, zorder=0)
                 ticks.append((at(column, weight), name))
             look: dict[str, Any] = {
                 "xycoords": ("data", "axes fraction"),
@@ -109,6 +108,13 @@ class MixtureChart:
             axes.annotate(part, (at(column, 0), 1), (0, 4), fontsize=SMALL, color=INK, va="bottom", **look)
         axes.set_xticks([x for x, _ in ticks], [name for _, name in ticks])
         axes.tick_params(labelsize=SMALL)
+        intervals = [
+            ((at(column, ends[0]), y), (at(column, ends[1]), y), mix.color)
+            for y, mix in enumerate(panel.mixes)
+            for column, part in enumerate(self.parts)
+            if (ends := mix.weights.get(part, (0.0, None))[1])
+        ]
+        segments(axes, [(start, end) for start, end, _ in intervals], [color for *_, color in intervals])
         before = None
         look = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center_baseline"}
         for y, mix in enumerate(panel.mixes):
@@ -120,9 +126,6 @@ class MixtureChart:
             for column, part in enumerate(self.parts):
                 if part in mix.weights:
                     weight, ends = mix.weights[part]
-                    if ends:
-                        span = (at(column, ends[0]), at(column, ends[1]))
-                        axes.hlines(y, *span, color=mix.color, linewidth=1.6, zorder=2)
                     dot: dict[str, Any] = {
                         "markeredgecolor": PAPER,
                         "markeredgewidth": 0.6,

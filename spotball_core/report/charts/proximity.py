@@ -17,11 +17,13 @@ from spotball_core.plots.canvas import (
     SMALL,
     FigureFrame,
     PanelBox,
+    Point,
     headline,
     mark,
     panels,
     quiet_axes,
     scale,
+    segments,
     text_width,
 )
 from spotball_core.plots.theme import FAINT, INK, PAPER, THEME
@@ -125,11 +127,9 @@ class ProximityChart:
             "linestyle": "none",
             "zorder": 3,
         }
+        crosses = [(ends, point.color) for point in panel.points for ends in _cross(point)]
+        segments(axes, [ends for ends, _ in crosses], [color for _, color in crosses], width=0.8, alpha=0.45)
         for point in panel.points:
-            if point.near_ends:
-                axes.hlines(point.overlap, *point.near_ends, color=point.color, linewidth=0.8, alpha=0.45)
-            if point.overlap_ends:
-                axes.vlines(point.near, *point.overlap_ends, color=point.color, linewidth=0.8, alpha=0.45)
             axes.plot([point.near], [point.overlap], point.marker, color=point.color, markersize=6.5, **look)
             rates = f"near {quantity(point.near, 'share')}, overlap {quantity(point.overlap, 'share')}"
             mark(axes, f"{point.respondent} {point.prompt}".rstrip() + f": {rates}")
@@ -219,6 +219,16 @@ class ProximityChart:
             look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center"}
             axes.annotate(prompt, (0, 0), place, fontsize=SMALL, color=FAINT, annotation_clip=False, **look)
             x += 0.14 + text_width(prompt, SMALL) + 0.2
+
+
+def _cross(point: ProximityPoint) -> Iterator[tuple[Point, Point]]:
+    """The interval of each rate, as a line through the point."""
+    if point.near_ends:
+        left, right = point.near_ends
+        yield (left, point.overlap), (right, point.overlap)
+    if point.overlap_ends:
+        low, high = point.overlap_ends
+        yield (point.near, low), (point.near, high)
 
 
 def _ends_of_respondents(points: Sequence[ProximityPoint]) -> list[tuple[str, float, float]]:

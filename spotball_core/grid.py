@@ -178,6 +178,8 @@ class Grid:
 
     def index(self, cell: str | int | tuple[int, int]) -> int:
         """Index, from 0, of a label, an index or a (row, column) pair; see `position` for errors."""
+        if isinstance(cell, str) and (known := self._index_of.get(cell)) is not None:
+            return known
         row, col = self.position(cell)
         return (row - 1) * self.cols + col - 1
 
@@ -190,6 +192,11 @@ class Grid:
     def labels(self) -> tuple[str, ...]:
         """Every cell's label, in index order."""
         return tuple(self.label(index) for index in range(self.n_cells))
+
+    @cached_property
+    def _index_of(self) -> dict[str, int]:
+        """Each cell's index by the canonical spelling of its label."""
+        return {label: index for index, label in enumerate(self.labels)}
 
     def mask(self, cells: Iterable[str | int | tuple[int, int]]) -> BoolArray:
         """Boolean array over the cells, true where a cell is named.

@@ -29,17 +29,6 @@ class Filter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Circle:
-    """A respondent's guesses of one cell: area by their share, with their number where there is room for it."""
-
-    x: float
-    y: float
-    radius: float
-    count: str
-    size: float
-
-
-@dataclass(frozen=True, slots=True)
 class AnswerCard:
     """One respondent's guesses on an image.
 
@@ -47,7 +36,8 @@ class AnswerCard:
         name: unique on the page, and the same in every report: sport, image, respondent and prompt.
         respondent: the respondent's name.
         title: the respondent, and the prompt where there are several.
-        circles: the guesses.
+        circles: a circle for each guessed cell, as SVG; its area shows how many guesses.
+        counts: their numbers as SVG, where there is room.
         color: of the respondent, as #rrggbb; on a photo it is the same on light and dark pages.
         facts: distance and accuracy, in words.
         right: share of the guesses that name a cell with the ball; None if the ball's cells are not known.
@@ -60,7 +50,8 @@ class AnswerCard:
     name: str
     respondent: str
     title: str
-    circles: tuple[Circle, ...]
+    circles: str
+    counts: str
     color: str
     facts: str
     right: float | None

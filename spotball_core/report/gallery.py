@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from spotball_core.grid import Grid
-from spotball_core.pages.cards import AnswerCard, Circle, FailureLinks, Gallery, Highlight, ImageCard, Line
+from spotball_core.pages.cards import AnswerCard, FailureLinks, Gallery, Highlight, ImageCard, Line
 from spotball_core.pages.maps import Tile, tiles
 from spotball_core.pages.pictures import as_data
 from spotball_core.report.maps import top_cells
@@ -189,6 +188,7 @@ def _card(
 ) -> AnswerCard:
     reference, unit, grid = str(view.reference), view.policy.wasserstein_unit, scene.layout
     answers = _on_grid(case.answers, grid)
+    circles, counts = _circles(answers, grid)
     right = ""
     if case.right is not None:
         right = f"; {quantity(case.right, 'share') if case.right else 'none'} of its guesses name a cell with the ball"
@@ -197,7 +197,8 @@ def _card(
         name=anchor(scene.sport, scene.image, case.respondent or "", case.prompt or ""),
         respondent=case.respondent or "",
         title=view.name(case),
-        circles=_circles(answers, grid),
+        circles=circles,
+        counts=counts,
         color=view.color(case),
         facts=f"{distance}{right}.",
         right=case.right,
@@ -225,15 +226,21 @@ def outline(inside: BoolArray, grid: Grid) -> tuple[Line, ...]:
     return tuple((float(a), float(b), float(c), float(d)) for a, b, c, d in lines)
 
 
-def _circles(mass: FloatArray, grid: Grid) -> tuple[Circle, ...]:
-    largest = 0.46 * min(grid.cell_width, grid.cell_height)
-    circles = []
-    for cell in np.flatnonzero(mass):
-        x, y = grid.centers[cell]
-        radius = largest * math.sqrt(mass[cell] / mass.max())
-        count = f"{mass[cell]:.3g}" if radius >= _COUNTED else ""
-        circles.append(Circle(float(x), float(y), radius, count, min(1.5 * radius / max(len(count) - 0.5, 1), 26)))
-    return tuple(circles)
+def _circles(mass: FloatArray, grid: Grid) -> tuple[str, str]:
+    """Return a circle for each guessed cell, and the numbers that fit into them, as SVG.
+
+    Written here and not by the template: a report has tens of thousands of them.
+    """
+    cells = np.flatnonzero(mass)
+    radii = 0.46 * min(grid.cell_width, grid.cell_height) * np.sqrt(mass[cells] / mass.max(initial=1e-300))
+    circles, counts = [], []
+    for (x, y), radius, n in zip(grid.centers[cells].tolist(), radii.tolist(), mass[cells].tolist(), strict=True):
+        circles.append(f'<circle cx="{x:g}" cy="{y:g}" r="{radius:.1f}"/>')
+        if radius >= _COUNTED:
+            count = f"{n:.3g}"
+            size = min(1.5 * radius / max(len(count) - 0.5, 1), 26)
+            counts.append(f'<text x="{x:g}" y="{y:g}" dy=".36em" font-size="{size:.0f}">{count}</text>')
+    return "".join(circles), "".join(counts)
 
 
 def _boxes(scene: Scene) -> tuple[Tile, ...]:

@@ -150,4 +150,4 @@ def _shown(
 
 
 def _by_label(values: FloatArray, grid: Grid) -> dict[str, float]:
-    return {grid.label(int(cell)): float(values[cell]) for cell in np.flatnonzero(values)}
+    return {grid.labels[cell]: float(values[cell]) for cell in np.flatnonzero(values)}

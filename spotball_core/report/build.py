@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from spotball_core.pages.figures import PAGE_ONLY, FigureOptions
@@ -57,6 +58,7 @@ def write_report(
     """
     check_report(out)
     with Workers(jobs if len(scoring.groups) >= LEAST_GROUPS else 1) as workers:
+        import_module("matplotlib.figure")  # while the processes start
         report = analyze(
             scoring,
             reasoning=reasoning,

@@ -42,6 +42,7 @@ class Workers:
         self._jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
         self._folder: TemporaryDirectory[str] | None = None
+        self._futures: list[Future[Any]] = []
 
     def __enter__(self) -> Workers:
         if self._jobs > 1:
@@ -54,7 +55,8 @@ class Workers:
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
         pool, self._pool = self._pool, None
         if pool is not None:
-            _end(pool, at_once=error is not None)
+            # Processes that are done are ended, too: each would take up to a second to leave by itself.
+            _end(pool, at_once=error is not None or all(future.done() for future in self._futures))
         if self._folder is not None:
             self._folder.cleanup()
 
@@ -74,6 +76,7 @@ class Workers:
             futures = [self._pool.submit(work, item) for item in items]
         except BrokenProcessPool:
             raise _ended() from None
+        self._futures += futures
         return _results(futures)
 
     def map_with(

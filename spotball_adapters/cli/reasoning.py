@@ -154,10 +154,12 @@ def _text(report: ReasoningReport, format: Format, *, to_terminal: bool) -> str:
     """The report in one of its forms."""
     if format is Format.json:
         return report.model_dump_json(indent=1) + "\n"
-    from spotball_core.reasoning.tables import to_csv, to_markdown, to_text
+    from spotball_core.reasoning.tables import to_csv, to_latex, to_markdown, to_text
 
     if format is Format.csv:
         return to_csv(report)
     if format is Format.markdown:
         return to_markdown(report)
+    if format is Format.latex:
+        return to_latex(report)
     return to_text(report, to_terminal=to_terminal)

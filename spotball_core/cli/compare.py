@@ -63,6 +63,8 @@ def compare(
         text = comparison.model_dump_json(indent=1) + "\n"
     elif format is Format.csv:
         text = comparisons.to_csv(comparison)
+    elif format is Format.latex:
+        text = comparisons.to_latex(comparison)
     elif format is Format.markdown:
         text = comparisons.to_markdown(comparison)
     else:

@@ -54,7 +54,7 @@ def demo(
     from spotball_core.io.frames import write_responses
     from spotball_core.io.scenes import write_scenes
     from spotball_core.scoring.score import score
-    from spotball_core.scoring.tables import to_text
+    from spotball_core.scoring.summary import to_summary
     from spotball_core.synthetic.pictures import write_scene_pictures
     from spotball_core.synthetic.scenes import synthetic_scenes
 
@@ -75,7 +75,7 @@ def demo(
     tell(f"{responses}: {len(rows):,} answers of {', '.join(BASELINES)}")
     report = score(responses, scenes, reference=REFERENCE, bootstrap=bootstrap, seed=seed)
     _write(report.model_dump_json(indent=1) + "\n", out / "report.json")
-    show(to_text(report, to_terminal=True), end="", styled=True)
+    show(to_summary(report, to_terminal=True), end="", styled=True)
     try:
         pictures = _draw(report, scenes, out)
     except MissingExtraError as error:

@@ -20,6 +20,7 @@ class Format(StrEnum):
     json = "json"
     csv = "csv"
     markdown = "markdown"
+    latex = "latex"
 
 
 FormatOption = Annotated[
@@ -27,7 +28,7 @@ FormatOption = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write there instead of printing.")]
 
-_BY_ENDING = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown}
+_BY_ENDING = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown, ".tex": Format.latex}
 
 
 def format_for(format: Format | None, out: Path | None) -> Format:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -25,6 +25,9 @@ from spotball_core.cli.options import (
 )
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 from spotball_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from spotball_core.schema.report import ScoreReport
 
 
 def score(
@@ -49,6 +52,11 @@ def score(
     ] = False,
     strict: Strict = False,
     pool: Pool = False,
+    full: Annotated[bool, typer.Option("--full", help="Print every metric of every sport.")] = False,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Only these metrics, by commas, of every sport.")
+    ] = None,
+    sport: Annotated[str | None, typer.Option(metavar="NAME", help="Only this sport, in full.")] = None,
     format: FormatOption = None,
     out: Out = None,
     engine: EngineOption = "local",
@@ -56,7 +64,7 @@ def score(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Score predictions: every metric, with intervals, for every sport, respondent and prompt.
+    """Score predictions: a summary over sports, or with --full every metric of every sport, with intervals.
 
     A file of predictions (JSON Lines or CSV, also .gz; Parquet; - for standard input) names an image and an answer:
     `cell` (D5), or `x` and `y` in pixels, or `row` and `col`, or `probabilities`. The signature at the foot states what
@@ -66,6 +74,7 @@ def score(
     """
     from spotball_core.scoring import tables
     from spotball_core.scoring.score import score as score_responses
+    from spotball_core.scoring.summary import to_summary
 
     tell = teller(quiet)
     with engine_for(engine, ray_address, quiet=quiet, debug=debug) as counting:
@@ -85,6 +94,7 @@ def score(
             pool=pool,
             strict=strict,
         )
+    report = _selected(report, sport, metrics)
     format = format_for(format, out)
     if format is Format.json:
         text = report.model_dump_json(indent=1) + "\n"
@@ -92,12 +102,38 @@ def score(
         text = tables.to_csv(report)
     elif format is Format.markdown:
         text = tables.to_markdown(report)
+    elif format is Format.latex:
+        text = tables.to_latex(report)
+    elif out is None and report.groups and not (full or metrics or sport or ceiling):
+        text = to_summary(report, to_terminal=True)
     else:
         text = tables.to_text(report, to_terminal=out is None)
     if format in (Format.json, Format.csv) or out is not None:
         for warning in report.warnings:
             tell(f"warning: {warning}")
     deliver(text, out, tell, styled=format is Format.table)
+
+
+def _selected(report: ScoreReport, sport: str | None, metrics: str | None) -> ScoreReport:
+    """Keep one sport and some metrics of a report."""
+    from spotball_core.metrics.registry import METRICS
+
+    groups = report.groups
+    if sport is not None:
+        groups = tuple(group for group in groups if group.sport == sport)
+        if not groups:
+            known = ", ".join(sorted({str(group.sport) for group in report.groups}))
+            raise OptionError(f"--sport: {sport!r} is none of the scored sports: {known}")
+    ceilings = tuple(ceiling for ceiling in report.ceilings if sport in (None, ceiling.sport))
+    if metrics is not None:
+        names = [name.strip() for name in metrics.split(",") if name.strip()]
+        if unknown := [name for name in names if name not in METRICS] or ([] if names else [metrics]):
+            raise OptionError(f"--metrics: {', '.join(unknown)} is no metric; give some of {', '.join(METRICS)}")
+        groups = tuple(
+            group.model_copy(update={"metrics": {key: value for key, value in group.metrics.items() if key in names}})
+            for group in groups
+        )
+    return report.model_copy(update={"groups": groups, "ceilings": ceilings})
 
 
 def _parts(by: str) -> tuple[Literal["sport", "respondent", "prompt"], ...]:

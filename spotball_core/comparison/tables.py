@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from spotball_core.comparison.record import Comparison, Contrast, Difference
@@ -13,7 +14,7 @@ from spotball_core.metrics.registry import METRICS
 from spotball_core.service.safe_text import csv_cells, markdown_row, markdown_text, rich_text
 from spotball_core.text.numbers import interval, number, unit_of
 from spotball_core.text.p_values import ALPHA, say_p
-from spotball_core.text.tables import columns_that_fit
+from spotball_core.text.tables import columns_that_fit, tables_as_latex
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,6 +91,13 @@ def to_markdown(comparison: Comparison) -> str:
     sentences = (f"- {markdown_text(sentence)}" for sentence in _sentences(comparison))
     lines += [f"**{markdown_text(_in_words(comparison))}**", "", *sentences, ""]
     return "\n".join([*lines, *(f"{markdown_text(line)}  " for line in _foot(comparison))]) + "\n"
+
+
+def to_latex(comparison: Comparison) -> str:
+    """The comparison as LaTeX tables, with the sentences and the signature in comments."""
+    sections = map(partial(_section, comparison), comparison.contrasts)
+    tables = ((title, 1, heads, rows) for title, heads, rows in sections)
+    return tables_as_latex(tables, "\n".join([*_sentences(comparison), *_foot(comparison)]))
 
 
 def to_csv(comparison: Comparison) -> str:

@@ -19,7 +19,7 @@ from spotball_core.reasoning.records import (
 from spotball_core.schema.report import Interval, MetricValue
 from spotball_core.service.safe_text import csv_cells
 from spotball_core.text.numbers import interval, number, plural
-from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
+from spotball_core.text.tables import Titled, tables_as_latex, tables_as_markdown, tables_as_text
 
 UNITS = {"accuracy": "share", "euclidean_error": "px", "distance_to_people": "px"}
 OUTCOMES = {
@@ -44,6 +44,11 @@ def to_text(report: ReasoningReport, *, to_terminal: bool = False) -> str:
 def to_markdown(report: ReasoningReport) -> str:
     """The report as Markdown tables, with the signature at the foot."""
     return tables_as_markdown(_tables(report), "\n".join(_foot(report)))
+
+
+def to_latex(report: ReasoningReport) -> str:
+    """The report as LaTeX tables, with the signature in a comment."""
+    return tables_as_latex(_tables(report), "\n".join(_foot(report)))
 
 
 def to_csv(report: ReasoningReport) -> str:

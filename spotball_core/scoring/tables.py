@@ -11,7 +11,7 @@ from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.report import GroupScore, MetricValue, ScoreReport
 from spotball_core.service.safe_text import csv_cells
-from spotball_core.text.tables import Titled, print_tables, tables_as_markdown, tables_as_text
+from spotball_core.text.tables import Titled, print_tables, tables_as_latex, tables_as_markdown, tables_as_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,6 +42,11 @@ def to_text(report: ScoreReport, *, to_terminal: bool = False) -> str:
 def to_markdown(report: ScoreReport) -> str:
     """The report as Markdown tables, one a family of metrics, with the signature at the foot."""
     return tables_as_markdown(_sections(report), _foot(report))
+
+
+def to_latex(report: ScoreReport) -> str:
+    """The report as LaTeX tables, one a family of metrics, with the signature in a comment."""
+    return tables_as_latex(_sections(report), _foot(report))
 
 
 def to_csv(report: ScoreReport) -> str:
@@ -90,7 +95,7 @@ def _sections(report: ScoreReport) -> Iterator[Titled]:
         shown = [
             metric
             for metric in METRICS.values()
-            if metric.family == family and any(group.metrics[metric.key].value is not None for group in report.groups)
+            if metric.family == family and any(_has(group, metric.key) for group in report.groups)
         ]
         if shown:
             heads = [*report.policy.by, *(_head(metric, report) for metric in shown)]
@@ -133,6 +138,11 @@ def _ceilings(report: ScoreReport) -> Iterator[Titled]:
     ]
     if rows:
         yield "Closeness to the reference", 2, heads, rows
+
+
+def _has(group: GroupScore, key: str) -> bool:
+    """Whether a metric was asked for and has a value."""
+    return key in group.metrics and group.metrics[key].value is not None
 
 
 def _name(group: GroupScore, report: ScoreReport) -> list[str]:

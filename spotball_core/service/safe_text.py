@@ -17,6 +17,13 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u20
 _HTML = re.compile(r"<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 _HTML_NAMES = {"<": "&lt;", "&": "&amp;"}
 
+_LATEX: Final = {sign: f"\\{sign}" for sign in "#$%&_{}"} | {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "±": r"$\pm$",
+}
+
 _FORMULA: Final = r"^('*[=+\-@\t\r\n])"
 _MARKED: Final = r"^'('*[=+\-@\t\r\n])"
 _FORMULA_START = re.compile(_FORMULA)
@@ -71,6 +78,16 @@ def markdown_row(cells: Iterable[str]) -> str:
         | a\|b | 1 |
     """
     return "| " + " | ".join(markdown_text(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def latex_text(text: str) -> str:
+    r"""Return a text for LaTeX, on one line: every sign is printed as it is.
+
+    Examples:
+        >>> print(latex_text("50% of a_b & c"))
+        50\% of a\_b \& c
+    """
+    return "".join(_LATEX.get(sign, sign) for sign in printable(text).replace("\n", " "))
 
 
 def csv_cells(values: Iterable[object]) -> list[object]:

@@ -1,4 +1,4 @@
-"""Tables as text: on a terminal and as Markdown."""
+"""Tables as text: on a terminal, as Markdown and as LaTeX."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from spotball_core.service.safe_text import markdown_row, markdown_text, rich_text
+from spotball_core.service.safe_text import latex_text, markdown_row, markdown_text, rich_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,3 +85,14 @@ def tables_as_markdown(tables: Iterable[Titled], foot: str) -> str:
             lines.append("")
         lines.append(f"{markdown_text(line)}  ")
     return "\n".join(lines) + "\n"
+
+
+def tables_as_latex(tables: Iterable[Titled], foot: str) -> str:
+    """Tables in LaTeX, with the rules of the package booktabs; titles and what stands beneath them are comments."""
+    lines: list[str] = []
+    for title, n_names, heads, rows in tables:
+        columns = "l" * n_names + "r" * (len(heads) - n_names)
+        lines += [f"% {latex_text(title)}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
+        head, *body = (f"{' & '.join(map(latex_text, row))} \\\\" for row in (heads, *rows))
+        lines += [head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}", ""]
+    return "\n".join([*lines, *(f"% {latex_text(line)}" for line in foot.splitlines())]) + "\n"

@@ -68,10 +68,9 @@ class TestFormats:
             assert row["value"] == ("" if value is None else repr(value))
             assert row["signature"] == report.signature
 
-    @pytest.mark.parametrize("form", ["table", "markdown"])
+    @pytest.mark.parametrize("form", ["table", "markdown", "latex"])
     def test_tables_hold_the_numbers(self, data: Path, report: ScoreReport, form: str) -> None:
-        # A table is what there is if nothing is said.
-        done = scored(data, *(["--format", form] if form == "markdown" else []))
+        done = scored(data, *(["--full"] if form == "table" else ["--format", form]))
         assert (done.returncode, done.stderr) == (0, "")
         error = report.group("gpt").metrics["euclidean_error"]
         assert error.value is not None
@@ -81,6 +80,35 @@ class TestFormats:
         assert done.stdout.rstrip().endswith(report.signature)
         assert "\x1b" not in done.stdout
         assert ("|" in done.stdout.splitlines()[2]) == (form == "markdown")
+        assert (r"\toprule" in done.stdout) == (form == "latex")
+
+    def test_the_first_screen_states_the_result_and_where_the_rest_is(self, data: Path, report: ScoreReport) -> None:
+        done = scored(data)
+        accuracy = report.group("gpt").metrics["accuracy"]
+        assert accuracy.value is not None
+        assert f"gpt in {100 * accuracy.value:.1f}%" in " ".join(done.stdout.split())
+        assert "--full" in done.stdout
+        assert done.stdout.rstrip().endswith(report.signature)
+
+    def test_one_sport_and_some_metrics(self, data: Path, report: ScoreReport) -> None:
+        done = scored(data, "--metrics", "accuracy, wasserstein", "--sport", "soccer", "--format", "json")
+        (_, gpt) = json.loads(done.stdout)["groups"]
+        assert set(gpt["metrics"]) == {"accuracy", "wasserstein"}
+        assert gpt["metrics"]["accuracy"]["value"] == report.group("gpt").metrics["accuracy"].value
+        assert "Euclidean" not in scored(data, "--metrics", "accuracy").stdout
+
+    @pytest.mark.parametrize(
+        ("option", "message"),
+        [
+            (["--metrics", "acuracy"], "--metrics: acuracy is no metric; give some of accuracy, "),
+            (["--metrics", ","], "--metrics: , is no metric"),
+            (["--sport", "chess"], "--sport: 'chess' is none of the scored sports: soccer"),
+        ],
+    )
+    def test_unknown_choices_are_errors(self, data: Path, option: list[str], message: str) -> None:
+        done = scored(data, *option)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert message in " ".join(done.stderr.split())
 
 
 class TestOut:

@@ -1,0 +1,200 @@
+"""The first screen of a scoring: a sentence to quote, and a table over sports that fits a narrow terminal."""
+
+from __future__ import annotations
+
+import io
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from spotball_core.metrics.registry import METRICS
+from spotball_core.schema.report import GroupScore, MetricValue, ScoreReport
+from spotball_core.service.safe_text import rich_text
+from spotball_core.text.numbers import interval, number, plural, told, unit_of
+
+WIDTH = 80
+"""Columns of the table and the sentence."""
+
+COLUMNS = {"accuracy": "accuracy", "euclidean_error": "error", "wasserstein_matched": "Wasserstein"}
+"""The metrics of the table and what heads them; Wasserstein is matched, so that numbers of responses may differ."""
+
+MORE = (
+    "More: --full for every metric of every sport, --metrics NAME,... or --sport NAME for some, --format json, csv, "
+    "markdown or latex for files and papers."
+)
+
+_LISTED = 6
+"""Rows whose unparsed responses are stated, at most."""
+
+
+@dataclass(frozen=True)
+class SummaryRow:
+    """A respondent with a prompt, over all sports that it answered.
+
+    Attributes:
+        names: the respondent and the prompt, as far as groups are told apart by them.
+        groups: a group for each sport.
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[GroupScore, ...]
+
+    @property
+    def n_images(self) -> int:
+        """Images over all sports."""
+        return sum(group.n_images for group in self.groups)
+
+    def value(self, key: str) -> MetricValue:
+        """A metric's mean over the sports."""
+        return mean_over_sports([group.metrics[key] for group in self.groups])
+
+
+def mean_over_sports(values: Sequence[MetricValue]) -> MetricValue:
+    r"""Average a metric over sports, each of which counts the same.
+
+    With $\bar m$ the mean of the sports' values $m_s$, whose intervals are $[l_s, u_s]$, the mean's interval is
+
+    $$\Big[\bar m - \frac1S \sqrt{\sum_s (m_s - l_s)^2},\; \bar m + \frac1S \sqrt{\sum_s (u_s - m_s)^2}\Big]$$
+
+    since images of different sports are drawn independently of each other (the method of variance estimates recovery;
+    Zou and Donner 2008, Statistics in Medicine 27).
+
+    Args:
+        values: at least one.
+
+    Returns:
+        A value without standard deviation; no value if a sport has none, and no interval if a sport has none.
+
+    Examples:
+        >>> mean = mean_over_sports([MetricValue(value=2, ci95=(1.7, 2.4)), MetricValue(value=4, ci95=(3.6, 4.3))])
+        >>> mean.value, mean.ci95
+        (3.0, (2.75, 3.25))
+    """
+    if len(values) == 1:
+        return values[0]
+    if missing := next((value for value in values if value.value is None), None):
+        return missing
+    known = [(float(value.value or 0.0), value.ci95) for value in values]
+    mean = math.fsum(value for value, _ in known) / len(known)
+    if any(ends is None for _, ends in known):
+        return MetricValue(value=mean, reference=values[0].reference)
+    below, above = (
+        math.hypot(*(value - ends[side] for value, ends in known if ends is not None)) / len(known) for side in (0, 1)
+    )
+    return MetricValue(value=mean, ci95=(mean - below, mean + above), reference=values[0].reference)
+
+
+def summary_rows(report: ScoreReport) -> list[SummaryRow]:
+    """Collect the groups of each respondent and prompt, in the report's order."""
+    parts = [part for part in ("respondent", "prompt") if part in report.policy.by]
+    rows: dict[tuple[str, ...], list[GroupScore]] = {}
+    for group in report.groups:
+        rows.setdefault(tuple(getattr(group, part) or "" for part in parts), []).append(group)
+    return [SummaryRow(names, tuple(groups)) for names, groups in rows.items()]
+
+
+def headline(report: ScoreReport, rows: Sequence[SummaryRow]) -> str:
+    """State in one sentence who finds the ball how often."""
+    name = partial(_name, rows)
+    found = [row for row in rows if row.value("accuracy").value is not None]
+    if not found:
+        return "No accuracy: the ball's cells are not known for these images."
+    of_reference = [row for row in found if row.groups[0].respondent == report.policy.reference]
+    others = [row for row in found if row not in of_reference]
+    models = [row for row in others if row.groups[0].kind == "model"] or others
+    best = max(models or of_reference, key=lambda row: row.value("accuracy").value or 0.0)
+    rate = told(best.value("accuracy"), "share")
+    if of_reference and models:
+        people = of_reference[0]
+        sentence = f"{name(people)} finds the ball in {told(people.value('accuracy'), 'share')} of guesses; "
+        of = f"the best of {len(models)} others, {name(best)}," if len(models) > 1 else name(best)
+        sentence += f"{of} in {rate}"
+    elif len(models) > 1:
+        sentence = f"{name(best)} finds the ball most often of {len(models)}, in {rate} of guesses"
+    else:
+        sentence = f"{name(best)} finds the ball in {rate} of guesses"
+    sports = {group.sport for row in rows for group in row.groups}
+    over = f"mean over {len(sports)} sports, " if len(sports) > 1 else ""
+    intervals = "; 95% intervals" if report.policy.bootstrap else ""
+    return f"{sentence} ({over}{plural(best.n_images, 'image')}{intervals})."
+
+
+def to_summary(report: ScoreReport, *, to_terminal: bool = False) -> str:
+    """Write the headline, the table over sports, the warnings, where the rest is, and the signature.
+
+    Args:
+        report: with at least one group.
+        to_terminal: whether the table may be as wide as the terminal that standard output is.
+    """
+    import sys
+
+    from rich.console import Console
+    from rich.table import Table
+
+    on_terminal = to_terminal and sys.stdout.isatty()
+    width = max(Console().width, 40) if on_terminal else WIDTH
+    rows = summary_rows(report)
+    shown = [key for key in COLUMNS if any(row.value(key).value is not None for row in rows)]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for part in (part for part in ("respondent", "prompt") if part in report.policy.by):
+        table.add_column(part, no_wrap=True, overflow="ellipsis", header_style="")
+    table.add_column("images", justify="right", no_wrap=True, header_style="")
+    cells = [[_cell(row, key, report) for key in shown] for row in rows]
+    for place, key in enumerate(shown):
+        unit = unit_of(key, report.policy)
+        head = COLUMNS[key], f"({'%' if unit == 'share' else unit})"
+        widest = max(len(text) for text in (*head, *(line[place] for line in cells)))
+        table.add_column("\n".join(head), justify="right", min_width=widest, no_wrap=True, header_style="")
+    for row, line in zip(rows, cells, strict=True):
+        table.add_row(*(rich_text(name) for name in row.names), f"{row.n_images:,}", *line)
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=on_terminal or None)
+    console.print(rich_text(_wrapped(headline(report, rows), width), "bold"), soft_wrap=True)
+    console.print()
+    console.print(table)
+    console.print()
+    for warning in report.warnings:
+        console.print(rich_text(f"warning: {warning}"), soft_wrap=True)
+    for note in _notes(report, rows):
+        console.print(rich_text(_wrapped(note, width)), soft_wrap=True)
+    console.print(rich_text(report.signature), soft_wrap=True)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _cell(row: SummaryRow, key: str, report: ScoreReport) -> str:
+    """A value; accuracy with its interval, for which there is room."""
+    value, unit = row.value(key), unit_of(key, report.policy)
+    if value.value is None:
+        return "-"
+    ends = interval(value.ci95, unit) if key == "accuracy" else ""
+    return f"{number(value.value, unit)} {ends}".rstrip()
+
+
+def _name(rows: Sequence[SummaryRow], row: SummaryRow) -> str:
+    """The respondent, and the prompt where the respondent has several."""
+    respondent, *prompt = row.names or ("all responses",)
+    several = [other.names[:1] for other in rows].count(row.names[:1]) > 1
+    return f"{respondent} ({prompt[0]})" if prompt and several else respondent
+
+
+def _wrapped(text: str, width: int) -> str:
+    return "\n".join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
+
+
+def _notes(report: ScoreReport, rows: Sequence[SummaryRow]) -> Iterator[str]:
+    if len({tuple(group.sport for group in row.groups) for row in rows}) > 1:
+        yield "warning: not every row is of the same sports, so the rows cannot be compared; see --sport"
+    if any(row.value("wasserstein_matched").value is not None for row in rows):
+        title = METRICS["wasserstein_matched"].title_under(report.policy)
+        yield f"Wasserstein: distance to {report.policy.reference}'s guesses ({title})."
+    unparsed = [
+        f"{_name(rows, row)} {n:,} of {sum(group.n_responses for group in row.groups):,}"
+        for row in rows
+        if (n := sum(group.n_unparsed for group in row.groups))
+    ]
+    if unparsed:
+        more = f", and {plural(len(unparsed) - _LISTED, 'other row')}" if len(unparsed) > _LISTED else ""
+        yield f"Unparsed responses, which count as wrong: {', '.join(unparsed[:_LISTED])}{more}."
+    yield MORE

@@ -1,0 +1,122 @@
+"""The first screen of a scoring: the sentence, the means over sports, and what fits into 80 columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from spotball_core.schema import GroupScore, MetricValue, ScorePolicy, ScoreReport, Signature
+from spotball_core.scoring.summary import WIDTH, headline, mean_over_sports, summary_rows, to_summary
+from spotball_core.stats.bootstrap import resample_weights
+
+SPORTS = ("soccer", "basketball", "volleyball")
+
+
+def group(sport: str, name: str, kind: str, accuracy: float | None, prompt: str = "base") -> GroupScore:
+    value = MetricValue(value=accuracy, reason="no ball") if accuracy is None else None
+    metrics = {
+        "accuracy": value or MetricValue(value=accuracy, ci95=(accuracy - 0.01, accuracy + 0.02)),  # type: ignore[operator]
+        "euclidean_error": MetricValue(value=150.0, sd=40.0, ci95=(140.0, 160.0)),
+        "wasserstein_matched": MetricValue(value=None if name == "human" else 60.0, reference="human"),
+    }
+    counts = {"n_images": 50, "n_responses": 1000, "n_unparsed": 0}
+    return GroupScore(sport=sport, respondent=name, kind=kind, prompt=prompt, metrics=metrics, **counts)  # type: ignore[arg-type]
+
+
+def report(*groups: GroupScore, reference: str | None = None) -> ScoreReport:
+    policy = ScorePolicy.standard(reference=reference)
+    provenance = Signature(version="1", data="ab" * 32, grid="6x10@640x360", policy=policy, n_images=100, dropped={})
+    return ScoreReport(
+        signature="spotball|v:1", provenance=provenance, policy=policy, warnings=("a warning",), groups=groups
+    )
+
+
+def sentence(scored: ScoreReport) -> str:
+    return headline(scored, summary_rows(scored))
+
+
+def test_people_are_stated_first_and_then_the_best_of_the_others() -> None:
+    scored = report(
+        *(group(sport, "human", "human", 0.3) for sport in SPORTS),
+        *(group(sport, "m", "model", 0.1) for sport in SPORTS),
+        *(group(sport, "m", "model", 0.2, "cot") for sport in SPORTS),
+        *(group(sport, "oracle", "baseline", 1.0) for sport in SPORTS),
+        reference="human",
+    )
+    # Half of 0.01 and of 0.02 times the root of 3 is 0.6 and 1.2 percent.
+    assert sentence(scored) == (
+        "human finds the ball in 30.0% [29.4, 31.2] of guesses; the best of 2 others, m (cot), in 20.0% [19.4, 21.2] "
+        "(mean over 3 sports, 150 images; 95% intervals)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ([("m", 0.1)], "m finds the ball in 10.0% [9.0, 12.0] of guesses (50 images; 95% intervals)."),
+        (
+            [("m", 0.1), ("n", 0.2)],
+            "n finds the ball most often of 2, in 20.0% [19.0, 22.0] of guesses (50 images; 95% intervals).",
+        ),
+        ([("m", None)], "No accuracy: the ball's cells are not known for these images."),
+    ],
+)
+def test_without_people_the_best_is_stated(groups: list[tuple[str, float | None]], expected: str) -> None:
+    assert sentence(report(*(group("soccer", name, "model", value) for name, value in groups))) == expected
+
+
+def test_the_table_fits_80_columns_and_never_breaks_a_name() -> None:
+    long = "a-vision-language-model-with-a-very-long-name-2026"
+    names = ["human", long, *(f"model-{n}" for n in range(12))]
+    groups = [
+        group(sport, name, "human" if name == "human" else "model", 0.123, prompt)
+        for name in names
+        for prompt in ("base", "cot")
+        for sport in SPORTS
+    ]
+    text = to_summary(report(*groups, reference="human"))
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert len([line for line in lines if line.startswith("model-")]) == 24
+    assert len([line for line in lines if line.startswith("a-vision") and "…" in line]) == 2
+    rows = [line for line in lines if line.startswith(("human  ", "a-vision", "model-"))]
+    assert len(rows) == 28
+    assert all("12.3 [" in line for line in rows)
+    assert "warning: a warning" in lines
+    assert "--full" in text
+    assert lines[-1] == "spotball|v:1"
+
+
+def test_rows_of_different_sports_are_not_compared_without_a_warning() -> None:
+    both = report(group("soccer", "m", "model", 0.1), group("soccer", "n", "model", 0.1))
+    assert "same sports" not in to_summary(both)
+    apart = report(group("soccer", "m", "model", 0.1), group("volleyball", "n", "model", 0.1))
+    assert "not every row is of the same sports" in " ".join(to_summary(apart).split())
+
+
+def test_a_mean_has_no_value_where_a_sport_has_none() -> None:
+    missing = MetricValue(value=None, reason="no boxes")
+    assert mean_over_sports([MetricValue(value=0.2), missing]) == missing
+    assert mean_over_sports([MetricValue(value=0.2), MetricValue(value=0.4)]).ci95 is None
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.01, 0.2)), min_size=2, max_size=5))
+def test_symmetric_intervals_are_added_as_standard_errors_are(sports: list[tuple[float, float]]) -> None:
+    combined = mean_over_sports([MetricValue(value=m, ci95=(m - half, m + half)) for m, half in sports])
+    mean, half = np.mean([m for m, _ in sports]), np.sqrt(sum(h**2 for _, h in sports)) / len(sports)
+    assert combined.ci95 == pytest.approx((mean - half, mean + half))
+
+
+def test_the_interval_is_that_of_resampled_means() -> None:
+    """Percentiles of 20,000 means, whose images are drawn apart in each sport, over skewed values."""
+    rng = np.random.default_rng(0)
+    images = [rng.beta(0.5, 3, 50) for _ in SPORTS]
+    draws = [resample_weights(50, 20_000, seed) @ values / 50 for seed, values in enumerate(images)]
+
+    def value(drawn: np.ndarray, mean: float) -> MetricValue:
+        low, high = np.percentile(drawn, [2.5, 97.5])
+        return MetricValue(value=mean, ci95=(float(low), float(high)))
+
+    combined = mean_over_sports([value(d, float(v.mean())) for d, v in zip(draws, images, strict=True)])
+    assert combined.ci95 == pytest.approx(np.percentile(np.mean(draws, axis=0), [2.5, 97.5]), abs=0.0015)

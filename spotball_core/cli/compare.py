@@ -33,6 +33,7 @@ def compare(
     seed: Seed = 0,
     strict: Strict = False,
     pool: Pool = False,
+    full: Annotated[bool, typer.Option("--full", help="Print every metric of every sport.")] = False,
     format: FormatOption = None,
     out: Out = None,
     quiet: Quiet = False,
@@ -47,6 +48,7 @@ def compare(
     Example: `spotball compare data --a human --b gemini/cot --reference human`
     """
     from spotball_core.comparison import compare as paired, tables as comparisons
+    from spotball_core.comparison.summary import to_summary
     from spotball_core.schema.policy import ScorePolicy
     from spotball_core.scoring.groups import Scoring
     from spotball_core.scoring.score import load_counts
@@ -67,6 +69,8 @@ def compare(
         text = comparisons.to_latex(comparison)
     elif format is Format.markdown:
         text = comparisons.to_markdown(comparison)
+    elif out is None and not full:
+        text = to_summary(comparison, to_terminal=True)
     else:
         text = comparisons.to_text(comparison, to_terminal=out is None)
     if format in (Format.json, Format.csv) or out is not None:

@@ -150,15 +150,16 @@ def _cells(comparison: Comparison, metric: Metric, difference: Difference) -> li
         head,
         "-" if difference.a is None else number(difference.a, unit),
         "-" if difference.b is None else number(difference.b, unit),
-        "-" if difference.difference is None else _signed(number(difference.difference, unit)),
+        "-" if difference.difference is None else signed(number(difference.difference, unit)),
         interval(difference.ci95, unit) or "-",
-        "-" if difference.effect_size is None else _signed(f"{difference.effect_size:.2f}"),
+        "-" if difference.effect_size is None else signed(f"{difference.effect_size:.2f}"),
         *("-" if p is None else say_p(p).removeprefix("= ") for p in (difference.p, difference.p_holm)),
         _reading(comparison, difference),
     ]
 
 
-def _signed(text: str) -> str:
+def signed(text: str) -> str:
+    """Return a number with its sign; 0 has none."""
     return text.lstrip("-") if float(text) == 0 else text if text.startswith("-") else f"+{text}"
 
 
@@ -179,12 +180,16 @@ def _in_words(comparison: Comparison) -> str:
 
 def _sentences(comparison: Comparison) -> list[str]:
     """What the last table, of all sports where there are several, says of the paper's metrics that both have."""
-    metrics = comparison.contrasts[-1].metrics
-    return [
-        difference.sentence
-        for key, difference in metrics.items()
+    return [difference.sentence for difference in in_the_paper(comparison.contrasts[-1]).values()]
+
+
+def in_the_paper(contrast: Contrast) -> dict[str, Difference]:
+    """Return the differences of the paper's metrics, or of those that estimate one, where both have a value."""
+    return {
+        key: difference
+        for key, difference in contrast.metrics.items()
         if METRICS[METRICS[key].estimates or key].equation is not None and difference.difference is not None
-    ]
+    }
 
 
 def _foot(comparison: Comparison) -> list[str]:

@@ -15,6 +15,7 @@ import pytest
 from spotball_core.comparison import tables as comparisons
 from spotball_core.comparison.compare import compare
 from spotball_core.comparison.record import Comparison
+from spotball_core.comparison.summary import to_summary
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
 from spotball_core.metrics.registry import METRICS
@@ -70,7 +71,7 @@ def run(dataset: Path) -> Callable[..., Done]:
 
 @pytest.mark.slow
 def test_a_table_for_each_sport_and_for_all(run: Callable[..., Done]) -> None:
-    out = run(".", "--a", "human", "--b", "gemini/cot", "--reference", "human", *FAST).stdout
+    out = run(".", "--a", "human", "--b", "gemini/cot", "--reference", "human", "--full", *FAST).stdout
     for title in ("soccer: human against gemini/cot on the same 9 images", "all sports: human against gemini/cot"):
         assert title in out
     lines = out.splitlines()
@@ -95,6 +96,23 @@ def test_json_is_the_comparison(run: Callable[..., Done]) -> None:
         *("sentence", "reason"),
     }
     assert one["n_images"] == 16
+
+
+def test_the_first_screen_fits_80_columns(run: Callable[..., Done]) -> None:
+    out = run(".", "--a", "human", "--b", "gemini/cot", "--reference", "human", *FAST).stdout
+    lines = out.splitlines()
+    assert out.startswith("Accuracy: human ")
+    assert max(len(line) for line in lines[:-1] if not line.startswith("warning: ")) <= 80
+    assert "a: human. b: gemini/cot. all sports, the same 16 images." in lines
+    assert sum(line.startswith("Accuracy (%)") for line in lines) == 1
+    assert "--full" in out
+    assert lines[-1].endswith("|ref:human|w:exact-px|boot:100|seed:0|perm:999")
+
+
+def test_latex_holds_the_tables_of_all_sports(run: Callable[..., Done]) -> None:
+    out = run(".", "--a", "human", "--b", "gemini/cot", "--format", "latex", *FAST).stdout
+    assert out.count(r"\begin{tabular}{lrrrrrrrr}") == 3
+    assert r"Accuracy (\%)" in out
 
 
 def test_csv_has_a_line_for_each_sport_and_metric(run: Callable[..., Done]) -> None:
@@ -187,6 +205,19 @@ def test_markdown_escapes_names(found: Comparison) -> None:
     assert "| Metric | a\\|b | gemini/cot |" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
+
+
+def test_the_first_screen_holds_the_numbers_of_the_comparison(found: Comparison) -> None:
+    text = to_summary(found)
+    error = found.contrasts[0].metrics["euclidean_error"]
+    assert error.a is not None
+    assert error.ci95 is not None
+    (row,) = (line for line in text.splitlines() if line.startswith("Euclidean error (px)"))
+    assert f" {error.a:.1f} " in row
+    assert f"{error.difference:+.1f}" in row
+    assert f"[{error.ci95[0]:.1f}, {error.ci95[1]:.1f}]" in row
+    assert row.endswith("*") == (error.verdict == "clear")
+    assert text.rstrip().endswith(found.signature)
 
 
 def test_the_table_says_what_the_numbers_are(found: Comparison) -> None:

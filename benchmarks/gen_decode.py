@@ -29,7 +29,7 @@ from spotball_gen.pipeline.config import GenerationPlan, RunSettings, StageChoic
 from spotball_gen.pipeline.engines.local import LocalEngine
 from spotball_gen.pipeline.ledger import Ledger, Video
 from spotball_gen.pipeline.quotas import Targets
-from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
+from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
 
 ROUNDS = 5
 SECONDS, RATE, WIDTH, HEIGHT = 40, 30, 1280, 720
@@ -104,7 +104,7 @@ def by_engine(path: Path, folder: Path) -> None:
 
 
 def _made() -> tuple[tuple[Any, StageSettings], ...]:
-    return (OpenCV, OpenCVSettings()), (Pass, StageSettings())
+    return (PyAV, PyAVSettings()), (Pass, StageSettings())
 
 
 def main() -> None:

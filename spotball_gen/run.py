@@ -15,6 +15,7 @@ from typing import Any
 
 from spotball_core.counting.engines import EngineName, check_engine
 from spotball_core.counting.engines.ray_cluster import require
+from spotball_core.service.files import remove_leftovers
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.progress import OnProgress, ignore_progress
 from spotball_core.service.sqlite_file import StoreError
@@ -98,6 +99,9 @@ def generate(
             tell("Everything in this dataset is synthetic: drawn matches of three sports.")
             plan = read_config(write_demo_config(ledger.work / DEMO))
         ledger.claim(plan.identity())
+        if ledger.killed:
+            remove_leftovers(ledger.work)
+            remove_leftovers(out, below=False)
         settle_videos(plan, ledger, tell, on_progress)
         packages = _packages(plan)
         ledger.start_session(engine, packages)

@@ -50,7 +50,7 @@ ENVIRONMENT = {
     "spotball_core/counting/engines/pieces.py": "threads of a worker process",
     "spotball_core/counting/engines/ray_cluster.py": "Ray sends no usage statistics",
     "spotball_core/service/parallel.py": "threads of worker processes; restored",
-    "spotball_gen/stages/frames_opencv.py": "what FFmpeg prints",
+    "spotball_gen/items/pictures.py": "what OpenCV prints",
 }
 """Modules whose functions set environment variables, and why that changes no result."""
 

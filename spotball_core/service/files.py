@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+_LEFTOVER = re.compile(r"\..+\.[a-z0-9_]{8}(\.[^.]+)?")
+"""Names of temporary files and folders made here: `.STEM.RANDOM.ENDING`."""
 
 
 @contextmanager
@@ -70,6 +75,37 @@ def replacing_folder(out: Path) -> Iterator[Path]:
             if old.exists() and not out.exists():
                 old.rename(out)
             raise
+
+
+def remove_leftovers(folder: Path, *, below: bool = True) -> int:
+    """Remove the temporary files and folders that `replacing` and `replacing_folder` leave if a process is killed.
+
+    No process may be writing to the folder.
+
+    Args:
+        folder: where to look.
+        below: whether to look in the folders below it, too.
+
+    Returns:
+        How many were removed.
+
+    Examples:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for name in (".a.x1y2z3_4.png", ".hidden", "a.png"):
+        ...         Path(folder, name).touch()
+        ...     removed = remove_leftovers(Path(folder))
+        ...     removed, sorted(path.name for path in Path(folder).iterdir())
+        (1, ['.hidden', 'a.png'])
+    """
+    removed = 0
+    for path in sorted(folder.rglob(".*") if below else folder.glob(".*")):
+        if _LEFTOVER.fullmatch(path.name) and path.exists():
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+            removed += 1
+    return removed
 
 
 def _umask() -> int:

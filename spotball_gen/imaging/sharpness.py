@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from spotball_gen.footage.video_file import frames_near
 from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
@@ -61,41 +62,25 @@ def contrast(image: Image) -> float:
     return float(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY).std(dtype=np.float64))
 
 
-def motion(path: str, number: int) -> float:
-    """How much of the picture changes within a tenth of a second, from 0 to 1; players and camera alike.
+def motion(path: str, time: float) -> float:
+    """Return how much of the picture changes within a tenth of a second, from 0 to 1; players and camera alike.
 
     The frame and one before it are compared; at a video's beginning, one after it.
 
     Args:
         path: the video.
-        number: of the frame in the order of decoding, from 0.
+        time: of the frame, in seconds since the video's first.
 
     Raises:
         ValueError: if the frames cannot be read.
     """
-    cv2 = opencv()
-    video = cv2.VideoCapture(path, cv2.CAP_FFMPEG)
-    try:
-        rate = video.get(cv2.CAP_PROP_FPS)
-        steps = max(1, round(_APART * rate)) if rate > 0 else 1
-        video.set(cv2.CAP_PROP_POS_FRAMES, max(number - steps, 0))
-        first = _small(video)
-        for _ in range(steps - 1):
-            video.grab()
-        second = _small(video)
-    finally:
-        video.release()
-    if first is None or second is None:
-        raise ValueError(f"frame {number} and the one before cannot be read from {path}")
-    return float((cv2.absdiff(first, second) > _CHANGED).mean())
+    first, second = frames_near(path, [time - _APART, time] if time >= _APART else [time, time + _APART])
+    change = opencv().absdiff(_small(first.bgr()), _small(second.bgr()))
+    return float((change > _CHANGED).mean())
 
 
-def _small(video: object) -> NDArray[np.uint8] | None:
+def _small(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     cv2 = opencv()
-    assert isinstance(video, cv2.VideoCapture)
-    ok, pixels = video.read()
-    if not ok:
-        return None
     height = max(1, round(_SMALL * pixels.shape[0] / pixels.shape[1]))
     gray = cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY)
     small: NDArray[np.uint8] = cv2.resize(gray, (_SMALL, height), interpolation=cv2.INTER_AREA)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -38,21 +38,26 @@ class VideoFrame:
         number: its place in the order of decoding, from 0.
         ms: its time stamp in milliseconds.
         shot: number of its shot, from 0.
-        image: RGB, of the run's size; None where it could not be had, or is in its file already.
+        picture: makes the image, RGB, of the run's size; None where it could not be had, or is in its file already.
         size: width and height of the frame as decoded.
         window: what of that is in the image: (x1, y1, x2, y2) in its pixels.
         error: why there is no image; empty where there is one.
-        digest: its perceptual hash, where the image is in its file already.
+        digest: its perceptual hash; None where `digest` of the image is to be taken.
     """
 
     number: int
     ms: int
     shot: int
-    image: Image | None
+    picture: Callable[[], Image] | None
     size: tuple[int, int] = (0, 0)
     window: tuple[int, int, int, int] = (0, 0, 0, 0)
     error: str = ""
     digest: bytes | None = None
+
+    @property
+    def image(self) -> Image | None:
+        """The image, made anew each time; None where there is none."""
+        return self.picture() if self.picture else None
 
 
 class FrameReader(Protocol):
@@ -86,8 +91,22 @@ def digest(image: Image) -> bytes:
         32 bytes.
     """
     cv2 = opencv()
-    gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
-    small = cv2.resize(gray, (_SIDE + 1, _SIDE), interpolation=cv2.INTER_AREA)
+    return gray_digest(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
+
+
+def gray_digest(gray: NDArray[np.uint8]) -> bytes:
+    """Return the perceptual hash of a picture's brightness; see `digest`.
+
+    Args:
+        gray: shape (height, width).
+
+    Returns:
+        32 bytes.
+    """
+    cv2 = opencv()
+    # Two steps take a thirtieth of the time of one: averaging fields of whole pixels is fast.
+    between = cv2.resize(gray, ((_SIDE + 1) * 8, _SIDE * 8), interpolation=cv2.INTER_LINEAR)
+    small = cv2.resize(between, (_SIDE + 1, _SIDE), interpolation=cv2.INTER_AREA)
     return np.packbits(small[:, 1:] > small[:, :-1]).tobytes()
 
 

@@ -25,6 +25,8 @@ def opencv() -> Any:
     Raises:
         MissingExtraError: if it is not installed.
     """
+    # What it says of damaged pictures is in the exceptions here; it reads this once, when first imported.
+    os.environ.setdefault("OPENCV_LOG_LEVEL", "SILENT")
     try:
         import cv2
     except ImportError as error:

@@ -20,7 +20,7 @@ from spotball_gen.pipeline.registry import find, kinds
 M = TypeVar("M", bound=BaseModel)
 
 DEFAULT_KINDS: Mapping[str, str] = {
-    "frames": "opencv",
+    "frames": "pyav",
     "filter": "sharpness",
     "plausibility": "rules",
     "inpaint": "telea",

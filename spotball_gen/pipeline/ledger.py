@@ -104,6 +104,12 @@ class Ledger(RunStore):
         super().__init__(dataset, self.work / LEDGER, SCHEMA, _KIND)
         self._sources: dict[str, VideoSource] = {}
 
+    @property
+    def killed(self) -> bool:
+        """Whether the last session ended without notice, and may have left temporary files."""
+        ended = self.rows("SELECT ended FROM sessions ORDER BY session DESC LIMIT 1")
+        return bool(ended) and ended[0][0] is None
+
     # Videos -------------------------------------------------------------------------------------------------------
 
     def add_videos(self, videos: Iterable[Video]) -> None:

@@ -54,7 +54,7 @@ class Sharpness:
 
     name = "filter"
     kind = "sharpness"
-    version = "1"
+    version = "2"
     batch_size = 16
     device: Device = "cpu"
 
@@ -76,8 +76,7 @@ class Sharpness:
             sharpness=round(sharpness(item.image), _DIGITS), contrast=round(contrast(item.image), _DIGITS)
         )
         if self.settings.min_motion:
-            number = int(item.notes["frames"]["number"])
-            scored = scored.scored(motion=round(motion(item.source.path, number), _DIGITS))
+            scored = scored.scored(motion=round(motion(item.source.path, item.time), _DIGITS))
         for score, (bound, reason) in least.items():
             if score in scored.scores and scored.scores[score] < bound:
                 detail = f"{score} {scored.scores[score]:g}, at least {bound:g}"

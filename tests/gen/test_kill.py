@@ -130,6 +130,25 @@ def test_killed_at_any_moment_it_ends_as_one_that_was_not(
 
 
 @pytest.mark.slow
+def test_temporary_files_of_a_killed_run_are_removed(
+    config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes]
+) -> None:
+    out = tmp_path / "out"
+    with started(config, out, plugins) as child:
+        wait_for(out, "filter", child)
+        child.kill()
+    # What a kill in the middle of a picture and of a review leaves.
+    picture, review = out / ".work/frames/.a.x1y2z3_4.png", out / ".review.a1b2c3d4"
+    picture.touch()
+    review.mkdir()
+    (review / "scenes.jsonl").touch()
+    assert run_process(config, out, plugins).returncode == 1
+    assert not picture.exists()
+    assert not review.exists()
+    assert files(out) == expected
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_again_and_again(config: Path, tmp_path: Path, plugins: Path, seed: int) -> None:
     settles = "filter" if seed == 2 else None

@@ -108,10 +108,11 @@ def read_video(row: dict[str, Any], job: bytes) -> dict[str, Any]:
 
 def _written(frame: VideoFrame, source: VideoSource, work: Path) -> VideoFrame:
     """The frame without its pixels, which are in a file."""
-    if frame.image is None:
+    image = frame.image
+    if image is None:
         return frame
-    PictureFile.write(frame_path(work, source, frame.ms), frame.image)
-    return replace(frame, image=None, digest=digest(frame.image))
+    PictureFile.write(frame_path(work, source, frame.ms), image)
+    return replace(frame, picture=None, digest=frame.digest or digest(image))
 
 
 @cache

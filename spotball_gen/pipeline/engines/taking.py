@@ -57,14 +57,17 @@ class Taker:
         return tuple(frame.item for frame in taken_frames if not frame.reject)
 
     def _judged(self, source: VideoSource, frame: VideoFrame) -> TakenFrame:
-        name, frame_hash = item_id(source, frame.ms), frame.digest
+        name, frame_hash, image = item_id(source, frame.ms), frame.digest, None
         if frame_hash is None:
-            assert frame.image is not None
-            frame_hash = digest(frame.image)
+            image = frame.image
+            assert image is not None
+            frame_hash = digest(image)
         near = self._seen.near(frame_hash) if self._seen else None
         if self._seen and near is None:
             self._seen.add(name, frame_hash)
-        picture = PictureFile(frame_path(self._ledger.work, source, frame.ms), frame.image)
+        # A near duplicate is not worth the conversion to a picture.
+        pixels = None if near else frame.image if image is None else image
+        picture = PictureFile(frame_path(self._ledger.work, source, frame.ms), pixels)
         item = Item(name, source, frame.ms / 1000, frame.shot, picture)
         place = {"number": frame.number, "size": list(frame.size), "window": list(frame.window)}
         item = item.noted(FRAMES, **self._notes, **place)

@@ -21,14 +21,14 @@ from spotball_gen.items.frames import Mark, Seen, VideoError, VideoFrame, digest
 from spotball_gen.items.pictures import PictureFile, decoded, save_all
 from spotball_gen.items.png import quick_png
 from spotball_gen.items.stage import Context
-from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
+from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
 from tests.gen.videos import number_of, numbered, source_of, textured, write_video
 
 
 def read(
     path: Path, after: Mark | None = None, *, size: tuple[int, int] = (160, 96), **settings: Any
 ) -> list[VideoFrame]:
-    reader = OpenCV(OpenCVSettings(**settings), Context(path.parent, Grid(6, 10, *size)))
+    reader = PyAV(PyAVSettings(**{"min_kept": 0, "max_scale": 9, **settings}), Context(path.parent, Grid(6, 10, *size)))
     return list(reader.read(source_of(path), after))
 
 
@@ -107,15 +107,63 @@ class TestPictures:
         assert (x2 - x1) / (y2 - y1) == pytest.approx(160 / 96, rel=0.03)
 
 
+class TestSize:
+    @pytest.mark.parametrize(
+        ("size", "settings", "message"),
+        [
+            (
+                (96, 160),
+                {},
+                r'vertical, 96x160 pixels: .* keeps 36% .*frames\.min_kept = 0\.7\. Set frames\.fit = "pad"',
+            ),
+            ((320, 96), {}, r"the video, 320x96 pixels: .* keeps 50%"),
+            ((96, 160), {"min_kept": 0}, r"enlarged 1\.67 times for images of 160x96"),
+            ((128, 76), {}, r"128x76 pixels: it has to be enlarged 1\.2. times .* Raise max_scale"),
+        ],
+    )
+    def test_that_would_lose_much_or_be_enlarged_is_an_error(
+        self, tmp_path: Path, size: tuple[int, int], settings: dict[str, Any], message: str
+    ) -> None:
+        write_video(tmp_path / "a.mkv", [np.full((size[1], size[0], 3), 90, np.uint8)], [0])
+        reader = PyAV(PyAVSettings(**settings), Context(tmp_path, Grid(6, 10, 160, 96)))
+        with pytest.raises(VideoError, match=message):
+            list(reader.read(source_of(tmp_path / "a.mkv")))
+
+    @pytest.mark.parametrize(
+        ("size", "settings"),
+        [
+            ((96, 160), {"fit": "pad"}),
+            ((128, 96), {"max_scale": 1.25}),
+            ((148, 90), {}),
+            ((96, 160), {"min_kept": 0.3, "max_scale": 2}),
+        ],
+    )
+    def test_that_is_allowed_is_read(self, tmp_path: Path, size: tuple[int, int], settings: dict[str, Any]) -> None:
+        write_video(tmp_path / "a.mkv", [np.full((size[1], size[0], 3), 90, np.uint8)], [0])
+        reader = PyAV(PyAVSettings(**settings), Context(tmp_path, Grid(6, 10, 160, 96)))
+        (frame,) = reader.read(source_of(tmp_path / "a.mkv"))
+        assert frame.image is not None
+        assert frame.image.shape == (96, 160, 3)
+
+
 class TestShots:
-    def test_begin_where_colors_change(self, tmp_path: Path) -> None:
-        parts = [Shot("title", 2, 0), Shot("play", 4, 1)]
-        for number, sport in enumerate(("synthetic-soccer", "synthetic-basketball")):
-            write_match(tmp_path / f"{number}.avi", sport, tuple(parts), width=320, height=180)
-        frames = [f for number in (0, 1) for f in read(tmp_path / f"{number}.avi", size=(320, 180))]
-        pictures = [frame.image for frame in frames if frame.image is not None]
-        write_video(tmp_path / "both.mkv", pictures, [1000 * i for i in range(len(pictures))])
-        assert [f.shot for f in read(tmp_path / "both.mkv", size=(320, 180))] == [0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 3, 3]
+    def test_begin_at_the_very_frame(self, tmp_path: Path) -> None:
+        lengths = [23, 40, 12, 31]
+        shots = [shot for shot, length in enumerate(lengths) for _ in range(length)]
+        pictures = [np.roll(textured(shot), number, axis=1) for number, shot in enumerate(shots)]
+        write_video(tmp_path / "a.mkv", pictures, [40 * i for i in range(len(pictures))])
+        assert [frame.shot for frame in read(tmp_path / "a.mkv", fps=25)] == shots
+        # Also where few frames are kept, and none of the shortest shot.
+        found = read(tmp_path / "a.mkv", fps=0.5)
+        assert [(frame.number, frame.shot) for frame in found] == [(0, 0), (50, 1), (100, 3)]
+
+    def test_a_flash_is_one_change_at_most(self, tmp_path: Path) -> None:
+        pictures = [textured(1)] * 30
+        pictures[12] = np.full_like(pictures[0], 255)
+        write_video(tmp_path / "a.mkv", pictures, [40 * i for i in range(30)])
+        shots = [frame.shot for frame in read(tmp_path / "a.mkv", fps=25)]
+        assert shots[11] == 0
+        assert shots[-1] <= 1
 
     def test_do_not_begin_where_the_camera_moves(self, tmp_path: Path) -> None:
         write_match(tmp_path / "a.avi", "synthetic-volleyball", (Shot("play", 12, 4),), width=320, height=180)
@@ -167,7 +215,7 @@ class TestDamaged:
         write_match(tmp_path / "a.avi", "synthetic-soccer", (Shot("play", 12, 1),), width=160, height=96)
         whole = (tmp_path / "a.avi").read_bytes()
         (tmp_path / "a.avi").write_bytes(whole[: len(whole) // 2])
-        reader = OpenCV(OpenCVSettings(), Context(tmp_path, Grid(6, 10, 160, 96)))
+        reader = PyAV(PyAVSettings(), Context(tmp_path, Grid(6, 10, 160, 96)))
         found: list[VideoFrame] = []
         with pytest.raises(VideoError, match=r"ends after \d of 12 seconds"):
             found.extend(reader.read(source_of(tmp_path / "a.avi")))
@@ -190,7 +238,7 @@ class TestDamaged:
             write_video(tmp_path / f"{name}.ts", [numbered(1)] * 50, times, codec="mpeg4")
         joined = b"".join((tmp_path / f"{name}.ts").read_bytes() for name in "ab")
         (tmp_path / "joined.ts").write_bytes(joined)
-        reader = OpenCV(OpenCVSettings(), Context(tmp_path, Grid(6, 10, 160, 96)))
+        reader = PyAV(PyAVSettings(), Context(tmp_path, Grid(6, 10, 160, 96)))
         found: list[VideoFrame] = []
         with pytest.raises(VideoError, match=r"time stamps turn back after 5 seconds"):
             found.extend(reader.read(source_of(tmp_path / "joined.ts")))

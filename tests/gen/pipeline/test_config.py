@@ -30,7 +30,7 @@ def test_what_is_left_out_has_its_default(folder: Path) -> None:
     assert (plan.run.seed, plan.run.rows, plan.run.cols) == (3, 6, 10)
     assert str(plan.run.grid) == "6x10@160x96"
     assert [choice.stage for choice in plan.stages] == ["filter", "detect", "plausibility", "inpaint", "check", "label"]
-    assert plan.frames.kind == "opencv"
+    assert plan.frames.kind == "pyav"
     assert plan.frames.settings.model_dump()["fps"] == 1
     assert list(plan.sports) == ["soccer"]
     assert plan.sports["soccer"].prompts == ("a picture of soccer players in action with ball",)

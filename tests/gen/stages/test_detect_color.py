@@ -17,7 +17,7 @@ from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.items.item import Box, Item, VideoSource
 from spotball_gen.stages.detect_color import Color, ColorSettings, SportColors
-from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
+from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
 from tests.gen.making import context_of, item_of
 
 WIDTH, HEIGHT = 640, 360
@@ -51,7 +51,7 @@ def match(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     scale = WIDTH / truth["width"]
     source = VideoSource("match", str(path), request.param, "", path.name, "")
     found = Match([], [], [])
-    for frame in OpenCV(OpenCVSettings(fps=2), context_of(work)).read(source):
+    for frame in PyAV(PyAVSettings(fps=2), context_of(work)).read(source):
         assert frame.image is not None
         found.items.append(replace(item_of(frame.image, work, f"match-{frame.ms:09d}"), source=source))
         there = truth["frames"][frame.number]

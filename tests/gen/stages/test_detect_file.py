@@ -18,7 +18,7 @@ from spotball_gen.items.item import Item, VideoSource
 from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.sports import Sport
 from spotball_gen.stages.detect_file import FileSettings, FromFile
-from spotball_gen.stages.frames_opencv import OpenCV, OpenCVSettings
+from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
 from tests.gen.making import context_of, item_of
 
 CLASSES = {"32": "ball", "0": "player"}
@@ -198,7 +198,7 @@ def test_the_truth_of_a_match_ends_where_the_frames_stage_put_the_picture(tmp_pa
     settings = FileSettings(path="{video}.csv", format="mot", classes=CLASSES, first_frame=0, first_pixel=0)
     made = FromFile(settings, context)
     seen = 0
-    for frame in OpenCV(OpenCVSettings(), context).read(source):
+    for frame in PyAV(PyAVSettings(max_scale=1.5), context).read(source):
         assert frame.image is not None
         notes = {"frames": {"number": frame.number, "size": list(frame.size), "window": list(frame.window)}}
         taken = replace(item_of(frame.image, tmp_path, f"match-{frame.ms}"), source=source, notes=notes)

@@ -103,17 +103,17 @@ def test_motion_is_the_share_of_pixels_that_change(tmp_path: Path) -> None:
     exact = 2 * 16 * 32 / (160 * 96)
     for number in (0, 1, 2, 7):
         # Before the third frame there is none a tenth earlier; 7 - 2 moves as 0 - 2 does.
-        assert motion(str(path), number) == pytest.approx(exact, abs=0.004)
+        assert motion(str(path), number / 20) == pytest.approx(exact, abs=0.004)
 
 
 def test_a_title_does_not_move_and_a_match_does(video: Path) -> None:
-    assert motion(str(video), 0) == motion(str(video), 8) == 0
-    assert min(motion(str(video), number) for number in (12, 17, 22, 29)) > 0.01
+    assert motion(str(video), 0) == motion(str(video), 0.8) == 0
+    assert min(motion(str(video), number / 10) for number in (12, 17, 22, 29)) > 0.01
 
 
 def item_at(video: Path, work: Path, number: int, pixels: NDArray[np.uint8]) -> Item:
-    item = item_of(pixels, work, f"match-{number:09d}", notes={"frames": {"number": number}})
-    return replace(item, source=VideoSource("match", str(video), "soccer", "", video.name, ""))
+    item = item_of(pixels, work, f"match-{number:09d}")
+    return replace(item, time=number / 10, source=VideoSource("match", str(video), "soccer", "", video.name, ""))
 
 
 def test_each_is_rejected_for_what_it_lacks(video: Path, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Read video files: frames with their time stamps, and where shots begin."""

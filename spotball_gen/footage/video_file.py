@@ -1,0 +1,246 @@
+"""Decode video files with PyAV: every frame in display order, with its time since the first frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_core.errors import MissingExtraError
+from spotball_gen.items.frames import VideoError
+from spotball_gen.items.pictures import opencv
+
+_PLANAR = {
+    "yuv420p": (2, 2),
+    "yuvj420p": (2, 2),
+    "yuv422p": (2, 1),
+    "yuvj422p": (2, 1),
+    "yuv444p": (1, 1),
+    "yuvj444p": (1, 1),
+}
+"""Pixel formats whose 8-bit planes are read without conversion, and how many pixels share a color: across, down."""
+
+_NEAR = 0.5
+"""Seconds: a frame this far from the time that is asked for is another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedFrame:
+    """A decoded frame, whose pixels are converted when they are wanted.
+
+    Attributes:
+        time: seconds since the video's first frame.
+        quarter_turns: counterclockwise quarter turns that show it upright.
+    """
+
+    time: float
+    quarter_turns: int
+    _frame: Any
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels, upright."""
+        width, height = self._frame.width, self._frame.height
+        return (height, width) if self.quarter_turns % 2 else (width, height)
+
+    def bgr(self) -> NDArray[np.uint8]:
+        """Return the pixels, blue, green and red, shape (height, width, 3)."""
+        return self._upright(self._frame.to_ndarray(format="bgr24"))
+
+    def luma(self) -> NDArray[np.uint8]:
+        """Return the brightness of each pixel, shape (height, width); read-only."""
+        if self._frame.format.name in _PLANAR:
+            return self._upright(self._plane(0))
+        return self._upright(self._frame.to_ndarray(format="gray"))
+
+    def thumbnail(self, width: int = 64, height: int = 36) -> NDArray[np.uint8]:
+        """Return a picture of this size in blue, green and red, made of single pixels; it is not turned upright."""
+        cv2 = opencv()
+        if self._frame.format.name not in _PLANAR:
+            small: NDArray[np.uint8] = cv2.resize(
+                self._frame.to_ndarray(format="bgr24"), (width, height), interpolation=cv2.INTER_NEAREST
+            )
+            return small
+        planes = [self._plane(number) for number in range(3)]
+        yuv = np.empty((height, width, 3), dtype=np.uint8)
+        for channel, plane in enumerate(planes):
+            rows = np.arange(height) * plane.shape[0] // height
+            cols = np.arange(width) * plane.shape[1] // width
+            yuv[..., channel] = plane[rows[:, None], cols]
+        picture: NDArray[np.uint8] = cv2.cvtColor(yuv, cv2.COLOR_YUV2BGR)
+        return picture
+
+    def _plane(self, number: int) -> NDArray[np.uint8]:
+        """One of the frame's planes, without copying it."""
+        across, down = _PLANAR[self._frame.format.name] if number else (1, 1)
+        width, height = -(-self._frame.width // across), -(-self._frame.height // down)
+        plane = self._frame.planes[number]
+        return np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)[:height, :width]
+
+    def _upright(self, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        return np.ascontiguousarray(np.rot90(pixels, self.quarter_turns)) if self.quarter_turns else pixels
+
+
+class VideoFile:
+    """An open video file.
+
+    Containers differ in what their time stamps mean. Here, 0 is the time of the first frame, wherever the file's clock
+    starts. AVI has no presentation times, but one packet per frame period, in the order of decoding: there, a frame's
+    time is that of the packet on which the decoder returned it, less the delay of the first frame.
+    """
+
+    def __init__(self, container: Any, stream: Any) -> None:
+        self._container, self._stream = container, stream
+        self._origin: float | None = None
+
+    @property
+    def rate(self) -> float:
+        """Frames per second on average; 25 if the file does not say."""
+        return float(self._stream.average_rate or 25)
+
+    @property
+    def length(self) -> float | None:
+        """Seconds from the first frame to the end, by what the container states; None if it states nothing."""
+        stream = self._stream
+        if stream.duration is None:
+            if self._container.duration is None:
+                return None
+            # Some formats count from the time stamp 0, others from the first frame; the shorter length is certain.
+            return float(self._container.duration - max(self._container.start_time or 0, 0)) / 1e6
+        # Where a file was cut short, FFmpeg corrects one of them and not the other.
+        stated: float = max(float(stream.duration * stream.time_base), stream.frames / self.rate)
+        start = float((stream.start_time or 0) * stream.time_base)
+        return stated if self._origin is None else stated - (self._origin - start)
+
+    def frames(self) -> Iterator[DecodedFrame]:
+        """Return all frames that can be decoded, in display order. Damaged packets are skipped."""
+        for time, frame in self._decoded():
+            if self._origin is None:
+                self._origin = time
+            yield DecodedFrame(time - self._origin, _quarter_turns(frame), frame)
+
+    def frames_from(self, time: float) -> Iterator[DecodedFrame]:
+        """Return the frames from a key frame at or before a time on.
+
+        Args:
+            time: seconds since the first frame.
+
+        Raises:
+            VideoError: if no frame can be decoded.
+        """
+        if self._origin is None and next(self.frames(), None) is None:
+            raise VideoError("no frame that can be decoded")
+        assert self._origin is not None
+        target = max(time, 0.0) + self._origin
+        self._container.seek(int(target / self._stream.time_base), stream=self._stream, backward=True)
+        frames = self.frames()
+        first = next(frames, None)
+        if first is None or first.time > time + 0.5 / self.rate:
+            # Some containers have no index, or a wrong one.
+            self._container.seek(0)
+            frames, first = self.frames(), None
+        if first is not None:
+            yield first
+        yield from frames
+
+    def _decoded(self) -> Iterator[tuple[float, Any]]:
+        """Frames with their time on the file's clock, in seconds."""
+        import av
+
+        unit, period = float(self._stream.time_base), 1 / self.rate
+        by_packets = self._container.format.name == "avi"
+        start: float | None = None
+        last: float | None = None
+        delay = 0.0
+        for packet in self._container.demux(self._stream):
+            if start is None and packet.size:
+                stamp = packet.dts if packet.pts is None else packet.pts
+                start = None if stamp is None else stamp * unit
+            try:
+                frames = packet.decode()
+            except av.FFmpegError:
+                continue
+            for frame in frames:
+                stamp = frame.dts if by_packets else frame.pts
+                time = None if stamp is None else stamp * unit
+                if by_packets and time is not None:
+                    delay = time - (start or 0.0) if last is None else delay
+                    time -= delay
+                if time is None:
+                    time = (start or 0.0) if last is None else last + period
+                last = time
+                yield time, frame
+
+
+@contextmanager
+def open_video(path: str) -> Iterator[VideoFile]:
+    """Open a video file.
+
+    Raises:
+        VideoError: if the file holds no video that can be read.
+        MissingExtraError: if PyAV is not installed.
+    """
+    try:
+        import av
+    except ImportError as error:
+        raise MissingExtraError("making items", "gen") from error
+    try:
+        # "file:" keeps FFmpeg from reading a protocol or a pattern into the name.
+        container = av.open(f"file:{path}")
+    except (av.FFmpegError, OSError) as error:
+        raise VideoError("no video that can be read") from error
+    with container:
+        # An attached picture, such as a cover, is not a video.
+        streams = [stream for stream in container.streams.video if stream.codec_context is not None]
+        if not streams:
+            raise VideoError("no video that can be read")
+        streams[0].thread_type = "AUTO"
+        yield VideoFile(container, streams[0])
+
+
+def frames_near(path: str, times: Sequence[float]) -> list[DecodedFrame]:
+    """Return the frame nearest to each time, decoding only what lies around them.
+
+    Args:
+        path: the video.
+        times: rising, in seconds since the first frame.
+
+    Raises:
+        ValueError: if the video cannot be read, or has no frame within half a second of a time.
+    """
+    frames = list(frames_between(path, times[0] - _NEAR, times[-1] + _NEAR))
+    nearest = [min(frames, key=lambda frame: abs(frame.time - time), default=None) for time in times]
+    for frame, time in zip(nearest, times, strict=True):
+        if frame is None or abs(frame.time - time) > _NEAR:
+            raise ValueError(f"{path} cannot be read at {time:.3f} seconds")
+    return [frame for frame in nearest if frame is not None]
+
+
+def frames_between(path: str, start: float, end: float) -> Iterator[DecodedFrame]:
+    """Return the frames from one time to another, decoding only from the key frame before them.
+
+    Args:
+        path: the video.
+        start: in seconds since the first frame, inclusive.
+        end: likewise.
+
+    Raises:
+        ValueError: if the video cannot be read.
+    """
+    try:
+        with open_video(path) as video:
+            for frame in video.frames_from(start):
+                if frame.time > end:
+                    return
+                if frame.time >= start:
+                    yield frame
+    except VideoError as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+
+
+def _quarter_turns(frame: Any) -> int:
+    return round(float(frame.rotation) / 90) % 4

@@ -1,0 +1,185 @@
+"""`frames`, kind `pyav`: a number of frames per second by time stamp; shots by changes of content."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from functools import partial
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from spotball_gen.footage.shots import ShotCounter
+from spotball_gen.footage.video_file import DecodedFrame, VideoFile, open_video
+from spotball_gen.items.frames import Mark, VideoError, VideoFrame, gray_digest
+from spotball_gen.items.item import Image, VideoSource
+from spotball_gen.items.pictures import opencv
+from spotball_gen.items.stage import Context, StageSettings
+
+_MISSING = 2.0
+"""Seconds: a video that stops this long before its stated length is cut short. Containers round, and some estimate."""
+
+_BACK = 1.0
+"""Seconds: time stamps that go back further belong to another recording."""
+
+
+class PyAVSettings(StageSettings):
+    """Settings of the stage `frames`, kind `pyav`.
+
+    Attributes:
+        fps: frames taken per second of video.
+        fit: how a frame of another shape is fitted to the run's size: cropped, or padded with black edges.
+        min_kept: smallest share of a frame that cropping may keep. A video that would lose more, such as a vertical
+            one, is rejected; 0 crops every video.
+        max_scale: largest factor by which a frame may be enlarged. A smaller video is rejected.
+        shot_ratio: a shot begins where the content changes by this many times the average of the frames around it.
+        shot_change: ... and by at least this much, on a scale of 0 to 255.
+        duplicate_bits: frames whose perceptual hashes differ in at most this many of 256 bits are near duplicates, of
+            which the first is kept; -1 keeps all frames.
+    """
+
+    fps: float = Field(1.0, gt=0, le=1000)
+    fit: Literal["crop", "pad"] = "crop"
+    min_kept: float = Field(0.7, ge=0, le=1)
+    max_scale: float = Field(1.1, gt=0)
+    shot_ratio: float = Field(3.0, ge=1)
+    shot_change: float = Field(15.0, ge=0, le=255)
+    duplicate_bits: int = Field(10, ge=-1, le=256)
+
+
+class PyAV:
+    """Reads videos with PyAV.
+
+    Every frame is decoded and compared with the one before it to find shots. Only frames that are kept are converted
+    to pictures.
+    """
+
+    Settings: ClassVar[type[StageSettings]] = PyAVSettings
+    packages: ClassVar[tuple[str, ...]] = ("av", "scenedetect-headless", "opencv-python-headless", "numpy")
+    name = "frames"
+    kind = "pyav"
+    version = "1"
+
+    def __init__(self, settings: PyAVSettings, context: Context) -> None:
+        self.settings = settings
+        self._size = round(context.grid.width), round(context.grid.height)
+
+    def read(self, source: VideoSource, after: Mark | None = None) -> Iterator[VideoFrame]:
+        """Return the first frame at or after each 0, 1, 2, ... times `1 / fps` seconds, in order.
+
+        Args:
+            source: the video.
+            after: return only frames after this one, which was read before.
+
+        Raises:
+            VideoError: if the file holds no video that can be read, is cut short, or does not fit the run's size.
+        """
+        with open_video(source.path) as video:
+            yield from self._read(video, after)
+
+    def _read(self, video: VideoFile, after: Mark | None) -> Iterator[VideoFrame]:
+        shots = ShotCounter(self.settings.shot_ratio, self.settings.shot_change)
+        waiting: deque[tuple[int, int, DecodedFrame]] = deque()
+        due, number, last, latest = 0.0, -1, -1, 0.0
+        for number, frame in enumerate(video.frames()):
+            if number == 0:
+                self._check_size(*frame.size)
+            if frame.time < latest - _BACK:
+                yield from self._settled(waiting, shots)
+                raise VideoError(f"its time stamps turn back after {latest:.0f} seconds; the rest is left out")
+            latest = max(latest, frame.time)
+            shots.see(frame.thumbnail())
+            ms = round(frame.time * 1000)
+            if frame.time >= due and ms > last:
+                due, last = self._after(frame.time), ms
+                if after is None or number > after.frame:
+                    waiting.append((number, ms, frame))
+            while waiting and waiting[0][0] < shots.decided:
+                yield self._taken(*waiting.popleft(), shots)
+        yield from self._settled(waiting, shots)
+        _check_end(video, number, latest)
+
+    def _settled(self, waiting: deque[tuple[int, int, DecodedFrame]], shots: ShotCounter) -> Iterator[VideoFrame]:
+        while waiting:
+            yield self._taken(*waiting.popleft(), shots)
+
+    def _taken(self, number: int, ms: int, frame: DecodedFrame, shots: ShotCounter) -> VideoFrame:
+        window = self._window(*frame.size)
+        x1, y1, x2, y2 = (max(edge, 0) for edge in window)
+        return VideoFrame(
+            number,
+            ms,
+            shots.at(number),
+            partial(self._picture, frame, window),
+            frame.size,
+            window,
+            digest=gray_digest(frame.luma()[y1:y2, x1:x2]),
+        )
+
+    def _after(self, time: float) -> float:
+        """When the next frame is due, after one at this time."""
+        return (math.floor(time * self.settings.fps + 1e-6) + 1) / self.settings.fps - 1e-6
+
+    def _check_size(self, width: int, height: int) -> None:
+        """Raise an error for a video that would lose much of its picture, or be enlarged."""
+        x1, y1, x2, y2 = self._window(width, height)
+        to, scale = f"{self._size[0]}x{self._size[1]}", self._size[0] / (x2 - x1)
+        kept = (x2 - x1) * (y2 - y1) / (width * height)
+        shape = "vertical" if height > width else "the video"
+        if self.settings.fit == "crop" and kept < self.settings.min_kept:
+            raise VideoError(
+                f"{shape}, {width}x{height} pixels: cropping it to the shape of {to} keeps {kept:.0%} of each frame, "
+                f'less than frames.min_kept = {self.settings.min_kept:g}. Set frames.fit = "pad" for black edges, or '
+                "lower min_kept"
+            )
+        if scale > self.settings.max_scale:
+            raise VideoError(
+                f"{width}x{height} pixels: it has to be enlarged {scale:.2f} times for images of {to}, more than "
+                f"frames.max_scale = {self.settings.max_scale:g}. Raise max_scale, or make smaller images with "
+                "run.width and run.height"
+            )
+
+    def _window(self, cols: int, rows: int) -> tuple[int, int, int, int]:
+        """What of a frame is in the image: (x1, y1, x2, y2) in its pixels; with black edges larger than the frame."""
+        width, height = self._size
+        scale = (max if self.settings.fit == "crop" else min)(width / cols, height / rows)
+        wide, high = round(width / scale), round(height / scale)
+        x, y = (cols - wide) // 2, (rows - high) // 2
+        return x, y, x + wide, y + high
+
+    def _picture(self, frame: DecodedFrame, window: tuple[int, int, int, int]) -> Image:
+        """The window of a frame, RGB, of the run's size."""
+        return fitted(frame.bgr(), window, self._size)
+
+
+def fitted(pixels: NDArray[np.uint8], window: tuple[int, int, int, int], size: tuple[int, int]) -> Image:
+    """Return the window of a decoded frame as RGB.
+
+    Args:
+        pixels: blue, green and red, shape (height, width, 3).
+        window: (x1, y1, x2, y2) in its pixels; what lies beyond the frame becomes black.
+        size: width and height of the result.
+    """
+    cv2 = opencv()
+    rows, cols = pixels.shape[:2]
+    x1, y1, x2, y2 = window
+    if x1 < 0 or y1 < 0 or x2 > cols or y2 > rows:
+        edges = max(-y1, 0), max(y2 - rows, 0), max(-x1, 0), max(x2 - cols, 0)
+        pixels = cv2.copyMakeBorder(pixels, *edges, cv2.BORDER_CONSTANT)
+        x1, x2, y1, y2 = x1 + edges[2], x2 + edges[2], y1 + edges[0], y2 + edges[0]
+    cut = pixels[y1:y2, x1:x2]
+    if cut.shape[:2] != size[::-1]:
+        smooth = cv2.INTER_AREA if size[0] < x2 - x1 else cv2.INTER_LINEAR
+        cut = cv2.resize(cut, size, interpolation=smooth)
+    image: Image = cv2.cvtColor(cut, cv2.COLOR_BGR2RGB)
+    return image
+
+
+def _check_end(video: VideoFile, number: int, time: float) -> None:
+    if number < 0:
+        raise VideoError("no frame that can be decoded")
+    if video.length is not None and time < video.length - _MISSING - 1 / video.rate:
+        raise VideoError(f"ends after {time:.0f} of {video.length:.0f} seconds")

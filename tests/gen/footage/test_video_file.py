@@ -1,0 +1,149 @@
+"""Time stamps of containers that state them differently, and access by time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import wave
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from spotball_gen.footage.video_file import frames_between, frames_near, open_video
+from spotball_gen.items.frames import VideoError
+from tests.conftest import ROOT
+from tests.gen.videos import number_of, numbered, textured, write_video
+
+RATE, FRAMES = 25, 60
+
+
+def write_with_b_frames(
+    path: Path, *, codec: str = "libx264", start: int = 0, key_every: int = 250, frames: int = FRAMES
+) -> None:
+    """Numbered pictures; two of three are B-frames, and the first time stamp is `start` frame periods."""
+    options = {"bf": "2", "b-pyramid": "none", "g": str(key_every)} if codec == "libx264" else {"bf": "2"}
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream(codec, rate=RATE, options=options)
+        stream.width, stream.height, stream.pix_fmt = 160, 96, "yuv420p"
+        stream.bit_rate = 5_000_000
+        for number in range(frames):
+            frame = av.VideoFrame.from_ndarray(numbered(number), format="rgb24")
+            frame.pts, frame.time_base = start + number, Fraction(1, RATE)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+
+
+def decoded(path: Path) -> list[tuple[int, float]]:
+    """Each frame's number, as its picture shows it, and its time."""
+    with open_video(str(path)) as video:
+        return [(number_of(frame.bgr()), frame.time) for frame in video.frames()]
+
+
+@pytest.mark.parametrize("start", [0, 250])
+@pytest.mark.parametrize("codec", ["libx264", "mpeg4"])
+@pytest.mark.parametrize("ending", ["avi", "mp4", "mkv", "mov", "ts"])
+def test_times_count_from_the_first_frame_in_every_container(
+    tmp_path: Path, ending: str, codec: str, start: int
+) -> None:
+    path = tmp_path / f"a.{ending}"
+    write_with_b_frames(path, codec=codec, start=start)
+    numbers, times = zip(*decoded(path), strict=True)
+    assert list(numbers) == list(range(FRAMES))
+    assert np.allclose(times, np.arange(FRAMES) / RATE, atol=0.001)
+    with open_video(str(path)) as video:
+        list(video.frames())
+        assert video.length is not None
+        assert FRAMES / RATE - 0.1 < video.length < FRAMES / RATE + 0.1
+
+
+@pytest.mark.parametrize("start", [0, 250])
+@pytest.mark.parametrize("ending", ["avi", "mp4", "mkv", "ts"])
+def test_frames_near_a_time_are_those_of_the_whole_video(tmp_path: Path, ending: str, start: int) -> None:
+    path = tmp_path / f"a.{ending}"
+    write_with_b_frames(path, start=start, key_every=12)
+    for times in ([0.0], [0.4, 0.48], [1.0, 1.04, 1.08], [2.36]):
+        numbers = [number_of(frame.bgr()) for frame in frames_near(str(path), times)]
+        wanted = [round(time * RATE) for time in times]
+        # AVI has no presentation times: after a jump, its times may be off by the B-frames of one group.
+        assert np.abs(np.subtract(numbers, wanted)).max() <= (2 if ending == "avi" else 0)
+    between = [number_of(frame.bgr()) for frame in frames_between(str(path), 0.99, 1.21)]
+    assert len(between) == 6
+    assert between == sorted(between)
+
+
+def test_times_beyond_the_video_and_missing_videos_are_errors(tmp_path: Path) -> None:
+    write_with_b_frames(tmp_path / "a.mp4")
+    with pytest.raises(ValueError, match=r"a\.mp4 cannot be read at 9\.000 seconds"):
+        frames_near(str(tmp_path / "a.mp4"), [9.0])
+    with pytest.raises(ValueError, match="no video that can be read"):
+        frames_near(str(tmp_path / "b.mp4"), [0.0])
+    with wave.open(str(tmp_path / "sound.wav"), "wb") as sound:
+        sound.setparams((1, 1, 8000, 0, "NONE", ""))
+        sound.writeframes(bytes(8000))
+    with pytest.raises(VideoError, match="no video that can be read"), open_video(str(tmp_path / "sound.wav")):
+        pass
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_a_turned_video_is_shown_upright(tmp_path: Path, turn: int) -> None:
+    picture = textured(3)
+    with av.open(str(tmp_path / "a.mp4"), "w") as container:
+        stream = container.add_stream("mpeg4", rate=RATE)
+        stream.width, stream.height, stream.pix_fmt, stream.bit_rate = 160, 96, "yuv420p", 5_000_000
+        stream.set_display_rotation(turn)
+        container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode(None))
+    upright = np.rot90(picture, turn // 90)
+    with open_video(str(tmp_path / "a.mp4")) as video:
+        (frame,) = video.frames()
+    assert frame.size == upright.shape[1::-1]
+    assert np.abs(frame.bgr()[..., ::-1].astype(int) - upright).mean() < 12
+    assert frame.luma().shape == upright.shape[:2]
+
+
+@pytest.mark.parametrize("pixels", ["yuv420p", "yuvj422p", "yuv444p", "bgr0", "gray"])
+def test_brightness_and_thumbnail_agree_with_the_picture(tmp_path: Path, pixels: str) -> None:
+    color: NDArray[np.uint8] = np.kron(textured(5, width=40, height=24), np.ones((8, 8, 1))).astype(np.uint8)
+    codec = "mjpeg" if pixels == "yuvj422p" else "ffv1"
+    with av.open(str(tmp_path / "a.mkv"), "w") as container:
+        stream = container.add_stream(codec, rate=RATE)
+        stream.width, stream.height, stream.pix_fmt = 320, 192, pixels
+        container.mux(stream.encode(av.VideoFrame.from_ndarray(color, format="rgb24")))
+        container.mux(stream.encode(None))
+    with open_video(str(tmp_path / "a.mkv")) as video:
+        (frame,) = video.frames()
+    bgr = frame.bgr().astype(float)
+    gray = bgr @ [0.114, 0.587, 0.299]
+    assert np.corrcoef(frame.luma().ravel(), gray.ravel())[0, 1] > 0.999
+    assert frame.thumbnail().shape == (36, 64, 3)
+    small = bgr[np.arange(36) * 192 // 36][:, np.arange(64) * 320 // 64]
+    assert np.corrcoef(frame.thumbnail().ravel(), small.ravel())[0, 1] > 0.98
+
+
+@pytest.mark.slow
+def test_libraries_print_nothing_of_damaged_files(tmp_path: Path) -> None:
+    write_video(tmp_path / "a.avi", [numbered(i) for i in range(50)], list(range(0, 2000, 40)), rate=25)
+    write_with_b_frames(tmp_path / "b.mp4")
+    for path in (tmp_path / "a.avi", tmp_path / "b.mp4"):
+        data = bytearray(path.read_bytes())
+        data[len(data) // 3 : len(data) // 2 : 7] = b"\xaa" * len(data[len(data) // 3 : len(data) // 2 : 7])
+        path.write_bytes(data)
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(40))
+    code = f"""
+from pathlib import Path
+from spotball_gen.footage.video_file import open_video
+from spotball_gen.items.pictures import decoded
+for name in ("a.avi", "b.mp4"):
+    with open_video({str(tmp_path)!r} + "/" + name) as video:
+        assert sum(1 for _ in video.frames()) > 5
+try:
+    decoded(Path({str(tmp_path)!r}, "a.png"))
+except OSError:
+    print("refused")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.stdout, done.stderr) == ("refused\n", "")

@@ -54,31 +54,33 @@ class DecodedFrame:
     def luma(self) -> NDArray[np.uint8]:
         """Return the brightness of each pixel, shape (height, width); read-only."""
         if self._frame.format.name in _PLANAR:
-            return self._upright(self._plane(0))
+            return self._upright(self._plane(self._frame.planes, 0))
         return self._upright(self._frame.to_ndarray(format="gray"))
 
-    def thumbnail(self, width: int = 64, height: int = 36) -> NDArray[np.uint8]:
-        """Return a picture of this size in blue, green and red, made of single pixels; it is not turned upright."""
+    def thumbnail(self) -> NDArray[np.uint8]:
+        """Return a picture of about 64 x 36 single pixels in blue, green and red; it is not turned upright."""
         cv2 = opencv()
         if self._frame.format.name not in _PLANAR:
             small: NDArray[np.uint8] = cv2.resize(
-                self._frame.to_ndarray(format="bgr24"), (width, height), interpolation=cv2.INTER_NEAREST
+                self._frame.to_ndarray(format="bgr24"), (64, 36), interpolation=cv2.INTER_NEAREST
             )
             return small
-        planes = [self._plane(number) for number in range(3)]
-        yuv = np.empty((height, width, 3), dtype=np.uint8)
-        for channel, plane in enumerate(planes):
-            rows = np.arange(height) * plane.shape[0] // height
-            cols = np.arange(width) * plane.shape[1] // width
-            yuv[..., channel] = plane[rows[:, None], cols]
+        across, down = _PLANAR[self._frame.format.name]
+        planes = self._frame.planes
+        # Slices are views; the same steps in all planes, counted in pixels that share a color.
+        step_x, step_y = max(self._frame.width // across // 64, 1), max(self._frame.height // down // 36, 1)
+        colors = [self._plane(planes, number)[::step_y, ::step_x] for number in (1, 2)]
+        yuv = np.empty((*colors[0].shape, 3), dtype=np.uint8)
+        yuv[..., 0] = self._plane(planes, 0)[:: step_y * down, :: step_x * across]
+        yuv[..., 1], yuv[..., 2] = colors
         picture: NDArray[np.uint8] = cv2.cvtColor(yuv, cv2.COLOR_YUV2BGR)
         return picture
 
-    def _plane(self, number: int) -> NDArray[np.uint8]:
+    def _plane(self, planes: Sequence[Any], number: int) -> NDArray[np.uint8]:
         """One of the frame's planes, without copying it."""
         across, down = _PLANAR[self._frame.format.name] if number else (1, 1)
         width, height = -(-self._frame.width // across), -(-self._frame.height // down)
-        plane = self._frame.planes[number]
+        plane = planes[number]
         return np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)[:height, :width]
 
     def _upright(self, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,6 @@ from numpy.typing import NDArray
 from spotball_core.errors import MissingExtraError
 from spotball_core.service.files import replacing
 from spotball_gen.items.png import quick_png
-
-_WRITERS = 4
-"""Pictures that are written at a time."""
 
 
 def opencv() -> Any:
@@ -104,17 +99,6 @@ class PictureFile:
     def __reduce__(self) -> tuple[Any, ...]:
         # Pixels stay behind: who gets it reads them from the file.
         return _unread, (self.path, self.gray)
-
-
-def save_all(pictures: Sequence[PictureFile]) -> None:
-    """Write the files of several pictures; on the disk once it returns. While one waits for the disk, others go on.
-
-    Raises:
-        OSError: if a file cannot be written.
-    """
-    with ThreadPoolExecutor(max_workers=_WRITERS) as pool:
-        for future in [pool.submit(picture.save) for picture in pictures]:
-            future.result()
 
 
 def decoded(path: Path, *, gray: bool = False) -> NDArray[np.uint8]:

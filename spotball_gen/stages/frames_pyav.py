@@ -25,6 +25,9 @@ _MISSING = 2.0
 _BACK = 1.0
 """Seconds: time stamps that go back further belong to another recording."""
 
+_SHRUNK = 0.7
+"""Below this factor, interpolating between neighbors would skip pixels."""
+
 
 class PyAVSettings(StageSettings):
     """Settings of the stage `frames`, kind `pyav`.
@@ -172,7 +175,8 @@ def fitted(pixels: NDArray[np.uint8], window: tuple[int, int, int, int], size: t
         x1, x2, y1, y2 = x1 + edges[2], x2 + edges[2], y1 + edges[0], y2 + edges[0]
     cut = pixels[y1:y2, x1:x2]
     if cut.shape[:2] != size[::-1]:
-        smooth = cv2.INTER_AREA if size[0] < x2 - x1 else cv2.INTER_LINEAR
+        # Averaging areas is slow where pixels are hardly larger than before, and does no better.
+        smooth = cv2.INTER_AREA if size[0] < _SHRUNK * (x2 - x1) else cv2.INTER_LINEAR
         cut = cv2.resize(cut, size, interpolation=smooth)
     image: Image = cv2.cvtColor(cut, cv2.COLOR_BGR2RGB)
     return image

@@ -25,7 +25,7 @@ from spotball_gen.pipeline.engines.tally import GenerationTally
 from spotball_gen.pipeline.engines.work import CircuitBreaker, parts, process
 from spotball_gen.pipeline.ledger import FRAMES, Ledger, State
 
-_FRAMES_AHEAD, _TOGETHER = 16, 8
+_FRAMES_AHEAD, _TOGETHER = 32, 16
 """Frames that wait to be written, and that one transaction has."""
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from spotball_core.service.paths import output_name
 from spotball_gen.items.frames import Mark, Seen, VideoFrame, digest
 from spotball_gen.items.item import Item, VideoSource
-from spotball_gen.items.pictures import PictureFile, save_all
+from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.stage import Failure, Reject
 from spotball_gen.pipeline.config import StageChoice
 from spotball_gen.pipeline.engines.work import settings_digest
 from spotball_gen.pipeline.ledger import FRAMES, Ledger, TakenFrame
 
 DUPLICATE = "near duplicate"
+
+_WRITERS = 4
+"""Pictures that are converted and written at a time: while one waits for the disk, others go on."""
 
 
 def item_id(source: VideoSource, ms: int) -> str:
@@ -41,23 +46,24 @@ class Taker:
         last = self._ledger.last(source.video)
         return last and Mark(*last)
 
-    def take(self, source: VideoSource, frames: Iterable[VideoFrame]) -> tuple[Item, ...]:
+    def take(self, source: VideoSource, frames: Sequence[VideoFrame]) -> tuple[Item, ...]:
         """Note some frames, their pictures being on the disk by then; those that are items, to go on."""
-        taken_frames: list[TakenFrame] = []
-        failures: list[Failure] = []
-        for frame in frames:
-            if frame.error:
-                failures.append(Failure(item_id(source, frame.ms), FRAMES, frame.error))
-            else:
-                taken_frames.append(self._judged(source, frame))
-        # Of a near duplicate no picture is kept.
-        save_all([frame.item.frame for frame in taken_frames if not frame.reject])
+        usable = [frame for frame in frames if not frame.error]
+        failures = [Failure(item_id(source, frame.ms), FRAMES, frame.error) for frame in frames if frame.error]
+        taken_frames = [self._judged(source, frame) for frame in usable]
+        # Of a near duplicate no picture is kept, so it is not converted to one.
+        kept = [place for place, frame in enumerate(taken_frames) if not frame.reject]
+        with ThreadPoolExecutor(max_workers=_WRITERS) as pool:
+            pictures = pool.map(lambda place: _saved(taken_frames[place].item.frame, usable[place]), kept)
+            for place, picture in zip(kept, pictures, strict=True):
+                taken = taken_frames[place]
+                taken_frames[place] = replace(taken, item=replace(taken.item, frame=picture))
         drop_pictures(frame.item for frame in taken_frames if frame.reject)
         self._ledger.take(source.video, taken_frames, failures)
         return tuple(frame.item for frame in taken_frames if not frame.reject)
 
     def _judged(self, source: VideoSource, frame: VideoFrame) -> TakenFrame:
-        name, frame_hash, image = item_id(source, frame.ms), frame.digest, None
+        name, frame_hash = item_id(source, frame.ms), frame.digest
         if frame_hash is None:
             image = frame.image
             assert image is not None
@@ -65,14 +71,18 @@ class Taker:
         near = self._seen.near(frame_hash) if self._seen else None
         if self._seen and near is None:
             self._seen.add(name, frame_hash)
-        # A near duplicate is not worth the conversion to a picture.
-        pixels = None if near else frame.image if image is None else image
-        picture = PictureFile(frame_path(self._ledger.work, source, frame.ms), pixels)
+        picture = PictureFile(frame_path(self._ledger.work, source, frame.ms))
         item = Item(name, source, frame.ms / 1000, frame.shot, picture)
         place = {"number": frame.number, "size": list(frame.size), "window": list(frame.window)}
         item = item.noted(FRAMES, **self._notes, **place)
         reject = near and Reject(name, FRAMES, DUPLICATE, f"{near[1]} bits from {near[0]}", {"bits": float(near[1])})
         return TakenFrame(item, frame.number, frame_hash, reject or None)
+
+
+def _saved(picture: PictureFile, frame: VideoFrame) -> PictureFile:
+    """The picture with a frame's image, in its file."""
+    image = frame.image
+    return picture if image is None else PictureFile.write(picture.path, image)
 
 
 def drop_pictures(items: Iterable[Item]) -> None:

@@ -18,7 +18,6 @@ from spotball_core.grid import Grid
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.items.frames import Mark, Seen, VideoError, VideoFrame, digest
-from spotball_gen.items.pictures import PictureFile, decoded, save_all
 from spotball_gen.items.png import quick_png
 from spotball_gen.items.stage import Context
 from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
@@ -266,13 +265,3 @@ def test_png_keeps_every_pixel(array: NDArray[np.uint8]) -> None:
         assert np.array_equal(np.asarray(read), array)
     found = cv2.imdecode(np.frombuffer(packed, np.uint8), cv2.IMREAD_UNCHANGED)
     assert np.array_equal(found if array.ndim == 2 else found[..., ::-1], array)
-
-
-def test_pictures_are_saved_together(tmp_path: Path) -> None:
-    pixels = [textured(seed) for seed in range(9)]
-    pictures = [PictureFile(tmp_path / f"{number}.png", array) for number, array in enumerate(pixels)]
-    save_all([*pictures, PictureFile(tmp_path / "elsewhere.png")])
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{number}.png" for number in range(9)]
-    assert all(np.array_equal(decoded(p.path), array) for p, array in zip(pictures, pixels, strict=True))
-    with pytest.raises(OSError, match=r"0\.png"):
-        save_all([PictureFile(tmp_path / "0.png" / "a.png", pixels[0]), *pictures])

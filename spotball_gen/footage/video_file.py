@@ -61,10 +61,8 @@ class DecodedFrame:
         """Return a picture of about 64 x 36 single pixels in blue, green and red; it is not turned upright."""
         cv2 = opencv()
         if self._frame.format.name not in _PLANAR:
-            small: NDArray[np.uint8] = cv2.resize(
-                self._frame.to_ndarray(format="bgr24"), (64, 36), interpolation=cv2.INTER_NEAREST
-            )
-            return small
+            pixels: NDArray[np.uint8] = self._frame.to_ndarray(format="bgr24")
+            return np.ascontiguousarray(pixels[:: max(pixels.shape[0] // 36, 1), :: max(pixels.shape[1] // 64, 1)])
         across, down = _PLANAR[self._frame.format.name]
         planes = self._frame.planes
         # Slices are views; the same steps in all planes, counted in pixels that share a color.

@@ -22,7 +22,7 @@ from spotball_gen.items.item import Item
 from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.sports import Sport
 
-ORDER = ("filter", "detect", "plausibility", "inpaint", "check", "label")
+ORDER = ("filter", "detect", "track", "plausibility", "inpaint", "check", "label")
 """The stages that items pass, after those frames became items."""
 
 Device = Literal["cpu", "gpu"]

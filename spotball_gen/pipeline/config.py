@@ -22,6 +22,7 @@ M = TypeVar("M", bound=BaseModel)
 DEFAULT_KINDS: Mapping[str, str] = {
     "frames": "pyav",
     "filter": "sharpness",
+    "track": "kalman",
     "plausibility": "rules",
     "inpaint": "telea",
     "check": "artifacts",

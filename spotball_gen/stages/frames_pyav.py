@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from spotball_gen.footage.fitting import fitted
 from spotball_gen.footage.shots import ShotCounter
 from spotball_gen.footage.video_file import DecodedFrame, VideoFile, open_video
 from spotball_gen.items.frames import Mark, VideoError, VideoFrame, gray_digest
 from spotball_gen.items.item import Image, VideoSource
-from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import Context, StageSettings
 
 _MISSING = 2.0
@@ -24,9 +22,6 @@ _MISSING = 2.0
 
 _BACK = 1.0
 """Seconds: time stamps that go back further belong to another recording."""
-
-_SHRUNK = 0.7
-"""Below this factor, interpolating between neighbors would skip pixels."""
 
 
 class PyAVSettings(StageSettings):
@@ -156,30 +151,6 @@ class PyAV:
     def _picture(self, frame: DecodedFrame, window: tuple[int, int, int, int]) -> Image:
         """The window of a frame, RGB, of the run's size."""
         return fitted(frame.bgr(), window, self._size)
-
-
-def fitted(pixels: NDArray[np.uint8], window: tuple[int, int, int, int], size: tuple[int, int]) -> Image:
-    """Return the window of a decoded frame as RGB.
-
-    Args:
-        pixels: blue, green and red, shape (height, width, 3).
-        window: (x1, y1, x2, y2) in its pixels; what lies beyond the frame becomes black.
-        size: width and height of the result.
-    """
-    cv2 = opencv()
-    rows, cols = pixels.shape[:2]
-    x1, y1, x2, y2 = window
-    if x1 < 0 or y1 < 0 or x2 > cols or y2 > rows:
-        edges = max(-y1, 0), max(y2 - rows, 0), max(-x1, 0), max(x2 - cols, 0)
-        pixels = cv2.copyMakeBorder(pixels, *edges, cv2.BORDER_CONSTANT)
-        x1, x2, y1, y2 = x1 + edges[2], x2 + edges[2], y1 + edges[0], y2 + edges[0]
-    cut = pixels[y1:y2, x1:x2]
-    if cut.shape[:2] != size[::-1]:
-        # Averaging areas is slow where pixels are hardly larger than before, and does no better.
-        smooth = cv2.INTER_AREA if size[0] < _SHRUNK * (x2 - x1) else cv2.INTER_LINEAR
-        cut = cv2.resize(cut, size, interpolation=smooth)
-    image: Image = cv2.cvtColor(cut, cv2.COLOR_BGR2RGB)
-    return image
 
 
 def _check_end(video: VideoFile, number: int, time: float) -> None:

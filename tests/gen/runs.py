@@ -21,6 +21,7 @@ filter.plain = tests.gen.plain_stages:Plain
 filter.best = tests.gen.plain_stages:Best
 filter.forgets = tests.gen.plain_stages:Forgets
 detect.plain = tests.gen.plain_stages:Detect
+track.plain = tests.gen.plain_stages:Plain
 plausibility.plain = tests.gen.plain_stages:Plain
 inpaint.plain = tests.gen.plain_stages:Paint
 check.plain = tests.gen.plain_stages:Plain
@@ -50,7 +51,7 @@ def write_videos(folder: Path, seconds: Mapping[str, int]) -> None:
 
 def write_config(path: Path, *, source: str = "videos", **tables: Mapping[str, Any]) -> Path:
     """A configuration with the test stages; `tables` add to their settings or replace their kind."""
-    stages = ("filter", "detect", "plausibility", "inpaint", "check", "label")
+    stages = ("filter", "detect", "track", "plausibility", "inpaint", "check", "label")
     together: dict[str, dict[str, Any]] = {
         "run": {"seed": 3, **SIZE},
         "frames": {"duplicate_bits": 2},

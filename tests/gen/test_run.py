@@ -21,6 +21,7 @@ from spotball_core.io.scenes import read_scenes
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.items.pictures import decoded
+from spotball_gen.items.stage import ORDER
 from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.run import GenerationResult, generate
 from tests.gen.runs import SIZE, files, query, write_config, write_videos
@@ -197,7 +198,7 @@ class TestLedger:
             assert item.id == f"{item.source.video}-{item.time * 1000:09.0f}"
             assert set(item.scores) == {"filter", "detect", "inpaint", "label"}
             assert item.scores["filter"] == item.image.mean()
-            assert list(item.notes) == ["frames", "filter", "detect", "plausibility", "inpaint", "check", "label"]
+            assert list(item.notes) == ["frames", *ORDER]
             assert item.notes["inpaint"]["seed"] == item.seed(3, "inpaint")
             assert item.notes["frames"]["number"] == item.time * 5
             assert item.notes["frames"]["size"] == [160, 96]

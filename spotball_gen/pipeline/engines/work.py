@@ -91,7 +91,8 @@ def wants_gpu(stage: Stage, plan: GenerationPlan, number: int) -> bool:
         number: which of the plan's stages it is.
     """
     # What lets the detector look again works where that does.
-    detects_again = getattr(plan.stages[number].settings, "detect_again", False)
+    choice = plan.stages[number]
+    detects_again = getattr(choice.settings, "detect_again", False) or getattr(choice.make, "detects", False)
     with_it = [choice for choice in plan.stages if detects_again and choice.stage == "detect"]
     devices = [getattr(choice.settings, "device", "cpu") for choice in (plan.stages[number], *with_it)]
     return stage.device == "gpu" or any(device != "cpu" for device in devices)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from spotball_core.errors import InputError
+from spotball_gen.items.stage import ORDER
 from spotball_gen.pipeline.config import read_config
 from tests.gen.runs import write_config
 
@@ -29,7 +30,7 @@ def test_what_is_left_out_has_its_default(folder: Path) -> None:
     plan = read_config(write_config(folder / "a.toml"))
     assert (plan.run.seed, plan.run.rows, plan.run.cols) == (3, 6, 10)
     assert str(plan.run.grid) == "6x10@160x96"
-    assert [choice.stage for choice in plan.stages] == ["filter", "detect", "plausibility", "inpaint", "check", "label"]
+    assert tuple(choice.stage for choice in plan.stages) == ORDER
     assert plan.frames.kind == "pyav"
     assert plan.frames.settings.model_dump()["fps"] == 1
     assert list(plan.sports) == ["soccer"]
@@ -65,7 +66,7 @@ def test_everything_wrong_is_told_at_once(folder: Path) -> None:
         colour={"a": 1},
         source="nowhere",
     )
-    known = "check, detect, filter, frames, inpaint, label, plausibility, run, sources, sports, targets"
+    known = "check, detect, filter, frames, inpaint, label, plausibility, run, sources, sports, targets, track"
     assert problems(path) == [
         f"colour: found a table of this name, expected one of {known}",
         "run.seed: found -1, expected Input should be greater than or equal to 0",

@@ -1,0 +1,36 @@
+"""A window of a decoded frame as an image of the run's size."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_gen.items.item import Image
+from spotball_gen.items.pictures import opencv
+
+_SHRUNK = 0.7
+"""Below this factor, interpolating between neighbors would skip pixels."""
+
+
+def fitted(pixels: NDArray[np.uint8], window: tuple[int, int, int, int], size: tuple[int, int]) -> Image:
+    """Return the window of a decoded frame as RGB.
+
+    Args:
+        pixels: blue, green and red, shape (height, width, 3).
+        window: (x1, y1, x2, y2) in its pixels; what lies beyond the frame becomes black.
+        size: width and height of the result.
+    """
+    cv2 = opencv()
+    rows, cols = pixels.shape[:2]
+    x1, y1, x2, y2 = window
+    if x1 < 0 or y1 < 0 or x2 > cols or y2 > rows:
+        edges = max(-y1, 0), max(y2 - rows, 0), max(-x1, 0), max(x2 - cols, 0)
+        pixels = cv2.copyMakeBorder(pixels, *edges, cv2.BORDER_CONSTANT)
+        x1, x2, y1, y2 = x1 + edges[2], x2 + edges[2], y1 + edges[0], y2 + edges[0]
+    cut = pixels[y1:y2, x1:x2]
+    if cut.shape[:2] != size[::-1]:
+        # Averaging areas is slow where pixels are hardly larger than before, and does no better.
+        smooth = cv2.INTER_AREA if size[0] < _SHRUNK * (x2 - x1) else cv2.INTER_LINEAR
+        cut = cv2.resize(cut, size, interpolation=smooth)
+    image: Image = cv2.cvtColor(cut, cv2.COLOR_BGR2RGB)
+    return image

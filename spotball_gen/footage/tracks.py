@@ -1,0 +1,144 @@
+"""Link detections of several frames to tracks: OpenCV's Kalman filter, SciPy's assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_gen.items.pictures import opencv
+
+Floats = NDArray[np.float64]
+
+_GATE = 9.21
+"""A detection belongs to a track if its squared Mahalanobis distance is below: 99% of those that do, at two degrees."""
+_SMOOTHED = 0.35
+"""Seconds before and after, in which a path is fitted to tell speed and direction."""
+
+
+@dataclass(frozen=True, slots=True)
+class MotionModel:
+    """How a ball may move. Lengths are pixels of the image.
+
+    Attributes:
+        speed: standard deviation of its speed in each direction, per second.
+        acceleration: standard deviation of the change of its speed, per second and second.
+        error: standard deviation of a detection's center.
+    """
+
+    speed: float
+    acceleration: float
+    error: float
+
+
+@dataclass(slots=True)
+class Track:
+    """Detections that are of one thing.
+
+    Attributes:
+        places: frame and number of the detection within it, in the order of frames.
+        points: time in seconds, and x and y in pixels, of each.
+        score: sum of the detections' scores.
+    """
+
+    places: list[tuple[int, int]] = field(default_factory=list)
+    points: list[tuple[float, float, float]] = field(default_factory=list)
+    score: float = 0.0
+
+    def velocity(self, time: float) -> tuple[float, float] | None:
+        """Return the speed to the right and down at a time, in pixels per second; None if there are no two points."""
+        points = np.array(self.points)
+        near = points[np.abs(points[:, 0] - time) <= _SMOOTHED]
+        points = near if len(near) >= 2 else points
+        if len(points) < 2:
+            return None
+        # A ball in flight moves along a parabola; of two points, only a line is known.
+        degree = min(2, len(points) - 1)
+        slopes = np.polynomial.polynomial.polyfit(points[:, 0] - time, points[:, 1:], degree)[1]
+        return float(slopes[0]), float(slopes[1])
+
+
+def link(times: Sequence[float], detections: Sequence[NDArray[np.floating]], model: MotionModel) -> list[Track]:
+    """Link detections over frames.
+
+    Each frame's detections are assigned to the tracks so far so that the sum of squared Mahalanobis distances to the
+    predicted places is least; those that are too far from every prediction begin tracks of their own.
+
+    Args:
+        times: of the frames, in seconds, rising.
+        detections: of each frame, shape (n, 3): x, y and score.
+        model: how a ball may move.
+
+    Returns:
+        All tracks; each detection is in one of them.
+
+    Source:
+        Bewley, Ge, Ott, Ramos, Upcroft (2016). Simple online and realtime tracking. ICIP. A small fast ball does not
+        overlap itself from one frame to the next, so the distance takes the place of the overlap.
+
+    Examples:
+        >>> path = [np.array([[10.0 * number, 50.0, 0.9]]) for number in range(4)]
+        >>> path[2] = np.vstack([path[2], [(300.0, 10.0, 0.5)]])
+        >>> tracks = link([0.0, 0.1, 0.2, 0.3], path, MotionModel(200, 400, 2))
+        >>> [len(track.places) for track in tracks], round(tracks[0].velocity(0.1)[0], 3)
+        ([4, 1], 100.0)
+    """
+    followed: list[tuple[Any, Track]] = []
+    for frame, (time, found) in enumerate(zip(times, detections, strict=True)):
+        step = time - times[frame - 1] if frame else 0.0
+        predicted = [_predict(kalman, step, model) for kalman, _ in followed]
+        assigned = _assigned(predicted, found[:, :2])
+        for number, (x, y, score) in enumerate(found.tolist()):
+            if number in assigned:
+                kalman, track = followed[assigned[number]]
+                kalman.correct(np.array([[x], [y]]))
+            else:
+                kalman, track = _begin(x, y, model), Track()
+                followed.append((kalman, track))
+            track.places.append((frame, number))
+            track.points.append((time, x, y))
+            track.score += score
+    return [track for _, track in followed]
+
+
+def _assigned(predicted: Sequence[tuple[Floats, Floats]], found: NDArray[np.floating]) -> dict[int, int]:
+    """Which track each detection belongs to."""
+    from scipy.optimize import linear_sum_assignment
+
+    if not predicted or not len(found):
+        return {}
+    distances = np.empty((len(predicted), len(found)))
+    for row, (place, covariance) in enumerate(predicted):
+        apart = found - place
+        # As a likelihood: what may be anywhere takes no detection from a track that expects it.
+        distances[row] = np.einsum("ni,ni->n", apart, np.linalg.solve(covariance, apart.T).T)
+    uncertainty = np.array([np.log(np.linalg.det(covariance)) for _, covariance in predicted])
+    costs = np.where(distances > _GATE, 1e6, distances + uncertainty[:, None])
+    rows, cols = linear_sum_assignment(costs)
+    return {int(col): int(row) for row, col in zip(rows, cols, strict=True) if distances[row, col] <= _GATE}
+
+
+def _begin(x: float, y: float, model: MotionModel) -> Any:
+    """A filter of position and speed in x and y."""
+    cv2 = opencv()
+    kalman = cv2.KalmanFilter(4, 2, 0, cv2.CV_64F)
+    kalman.measurementMatrix = np.eye(2, 4)
+    kalman.measurementNoiseCov = np.eye(2) * model.error**2
+    kalman.errorCovPost = np.diag([model.error**2, model.error**2, model.speed**2, model.speed**2]).astype(np.float64)
+    kalman.statePost = np.array([[x], [y], [0.0], [0.0]])
+    return kalman
+
+
+def _predict(kalman: Any, step: float, model: MotionModel) -> tuple[Floats, Floats]:
+    """Where the filter expects the next detection, and the covariance of that."""
+    transition = np.eye(4)
+    transition[0, 2] = transition[1, 3] = step
+    kalman.transitionMatrix = transition
+    # Constant acceleration within a step.
+    gain = np.array([[step**2 / 2, 0.0], [0.0, step**2 / 2], [step, 0.0], [0.0, step]])
+    kalman.processNoiseCov = gain @ gain.T * model.acceleration**2
+    state = kalman.predict()
+    return state[:2, 0].copy(), kalman.errorCovPre[:2, :2] + kalman.measurementNoiseCov

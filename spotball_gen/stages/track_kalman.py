@@ -1,0 +1,157 @@
+"""`track`, kind `kalman`: a ball is what moves as a ball through the frames around an item."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from spotball_gen.footage.neighbors import Neighbor, neighbors
+from spotball_gen.footage.tracks import MotionModel, Track, link
+from spotball_gen.items.item import Box, Item
+from spotball_gen.items.pictures import PictureFile
+from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
+
+_DIGITS = 2
+
+
+class KalmanSettings(StageSettings):
+    """Settings of `kalman`. Speeds are in image widths, so that they do not depend on the images' size.
+
+    Attributes:
+        seconds: how far from the item's frame other frames are looked at, before and after.
+        fps: how many of these frames per second; the detector runs on each.
+        min_frames: in so many frames, the item's own included, a ball has to be found. Near a cut or the end of a
+            video, where there are fewer frames, in half of them.
+        margin: of several balls, one is kept if its track has this many times the summed confidence of each other.
+        speed: standard deviation of a ball's speed, in image widths per second.
+        acceleration: standard deviation of its acceleration, in image widths per second squared.
+    """
+
+    seconds: float = Field(1.0, gt=0, le=5)
+    fps: float = Field(4.0, gt=0, le=60)
+    min_frames: int = Field(3, ge=2)
+    margin: float = Field(2.0, ge=1)
+    speed: float = Field(0.35, gt=0)
+    acceleration: float = Field(2.0, gt=0)
+
+
+class Kalman:
+    """Looks for each ball of an item in the frames around it, and keeps those that it finds there.
+
+    The run's detector looks at the frames within `seconds` of the item's that are of the same shot. Detections are
+    linked to tracks. A ball that no other frame confirms is removed from the item's boxes; an item that has no other
+    is rejected. Of several balls, the one with the clearly strongest track is kept, else all of them.
+
+    Scores of an item with one ball: `ball_frames` (frames in which it was found, the item's own included),
+    `ball_speed` (pixels per second, in the image, so that a moving camera is part of it), and `ball_direction`
+    (degrees counterclockwise from the right, -180 to 180; absent at rest). Removed balls are in the notes, `dropped`.
+
+    An item passes unchanged if nothing can be said: no ball was detected, the detector reads boxes from a file, or
+    there are no other frames of the shot.
+    """
+
+    Settings: ClassVar[type[StageSettings]] = KalmanSettings
+    packages: ClassVar[tuple[str, ...]] = ("av", "scenedetect-headless", "opencv-python-headless", "numpy", "scipy")
+    name = "track"
+    kind = "kalman"
+    version = "1"
+    batch_size = 8
+    detects = True
+    """It works where the run's detector does."""
+
+    def __init__(self, settings: KalmanSettings, context: Context) -> None:
+        self.settings, self._context = settings, context
+        self._size = round(context.grid.width), round(context.grid.height)
+        self.device: Device = self._detector.device if self._detector else "cpu"
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """The items with the balls that were found in other frames, and as rejects those that have none."""
+        return one_by_one(self.name, items, self._tracked)
+
+    @cached_property
+    def _detector(self) -> Any:
+        if self._context.detector is None or not getattr(self._context.detector[0], "sees", True):
+            return None
+        make, settings = self._context.detector
+        return make(settings, self._context)
+
+    def _tracked(self, item: Item) -> Item | Reject:
+        balls = [box for box in item.boxes if box.label == "ball"]
+        if not balls or self._detector is None:
+            return item
+        around = neighbors(item, self._size, seconds=self.settings.seconds, fps=self.settings.fps)
+        if not around:
+            return item.noted(self.name, frames=1)
+        found = self._detected(item, around)
+        others = zip((neighbor.offset for neighbor in around), found, strict=True)
+        frames = sorted([(0.0, balls), *others], key=lambda frame: frame[0])
+        own = next(place for place, frame in enumerate(frames) if frame[0] == 0.0)
+        detections = [_points(boxes) for _, boxes in frames]
+        tracks = link([offset for offset, _ in frames], detections, self._model(balls))
+        of_ball = {number: track for track in tracks for frame, number in track.places if frame == own}
+        return self._decided(item, balls, [of_ball[number] for number in range(len(balls))], len(frames))
+
+    def _decided(self, item: Item, balls: Sequence[Box], tracks: Sequence[Track], frames: int) -> Item | Reject:
+        least = min(self.settings.min_frames, math.ceil(frames / 2))
+        kept = [number for number, track in enumerate(tracks) if len(track.places) >= max(least, 2)]
+        if not kept:
+            most = max(len(track.places) for track in tracks)
+            detail = f"in {most} of {frames} frames, at least {max(least, 2)}"
+            return Reject(item.id, self.name, "ball not in other frames", detail, item.scores)
+        strongest = max(kept, key=lambda number: tracks[number].score)
+        others = [tracks[number].score for number in kept if number != strongest]
+        if all(tracks[strongest].score >= self.settings.margin * score for score in others):
+            kept = [strongest]
+        dropped = [box for number, box in enumerate(balls) if number not in kept]
+        boxes = tuple(box for box in item.boxes if box not in dropped)
+        item = replace(item, boxes=boxes).noted(
+            self.name, frames=frames, dropped=[[*box.corners, box.score] for box in dropped]
+        )
+        return item.scored(**_motion(tracks[kept[0]])) if len(kept) == 1 else item
+
+    def _detected(self, item: Item, around: Sequence[Neighbor]) -> list[list[Box]]:
+        """Balls in each of the other frames; none where the detector fails."""
+        shown = [
+            Item(
+                f"{item.id}{neighbor.offset:+.3f}",
+                item.source,
+                item.time + neighbor.offset,
+                item.shot,
+                PictureFile(item.frame.path, neighbor.image),
+            )
+            for neighbor in around
+        ]
+        boxes: dict[str, tuple[Box, ...]] = {}
+        size = int(self._detector.batch_size)
+        for start in range(0, len(shown), size):
+            outcome = self._detector.process(shown[start : start + size])
+            boxes.update((done.id, done.boxes) for done in outcome.items)
+        return [[box for box in boxes.get(part.id, ()) if box.label == "ball"] for part in shown]
+
+    def _model(self, balls: Sequence[Box]) -> MotionModel:
+        width = self._size[0]
+        # A detector's box is off by a part of the ball's size.
+        error = max(1.0, 0.25 * max(max(box.width, box.height) for box in balls))
+        return MotionModel(self.settings.speed * width, self.settings.acceleration * width, error)
+
+
+def _points(boxes: Sequence[Box]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.array([(*box.center, box.score) for box in boxes], dtype=float).reshape(-1, 3)
+
+
+def _motion(track: Track) -> dict[str, float]:
+    """Scores of a ball's track at the item's frame."""
+    scores: dict[str, float] = {"ball_frames": len(track.places)}
+    if velocity := track.velocity(0.0):
+        right, down = velocity
+        speed = math.hypot(right, down)
+        scores["ball_speed"] = round(speed, _DIGITS)
+        if scores["ball_speed"]:
+            scores["ball_direction"] = round(math.degrees(math.atan2(-down, right)), _DIGITS)
+    return scores

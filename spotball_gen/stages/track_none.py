@@ -1,0 +1,28 @@
+"""`track`, kind `none`: items pass unchanged, so one frame decides what is a ball."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from spotball_gen.items.item import Item
+from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
+
+
+class NoTrack:
+    """Compares no frames."""
+
+    Settings: ClassVar[type[StageSettings]] = StageSettings
+    packages: ClassVar[tuple[str, ...]] = ()
+    name = "track"
+    kind = "none"
+    version = "1"
+    batch_size = 64
+    device: Device = "cpu"
+
+    def __init__(self, settings: StageSettings, context: Context) -> None:
+        self.settings = settings
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """Return all items unchanged."""
+        return Outcome(tuple(items))

@@ -94,7 +94,7 @@ def _finish(ended: GenerationResult, out: Path, *, quiet: bool) -> None:
     for line in written.starving:
         tell(line)
     if written.without_test:
-        tell(f"no test images of {', '.join(written.without_test)}: the split is by video, and there is only one")
+        tell(f"no test images of {', '.join(written.without_test)}: all are of one shot of one video")
     # Not for --quiet to hide: it is what is wrong.
     for failure in ended.failures[:SHOWN_FAILURES]:
         show(f"failed: {failure.item}, {failure.stage}: {failure.error}", err=True)

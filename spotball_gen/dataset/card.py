@@ -16,7 +16,7 @@ from spotball_gen.items.item import Item
 from spotball_gen.pipeline.difficulty import MEASURES
 from spotball_gen.quality.decoys import DECOYS
 from spotball_gen.quality.leak import leak_test
-from spotball_gen.quality.splits import TEST, TRAIN, WITHOUT_TEST, video_of
+from spotball_gen.quality.splits import BY_SHOT, TEST, TRAIN, WITHOUT_TEST, video_of
 
 PERMUTATIONS, LOOKED_AT = 200, 1000
 """Of the leak test that every dataset gets; `spotball gen check` does more."""
@@ -60,6 +60,7 @@ def card(
         "table_1": {sport: table_1(of) for sport, of in by_sport.items()},
         "difficulty": {sport: difficulty(of) for sport, of in by_sport.items()},
         "splits": {part: {name: len(of) for name, of in splits[part].items()} for part in (TRAIN, TEST)},
+        "by_shot": splits[BY_SHOT],
         "without_test": splits[WITHOUT_TEST],
         "artifacts": artifacts.record(),
         "leak_test": _leak(folder, scenes, seed),
@@ -130,9 +131,12 @@ def _head(of: Mapping[str, Any]) -> Iterator[str]:
     parts = (
         f"{splits[part]['images']:,} images of {splits[part]['videos']:,} videos ({part})" for part in (TRAIN, TEST)
     )
-    yield f"Split by video: {' and '.join(parts)}; no video is in both. `checksums.sha256` is of all files."
+    yield f"Split by video: {' and '.join(parts)}. `checksums.sha256` is of all files."
+    if of["by_shot"]:
+        sports = ", ".join(of["by_shot"])
+        yield f"All images of one video, split by shot, so that training and test show the same match: {sports}."
     if of["without_test"]:
-        yield f"No test images of {', '.join(of['without_test'])}: all are from a single video."
+        yield f"No test images of {', '.join(of['without_test'])}: all are of one shot of one video."
     yield ""
 
 

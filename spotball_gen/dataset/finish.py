@@ -24,7 +24,9 @@ CARD, CARD_TEXT, SPLITS, POSITIONS, CHECKSUMS = (
 )
 
 
-def finish(folder: Path, items: Iterable[Item], facts: Mapping[str, Any], *, seed: int) -> None:
+def finish(
+    folder: Path, items: Iterable[Item], facts: Mapping[str, Any], *, seed: int, shots: Mapping[str, int]
+) -> None:
     """Write the split, the card with its picture and, last, the checksums of all files.
 
     Args:
@@ -32,12 +34,13 @@ def finish(folder: Path, items: Iterable[Item], facts: Mapping[str, Any], *, see
         items: those of the dataset, in the order of their ids.
         facts: how it came about; see `spotball_gen.dataset.output`.
         seed: of what is drawn.
+        shots: number of the shot by item.
 
     Raises:
         OSError: if they cannot be written.
     """
     scenes = read_scenes(folder / SCENES)
-    splits = split(scenes, seed=seed)
+    splits = split(scenes, seed=seed, shots=shots)
     _write_json(folder / SPLITS, splits)
     (folder / POSITIONS).write_text(positions.picture(group(scenes)), encoding="utf-8")
     content = card(folder, items, scenes, splits, facts, seed=seed)

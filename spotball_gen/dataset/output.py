@@ -35,7 +35,7 @@ FUNNEL = "funnel"
 FACTS = ("run", "sports", "stages", "sources", "funnel", "targets", "packages")
 """What the card says of how a dataset came about."""
 
-FORMAT = 3
+FORMAT = 4
 """Of what is written; another one where the same items give other files."""
 
 _MARKER, _NEW, _OLD = "written.json", "new", "old"
@@ -49,7 +49,7 @@ class Written:
         chosen: how many items the dataset has.
         steps: the funnel, from the first stage to the choice.
         starving: what the targets miss, one line each.
-        without_test: sports of a single video, which have no test images.
+        without_test: sports of a single shot, which have no test images.
         fresh: whether anything was written; not if all was there.
     """
 
@@ -89,7 +89,8 @@ def write_dataset(ledger: Ledger, plan: GenerationPlan, packages: Mapping[str, s
     _write_funnel(new, steps)
     if count:
         write_scenes((_scene(ledger.item(name), plan, ledger.work, new) for name in choice.chosen), new / SCENES)
-        finish(new, (ledger.item(name) for name in choice.chosen), facts, seed=plan.run.seed)
+        chosen = (ledger.item(name) for name in choice.chosen)
+        finish(new, chosen, facts, seed=plan.run.seed, shots=ledger.shots())
     names = sorted(path.name for path in new.iterdir())
     _move(new, ledger)
     with replacing(ledger.work / _MARKER) as beside:

@@ -291,6 +291,10 @@ class Ledger(RunStore):
                 rows = [(item.id, name) for name in stages[at:]]
                 connection.executemany("DELETE FROM results WHERE item = ? AND stage = ?", rows)
 
+    def shots(self) -> dict[str, int]:
+        """Return the number of the shot of each item that passed all stages."""
+        return dict(self.rows("SELECT item, shot FROM items WHERE state = 'passed'"))
+
     def repainted(self) -> frozenset[str]:
         """Ids of items that were painted again because reviewers wanted it."""
         query = "SELECT item FROM items WHERE json_extract(record, '$.notes.inpaint.repainted') > 0"

@@ -1,18 +1,21 @@
-"""Training and test: whole videos, so that no image has a neighbor on the other side."""
+"""Training and test: whole videos, or shots of a single one, so that no image has a neighbor on the other side."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spotball_core.schema.scene import Scene
 
 TRAIN, TEST = "train", "test"
 WITHOUT_TEST = "without_test"
-"""Sports that have no test, since all their images are from one video."""
+"""Sports that have no test, since all their images are of one shot."""
+
+BY_SHOT = "by_shot"
+"""Sports whose images are all from one video, and split by its shots."""
 
 TEST_SHARE = 0.2
 
@@ -32,35 +35,65 @@ def video_of(scene: Scene) -> str:
     return match[1] if match else f"{scene.sport}/{scene.image}"
 
 
-def split(scenes: Sequence[Scene], *, seed: int, test_share: float = TEST_SHARE) -> dict[str, Any]:
-    """Which videos, and with them which images, are for training and which for the test.
+def split(
+    scenes: Sequence[Scene], *, seed: int, test_share: float = TEST_SHARE, shots: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """Return which videos, and with them which images, are for training and which for the test.
 
     In each sport, videos go to the test until it has its share of the images; the last one goes only where that comes
-    closer. A sport of a single video has no test.
+    closer. A sport of a single video is split by shot, if `shots` says which. Its parts then show the same match, but
+    no test image has a neighbor of its own shot in training. A sport of a single shot has no test.
+
+    Args:
+        scenes: all images.
+        seed: of the order in which videos are taken for the test.
+        test_share: share of a sport's images that the test gets.
+        shots: number of the shot by image; images that are not in it count as a shot of their video.
 
     Returns:
-        JSON: for `train` and `test`, `videos` and `images` (`SPORT/IMAGE`), each in order; in `without_test` the
-            sports of a single video.
+        JSON: for `train` and `test`, `videos` and `images` (`SPORT/IMAGE`), each in order; in `by_shot` the sports
+            that are split by shot, in `without_test` those of a single shot.
+
+    Examples:
+        >>> from spotball_core.grid import Grid
+        >>> names = [f"match-1a2b3c4d-{time:09d}" for time in (0, 1000, 9000)]
+        >>> scenes = [Scene(sport="soccer", image=name, grid=Grid.standard()) for name in names]
+        >>> parts = split(scenes, seed=2, shots={names[0]: 0, names[1]: 0, names[2]: 1})
+        >>> parts["by_shot"], len(parts["train"]["images"]), len(parts["test"]["images"])
+        (['soccer'], 2, 1)
     """
     by_sport: dict[str, dict[str, list[Scene]]] = defaultdict(lambda: defaultdict(list))
     for scene in scenes:
         by_sport[scene.sport][video_of(scene)].append(scene)
-    tested: set[str] = set()
-    for videos in by_sport.values():
-        target = test_share * sum(len(of) for of in videos.values())
-        shuffled = sorted(videos, key=lambda video: hashlib.sha256(f"{seed}/split/{video}".encode()).digest())
+    by_shot: list[str] = []
+    for sport, videos in by_sport.items():
+        if len(videos) == 1 and shots:
+            of_shot = _by_shot(next(iter(videos.values())), shots)
+            if len(of_shot) > 1:
+                by_sport[sport] = of_shot
+                by_shot.append(sport)
+    tested: set[tuple[str, str]] = set()
+    for groups in by_sport.values():
+        target = test_share * sum(len(of) for of in groups.values())
+        shuffled = sorted(groups, key=lambda group: hashlib.sha256(f"{seed}/split/{group}".encode()).digest())
         n_test = 0
-        for video in shuffled[:-1]:
-            size = len(videos[video])
+        for group in shuffled[:-1]:
+            size = len(groups[group])
             if abs(n_test + size - target) <= abs(n_test - target) or not n_test:
-                tested.add(video)
+                tested.update((scene.sport, scene.image) for scene in groups[group])
                 n_test += size
     parts: dict[str, Any] = {name: {"videos": set(), "images": []} for name in (TRAIN, TEST)}
     for scene in scenes:
-        video = video_of(scene)
-        part = parts[TEST if video in tested else TRAIN]
-        part["videos"].add(video)
+        part = parts[TEST if (scene.sport, scene.image) in tested else TRAIN]
+        part["videos"].add(video_of(scene))
         part["images"].append(f"{scene.sport}/{scene.image}")
-    alone = sorted(sport for sport, videos in by_sport.items() if len(videos) == 1)
+    alone = sorted(sport for sport, groups in by_sport.items() if len(groups) == 1)
     content = {name: {**of, "videos": sorted(of["videos"])} for name, of in parts.items()}
-    return {"by": "video", WITHOUT_TEST: alone, **content}
+    return {"by": "video", BY_SHOT: sorted(by_shot), WITHOUT_TEST: alone, **content}
+
+
+def _by_shot(scenes: Sequence[Scene], shots: Mapping[str, int]) -> dict[str, list[Scene]]:
+    groups: dict[str, list[Scene]] = defaultdict(list)
+    for scene in scenes:
+        groups[f"{video_of(scene)}/{shots.get(scene.image, 0)}"].append(scene)
+    return groups

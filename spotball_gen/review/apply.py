@@ -98,7 +98,7 @@ def _finish(new: Path, scenes: Sequence[Scene], ledger: Ledger, review: Mapping[
     existing = {path.name for path in new.iterdir()}
     facts = {name: card[name] for name in FACTS}
     items = (ledger.item(scene.image) for scene in scenes)
-    finish(new, items, {**facts, "review": dict(review)}, seed=card["run"]["seed"])
+    finish(new, items, {**facts, "review": dict(review)}, seed=card["run"]["seed"], shots=ledger.shots())
     return sorted(path.name for path in new.iterdir() if path.name not in existing)
 
 

@@ -136,7 +136,7 @@ class TestDataset:
         ended, out = run(tmp_path, "one")
         assert ended.written.without_test == ("soccer",)
         assert json.loads((out / "splits.json").read_text())["test"] == {"videos": [], "images": []}
-        assert "No test images of soccer: all are from a single video." in (out / "card.md").read_text()
+        assert "No test images of soccer: all are of one shot of one video." in (out / "card.md").read_text()
         assert run(tmp_path, "one")[0].written.without_test == ("soccer",)
 
     @pytest.mark.slow

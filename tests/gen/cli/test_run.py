@@ -27,7 +27,7 @@ def test_what_it_says(config: Path, tmp_path: Path, plugins: Path) -> None:
     assert lines[1].split() == ["frames", "6", "of", "6"]
     assert lines[2].split() == ["filter", "4", "of", "6", "2", "that", "second"]
     assert lines[-3].split() == ["targets", "4", "of", "4"]
-    assert lines[-2] == "no test images of soccer: the split is by video, and there is only one"
+    assert lines[-2] == "no test images of soccer: all are of one shot of one video"
     assert lines[-1] == f"{out}: 4 items"
     again = run_process(config, out, plugins)
     assert again.returncode == 0

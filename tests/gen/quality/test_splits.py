@@ -1,0 +1,41 @@
+"""Training and test: by video, and by shot where there is one video."""
+
+from __future__ import annotations
+
+from spotball_core.grid import Grid
+from spotball_core.schema.scene import Scene
+from spotball_gen.quality.splits import split
+
+
+def scenes(sport: str, video: str, count: int) -> list[Scene]:
+    return [
+        Scene(sport=sport, image=f"{video}-1a2b3c4d-{1000 * number:09d}", grid=Grid.standard())
+        for number in range(count)
+    ]
+
+
+def test_a_single_video_is_split_by_whole_shots() -> None:
+    images = scenes("soccer", "match", 40)
+    shots = {scene.image: number // 8 for number, scene in enumerate(images)}
+    parts = split(images, seed=3, shots=shots)
+    assert (parts["by_shot"], parts["without_test"]) == (["soccer"], [])
+    of = {part: {shots[name.removeprefix("soccer/")] for name in parts[part]["images"]} for part in ("train", "test")}
+    assert not of["train"] & of["test"]
+    assert len(parts["test"]["images"]) == 8
+    assert len(parts["train"]["images"]) == 32
+
+
+def test_several_videos_are_split_by_video_whatever_their_shots() -> None:
+    images = [*scenes("soccer", "one", 20), *scenes("soccer", "two", 5)]
+    shots = {scene.image: number // 3 for number, scene in enumerate(images)}
+    parts = split(images, seed=3, shots=shots)
+    assert parts == split(images, seed=3)
+    assert parts["by_shot"] == []
+    assert set(parts["train"]["videos"]).isdisjoint(parts["test"]["videos"])
+
+
+def test_a_single_shot_has_no_test() -> None:
+    images = scenes("soccer", "match", 9)
+    for shots in (None, {}, {scene.image: 4 for scene in images}):
+        parts = split(images, seed=0, shots=shots)
+        assert (parts["by_shot"], parts["without_test"], parts["test"]["images"]) == ([], ["soccer"], [])

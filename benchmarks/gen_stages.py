@@ -28,7 +28,8 @@ from spotball_core.grid import Grid
 from spotball_gen.demo.draw import Painter
 from spotball_gen.demo.look import LOOKS
 from spotball_gen.demo.match import Play, Shot
-from spotball_gen.items.frames import Seen, digest
+from spotball_gen.items.duplicates import Seen
+from spotball_gen.items.frames import digest
 from spotball_gen.items.item import Item, VideoSource
 from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.stage import ORDER, Context, Outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -109,42 +109,3 @@ def gray_digest(gray: NDArray[np.uint8]) -> bytes:
     between = cv2.resize(gray, ((_SIDE + 1) * _FINE, _SIDE * _FINE), interpolation=cv2.INTER_LINEAR)
     small = cv2.resize(between, (_SIDE + 1, _SIDE), interpolation=cv2.INTER_AREA)
     return np.packbits(small[:, 1:] > small[:, :-1]).tobytes()
-
-
-class Seen:
-    """The perceptual hashes of all frames so far, to find whether another is near one of them.
-
-    Args:
-        bits: hashes that differ in at most so many are of near duplicates.
-        known: ids and hashes from before.
-
-    Examples:
-        >>> seen = Seen(2, [("a", bytes(32))])
-        >>> seen.near(bytes(31) + b"\\x03"), seen.near(bytes(31) + b"\\x07")
-        (('a', 2), None)
-    """
-
-    def __init__(self, bits: int, hashes: Iterable[tuple[str, bytes]] = ()) -> None:
-        self._cv2, self._bits = opencv(), bits
-        self._names: list[str] = []
-        self._hashes: NDArray[np.uint8] = np.empty((1024, _SIDE * _SIDE // 8), dtype=np.uint8)
-        for name, frame_hash in hashes:
-            self.add(name, frame_hash)
-
-    def add(self, name: str, frame_hash: bytes) -> None:
-        """Remember a frame's hash."""
-        count = len(self._names)
-        if count == len(self._hashes):
-            self._hashes = np.concatenate([self._hashes, np.empty_like(self._hashes)])
-        self._hashes[count] = np.frombuffer(frame_hash, dtype=np.uint8)
-        self._names.append(name)
-
-    def near(self, frame_hash: bytes) -> tuple[str, int] | None:
-        """The nearest frame, the first of those equally near, and in how many bits it differs; None if none is near."""
-        if not self._names:
-            return None
-        query = np.frombuffer(frame_hash, dtype=np.uint8)[None]
-        hashes = self._hashes[: len(self._names)]
-        distance, place = self._cv2.batchDistance(query, hashes, self._cv2.CV_32S, normType=self._cv2.NORM_HAMMING, K=1)
-        nearest, bits = int(place[0, 0]), int(distance[0, 0])
-        return (self._names[nearest], bits) if bits <= self._bits else None

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from spotball_core.service.paths import output_name
-from spotball_gen.items.frames import Mark, Seen, VideoFrame, digest
+from spotball_gen.items.duplicates import Seen
+from spotball_gen.items.frames import Mark, VideoFrame, digest
 from spotball_gen.items.item import Item, VideoSource
 from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.stage import Failure, Reject

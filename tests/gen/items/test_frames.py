@@ -17,7 +17,8 @@ from PIL import Image
 from spotball_core.grid import Grid
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.items.frames import Mark, Seen, VideoError, VideoFrame, digest
+from spotball_gen.items.duplicates import Seen
+from spotball_gen.items.frames import Mark, VideoError, VideoFrame, digest
 from spotball_gen.items.png import quick_png
 from spotball_gen.items.stage import Context
 from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
@@ -195,6 +196,24 @@ class TestNearDuplicates:
         near = [(count, i) for i, count in enumerate(bits) if count <= 100]
         expected = (str(min(near)[1]), min(near)[0]) if near else None
         assert Seen(100, [(str(i), one) for i, one in enumerate(known)]).near(wanted) == expected
+
+    @pytest.mark.parametrize("bits", [0, 3, 10, 16, 17, 40])
+    def test_the_index_finds_what_comparing_all_finds(self, bits: int) -> None:
+        rng = np.random.default_rng(bits)
+        # Families of hashes that differ in few bits, more than are compared one by one.
+        families = rng.integers(0, 256, (40, 32), dtype=np.uint8)
+        flips = np.packbits(rng.random((9000, 256)) < rng.uniform(0, 0.08, (9000, 1)), axis=1)
+        hashes = families[rng.integers(0, 40, 9000)] ^ flips
+        seen = Seen(bits, ((str(number), one.tobytes()) for number, one in enumerate(hashes)))
+        asked = np.vstack([families, hashes[::450] ^ np.packbits(rng.random((20, 256)) < 0.03, axis=1)])
+        found = 0
+        for one in asked:
+            distances = np.unpackbits(hashes ^ one, axis=1).sum(axis=1)
+            nearest = int(distances.argmin())
+            expected = (str(nearest), int(distances[nearest])) if distances[nearest] <= bits else None
+            assert seen.near(one.tobytes()) == expected
+            found += expected is not None
+        assert bits == 0 or found > 0
 
     def test_more_than_there_was_room_for(self) -> None:
         hashes = [np.random.default_rng(i).bytes(32) for i in range(2500)]

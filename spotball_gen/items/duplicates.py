@@ -1,0 +1,131 @@
+"""Near duplicates among perceptual hashes: an index by bands of bits, so that not all pairs are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_gen.items.pictures import opencv
+
+_BITS = 256
+_RECENT = 2048
+"""Hashes that are compared one by one before they are sorted into the index."""
+_MOST_BANDS = 17
+"""With more bands, each has so few bits that many hashes agree in it: then all are compared."""
+_WIDEST = 32
+"""Bits of a band that are looked up; wider bands agree in these if they agree."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """Hashes that were sorted together.
+
+    Attributes:
+        keys: sorted; the number of a band, and the bits of that band of one hash.
+        places: which hash each key is of.
+        size: how many hashes there are.
+    """
+
+    keys: NDArray[np.int64]
+    places: NDArray[np.int64]
+    size: int
+
+    @classmethod
+    def of(cls, keys: NDArray[np.int64], places: NDArray[np.int64], size: int) -> _Level:
+        order = np.argsort(keys, kind="stable")
+        return cls(keys[order], places[order], size)
+
+    def agreeing(self, keys: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """The places of hashes that agree in a band."""
+        first, last = (np.searchsorted(self.keys, keys, side=side) for side in ("left", "right"))
+        return [self.places[start:end] for start, end in zip(first.tolist(), last.tolist(), strict=True) if end > start]
+
+
+class Seen:
+    """The perceptual hashes of all frames so far, to find whether another is near one of them.
+
+    Two hashes that differ in at most `bits` bits agree in at least one of `bits + 1` bands: only hashes that agree in
+    a band are compared. The bands are in sorted arrays whose sizes double, so that a search takes the time of about
+    log(n) binary searches.
+
+    Args:
+        bits: hashes that differ in at most so many are of near duplicates.
+        known: ids and hashes from before.
+
+    Source:
+        Norouzi, Punjani, Fleet (2012). Fast search in Hamming space with multi-index hashing. CVPR.
+
+    Examples:
+        >>> seen = Seen(2, [("a", bytes(32))])
+        >>> seen.near(bytes(31) + b"\\x03"), seen.near(bytes(31) + b"\\x07")
+        (('a', 2), None)
+    """
+
+    def __init__(self, bits: int, known: Iterable[tuple[str, bytes]] = ()) -> None:
+        self._cv2, self._bits = opencv(), bits
+        self._names: list[str] = []
+        self._hashes: NDArray[np.uint8] = np.empty((_RECENT, _BITS // 8), dtype=np.uint8)
+        self._levels: list[_Level] = []
+        self._sorted = 0
+        self._weights = _band_weights(bits + 1) if bits < _MOST_BANDS else None
+        for name, frame_hash in known:
+            self.add(name, frame_hash)
+
+    def add(self, name: str, frame_hash: bytes) -> None:
+        """Remember a frame's hash."""
+        count = len(self._names)
+        if count == len(self._hashes):
+            self._hashes = np.concatenate([self._hashes, np.empty_like(self._hashes)])
+        self._hashes[count] = np.frombuffer(frame_hash, dtype=np.uint8)
+        self._names.append(name)
+        if self._weights is not None and count + 1 - self._sorted == _RECENT:
+            self._sort()
+
+    def near(self, frame_hash: bytes) -> tuple[str, int] | None:
+        """The nearest frame, the first of those equally near, and in how many bits it differs; None if none is near."""
+        query = np.frombuffer(frame_hash, dtype=np.uint8)[None]
+        recent = np.arange(self._sorted, len(self._names))
+        places = recent
+        if self._levels:
+            keys = self._keys(query)[0]
+            agreeing = [part for level in self._levels for part in level.agreeing(keys)]
+            places = np.concatenate([np.unique(np.concatenate(agreeing)), recent]) if agreeing else recent
+        if not len(places):
+            return None
+        hashes = self._hashes[places] if len(places) > len(recent) else self._hashes[self._sorted : len(self._names)]
+        distance, place = self._cv2.batchDistance(query, hashes, self._cv2.CV_32S, normType=self._cv2.NORM_HAMMING, K=1)
+        bits = int(distance[0, 0])
+        return (self._names[int(places[place[0, 0]])], bits) if bits <= self._bits else None
+
+    def _sort(self) -> None:
+        """Sort the recent hashes into the index; levels of one size become one of twice the size."""
+        new = np.arange(self._sorted, len(self._names))
+        keys = self._keys(self._hashes[new[0] : new[-1] + 1])
+        level = _Level.of(keys.ravel(), np.repeat(new, keys.shape[1]), len(new))
+        while self._levels and self._levels[-1].size == level.size:
+            before = self._levels.pop()
+            both = np.concatenate([before.keys, level.keys]), np.concatenate([before.places, level.places])
+            level = _Level.of(*both, before.size + level.size)
+        self._levels.append(level)
+        self._sorted = len(self._names)
+
+    def _keys(self, hashes: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """The key of each band of each hash, shape (n, bands)."""
+        assert self._weights is not None
+        bits = np.unpackbits(hashes, axis=1).astype(np.float64)
+        # Powers of two below 2**32 add up exactly.
+        values = (bits @ self._weights).astype(np.int64)
+        keys: NDArray[np.int64] = values + (np.arange(values.shape[1], dtype=np.int64) << _WIDEST)
+        return keys
+
+
+def _band_weights(bands: int) -> NDArray[np.float64]:
+    """The matrix that makes the bits of a hash the numbers of its bands, shape (256, bands)."""
+    weights = np.zeros((_BITS, bands))
+    for band, bits in enumerate(np.array_split(np.arange(_BITS), bands)):
+        bits = bits[:_WIDEST]
+        weights[bits, band] = 2.0 ** np.arange(len(bits))
+    return weights

@@ -73,7 +73,7 @@ def apply_review(
     _check(dataset)
     applied = apply_review(dataset, only_accepted=only_accepted)
     tell = teller(quiet)
-    tell(f"{applied.kept:,} images kept, {applied.boxes:,} boxes unchecked")
+    tell(f"{applied.kept:,} images kept, {applied.boxes:,} boxes unchecked, {applied.added:,} added")
     tell(f"{applied.rejected:,} rejected, {applied.waiting:,} to repaint")
     outcome = "left out" if only_accepted else "kept"
     tell(f"{applied.undecided:,} that nobody decided on, {outcome}")

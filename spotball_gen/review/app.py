@@ -33,6 +33,9 @@ MAX_BODY = 64 * 1024
 MAX_REGIONS = 20
 """To repaint, of one image."""
 
+MAX_ADDED = 100
+"""Boxes that a reviewer adds to one image."""
+
 STALE = "this was changed elsewhere, such as in another tab"
 
 Whole = Annotated[int, Field(strict=True, ge=0, le=2**53)]
@@ -48,6 +51,7 @@ class DecisionChange(Record):
         item: position of the image in the list that the page was given.
         unchecked: positions of the boxes that hold no player.
         regions: (x1, y1, x2, y2) in pixels, to be repainted.
+        added: boxes of players, likewise.
     """
 
     change: Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
@@ -57,6 +61,7 @@ class DecisionChange(Record):
     reason: Annotated[str, Field(strict=True, max_length=100)] | None
     unchecked: Annotated[tuple[Whole, ...], Field(max_length=10_000)]
     regions: Annotated[tuple[tuple[Pixels, Pixels, Pixels, Pixels], ...], Field(max_length=MAX_REGIONS)]
+    added: Annotated[tuple[tuple[Pixels, Pixels, Pixels, Pixels], ...], Field(max_length=MAX_ADDED)] = ()
 
     @model_validator(mode="after")
     def _whole(self) -> DecisionChange:
@@ -183,7 +188,8 @@ class _ReviewHandlers:
             raise HttpError(422, f"item {change.item} has {len(players)} boxes")
         regions = tuple(_within(region, piece) for region in change.regions)
         unchecked = tuple(players[box].corners for box in sorted(set(change.unchecked)))
-        decision = Decision(change.verdict, change.reason, unchecked, regions)
+        added = tuple(_within(box, piece) for box in change.added)
+        decision = Decision(change.verdict, change.reason, unchecked, regions, added)
         number = await asyncio.to_thread(
             self._store.decide, change.change, self._reviewer, piece.scene.key, decision, after=change.after
         )
@@ -275,6 +281,7 @@ def _sent(piece: ReviewImage, decision: Decision) -> dict[str, Any]:
         "reason": decision.reason,
         "unchecked": [at for at, box in enumerate(players) if box in decision.unchecked],
         "regions": decision.regions,
+        "added": decision.added,
     }
 
 

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes, write_scenes
-from spotball_core.schema.scene import Scene
+from spotball_core.schema.scene import PlayerBox, Scene
 from spotball_core.service.files import replacing
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.paths import confined
@@ -21,7 +21,7 @@ from spotball_gen.dataset.output import FACTS, FUNNEL, put
 from spotball_gen.pipeline.folder import IMAGES, LEDGER, WITH_BALL, WORK
 from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.review.material import ORIGINAL, digest, original_file
-from spotball_gen.review.store import REVIEW, Decision, Key, ReviewStore
+from spotball_gen.review.store import REVIEW, Corners, Decision, Key, ReviewStore
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Applied:
         waiting: how many are left out until they are repainted and accepted.
         undecided: how many of those kept nobody decided on; left out where only accepted ones are wanted.
         boxes: how many boxes of those kept were unchecked.
+        added: how many boxes were added to those kept.
     """
 
     kept: int
@@ -41,6 +42,7 @@ class Applied:
     waiting: int
     undecided: int
     boxes: int
+    added: int = 0
 
 
 def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
@@ -121,7 +123,7 @@ def with_decisions(
         repainted: images that were painted again, and wait for somebody to accept them.
     """
     remaining: list[Scene] = []
-    rejected = waiting = undecided = boxes = 0
+    rejected = waiting = undecided = boxes = n_added = 0
     for scene in scenes:
         scene_decisions = [of[scene.key] for of in decisions if scene.key in of]
         verdicts = {decision.verdict for decision in scene_decisions}
@@ -136,16 +138,37 @@ def with_decisions(
             unchecked = {box for decision in scene_decisions for box in decision.unchecked}
             left = [place for place, box in enumerate(scene.players or ()) if box.corners not in unchecked]
             boxes += len(scene.players or ()) - len(left)
-            remaining.append(_with_players(scene, left))
-    return remaining, Applied(len(remaining), rejected, waiting, undecided, boxes)
+            added = _distinct([box for decision in scene_decisions for box in decision.added])
+            n_added += len(added)
+            remaining.append(_with_players(scene, left, added))
+    return remaining, Applied(len(remaining), rejected, waiting, undecided, boxes, n_added)
 
 
-def _with_players(scene: Scene, left: Sequence[int]) -> Scene:
-    """Return the scene with these of its players, and their outlines and keypoints."""
-    if scene.players is None:
+def _distinct(boxes: Sequence[Corners]) -> list[Corners]:
+    """The boxes without those that overlap an earlier one by more than half: several reviewers add the same player."""
+    kept: list[Corners] = []
+    for box in boxes:
+        if all(_overlap(box, other) <= 0.5 for other in kept):
+            kept.append(box)
+    return kept
+
+
+def _overlap(one: Corners, other: Corners) -> float:
+    """Intersection over union."""
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    high = min(one[3], other[3]) - max(one[1], other[1])
+    shared = max(wide, 0.0) * max(high, 0.0)
+    return shared / (sum((x2 - x1) * (y2 - y1) for x1, y1, x2, y2 in (one, other)) - shared)
+
+
+def _with_players(scene: Scene, left: Sequence[int], added: Sequence[Corners]) -> Scene:
+    """Return the scene with these of its players, their outlines and keypoints, and with added ones that have none."""
+    if scene.players is None and not added:
         return scene
-    players = tuple(scene.players[place] for place in left)
-    outlines = scene.player_outlines and tuple(scene.player_outlines[place] for place in left)
-    poses = scene.player_keypoints and tuple(scene.player_keypoints[place] for place in left)
+    none = (None,) * len(added)
+    new = tuple(PlayerBox.model_validate(box) for box in added)
+    players = (*((scene.players or ())[place] for place in left), *new)
+    outlines = scene.player_outlines and (*(scene.player_outlines[place] for place in left), *none)
+    poses = scene.player_keypoints and (*(scene.player_keypoints[place] for place in left), *none)
     update = {"players": players, "player_outlines": outlines or None, "player_keypoints": poses or None}
     return scene.model_copy(update=update)

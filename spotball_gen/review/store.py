@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -34,7 +36,7 @@ REASONS = (
 """Why an image is rejected; numbered from 1 by the keys of the page."""
 
 SCHEMA = Schema(
-    version=1,
+    version=2,
     tables={
         "changes": Table(
             "Each change to what a reviewer says of an image, whole. What counts is the last that was not undone.",
@@ -51,6 +53,14 @@ SCHEMA = Schema(
                 Column("regions", "TEXT NOT NULL", "corners of the regions to repaint, as JSON"),
                 Column("at", "TEXT NOT NULL", "when, UTC"),
                 Column("undone", "TEXT", "when it was undone, UTC; null if it was not"),
+            ),
+        ),
+        "added": Table(
+            "Boxes that a change adds; a box that was moved is unchecked and added elsewhere.",
+            ("number",),
+            (
+                Column("number", "INTEGER NOT NULL", "of the change"),
+                Column("boxes", "TEXT NOT NULL", "corners of the boxes of players that were not detected, as JSON"),
             ),
         ),
         "applied": Table(
@@ -77,12 +87,14 @@ class Decision:
         reason: of a reject, one of `REASONS`.
         unchecked: boxes that hold no player.
         regions: what is to be painted over, of a repaint.
+        added: boxes of players that the scene lacks.
     """
 
     verdict: Verdict | None = None
     reason: str | None = None
     unchecked: tuple[Corners, ...] = ()
     regions: tuple[Corners, ...] = ()
+    added: tuple[Corners, ...] = ()
 
 
 class StaleError(Exception):
@@ -135,19 +147,21 @@ class ReviewStore(SqliteStore):
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
+            _add(connection, cursor, decision.added)
             return int(cursor.lastrowid or 0)
 
     def reopen(self, key: Key) -> None:
-        """Let an image be decided on anew: verdicts on it count no more; boxes that were unchecked stay so."""
+        """Let an image be decided on anew: verdicts on it count no more; boxes stay unchecked or added."""
         with self.transaction() as connection:
             for reviewer, of in self.decisions().items():
                 if key in of and of[key].verdict:
                     row = (f"painted again {uuid4()}", reviewer, *key, json.dumps(of[key].unchecked), now())
-                    connection.execute(
+                    cursor = connection.execute(
                         "INSERT INTO changes (change, reviewer, sport, image, unchecked, regions, at) "
                         "VALUES (?, ?, ?, ?, ?, '[]', ?)",
                         row,
                     )
+                    _add(connection, cursor, of[key].added)
 
     def undo(self, reviewer: str, number: int) -> Key:
         """Let a reviewer's last change count no more; one that was undone already stays so.
@@ -176,13 +190,13 @@ class ReviewStore(SqliteStore):
     def decisions(self) -> dict[str, dict[Key, Decision]]:
         """What counts, by reviewer and image; reviewers in the order of their names."""
         query = (
-            "SELECT reviewer, sport, image, verdict, reason, unchecked, regions FROM changes "
-            "WHERE undone IS NULL ORDER BY reviewer, number"
+            "SELECT reviewer, sport, image, verdict, reason, unchecked, regions, coalesce(boxes, '[]') FROM changes "
+            "LEFT JOIN added USING (number) WHERE undone IS NULL ORDER BY reviewer, number"
         )
         decisions: dict[str, dict[Key, Decision]] = {}
         for reviewer, sport, image, verdict, reason, *boxes in self.rows(query):
-            unchecked, regions = (tuple(tuple(box) for box in json.loads(text)) for text in boxes)
-            decisions.setdefault(reviewer, {})[sport, image] = Decision(verdict, reason, unchecked, regions)
+            corners = (tuple(tuple(box) for box in json.loads(text)) for text in boxes)
+            decisions.setdefault(reviewer, {})[sport, image] = Decision(verdict, reason, *corners)
         return decisions
 
     def applied(self, original: str, written: str) -> None:
@@ -196,3 +210,9 @@ class ReviewStore(SqliteStore):
         """Whether these scenes came of those, by their digests."""
         query = "SELECT EXISTS (SELECT * FROM applied WHERE original = ? AND written = ?)"
         return bool(self.rows(query, original, written)[0][0])
+
+
+def _add(connection: sqlite3.Connection, cursor: sqlite3.Cursor, boxes: Sequence[Corners]) -> None:
+    """Store the boxes that the change just inserted adds."""
+    if boxes:
+        connection.execute("INSERT INTO added VALUES (?, ?)", (cursor.lastrowid, json.dumps(boxes)))

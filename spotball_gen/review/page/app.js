@@ -1,6 +1,6 @@
 // The review: which image is looked at, what keys do, and what was decided.
 
-import { draw, firstRegion, isRegion, moved } from "./picture.js";
+import { ballMiddle, draw, firstRegion, isRegion, moved } from "./picture.js";
 import { Refused, get, post } from "./server.js";
 
 const byId = (id) => document.getElementById(id);
@@ -9,7 +9,11 @@ const SAID = { accept: "Accepted", reject: "Rejected", repaint: "To repaint" };
 let review = null; // what the server says
 let at = 0; // which image
 let going = Promise.resolve(); // what is sent, one after another
-const look = { ball: false, both: false, boxes: true, chosen: null, marking: false, region: null };
+const LARGEST = 8; // times that an image is enlarged at most
+// `marking` is what a drawn region is for: "repaint", "player" (a box to add) or "move" (where the chosen box goes).
+const look = {
+  ball: false, both: false, boxes: true, chosen: null, marking: null, region: null, zoom: 1, middle: null,
+};
 
 const item = () => review.items[at];
 
@@ -17,7 +21,11 @@ const item = () => review.items[at];
 
 function show() {
   const { decision, players } = item();
-  const told = { toggle: (index) => inTurn(() => toggle(index)), drag: (region) => inTurn(() => drag(region)) };
+  const told = {
+    toggle: (index) => inTurn(() => toggle(index)),
+    drag: (region) => inTurn(() => drag(region)),
+    enlarge: (point, larger) => inTurn(seen(() => enlarge(point, larger))),
+  };
   draw(byId("pictures"), at, item(), look, told);
   byId("where").textContent = `${at + 1} of ${review.items.length}: ${item().sport}/${item().image}`;
   const count = (verdict) => review.items.filter((one) => one.decision.verdict === verdict).length;
@@ -33,14 +41,18 @@ function show() {
   review.reasons.forEach((one, index) => {
     byId("reasons").children[index].firstChild.setAttribute("aria-pressed", String(one === reason));
   });
-  byId("boxes").replaceChildren(...players.map(boxEntry));
+  byId("boxes").replaceChildren(...players.map(boxEntry), ...decision.added.map(addedEntry));
   byId("boxes").children[look.chosen]?.scrollIntoView({ block: "nearest" });
   const pressed = { accept: verdict === "accept", ball: look.ball, both: look.both, overlay: look.boxes };
-  for (const [id, on] of Object.entries({ ...pressed, region: look.marking })) {
+  const marking = { region: "repaint", player: "player", move: "move" };
+  for (const [id, use] of Object.entries(marking)) pressed[id] = look.marking === use;
+  for (const [id, on] of Object.entries({ ...pressed, zoom: look.zoom > 1 })) {
     byId(id).setAttribute("aria-pressed", String(on));
   }
   byId("ball").disabled = byId("both").disabled = !item().with_ball;
   byId("undo").disabled = review.last === 0;
+  byId("move").disabled = look.chosen === null;
+  byId("times").textContent = `${look.zoom}×`;
   byId("drop").disabled = !decision.regions.length;
   for (const [part, there] of [["with", item().with_ball], ["without", true]]) {
     // The next image is at hand when it is wanted.
@@ -59,6 +71,14 @@ function boxEntry(box, index) {
   input.addEventListener("change", () => inTurn(() => toggle(index)));
   label.append(input, String(index + 1));
   entry.append(label);
+  return entry;
+}
+
+/** The entry of a box that the reviewer added; unchecking it takes it away. */
+function addedEntry(box, index) {
+  const entry = boxEntry(box, item().players.length + index);
+  entry.classList.add("added");
+  entry.querySelector("input").checked = true;
   return entry;
 }
 
@@ -101,10 +121,26 @@ const accept = () => change({ verdict: "accept", reason: null, regions: [] }, ()
 const reject = (reason) => change({ verdict: "reject", reason, regions: [] }, () => step(1));
 
 function toggle(index) {
+  const { unchecked, added } = item().decision;
+  const place = index - item().players.length;
+  if (place >= 0) {
+    look.chosen = null;
+    return change({ added: added.toSpliced(place, 1) });
+  }
   look.chosen = index;
-  const { unchecked } = item().decision;
   const others = unchecked.filter((one) => one !== index);
   return change({ unchecked: others.length < unchecked.length ? others : [...others, index] });
+}
+
+/** Uncheck the chosen box and add it elsewhere; of an added one, the place changes. */
+function move(box) {
+  const { unchecked, added } = item().decision;
+  const place = look.chosen - item().players.length;
+  if (place >= 0) return change({ added: added.with(place, box) });
+  const others = unchecked.filter((one) => one !== look.chosen);
+  const changes = { unchecked: [...others, look.chosen], added: [...added, box] };
+  look.chosen = item().players.length + added.length;
+  return change(changes);
 }
 
 const repaint = (regions) => change({ verdict: regions.length ? "repaint" : null, reason: null, regions });
@@ -123,7 +159,7 @@ async function undo() {
 // Where to look -----------------------------------------------------------------------------------------------------
 
 function go(to) {
-  if (to !== at) Object.assign(look, { ball: false, chosen: null, marking: false, region: null });
+  if (to !== at) Object.assign(look, { ball: false, chosen: null, marking: null, region: null, middle: null });
   at = to;
   history.replaceState(null, "", `#${at + 1}`);
 }
@@ -147,24 +183,47 @@ const seen = (action) => () => {
 };
 
 function choose(by) {
-  const n = item().players.length;
+  const n = item().players.length + item().decision.added.length;
   if (n) look.chosen = look.chosen === null ? (by > 0 ? 0 : n - 1) : (look.chosen + by + n) % n;
 }
 
-function mark() {
-  look.marking = !look.marking;
-  look.region = look.marking ? firstRegion(item()) : null;
+/** The corners of a box, detected or added. */
+const corners = (index) => [...item().players, ...item().decision.added][index];
+
+function mark(use) {
+  look.marking = look.marking === use || (use === "move" && look.chosen === null) ? null : use;
+  const first = use === "move" ? corners(look.chosen) : firstRegion(item());
+  look.region = look.marking ? first : null;
 }
 
 function drag(region) {
-  Object.assign(look, { marking: false, region: null });
-  return isRegion(region) ? repaint([...item().decision.regions, region]) : show();
+  const use = look.marking;
+  Object.assign(look, { marking: null, region: null });
+  if (!isRegion(region)) return show();
+  const { regions, added } = item().decision;
+  if (use === "move") return move(region);
+  return use === "player" ? change({ added: [...added, region] }) : repaint([...regions, region]);
+}
+
+/** Enlarge what is around a point, or less of it. */
+function enlarge(point, larger) {
+  look.zoom = Math.min(Math.max(look.zoom * (larger ? 2 : 0.5), 1), LARGEST);
+  look.middle = point;
+}
+
+/** Larger and larger around the ball's place, then whole again. */
+function zoom() {
+  look.middle = ballMiddle(item());
+  look.zoom = look.zoom === LARGEST ? 1 : look.zoom * 2;
 }
 
 const actions = {
   accept,
   undo,
-  region: seen(mark),
+  region: seen(() => mark("repaint")),
+  player: seen(() => mark("player")),
+  move: seen(() => mark("move")),
+  zoom: seen(zoom),
   drop: () => item().decision.regions.length && repaint(item().decision.regions.slice(0, -1)),
   ball: seen(() => (look.ball = !look.ball && item().with_ball)),
   both: seen(() => (look.both = !look.both)),
@@ -175,12 +234,13 @@ const actions = {
 };
 
 const KEYS = {
-  a: "accept", Enter: "accept", u: "undo", Backspace: "undo", m: "region", Delete: "drop", b: "ball", s: "both",
+  a: "accept", Enter: "accept", u: "undo", Backspace: "undo", m: "region", d: "player", v: "move", z: "zoom", Delete: "drop", b: "ball", s: "both",
   o: "overlay", ArrowLeft: "previous", p: "previous", ArrowRight: "next", n: "open",
 };
 
 function whileMarking(event) {
-  if (event.key === "Escape" || event.key === "m") return seen(mark);
+  if (event.key === "Escape" || KEYS[event.key] in { region: 0, player: 0, move: 0 }) return seen(() => mark(look.marking));
+  if (event.key === "z") return seen(zoom);
   if (event.key === "Enter") return () => drag(look.region);
   if (!event.key.startsWith("Arrow")) return null;
   return seen(() => (look.region = moved(look.region, event.key, event.shiftKey, item())));

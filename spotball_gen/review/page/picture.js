@@ -21,8 +21,23 @@ function path(polygons, name) {
   return node;
 }
 
-/** One image with its overlay. `toggle` is told of a box that is clicked, `drag` of a region that is drawn. */
-function figure(at, item, part, look, { toggle, drag }) {
+/** The part of an image that is shown: all of it, or enlarged around a point. */
+function shownPart(item, { zoom, middle }) {
+  const [width, height] = [item.width / zoom, item.height / zoom];
+  const [x, y] = middle ?? [item.width / 2, item.height / 2];
+  const left = Math.min(Math.max(x - width / 2, 0), item.width - width);
+  const top = Math.min(Math.max(y - height / 2, 0), item.height - height);
+  return { left, top, width, height };
+}
+
+/** The point that is enlarged first: the ball's place. */
+export function ballMiddle({ ball, width, height }) {
+  return ball ? [(ball[0] + ball[2]) / 2, (ball[1] + ball[3]) / 2] : [width / 2, height / 2];
+}
+
+/** One image with its overlay. `toggle` is told of a box that is clicked, `drag` of a region that is drawn, `enlarge` of a
+ * point and whether what is there is to be larger. */
+function figure(at, item, part, look, { toggle, drag, enlarge }) {
   const node = document.createElement("figure");
   node.style.setProperty("--ratio", item.width / item.height);
   const frame = document.createElement("div");
@@ -31,7 +46,12 @@ function figure(at, item, part, look, { toggle, drag }) {
   image.src = `images/${part}/${at}`;
   image.alt = part === "with" ? "The image with the ball" : "The image without the ball";
   const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", `0 0 ${item.width} ${item.height}`);
+  const shown = shownPart(item, look);
+  svg.setAttribute("viewBox", `${shown.left} ${shown.top} ${shown.width} ${shown.height}`);
+  image.style.width = image.style.height = `${look.zoom * 100}%`;
+  image.style.left = `${(-shown.left / shown.width) * 100}%`;
+  image.style.top = `${(-shown.top / shown.height) * 100}%`;
+  image.classList.toggle("pixels", look.zoom >= 4);
   frame.append(image, svg);
   const caption = document.createElement("figcaption");
   caption.textContent = part === "with" ? "with ball" : "without ball";
@@ -44,6 +64,12 @@ function figure(at, item, part, look, { toggle, drag }) {
       player.dataset.box = index;
       svg.append(player);
     });
+    item.decision.added.forEach((box, index) => {
+      const number = item.players.length + index;
+      const player = rect(box, `player added${number === look.chosen ? " chosen" : ""}`);
+      player.dataset.box = number;
+      svg.append(player);
+    });
     for (const outline of item.outlines) if (outline) svg.append(path(outline, "outline"));
     if (item.ball) svg.append(rect(item.ball, "ball"));
   }
@@ -53,8 +79,13 @@ function figure(at, item, part, look, { toggle, drag }) {
   const point = (event) => {
     const edges = svg.getBoundingClientRect();
     const share = [(event.clientX - edges.left) / edges.width, (event.clientY - edges.top) / edges.height];
-    return share.map((value, axis) => Math.min(Math.max(value, 0), 1) * [item.width, item.height][axis]);
+    const [x, y] = share.map((value) => Math.min(Math.max(value, 0), 1));
+    return [shown.left + x * shown.width, shown.top + y * shown.height];
   };
+  svg.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    if (event.deltaY) enlarge(point(event), event.deltaY < 0);
+  }, { passive: false });
   svg.addEventListener("pointerdown", (event) => {
     if (event.button) return;
     event.preventDefault();

@@ -56,6 +56,19 @@ def test_what_is_left_is_what_everybody_leaves(decisions: list[dict[Key, Decisio
     assert applied.boxes == sum(before[scene.key] - len(scene.players or ()) for scene in kept)
 
 
+def test_a_player_that_two_reviewers_add_is_added_once_and_has_no_outline() -> None:
+    scene = SCENES[0]
+    outline = (((0.0, 0.0), (9.0, 0.0), (9.0, 9.0)),)
+    count = len(scene.players or ())
+    scene = scene.model_copy(update={"player_outlines": (outline,) * count})
+    one, same, other = (10.0, 10.0, 30.0, 60.0), (12.0, 11.0, 30.0, 62.0), (200.0, 10.0, 230.0, 60.0)
+    decisions = [{scene.key: Decision("accept", added=(one,))}, {scene.key: Decision("accept", added=(same, other))}]
+    (kept,), applied = with_decisions([scene], decisions)
+    assert applied.added == 2
+    assert [box.corners for box in kept.players or ()][count:] == [one, other]
+    assert (kept.player_outlines or ())[count:] == (None, None)
+
+
 def test_outlines_go_with_their_players() -> None:
     (scene, *_) = SCENES
     assert scene.players
@@ -90,7 +103,7 @@ def test_applied_undone_and_applied_again(tmp_path: Path) -> None:
         done = spotball("gen", "apply-review", str(folder))
         assert (done.returncode, done.stdout) == (0, "")
         assert done.stderr.splitlines() == [
-            "2 images kept, 1 boxes unchecked",
+            "2 images kept, 1 boxes unchecked, 0 added",
             "1 rejected, 1 to repaint",
             "1 that nobody decided on, kept",
         ]

@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect
 
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
+from spotball_gen.review.apply import apply_review
 from spotball_gen.review.store import Decision, ReviewStore
 from tests.browsing import free_port
 from tests.gen.review.made import by_id, dataset, reviewing
@@ -230,3 +231,80 @@ def test_names_are_text(tmp_path: Path, browser: Any) -> None:
     with reviewing(folder, reviewer="<b>x</b>") as (link, _), looking(browser, link) as page:
         expect(page.locator("#where")).to_contain_text(name)
         expect(page.locator("#counts")).to_contain_text("<b>x</b>")
+
+
+def test_boxes_are_added_moved_and_taken_away(tmp_path: Path, browser: Any) -> None:
+    folder = dataset(tmp_path)
+    scene = scenes_of(folder)[0]
+    players = scene.players or ()
+    with reviewing(folder) as (link, _), looking(browser, link) as page:
+        # By keys: one below the ball, a step to the right.
+        press(page, "d", "ArrowRight", "Enter")
+        expect(page.locator("rect.added")).to_have_count(1)
+        decision = stored(folder)[0]
+        assert decision is not None
+        assert (decision.verdict, decision.unchecked, decision.regions) == (None, (), ())
+        ball = scene.ball_box
+        assert ball is not None
+        (box,) = decision.added
+        assert box[:2] == pytest.approx((ball[0] + 8, ball[3]))
+        # The first detected box goes 16 pixels down: it is unchecked, and added there.
+        press(page, "ArrowDown", "v", "ArrowDown", "ArrowDown", "Enter")
+        expect(page.locator("rect.added")).to_have_count(2)
+        decision = stored(folder)[0]
+        assert decision is not None
+        assert decision.unchecked == (players[0].corners,)
+        x1, y1, x2, y2 = players[0].corners
+        assert decision.added[1] == pytest.approx((x1, min(y1 + 16, 360 - (y2 - y1)), x2, min(y2 + 16, 360)))
+        # The moved box is the chosen one: moved on, it stays one box; unchecked, it is gone.
+        press(page, "v", "ArrowUp", "Enter")
+        expect(page.locator("rect.added.chosen")).to_have_count(1)
+        press(page, "Space")
+        expect(page.locator("rect.added")).to_have_count(1)
+        press(page, "u", "a")
+        at(page, 2)
+        decision = stored(folder)[0]
+        assert decision is not None
+        assert decision.verdict == "accept"
+        assert len(decision.added) == 2
+    applied = apply_review(folder)
+    assert (applied.boxes, applied.added) == (1, 2)
+    (after,) = (one for one in read_scenes(folder / "scenes.jsonl") if one.key == scene.key)
+    assert after.players is not None
+    assert [box.corners for box in after.players] == [*(box.corners for box in players[1:]), *decision.added]
+
+
+def test_zoom_shows_the_ball_large_and_what_is_drawn_lands_where_it_is_seen(tmp_path: Path, browser: Any) -> None:
+    folder = dataset(tmp_path)
+    scene = scenes_of(folder)[0]
+    ball = scene.ball_box
+    assert ball is not None
+    with reviewing(folder) as (link, _), looking(browser, link) as page:
+        whole = page.locator("rect.ball").bounding_box()
+        press(page, "z", "z")
+        expect(page.locator("#times")).to_have_text("4×")
+        large = page.locator("rect.ball").bounding_box()
+        assert whole is not None
+        assert large is not None
+        assert large["width"] == pytest.approx(4 * whole["width"], rel=0.1)
+        # The picture is enlarged with the boxes: it is four times as wide as its frame.
+        image, frame = (page.locator(name).first.bounding_box() for name in ("figure img", ".frame"))
+        assert image is not None
+        assert frame is not None
+        assert image["width"] == pytest.approx(4 * frame["width"], rel=0.01)
+        # A box drawn around the ball on the screen is a box around the ball.
+        press(page, "d")
+        page.mouse.move(large["x"], large["y"])
+        page.mouse.down()
+        page.mouse.move(large["x"] + large["width"], large["y"] + large["height"])
+        page.mouse.up()
+        expect(page.locator("rect.added")).to_have_count(1)
+        decision = stored(folder)[0]
+        assert decision is not None
+        assert decision.added[0] == pytest.approx(ball, abs=1.5)
+        page.mouse.wheel(0, 100)
+        expect(page.locator("#times")).to_have_text("2×")
+        press(page, "z", "z")
+        expect(page.locator("#times")).to_have_text("8×")
+        press(page, "z")
+        expect(page.locator("#times")).to_have_text("1×")

@@ -129,6 +129,8 @@ def test_requests_of_other_sites_change_nothing(page: httpx.Client) -> None:
         {"verdict": "repaint", "regions": [[0, 0, 641, 9]]},
         {"verdict": "repaint", "regions": [[-1, 0, 9, 9]]},
         {"verdict": "repaint", "regions": [[0, 0, 9]]},
+        {"added": [[0, 0, 641, 9]]},
+        {"added": [[9, 0, 9, 9]]},
         {"verdict": "repaint", "regions": [[0, 0, 9, 9]] * 21},
         {"more": 1},
     ],
@@ -167,8 +169,8 @@ def test_decide_and_undo(tmp_path: Path) -> None:
         assert page.post("/api/undo", json={"number": 1}).status_code == 409
         assert page.post("/api/undo", json={"number": 9}).status_code == 409
         known = page.get("/api/review").json()["items"][0]["decision"]
-        assert known == {"verdict": "repaint", "reason": None, "unchecked": [1], "regions": regions}
-        before = {"verdict": "accept", "reason": None, "unchecked": [0, 1], "regions": []}
+        assert known == {"verdict": "repaint", "reason": None, "unchecked": [1], "regions": regions, "added": []}
+        before = {"verdict": "accept", "reason": None, "unchecked": [0, 1], "regions": [], "added": []}
         undone = {"last": 1, "item": 0, "decision": before}
         for _ in range(2):
             assert page.post("/api/undo", json={"number": 2}).json() == undone
@@ -176,7 +178,7 @@ def test_decide_and_undo(tmp_path: Path) -> None:
             players = scenes[0].players or ()
             said = store.decisions()["anna"][scenes[0].key]
             assert said.unchecked == (players[0].corners, players[1].corners)
-        nothing: dict[str, Any] = {"verdict": None, "reason": None, "unchecked": [], "regions": []}
+        nothing: dict[str, Any] = {"verdict": None, "reason": None, "unchecked": [], "regions": [], "added": []}
         assert page.post("/api/undo", json={"number": 1}).json() == {"last": 0, "item": 0, "decision": nothing}
 
 

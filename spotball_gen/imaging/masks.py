@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from spotball_gen.imaging.player_masks import player_mask, touched
 from spotball_gen.imaging.shadows import ellipse, shadow_of
 from spotball_gen.items.item import Box, Image, Item
 from spotball_gen.items.pictures import opencv
@@ -21,7 +22,8 @@ class MaskSettings(StageSettings):
     Attributes:
         margin: how much is added on each side of the ball and its shadow, as a share of the ball's size.
         shadow: how far below the ball its shadow is looked for, in the ball's sizes; 0: not at all.
-        protect: leave what is in players' boxes as it is, but for the ball itself.
+        protect: leave players' pixels unchanged, except those of the ball: what is in their outlines, or in the boxes
+            of players without an outline.
     """
 
     margin: float = Field(0.25, ge=0, le=2)
@@ -33,8 +35,8 @@ def ball_mask(item: Item, settings: MaskSettings) -> NDArray[np.uint8]:
     """What is painted over in an item's image.
 
     The ball is the ellipse in its box. It is always inside, also where a player's box covers it, and so is what
-    reviewers marked (the note `regions` of `inpaint`); of the margin around both and of the shadow, what is in a
-    player's box stays out.
+    reviewers marked (the note `regions` of `inpaint`); of the margin around both and of the shadow, a player's pixels
+    stay out: those in the outline, or in the box if there is none.
 
     Returns:
         Shape (height, width), 255 inside and 0 outside.
@@ -52,12 +54,12 @@ def ball_mask(item: Item, settings: MaskSettings) -> NDArray[np.uint8]:
         around |= _dilated(shadow, margin)
     marked = np.zeros(shape, dtype=np.bool_)
     for region in item.notes.get("inpaint", {}).get("regions", ()):
-        marked[_pixels(Box(*region), shape)] = True
+        marked[touched(Box(*region), shape)] = True
     if marked.any():
         around |= _dilated(marked, margin)
     if settings.protect:
         for player in item.players:
-            around[_pixels(player, shape)] = False
+            around[player_mask(player, shape)] = False
     return np.where(around | ellipse(ball, shape, _RIM) | marked, np.uint8(255), np.uint8(0))
 
 
@@ -72,10 +74,3 @@ def _dilated(mask: NDArray[np.bool_], by: float) -> NDArray[np.bool_]:
     kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (width, width))
     dilated: NDArray[np.bool_] = cv2.dilate(mask.astype(np.uint8), kernel) > 0
     return dilated
-
-
-def _pixels(box: Box, shape: tuple[int, ...]) -> tuple[slice, slice]:
-    """All pixels that a box touches."""
-    rows = np.clip([np.floor(box.y1), np.ceil(box.y2)], 0, shape[0]).astype(int).tolist()
-    cols = np.clip([np.floor(box.x1), np.ceil(box.x2)], 0, shape[1]).astype(int).tolist()
-    return slice(*rows), slice(*cols)

@@ -1,0 +1,45 @@
+"""The pixels that show a player: inside the outline where there is one, else inside the box."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_gen.items.item import Box
+
+
+def player_mask(player: Box, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return which pixels of an image show a player.
+
+    Args:
+        player: with an outline, as a segmentation model or a file with segmentations gives it: the pixels whose
+            centers are in its polygons; without one, those that its box touches.
+        shape: of the image: height, width.
+
+    Returns:
+        Shape (height, width).
+
+    Examples:
+        >>> box = Box(1, 0, 3, 2, label="player")
+        >>> player_mask(box, (2, 4)).astype(int).tolist()
+        [[0, 1, 1, 0], [0, 1, 1, 0]]
+    """
+    inside = np.zeros(shape[:2], dtype=np.bool_)
+    if player.outline:
+        import shapely
+
+        for polygon in player.outline:
+            (x1, y1), (x2, y2) = np.min(polygon, axis=0), np.max(polygon, axis=0)
+            part = touched(Box(x1, y1, x2, y2), shape)
+            rows, cols = np.mgrid[part]
+            inside[part] |= shapely.contains_xy(shapely.Polygon(polygon), cols + 0.5, rows + 0.5)
+        return inside
+    inside[touched(player, shape)] = True
+    return inside
+
+
+def touched(box: Box, shape: tuple[int, ...]) -> tuple[slice, slice]:
+    """Return all pixels of an image that a box touches, as rows and columns."""
+    rows = np.clip([np.floor(box.y1), np.ceil(box.y2)], 0, shape[0]).astype(int).tolist()
+    cols = np.clip([np.floor(box.x1), np.ceil(box.x2)], 0, shape[1]).astype(int).tolist()
+    return slice(*rows), slice(*cols)

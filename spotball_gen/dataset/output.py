@@ -143,6 +143,7 @@ def _scene(item: Item, plan: GenerationPlan, work: Path, folder: Path) -> Scene:
     if item.ball is None or item.painted is None or not item.cells:
         raise SpotballError(f"{item.id} passed all stages without ball, cells or an image without the ball")
     names = {part: output_name(part, item.sport, item.id, ending=".png") for part in (IMAGES, WITH_BALL)}
+    item.frame.pack()
     for picture, part in ((item.painted, IMAGES), (item.frame, WITH_BALL)):
         put(data_file(work, picture.within(work)), folder / names[part])
     return Scene.model_validate(

@@ -43,25 +43,28 @@ class PictureFile:
         self._array = None if array is None else _frozen(array)
 
     @classmethod
-    def write(cls, path: Path, array: NDArray[np.uint8]) -> PictureFile:
+    def write(cls, path: Path, array: NDArray[np.uint8], *, packed: bool = True) -> PictureFile:
         """Write pixels, RGB of shape (height, width, 3) or gray of shape (height, width); on the disk once it returns.
 
         Raises:
             OSError: if the file cannot be written.
         """
         picture = cls(path, array, gray=array.ndim == 2)
-        picture.save()
+        picture.save(packed=packed)
         return picture
 
-    def save(self) -> None:
+    def save(self, *, packed: bool = True) -> None:
         """Write its file, if its pixels are at hand; on the disk once it returns.
+
+        Args:
+            packed: whether the file is compressed, which takes ten times as long.
 
         Raises:
             OSError: if the file cannot be written.
         """
         if self._array is None:
             return
-        data = quick_png(self._array)
+        data = quick_png(self._array, packed=packed)
         with replacing(self.path) as beside, beside.open("wb") as file:
             file.write(data)
             file.flush()
@@ -78,6 +81,15 @@ class PictureFile:
         if self._array is None:
             self._array = _frozen(decoded(self.path, gray=self.gray))
         return self._array
+
+    def pack(self) -> None:
+        """Compress its file, unless that was done; on the disk once it returns.
+
+        Raises:
+            OSError: if the file cannot be read or written.
+        """
+        if self.path.stat().st_size > self.array.size:
+            self.save()
 
     def without_pixels(self) -> PictureFile:
         """The same picture, its pixels not held in memory."""

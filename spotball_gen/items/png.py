@@ -14,11 +14,15 @@ _UP = 2
 _GRAY, _RGB = 0, 2
 
 
-def quick_png(array: NDArray[np.uint8]) -> bytes:
+def quick_png(array: NDArray[np.uint8], *, packed: bool = True) -> bytes:
     """Pixels as PNG: RGB of shape (height, width, 3), or gray of shape (height, width).
 
     It takes half of the time that OpenCV takes at its quickest, for files a twentieth larger. The same pixels give the
     same bytes.
+
+    Args:
+        array: the pixels.
+        packed: whether the file is compressed. Without, it takes a tenth of the time and about twice the space.
 
     Source:
         Portable Network Graphics (PNG) Specification, third edition (W3C, 2025), sections 5, 9 and 11.
@@ -35,7 +39,7 @@ def quick_png(array: NDArray[np.uint8]) -> bytes:
     np.subtract(pixels[1:], pixels[:-1], out=rows[1:, 1:])
     header = struct.pack(">IIBBBBB", width, height, 8, _GRAY if array.ndim == 2 else _RGB, 0, 0, 0)
     # Faster packers were seen to pack the same pixels in two ways, and files are compared by their bytes.
-    packer = zlib.compressobj(strategy=zlib.Z_RLE)
+    packer = zlib.compressobj(strategy=zlib.Z_RLE) if packed else zlib.compressobj(level=0)
     data = packer.compress(rows.data) + packer.flush()
     parts = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
     return _SIGNATURE + b"".join(_chunk(name, data) for name, data in parts)

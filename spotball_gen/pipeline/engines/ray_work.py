@@ -111,7 +111,7 @@ def _written(frame: VideoFrame, source: VideoSource, work: Path) -> VideoFrame:
     image = frame.image
     if image is None:
         return frame
-    PictureFile.write(frame_path(work, source, frame.ms), image)
+    PictureFile.write(frame_path(work, source, frame.ms), image, packed=False)
     return replace(frame, picture=None, digest=frame.digest or digest(image))
 
 

@@ -83,7 +83,8 @@ class Taker:
 def _saved(picture: PictureFile, frame: VideoFrame) -> PictureFile:
     """The picture with a frame's image, in its file."""
     image = frame.image
-    return picture if image is None else PictureFile.write(picture.path, image)
+    # Most frames are rejected: only those of the dataset are compressed, when it is written.
+    return picture if image is None else PictureFile.write(picture.path, image, packed=False)
 
 
 def drop_pictures(items: Iterable[Item]) -> None:

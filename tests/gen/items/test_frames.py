@@ -19,6 +19,7 @@ from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.items.duplicates import Seen
 from spotball_gen.items.frames import Mark, VideoError, VideoFrame, digest
+from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.png import quick_png
 from spotball_gen.items.stage import Context
 from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
@@ -274,9 +275,9 @@ class TestDamaged:
 SIDES = st.integers(1, 40)
 
 
-@given(arrays(np.uint8, st.one_of(st.tuples(SIDES, SIDES), st.tuples(SIDES, SIDES, st.just(3)))))
-def test_png_keeps_every_pixel(array: NDArray[np.uint8]) -> None:
-    packed = quick_png(array)
+@given(arrays(np.uint8, st.one_of(st.tuples(SIDES, SIDES), st.tuples(SIDES, SIDES, st.just(3)))), st.booleans())
+def test_png_keeps_every_pixel(array: NDArray[np.uint8], compressed: bool) -> None:
+    packed = quick_png(array, packed=compressed)
     # By both of the libraries that read what is written here.
     with Image.open(io.BytesIO(packed)) as read:
         read.load()
@@ -284,3 +285,16 @@ def test_png_keeps_every_pixel(array: NDArray[np.uint8]) -> None:
         assert np.array_equal(np.asarray(read), array)
     found = cv2.imdecode(np.frombuffer(packed, np.uint8), cv2.IMREAD_UNCHANGED)
     assert np.array_equal(found if array.ndim == 2 else found[..., ::-1], array)
+
+
+def test_a_picture_is_packed_once(tmp_path: Path) -> None:
+    pixels = textured(4)
+    picture = PictureFile.write(tmp_path / "a.png", pixels, packed=False)
+    assert picture.path.stat().st_size > pixels.size
+    PictureFile(picture.path).pack()
+    packed = picture.path.read_bytes()
+    assert packed == quick_png(pixels)
+    before = picture.path.stat()
+    PictureFile(picture.path).pack()
+    assert (picture.path.stat().st_ino, picture.path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert np.array_equal(PictureFile(picture.path).array, pixels)

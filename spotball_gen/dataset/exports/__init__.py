@@ -2,37 +2,82 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from spotball_core.errors import OptionError
 from spotball_core.service.files import replacing_folder
-from spotball_gen.dataset.exports import coco, imagefolder, parquet
+from spotball_core.service.paths import data_file, file_fault
+from spotball_gen.dataset.croissant import CROISSANT, croissant_text
+from spotball_gen.dataset.exports import coco, describe, imagefolder, parquet
+from spotball_gen.dataset.exports.readme import README, readme
 from spotball_gen.dataset.exports.rows import Row, read_rows
+from spotball_gen.dataset.licenses import license_urls
 
-FORMATS: dict[str, Callable[[list[Row], Path], None]] = {
-    "imagefolder": imagefolder.write,
-    "coco": coco.write,
-    "parquet": parquet.write,
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """A format: what writes its files, and what describes them in Croissant."""
+
+    write: Callable[[list[Row], Path], None]
+    describe: Callable[[Path], describe.Described]
+
+
+FORMATS: dict[str, ExportFormat] = {
+    "imagefolder": ExportFormat(imagefolder.write, describe.imagefolder),
+    "coco": ExportFormat(coco.write, describe.coco),
+    "parquet": ExportFormat(parquet.write, describe.parquet),
 }
 
+CARD_FILES = ("card.md", "funnel.svg", "positions.svg")
+"""The card in words, and its pictures."""
 
-def export(dataset: Path, format: str, out: Path) -> int:
-    """Write a dataset in another form; returns how many images it has.
+
+def export(dataset: Path, format: str, out: Path, *, with_ball: bool = False) -> int:
+    """Write a dataset in another form; return how many images it has.
 
     Args:
         dataset: its folder.
         format: one of `FORMATS`.
-        out: a folder that is not there yet, or empty.
+        out: a folder that does not exist yet, or an empty one.
+        with_ball: export the images with the ball. Only COCO has them, to train detectors.
 
     Raises:
         InputError: for a dataset that cannot be read.
-        OptionError: if there is something at `out`.
+        OptionError: if `out` is not empty, or for images with the ball in another format than COCO.
         OSError: if it cannot be written.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OptionError(f"there is something at {out} already; name another folder with --out")
-    rows = read_rows(dataset)
+    if with_ball and format != "coco":
+        raise OptionError(f"--with-ball: only --format coco has images with the ball, found --format {format}")
+    rows = read_rows(dataset, with_ball=with_ball)
     with replacing_folder(out) as new:
-        FORMATS[format](rows, new)
+        FORMATS[format].write(rows, new)
+        card = copy_card(dataset, new)
+        text = readme(rows, format, with_ball=with_ball, card=card)
+        (new / README).write_text(text, encoding="utf-8", newline="\n")
+        distribution, record_sets = FORMATS[format].describe(new)
+        metadata = croissant_text(
+            name="spot-the-ball",
+            description="Images of sports scenes with the ball, its box and the players' boxes."
+            if with_ball
+            else "Images of sports scenes without the ball, with the cells where it was and the players' boxes.",
+            licenses=license_urls(row.license for row in rows),
+            distribution=distribution,
+            record_sets=record_sets,
+        )
+        (new / CROISSANT).write_text(metadata, encoding="utf-8", newline="\n")
     return len(rows)
+
+
+def copy_card(dataset: Path, out: Path) -> bool:
+    """Copy the dataset's card and its pictures; return whether there is one."""
+    if file_fault(dataset / CARD_FILES[0]) is not None:
+        return False
+    for name in CARD_FILES:
+        if file_fault(dataset / name) is None:
+            shutil.copyfile(data_file(dataset, name), out / name)
+    return True

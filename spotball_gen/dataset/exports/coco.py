@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from spotball_core.geometry import outline_area
 from spotball_core.schema.keypoints import KEYPOINT_NAMES, SKELETON, Keypoints
 from spotball_core.schema.outline import Outline
 from spotball_gen.dataset.exports.rows import PARTS, Row
@@ -29,7 +30,7 @@ def write(rows: list[Row], out: Path) -> None:
 
     A player whose pose is known has `keypoints`, and `keypoint_scores` with their confidences, which COCO lacks.
 
-    The ball's box is where the ball was: it is painted out of the image.
+    The ball's box is where the ball was if the images are those without it.
     """
     (out / "annotations").mkdir()
     for row in rows:
@@ -37,7 +38,7 @@ def write(rows: list[Row], out: Path) -> None:
     for part in PARTS:
         content = _annotations([row for row in rows if row.part == part])
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-        (out / "annotations" / f"{part}.json").write_text(text + "\n", encoding="utf-8")
+        (out / "annotations" / f"{part}.json").write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
 def _annotations(rows: list[Row]) -> dict[str, Any]:
@@ -65,7 +66,7 @@ def _annotations(rows: list[Row]) -> dict[str, Any]:
                     "image_id": number,
                     "category_id": category,
                     "bbox": box,
-                    "area": round(box[2] * box[3], 4),
+                    "area": round(box[2] * box[3] if outline is None else outline_area(outline), 4),
                     "iscrowd": 0,
                     **({} if outline is None else {"segmentation": _flat(outline)}),
                     **({} if pose is None else _keypoints(pose)),

@@ -15,7 +15,7 @@ def write(rows: list[Row], out: Path) -> None:
         if not inside:
             continue
         (out / part).mkdir()
-        with (out / part / "metadata.jsonl").open("w", encoding="utf-8") as file:
+        with (out / part / "metadata.jsonl").open("w", encoding="utf-8", newline="\n") as file:
             for row in inside:
                 row.copy(out / part)
                 file.write(json.dumps({"file_name": row.name, **row.record()}, ensure_ascii=False) + "\n")

@@ -3,64 +3,99 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import polars as pl
 
+from spotball_gen.dataset.exports.columns import IMAGE_COLUMN, SCENE_COLUMNS, Column, feature
 from spotball_gen.dataset.exports.rows import PARTS, Row
 
-PER_FILE = 1000
-"""Images of a file: so many are in memory at once."""
+PER_FILE, BYTES_PER_FILE = 1000, 300_000_000
+"""Images of a file, and their bytes, at most: a file's rows are in memory at once."""
 
-_BOX = pl.List(pl.Float64)
-SCHEMA: dict[str, Any] = {
-    "image": pl.Struct({"bytes": pl.Binary, "path": pl.String}),
-    "id": pl.String,
-    "sport": pl.String,
-    "width": pl.Int32,
-    "height": pl.Int32,
-    "rows": pl.Int32,
-    "cols": pl.Int32,
-    "ball_cells": pl.List(pl.String),
-    "ball_box": _BOX,
-    "players": pl.List(_BOX),
-    "video": pl.String,
-    "license": pl.String,
-    "origin": pl.String,
-}
+DATA = "data"
+"""The folder of the files."""
+
+COLUMNS = (IMAGE_COLUMN, *SCENE_COLUMNS)
+
+_ARROW_SCHEMA, _HIDDEN = b"ARROW:schema", b"POLARS:arrow"
+
+_Row = TypeVar("_Row")
 
 
 def write(rows: list[Row], out: Path) -> None:
-    """Write data/PART-00000-of-N.parquet; the column `image` holds the bytes of the file and its name."""
-    (out / "data").mkdir()
+    """Write data/PART-00000-of-N.parquet. The column `image` holds the bytes of the file and its name."""
+    (out / DATA).mkdir()
     for part in PARTS:
         inside = [row for row in rows if row.part == part]
-        pieces = [inside[start : start + PER_FILE] for start in range(0, len(inside), PER_FILE)]
+        pieces = list(in_pieces(inside, [row.file.stat().st_size for row in inside]))
         for number, piece in enumerate(pieces):
-            frame = pl.DataFrame([_record(row) for row in piece], schema=SCHEMA)
-            name = f"{part}-{number:05d}-of-{len(pieces):05d}.parquet"
-            frame.write_parquet(out / "data" / name, metadata={"huggingface": json.dumps(_features())})
+            write_table(map(_record, piece), COLUMNS, out / DATA / piece_name(part, number, len(pieces)))
+
+
+def piece_name(part: str, number: int, count: int) -> str:
+    """Return the name of a part's file, as the Hub names them.
+
+    Examples:
+        >>> piece_name("train", 0, 2)
+        'train-00000-of-00002.parquet'
+    """
+    return f"{part}-{number:05d}-of-{count:05d}.parquet"
+
+
+def in_pieces(rows: Sequence[_Row], sizes: Sequence[int]) -> Iterator[list[_Row]]:
+    """Divide rows into the files that hold them.
+
+    Args:
+        sizes: the bytes of each row's image.
+
+    Examples:
+        >>> [len(piece) for piece in in_pieces("abc", [200_000_000, 100_000_000, 1])]
+        [2, 1]
+    """
+    piece: list[_Row] = []
+    n_bytes = 0
+    for row, size in zip(rows, sizes, strict=True):
+        if piece and (len(piece) == PER_FILE or n_bytes + size > BYTES_PER_FILE):
+            yield piece
+            piece, n_bytes = [], 0
+        piece.append(row)
+        n_bytes += size
+    if piece:
+        yield piece
+
+
+def write_table(records: Iterable[Mapping[str, object]], columns: Sequence[Column], path: Path) -> None:
+    """Write records as Parquet whose columns the library `datasets` knows: it decodes images.
+
+    Args:
+        records: a value per column.
+        columns: in order.
+        path: the new file.
+    """
+    frame = pl.DataFrame(list(records), schema={column.name: column.dtype for column in columns})
+    features = {column.name: feature(column.dtype) for column in columns}
+    frame.write_parquet(path, metadata={"huggingface": json.dumps({"info": {"features": features}})})
+    _hide_arrow_schema(path)
+
+
+def _hide_arrow_schema(path: Path) -> None:
+    """Rename the entry `ARROW:schema` in the file's footer.
+
+    PyArrow, which `datasets` reads with, ignores all other metadata where this entry is, and Polars always writes it.
+    Without it, the columns' types are those of Parquet, which are the same.
+    """
+    with path.open("r+b") as file:
+        file.seek(-8, 2)
+        length = int.from_bytes(file.read(4), "little")
+        start = file.seek(-8 - length, 2)
+        footer = file.read(length)
+        file.seek(start)
+        file.write(footer.replace(_ARROW_SCHEMA, _HIDDEN))
 
 
 def _record(row: Row) -> dict[str, object]:
     name = row.name.rpartition("/")[2]
     return {"image": {"bytes": row.file.read_bytes(), "path": name}, **row.record()}
-
-
-def _features() -> dict[str, object]:
-    """The columns as the library `datasets` declares them: by this, it knows that there are images."""
-    kinds = {pl.String: "string", pl.Int32: "int32"}
-
-    def value(name: str) -> dict[str, str]:
-        return {"dtype": name, "_type": "Value"}
-
-    box = {"feature": value("float64"), "_type": "Sequence"}
-    features: dict[str, object] = {
-        "image": {"_type": "Image"},
-        "ball_cells": {"feature": value("string"), "_type": "Sequence"},
-        "ball_box": box,
-        "players": {"feature": box, "_type": "Sequence"},
-    }
-    plain = {name: value(kinds[kind]) for name, kind in SCHEMA.items() if kind in kinds}
-    return {"info": {"features": {name: features.get(name) or plain[name] for name in SCHEMA}}}

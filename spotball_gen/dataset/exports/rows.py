@@ -16,6 +16,7 @@ from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from spotball_core.service.json_file import read_json
 from spotball_core.service.paths import data_file, image_ending, output_name
+from spotball_gen.pipeline.folder import with_ball as path_with_ball
 from spotball_gen.quality.splits import TEST, TRAIN, split, video_of
 
 PARTS = (TRAIN, TEST)
@@ -74,10 +75,19 @@ class Row:
             "ball_cells": list(scene.ball_cells or ()),
             "ball_box": None if scene.ball_box is None else list(scene.ball_box),
             "players": [list(box.corners) for box in scene.players or ()],
+            "player_outlines": self._outlines(),
             "video": self.video,
             "license": self.license,
             "origin": self.origin,
         }
+
+    def _outlines(self) -> list[list[list[list[float]]] | None]:
+        """For each player the polygons of the outline, None where it is not known."""
+        outlines = self.scene.player_outlines or (None,) * len(self.scene.players or ())
+        return [
+            None if outline is None else [[list(point) for point in polygon] for polygon in outline]
+            for outline in outlines
+        ]
 
     @property
     def name(self) -> str:
@@ -91,16 +101,20 @@ class Row:
         shutil.copyfile(self.file, place)
 
 
-def read_rows(dataset: Path) -> list[Row]:
-    """The images of a dataset, in the order of its scenes; attention checks with a visible ball are left out.
+def read_rows(dataset: Path, *, with_ball: bool = False) -> list[Row]:
+    """Return the images of a dataset in the order of its scenes. Attention checks with a visible ball are excluded.
 
-    Split and sources are those of the dataset; one without them is split here, by video where ids tell it.
+    Split and sources are those of the dataset. A dataset without them is split here, by video if ids name videos.
+
+    Args:
+        dataset: its folder.
+        with_ball: whether the images' files are those with the ball.
 
     Raises:
         InputError: for scenes that cannot be read or whose images are not there.
     """
     scenes = [scene for scene in read_scenes(dataset / SCENES) if not scene.control]
-    files = _image_files(dataset, scenes)
+    files = _image_files(dataset, scenes, with_ball)
     parts = _read(dataset / "splits.json", _Splits) or _Splits.model_validate(split(scenes, seed=0))
     part_of = {name: part for part in PARTS for name in getattr(parts, part).images}
     if missing := [f"{scene.sport}/{scene.image}" for scene in scenes if f"{scene.sport}/{scene.image}" not in part_of]:
@@ -117,13 +131,16 @@ def read_rows(dataset: Path) -> list[Row]:
     return rows
 
 
-def _image_files(dataset: Path, scenes: Sequence[Scene]) -> list[Path]:
-    """The image file of each scene; InputError with all that cannot be used."""
+def _image_files(dataset: Path, scenes: Sequence[Scene], with_ball: bool) -> list[Path]:
+    """Return the image file of each scene; raise InputError with all that cannot be used."""
     files: list[Path] = []
     problems: list[Problem] = []
     for scene in scenes:
         try:
-            files.append(data_file(dataset, scene.path))
+            name = path_with_ball(scene.path) if with_ball else scene.path
+            files.append(
+                data_file(dataset, name, description="the image with the ball" if with_ball else "an image file")
+            )
         except InputError as error:
             problems.extend(error.problems)
     if problems:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
@@ -15,6 +16,7 @@ import cv2
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 from hypothesis import given, strategies as st
 
 from spotball_core.cli.app import main
@@ -31,26 +33,13 @@ from spotball_gen.items.pictures import decoded
 from spotball_gen.quality.leak import leak_test
 from spotball_gen.quality.splits import split, video_of
 from spotball_gen.run import generate
-from tests.gen.runs import install, write_config, write_videos
+from tests.gen.runs import write_config, write_videos
 
 GRID = Grid.standard()
 
 
 def scene(name: str, sport: str = "soccer", **fields: Any) -> Scene:
     return Scene.model_validate({"sport": sport, "image": name, "grid": GRID, **fields})
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset of three videos, made with the plain stages and the real check."""
-    folder = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(install(folder / "plugins"))
-        write_videos(folder / "videos", {"a": 5, "b": 4, "c|d": 3})
-        config = write_config(folder / "c.toml", check={"kind": "artifacts", "detect_again": False})
-        config.write_text(config.read_text().replace('kind = "artifacts"', 'kind = "artifacts"\nplacements = 50'))
-        generate(config, folder / "out")
-    return folder / "out"
 
 
 class TestStatistics:
@@ -217,9 +206,59 @@ class TestExports:
             pixels = cv2.imdecode(packed, cv2.IMREAD_COLOR)[..., ::-1]
             assert np.array_equal(pixels, decoded(made / "images/soccer" / row["image"]["path"]))
             assert len(row["players"]) == 2
-        features = json.loads(pl.read_parquet_metadata(files[0])["huggingface"])["info"]["features"]
+            assert [outline is not None for outline in row["player_outlines"]] == [True, False]
+        metadata = pl.read_parquet_metadata(files[0])
+        features = json.loads(metadata["huggingface"])["info"]["features"]
         assert list(features) == frame.columns
         assert features["image"] == {"_type": "Image"}
+        assert "ARROW:schema" not in metadata
+
+    def test_coco_with_the_ball(self, made: Path, tmp_path: Path) -> None:
+        assert export(made, "coco", tmp_path / "to", with_ball=True) == 12
+        told = json.loads((tmp_path / "to/annotations/train.json").read_text())
+        name = told["images"][0]["file_name"]
+        assert (tmp_path / "to/images" / name).read_bytes() == (made / "with_ball" / name).read_bytes()
+        assert (made / "with_ball" / name).read_bytes() != (made / "images" / name).read_bytes()
+        assert "The ball is visible." in (tmp_path / "to/README.md").read_text()
+
+    def test_only_coco_has_images_with_the_ball(self, made: Path, tmp_path: Path) -> None:
+        with pytest.raises(OptionError, match=r"--with-ball: only --format coco has images with the ball, found"):
+            export(made, "parquet", tmp_path / "to", with_ball=True)
+
+    def test_images_with_the_ball_that_are_missing(self, made: Path, tmp_path: Path) -> None:
+        shutil.copytree(made / "images", tmp_path / "bare/images")
+        write_scenes(read_scenes(made / "scenes.jsonl"), tmp_path / "bare/scenes.jsonl")
+        with pytest.raises(InputError, match=r"with_ball.*expected the image with the ball in"):
+            export(tmp_path / "bare", "coco", tmp_path / "to", with_ball=True)
+
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_readme_and_croissant(self, made: Path, tmp_path: Path, format: str) -> None:
+        export(made, format, tmp_path / "to")
+        text = (tmp_path / "to/README.md").read_text()
+        metadata = yaml.safe_load(text.split("---\n")[1])
+        assert metadata["license"] == "cc0-1.0"
+        assert metadata["size_categories"] == ["n<1K"]
+        for config in metadata.get("configs", []):
+            for files in config["data_files"]:
+                assert list((tmp_path / "to").glob(files["path"]))
+        assert "| c-d-b1ba2491 | CC0 | videos/c\\|d.avi | 3 |" in text
+        assert (tmp_path / "to/card.md").read_bytes() == (made / "card.md").read_bytes()
+        content = json.loads((tmp_path / "to/croissant.json").read_text())
+        assert content["license"] == ["https://creativecommons.org/publicdomain/zero/1.0/"]
+        for file in content["distribution"]:
+            if "sha256" in file:
+                digest = hashlib.sha256((tmp_path / "to" / file["contentUrl"]).read_bytes()).hexdigest()
+                assert digest == file["sha256"]
+
+    def test_a_license_that_is_not_known(self, made: Path, tmp_path: Path) -> None:
+        copy = shutil.copytree(made, tmp_path / "copy")
+        card = json.loads((copy / "card.json").read_text())
+        card["sources"][0]["license"] = 'ask: the "club"'
+        (copy / "card.json").write_text(json.dumps(card))
+        export(copy, "parquet", tmp_path / "to")
+        metadata = yaml.safe_load((tmp_path / "to/README.md").read_text().split("---\n")[1])
+        assert metadata["license"] == "other"
+        assert set(metadata["license_details"].split("; ")) == {'ask: the "club"', "CC0"}
 
     def test_without_split_and_card(self, made: Path, tmp_path: Path) -> None:
         shutil.copytree(made / "images", tmp_path / "bare/images")

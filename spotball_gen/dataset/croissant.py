@@ -1,0 +1,144 @@
+"""Croissant metadata (MLCommons, version 1.1): a dataset's files and records as JSON-LD.
+
+https://docs.mlcommons.org/croissant/docs/croissant-spec-1.1.html
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from spotball_core.text.citation import BIBTEX, PAPER
+
+CROISSANT: Final = "croissant.json"
+"""The metadata's file, at the root of a dataset."""
+
+_NAMES = (
+    *("arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileObject"),
+    *("fileProperty", "fileSet", "format", "includes", "excludes", "isArray", "isLiveDataset", "jsonPath", "key"),
+    *("md5", "parentField", "path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate"),
+    *("separator", "source", "subField", "transform"),
+)
+
+_CONTEXT: Final = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "dct": "http://purl.org/dc/terms/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    **{name: f"cr:{name}" for name in _NAMES},
+}
+
+
+def croissant_text(
+    *,
+    name: str,
+    description: str,
+    licenses: Sequence[str],
+    distribution: Sequence[dict[str, Any]],
+    record_sets: Sequence[dict[str, Any]],
+    url: str = PAPER,
+) -> str:
+    """Return the metadata of a dataset as JSON-LD.
+
+    Args:
+        name: of the dataset.
+        description: what it is, in sentences.
+        licenses: their addresses or names.
+        distribution: the files, by `file_object` and `file_set`.
+        record_sets: what can be read from the files, by `record_set`.
+        url: where the dataset or a description of it is published.
+    """
+    document = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.1",
+        "name": name,
+        "description": description,
+        "license": list(licenses),
+        "url": url,
+        "citeAs": BIBTEX,
+        "distribution": list(distribution),
+        "recordSet": list(record_sets),
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def file_object(folder: Path, path: Path, encoding: str) -> dict[str, Any]:
+    """Describe a file, with its size and SHA-256.
+
+    Args:
+        folder: the root of the dataset.
+        path: the file.
+        encoding: its media type.
+    """
+    name = path.relative_to(folder).as_posix()
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "contentUrl": name,
+        "contentSize": f"{path.stat().st_size} B",
+        "encodingFormat": encoding,
+        "sha256": digest,
+    }
+
+
+def file_set(name: str, includes: str, encoding: str) -> dict[str, Any]:
+    """Describe the files of a pattern.
+
+    Args:
+        name: of the set.
+        includes: the pattern, from the root of the dataset.
+        encoding: media type of the files.
+    """
+    return {
+        "@type": "cr:FileSet",
+        "@id": name,
+        "name": name,
+        "encodingFormat": encoding,
+        "includes": includes,
+    }
+
+
+def record_set(name: str, description: str, fields: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Describe records.
+
+    Args:
+        name: of the set.
+        description: what a record is.
+        fields: by `record_field`, with the set's name.
+    """
+    return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": description, "field": list(fields)}
+
+
+def record_field(
+    records: str, name: str, description: str, kind: dict[str, Any], source: dict[str, Any]
+) -> dict[str, Any]:
+    """Describe a field of records.
+
+    Args:
+        records: the name of the record set.
+        name: of the field.
+        description: what it holds.
+        kind: `dataType`, and the shape of an array.
+        source: where it is read from.
+    """
+    return {
+        "@type": "cr:Field",
+        "@id": f"{records}/{name}",
+        "name": name,
+        "description": description,
+        **kind,
+        "source": source,
+    }

@@ -1,0 +1,97 @@
+"""The Croissant metadata of each export's files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from spotball_gen.dataset.croissant import file_object, file_set, record_field, record_set
+from spotball_gen.dataset.exports.columns import IMAGE, SCENE_COLUMNS, Column, croissant_type
+from spotball_gen.dataset.exports.parquet import COLUMNS, DATA
+
+Described = tuple[list[dict[str, Any]], list[dict[str, Any]]]
+"""Files and record sets."""
+
+_PARQUET, _JSON, _JSON_LINES = "application/x-parquet", "application/json", "application/jsonlines"
+_ITEMS = "items"
+
+
+def parquet(folder: Path, columns: Sequence[Column] = COLUMNS) -> Described:
+    """Describe data/*.parquet: one record per image, with its pixels."""
+    files = [file_object(folder, path, _PARQUET) for path in sorted((folder / DATA).iterdir())]
+    source = {"fileSet": {"@id": "parquet-files"}}
+    fields = []
+    for column in columns:
+        transform = {"transform": {"jsonPath": "bytes"}} if column.dtype == IMAGE else {}
+        read = {**source, "extract": {"column": column.name}, **transform}
+        fields.append(record_field(_ITEMS, column.name, column.description, croissant_type(column.dtype), read))
+    items = record_set(_ITEMS, "The images with their ground truth.", fields)
+    return [*files, file_set("parquet-files", f"{DATA}/*.parquet", _PARQUET)], [items]
+
+
+def imagefolder(folder: Path) -> Described:
+    """Describe PART/metadata.jsonl: one record per image, with its file's name."""
+    file_name = Column("file_name", "The image's file, from the folder of its part.", SCENE_COLUMNS[0].dtype)
+    files = [file_object(folder, path, _JSON_LINES) for path in sorted(folder.glob("*/metadata.jsonl"))]
+    fields = [
+        record_field(
+            _ITEMS,
+            column.name,
+            column.description,
+            croissant_type(column.dtype),
+            {"fileSet": {"@id": "metadata-files"}, "extract": {"column": column.name}},
+        )
+        for column in (file_name, *SCENE_COLUMNS)
+    ]
+    items = record_set(_ITEMS, "The images' files with their ground truth.", fields)
+    return [*files, file_set("metadata-files", "*/metadata.jsonl", _JSON_LINES)], [items]
+
+
+def coco(folder: Path) -> Described:
+    """Describe annotations/PART.json: the images and the boxes of each part.
+
+    The same file is described once per record set, because mlcroissant reads all fields of a file into one table.
+    """
+    files, sets = [], []
+    for path in sorted((folder / "annotations").iterdir()):
+        for name, description, fields in _COCO:
+            records = f"{path.stem}-{name}"
+            files.append({**file_object(folder, path, _JSON), "@id": f"{records}-file", "name": f"{records}-file"})
+            described = []
+            for field, text, kind in fields:
+                source = {"fileObject": {"@id": f"{records}-file"}, "extract": {"jsonPath": f"$.{name}[*].{field}"}}
+                described.append(record_field(records, field, text, kind, source))
+            sets.append(record_set(records, description, described))
+    return files, sets
+
+
+_INTEGER, _TEXT = {"dataType": "sc:Integer"}, {"dataType": "sc:Text"}
+_COCO: tuple[tuple[str, str, tuple[tuple[str, str, dict[str, Any]], ...]], ...] = (
+    (
+        "images",
+        "The images.",
+        (
+            ("id", "The image's number.", _INTEGER),
+            ("file_name", "The image's file, from the folder images/.", _TEXT),
+            ("width", "Width in pixels.", _INTEGER),
+            ("height", "Height in pixels.", _INTEGER),
+            ("scene", "The image's id within its sport.", _TEXT),
+            ("sport", "The sport.", _TEXT),
+        ),
+    ),
+    (
+        "annotations",
+        "The boxes of balls and players.",
+        (
+            ("id", "The annotation's number.", _INTEGER),
+            ("image_id", "The image's number.", _INTEGER),
+            ("category_id", "1 for the ball, 2 for a player.", _INTEGER),
+            (
+                "bbox",
+                "The box [x, y, width, height] in pixels.",
+                {"dataType": "sc:Float", "isArray": True, "arrayShape": "4"},
+            ),
+        ),
+    ),
+)

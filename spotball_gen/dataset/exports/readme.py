@@ -1,0 +1,114 @@
+"""The README of an export: metadata as Hugging Face reads it, and what the files are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from spotball_core.service.safe_text import markdown_row, markdown_text
+from spotball_core.text.citation import BIBTEX
+from spotball_core.text.numbers import plural
+from spotball_core.text.yaml import yaml_text
+from spotball_gen.dataset.exports.columns import SCENE_COLUMNS
+from spotball_gen.dataset.exports.rows import PARTS, Row
+from spotball_gen.dataset.licenses import license_metadata
+
+README = "README.md"
+
+TAGS = ("spot-the-ball", "social-inference", "vision-language-models", "croissant")
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+_PATHS = {"parquet": "data/{}-*.parquet", "imagefolder": "{}/**"}
+"""The files of a part, for the formats that the library `datasets` loads."""
+
+_DATASETS = 'from datasets import load_dataset\n\ndataset = load_dataset("FOLDER")\ndataset["train"][0]["image"]'
+_COCO = """from pycocotools.coco import COCO
+
+coco = COCO("FOLDER/annotations/train.json")
+coco.loadAnns(coco.getAnnIds())"""
+_LOAD = {"parquet": _DATASETS, "imagefolder": _DATASETS, "coco": _COCO}
+
+
+def size_category(n_images: int) -> str:
+    """Return the Hub's category of a dataset's size.
+
+    Examples:
+        >>> size_category(999), size_category(1000), size_category(5_000_000)
+        ('n<1K', '1K<n<10K', 'n>1M')
+    """
+    return next((category for limit, category in _SIZES if n_images < limit), "n>1M")
+
+
+def readme(rows: Sequence[Row], format: str, *, with_ball: bool, card: bool) -> str:
+    """Return the README.
+
+    Args:
+        rows: the images.
+        format: of the export.
+        with_ball: whether the ball is visible in the images.
+        card: whether card.md is next to it.
+    """
+    parts = [part for part in PARTS if any(row.part == part for row in rows)]
+    task = "object-detection" if format == "coco" else "visual-question-answering"
+    metadata: dict[str, Any] = {
+        "pretty_name": "Spot the Ball",
+        **license_metadata(row.license for row in rows),
+        "task_categories": [task],
+        "tags": list(TAGS),
+        "size_categories": [size_category(len(rows))],
+    }
+    if format in _PATHS:
+        paths = [{"split": part, "path": _PATHS[format].format(part)} for part in parts]
+        metadata["configs"] = [{"config_name": "default", "data_files": paths}]
+    lines = [*_about(rows, parts, with_ball, card), *_files(format), *_sources(rows), *citation()]
+    return front_matter(metadata) + "\n".join(lines) + "\n"
+
+
+def front_matter(metadata: Mapping[str, Any]) -> str:
+    """Return a card's metadata with the lines that mark its start and end."""
+    return f"---\n{yaml_text(metadata)}---\n\n"
+
+
+def citation() -> Iterator[str]:
+    """Yield the lines of the section that names the paper."""
+    yield from ("## Citation", "", "```bibtex", BIBTEX.rstrip(), "```")
+
+
+def _about(rows: Sequence[Row], parts: Sequence[str], with_ball: bool, card: bool) -> Iterator[str]:
+    sports = Counter(row.scene.sport for row in rows)
+    yield from ("# Spot the Ball", "")
+    counts = ", ".join(f"{count:,} {markdown_text(sport)}" for sport, count in sorted(sports.items()))
+    yield f"{plural(len(rows), 'image')}: {counts}."
+    state = "The ball is visible." if with_ball else "The ball was inpainted: the task is to say where it was."
+    yield f"{state} Made with spotball-core."
+    yield ""
+    yield from (markdown_row(["part", "images", "videos"]), "| --- | ---: | ---: |")
+    for part in parts:
+        inside = [row for row in rows if row.part == part]
+        yield markdown_row([part, f"{len(inside):,}", f"{len({row.video for row in inside}):,}"])
+    yield from ("", "No video is in both parts.")
+    if card:
+        yield "[The dataset's card](card.md) has statistics, the leak test, and how the images were made."
+    yield ""
+
+
+def _files(format: str) -> Iterator[str]:
+    yield from ("## Load it", "", "```python", _LOAD[format], "```", "")
+    if format == "coco":
+        yield "Boxes are [x, y, width, height] in pixels. Outlines are segmentations, and poses are keypoints."
+        yield ""
+        return
+    yield from (markdown_row(["column", "content"]), "| --- | --- |")
+    yield from (markdown_row([f"`{column.name}`", column.description]) for column in SCENE_COLUMNS)
+    yield ""
+
+
+def _sources(rows: Sequence[Row]) -> Iterator[str]:
+    yield from ("## Sources and licenses", "")
+    yield from (markdown_row(["video", "license", "from", "images"]), "| --- | --- | --- | ---: |")
+    sources = Counter((row.video, row.license, row.origin) for row in rows)
+    for (video, license, origin), count in sorted(sources.items()):
+        yield markdown_row([video, license or "not known", origin or "not known", f"{count:,}"])
+    yield ""

@@ -1,0 +1,170 @@
+"""Exports, loaded by the libraries that they are made for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spotball_core.io.scenes import read_scenes
+from spotball_core.schema.scene import Scene
+from spotball_gen.dataset.exports import FORMATS, export
+from spotball_gen.items.pictures import decoded
+
+pytestmark = [
+    pytest.mark.slow,
+    # Warnings of the libraries about themselves and each other.
+    pytest.mark.filterwarnings("default"),
+]
+
+REASON = "the package {} is not installed: `make test-all` installs it"
+
+
+@pytest.fixture(scope="module")
+def exported(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported")
+    for format in FORMATS:
+        export(made, format, folder / format)
+    export(made, "coco", folder / "coco-with-ball", with_ball=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def scenes(made: Path) -> dict[str, Scene]:
+    return {scene.image: scene for scene in read_scenes(made / "scenes.jsonl")}
+
+
+@pytest.fixture
+def datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The library, which looks at no network and keeps what it makes in the test's folder."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    library = pytest.importorskip("datasets", reason=REASON.format("datasets"))
+    library.disable_progress_bars()
+    return library
+
+
+def check_rows(rows: Any, scenes: dict[str, Scene], made: Path) -> None:
+    """Compare all rows with the scenes, and the decoded images with the files."""
+    for row in rows:
+        scene = scenes[row["id"]]
+        assert np.array_equal(np.asarray(row["image"]), decoded(made / str(scene.path)))
+        assert tuple(row["ball_cells"]) == scene.ball_cells
+        assert tuple(row["ball_box"]) == scene.ball_box
+        assert [tuple(box) for box in row["players"]] == [box.corners for box in scene.players or ()]
+        assert [
+            outline and tuple(tuple(map(tuple, polygon)) for polygon in outline) for outline in row["player_outlines"]
+        ] == list(scene.player_outlines or ())
+
+
+@pytest.mark.parametrize("format", ["parquet", "imagefolder"])
+def test_datasets_loads_the_folder(
+    format: str, datasets: Any, exported: Path, scenes: dict[str, Scene], made: Path, tmp_path: Path
+) -> None:
+    loaded = datasets.load_dataset(str(exported / format), cache_dir=str(tmp_path))
+    parts = json.loads((made / "splits.json").read_text())
+    for part in ("train", "test"):
+        assert [f"{row['sport']}/{row['id']}" for row in loaded[part]] == parts[part]["images"]
+        check_rows(loaded[part], scenes, made)
+
+
+def test_images_of_single_parquet_files_are_decoded(
+    datasets: Any, exported: Path, scenes: dict[str, Scene], made: Path, tmp_path: Path
+) -> None:
+    """Without the README: the features are in the files themselves."""
+    files = str(exported / "parquet/data/test-*.parquet")
+    rows = datasets.load_dataset("parquet", data_files=files, split="train", cache_dir=str(tmp_path))
+    assert isinstance(rows.features["image"], datasets.Image)
+    assert len(rows) == 4
+    check_rows(rows, scenes, made)
+    assert next(iter(datasets.load_dataset("parquet", data_files=files, split="train", streaming=True)))["image"].size
+
+
+def test_imagefolder_by_its_name(
+    datasets: Any, exported: Path, scenes: dict[str, Scene], made: Path, tmp_path: Path
+) -> None:
+    loaded = datasets.load_dataset("imagefolder", data_dir=str(exported / "imagefolder"), cache_dir=str(tmp_path))
+    assert {part: len(rows) for part, rows in loaded.items()} == {"train": 8, "test": 4}
+    check_rows(loaded["train"], scenes, made)
+
+
+@pytest.mark.parametrize("folder", ["coco", "coco-with-ball"])
+def test_pycocotools_reads_boxes_and_outlines(
+    folder: str, exported: Path, scenes: dict[str, Scene], made: Path
+) -> None:
+    coco = pytest.importorskip("pycocotools.coco", reason=REASON.format("pycocotools"))
+    from shapely import Polygon
+
+    n_outlines = 0
+    for part in ("train", "test"):
+        file = coco.COCO(str(exported / folder / f"annotations/{part}.json"))
+        for image in file.loadImgs(file.getImgIds()):
+            scene = scenes[image["scene"]]
+            shown = "with_ball" if folder == "coco-with-ball" else "images"
+            original = made / str(scene.path).replace("images/", f"{shown}/")
+            assert (exported / folder / "images" / image["file_name"]).read_bytes() == original.read_bytes()
+            annotations = file.loadAnns(file.getAnnIds(imgIds=image["id"]))
+            (ball,) = (one for one in annotations if one["category_id"] == 1)
+            x1, y1, x2, y2 = scene.ball_box or ()
+            assert ball["bbox"] == pytest.approx([x1, y1, x2 - x1, y2 - y1])
+            for annotation in annotations:
+                if "segmentation" not in annotation:
+                    continue
+                n_outlines += 1
+                mask = file.annToMask(annotation)
+                assert mask.shape == (scene.height, scene.width)
+                (outline,) = (outline for outline in scene.player_outlines or () if outline)
+                area = Polygon(outline[0]).area
+                assert annotation["area"] == pytest.approx(area)
+                # Each pixel of the edge may be in or out.
+                assert abs(int(mask.sum()) - area) < Polygon(outline[0]).length / 2
+    assert n_outlines == 12
+
+
+RECORDS = {
+    "parquet": {"items": 12},
+    "imagefolder": {"items": 12},
+    "coco": {"train-images": 8, "train-annotations": 24, "test-images": 4, "test-annotations": 12},
+}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_mlcroissant_validates_and_loads(format: str, exported: Path, scenes: dict[str, Scene], made: Path) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant", reason=REASON.format("mlcroissant"))
+    metadata = mlcroissant.Dataset(jsonld=str(exported / format / "croissant.json"))
+    issues = metadata.metadata.ctx.issues
+    assert not issues.errors
+    # A date and a version are for whoever publishes it.
+    assert all(name in text for name, text in zip(("datePublished", "version"), sorted(issues.warnings), strict=True))
+    loaded = {records.uuid: list(metadata.records(records.uuid)) for records in metadata.metadata.record_sets}
+    assert {name: len(records) for name, records in loaded.items()} == RECORDS[format]
+    for record in loaded.get("items", []):
+        scene = scenes[record["items/id"].decode()]
+        assert [cell.decode() for cell in record["items/ball_cells"]] == list(scene.ball_cells or ())
+        assert [tuple(box) for box in record["items/players"]] == [box.corners for box in scene.players or ()]
+        if format == "parquet":
+            assert np.array_equal(np.asarray(record["items/image"]), decoded(made / str(scene.path)))
+
+
+def test_mlcroissant_notices_a_changed_file(exported: Path, tmp_path: Path) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant", reason=REASON.format("mlcroissant"))
+    copy = shutil.copytree(exported / "coco", tmp_path / "coco")
+    with (copy / "annotations/train.json").open("a") as file:
+        file.write(" ")
+    with pytest.raises(mlcroissant.GenerationError):
+        list(mlcroissant.Dataset(jsonld=str(copy / "croissant.json")).records("train-images"))
+
+
+@pytest.mark.parametrize("format", [*FORMATS, "coco-with-ball"])
+def test_the_hub_reads_the_card(format: str, exported: Path) -> None:
+    hub = pytest.importorskip("huggingface_hub", reason="the package huggingface-hub comes with the extra hub")
+    card = hub.DatasetCard.load(exported / format / "README.md")
+    card.data.to_dict()
+    assert card.data.license == "cc0-1.0"
+    assert card.data.size_categories == ["n<1K"]
+    assert card.data.task_categories
+    assert "balamurugan2025spottheball" in card.text

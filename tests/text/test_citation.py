@@ -1,0 +1,17 @@
+"""The paper's BibTeX, compared with the repository's citation file."""
+
+from __future__ import annotations
+
+import yaml
+
+from spotball_core.text.citation import BIBTEX, PAPER
+from tests.conftest import ROOT
+
+
+def test_it_is_the_paper_of_the_citation_file() -> None:
+    paper = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["preferred-citation"]
+    assert paper["url"] == PAPER
+    assert f"title = {{{paper['title']}}}" in BIBTEX
+    authors = [f"{author['family-names']}, {author['given-names']}" for author in paper["authors"]]
+    assert " and ".join(authors) in " ".join(BIBTEX.split())
+    assert f"year = {{{paper['year']}}}" in BIBTEX

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from spotball_core.schema.published import FileFormat
+from spotball_gen.hub.manifest import HubManifest
 from spotball_gen.items.sports import Sport
 from spotball_gen.items.stage import ORDER
 from spotball_gen.pipeline.config import DEFAULT_KINDS, RunSettings, SourceSettings
@@ -45,3 +46,4 @@ def _configuration() -> type[BaseModel]:
 
 GENERATION = FileFormat("A configuration of `spotball gen run` (TOML).", _configuration())
 POSES = FileFormat("The counts that `spotball cues poses` writes (poses.json).", PosesReport)
+HUB_MANIFEST = FileFormat("The manifest that `spotball push` uploads (spotball.json).", HubManifest)

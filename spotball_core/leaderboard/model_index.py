@@ -27,6 +27,12 @@ def model_indexes(board: Leaderboard, keys: tuple[str, ...], *, url: str | None 
         keys: the metrics to include.
         url: where the leaderboard is published, which each result then names as its source.
     """
+    entries = model_index(board, keys, url=url)
+    return {entry["name"]: yaml_text({"model-index": [entry]}) for entry in entries}
+
+
+def model_index(board: Leaderboard, keys: tuple[str, ...], *, url: str | None = None) -> list[dict[str, Any]]:
+    """Return the entry of each model in a `model-index`; the arguments are those of `model_indexes`."""
     results: dict[str, list[dict[str, Any]]] = {}
     for ranking in board.rankings:
         if ranking.is_average:
@@ -39,7 +45,7 @@ def model_indexes(board: Leaderboard, keys: tuple[str, ...], *, url: str | None 
         for respondent, own in entries.items():
             if metrics := [metric for entry in own for metric in _metrics(entry, columns)]:
                 results.setdefault(respondent, []).append(_result(ranking, metrics, url))
-    return {name: yaml_text({"model-index": [{"name": name, "results": entries}]}) for name, entries in results.items()}
+    return [{"name": name, "results": of_model} for name, of_model in results.items()]
 
 
 def _result(ranking: RankTable, metrics: list[dict[str, Any]], url: str | None) -> dict[str, Any]:

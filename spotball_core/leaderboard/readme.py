@@ -24,11 +24,17 @@ def readme(board: Leaderboard, keys: tuple[str, ...], *, badge: str, page: str, 
         f"# {LABEL}: leaderboard",
         f"[![{LABEL}]({badge})]({page})",
         explanation,
-        *(text for ranking in board.rankings for text in _ranking(ranking, keys)),
+        *ranking_sections(board, keys),
     ]
-    if board.notes:
-        parts += ["## Notes", "\n".join(f"- {markdown_text(note)}" for note in board.notes)]
     return "\n\n".join(parts) + "\n"
+
+
+def ranking_sections(board: Leaderboard, keys: tuple[str, ...]) -> Iterator[str]:
+    """Yield the paragraphs of each ranking: its title, remarks, table and signature; then the notes."""
+    for ranking in board.rankings:
+        yield from _ranking(ranking, keys)
+    if board.notes:
+        yield from ("## Notes", "\n".join(f"- {markdown_text(note)}" for note in board.notes))
 
 
 def _ranking(ranking: RankTable, keys: tuple[str, ...]) -> Iterator[str]:

@@ -92,6 +92,15 @@ def read_reports(
     return Collection(tuple(reports.values()), tuple(notes))
 
 
+def report_files(folder: Path) -> list[Path]:
+    """Return the score reports in a folder and its subfolders, in the order of their paths.
+
+    Raises:
+        InputError: for a report that is damaged or of a newer version.
+    """
+    return [path for path in _json_files(folder, None) if _read(path, must_be=False) is not None]
+
+
 def _files(paths: Iterable[Path], exclude: Path | None) -> list[tuple[Path, bool]]:
     """Each file once, and whether it must be a score report."""
     files: dict[Path, tuple[Path, bool]] = {}

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.gen.runs import install
+from spotball_gen.run import generate
+from tests.gen.runs import install, write_config, write_videos
 
 
 @pytest.fixture
@@ -15,3 +16,16 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = install(tmp_path / "plugins")
     monkeypatch.syspath_prepend(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of three videos, made with the plain stages and the real check."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(install(folder / "plugins"))
+        write_videos(folder / "videos", {"a": 5, "b": 4, "c|d": 3})
+        config = write_config(folder / "c.toml", check={"kind": "artifacts", "detect_again": False})
+        config.write_text(config.read_text().replace('kind = "artifacts"', 'kind = "artifacts"\nplacements = 50'))
+        generate(config, folder / "out")
+    return folder / "out"

@@ -49,8 +49,14 @@ SCENE_COLUMNS: Final = (
 
 IMAGE_COLUMN: Final = Column("image", "The image without the ball.", IMAGE)
 
-_VALUES = {pl.String: "string", pl.Int32: "int32", pl.Float64: "float64", pl.Boolean: "bool"}
-_CROISSANT = {pl.String: "sc:Text", pl.Int32: "sc:Integer", pl.Float64: "sc:Float", pl.Boolean: "sc:Boolean"}
+_VALUES = {pl.String: "string", pl.Int32: "int32", pl.Int64: "int64", pl.Float64: "float64", pl.Boolean: "bool"}
+_CROISSANT = {
+    pl.String: "sc:Text",
+    pl.Int32: "sc:Integer",
+    pl.Int64: "sc:Integer",
+    pl.Float64: "sc:Float",
+    pl.Boolean: "sc:Boolean",
+}
 
 
 def feature(dtype: Any) -> dict[str, Any]:

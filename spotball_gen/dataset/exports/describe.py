@@ -17,17 +17,31 @@ _PARQUET, _JSON, _JSON_LINES = "application/x-parquet", "application/json", "app
 _ITEMS = "items"
 
 
-def parquet(folder: Path, columns: Sequence[Column] = COLUMNS) -> Described:
-    """Describe data/*.parquet: one record per image, with its pixels."""
-    files = [file_object(folder, path, _PARQUET) for path in sorted((folder / DATA).iterdir())]
-    source = {"fileSet": {"@id": "parquet-files"}}
+def parquet(
+    folder: Path,
+    columns: Sequence[Column] = COLUMNS,
+    *,
+    data: str = DATA,
+    records: str = _ITEMS,
+    description: str = "The images with their ground truth.",
+) -> Described:
+    """Describe Parquet files: one record per row, with decoded images.
+
+    Args:
+        folder: the root of the dataset.
+        columns: of the files.
+        data: the folder of the files.
+        records: the name of the record set.
+        description: what a record is.
+    """
+    files = [file_object(folder, path, _PARQUET) for path in sorted((folder / data).iterdir())]
+    name = f"{data}-files"
     fields = []
     for column in columns:
         transform = {"transform": {"jsonPath": "bytes"}} if column.dtype == IMAGE else {}
-        read = {**source, "extract": {"column": column.name}, **transform}
-        fields.append(record_field(_ITEMS, column.name, column.description, croissant_type(column.dtype), read))
-    items = record_set(_ITEMS, "The images with their ground truth.", fields)
-    return [*files, file_set("parquet-files", f"{DATA}/*.parquet", _PARQUET)], [items]
+        read = {"fileSet": {"@id": name}, "extract": {"column": column.name}, **transform}
+        fields.append(record_field(records, column.name, column.description, croissant_type(column.dtype), read))
+    return [*files, file_set(name, f"{data}/*.parquet", _PARQUET)], [record_set(records, description, fields)]
 
 
 def imagefolder(folder: Path) -> Described:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +20,8 @@ from spotball_gen.pipeline.folder import with_ball as path_with_ball
 from spotball_gen.quality.splits import TEST, TRAIN, split, video_of
 
 PARTS = (TRAIN, TEST)
+
+SPLITS = "splits.json"
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -44,26 +46,25 @@ class _Card(BaseModel):
 
 
 @dataclass(frozen=True)
-class Row:
-    """An image of a dataset.
+class SceneRow:
+    """A scene of a dataset with its part and its source.
 
     Attributes:
-        file: of the image.
+        scene: the scene.
         part: `train` or `test`.
-        video: which one it is from.
-        license: of the video; empty where it is not known.
-        origin: where the video is from, likewise.
+        video: the video that the image is from.
+        license: of the video; empty if it is not known.
+        origin: where the video is from; empty if it is not known.
     """
 
     scene: Scene
-    file: Path
     part: str
     video: str
     license: str
     origin: str
 
     def record(self) -> dict[str, Any]:
-        """All but the image, as JSON values; boxes are (x1, y1, x2, y2) in pixels."""
+        """Return everything but the image as JSON values. Boxes are (x1, y1, x2, y2) in pixels."""
         scene = self.scene
         return {
             "id": scene.image,
@@ -88,6 +89,17 @@ class Row:
             None if outline is None else [[list(point) for point in polygon] for polygon in outline]
             for outline in outlines
         ]
+
+
+@dataclass(frozen=True)
+class Row(SceneRow):
+    """A scene with its image.
+
+    Attributes:
+        file: the image's file.
+    """
+
+    file: Path
 
     @property
     def name(self) -> str:
@@ -115,20 +127,47 @@ def read_rows(dataset: Path, *, with_ball: bool = False) -> list[Row]:
     """
     scenes = [scene for scene in read_scenes(dataset / SCENES) if not scene.control]
     files = _image_files(dataset, scenes, with_ball)
-    parts = _read(dataset / "splits.json", _Splits) or _Splits.model_validate(split(scenes, seed=0))
-    part_of = {name: part for part in PARTS for name in getattr(parts, part).images}
-    if missing := [f"{scene.sport}/{scene.image}" for scene in scenes if f"{scene.sport}/{scene.image}" not in part_of]:
+    parts = read_parts(dataset, scenes) or _part_of(_Splits.model_validate(split(scenes, seed=0)))
+    return [Row(**vars(row), file=file) for row, file in zip(scene_rows(dataset, scenes, parts), files, strict=True)]
+
+
+def read_parts(dataset: Path, scenes: Sequence[Scene]) -> dict[str, str] | None:
+    """Return the part of each image, SPORT/IMAGE, from the dataset's splits.json; None if it has none.
+
+    Raises:
+        InputError: if the file cannot be read or lacks an image.
+    """
+    splits = _read(dataset / SPLITS, _Splits)
+    if splits is None:
+        return None
+    parts = _part_of(splits)
+    if missing := [name for scene in scenes if (name := f"{scene.sport}/{scene.image}") not in parts]:
         expected = f"each image of {SCENES} in {' or '.join(PARTS)}"
-        raise InputError([Problem(str(dataset / "splits.json"), None, name, "no part", expected) for name in missing])
+        raise InputError([Problem(str(dataset / SPLITS), None, name, "no part", expected) for name in missing])
+    return parts
+
+
+def scene_rows(dataset: Path, scenes: Iterable[Scene], parts: Mapping[str, str]) -> Iterator[SceneRow]:
+    """Yield the scenes with their parts, and with the sources that the dataset's card names.
+
+    Args:
+        dataset: its folder.
+        scenes: the scenes.
+        parts: the part of each image, SPORT/IMAGE.
+
+    Raises:
+        InputError: if the card cannot be read.
+    """
     card = _read(dataset / "card.json", _Card) or _Card()
     sources = {source.video: source for source in card.sources}
-    rows = []
-    for scene, file in zip(scenes, files, strict=True):
+    for scene in scenes:
         video = video_of(scene)
         source = sources.get(video, _Source(video=video))
-        part = part_of[f"{scene.sport}/{scene.image}"]
-        rows.append(Row(scene, file, part, video, source.license, source.origin))
-    return rows
+        yield SceneRow(scene, parts[f"{scene.sport}/{scene.image}"], video, source.license, source.origin)
+
+
+def _part_of(splits: _Splits) -> dict[str, str]:
+    return {name: part for part in PARTS for name in getattr(splits, part).images}
 
 
 def _image_files(dataset: Path, scenes: Sequence[Scene], with_ball: bool) -> list[Path]:

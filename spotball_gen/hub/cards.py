@@ -1,0 +1,148 @@
+"""The README of a repository: metadata for the Hub, what the files are, and how to check the numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from spotball_core.leaderboard.model_index import model_index
+from spotball_core.leaderboard.rankings import Leaderboard
+from spotball_core.leaderboard.readme import ranking_sections
+from spotball_core.service.safe_text import markdown_row, markdown_text, printable
+from spotball_core.text.numbers import plural
+from spotball_gen.dataset.exports.columns import Column
+from spotball_gen.dataset.exports.readme import TAGS, citation, front_matter, size_category
+from spotball_gen.dataset.exports.rows import PARTS, SceneRow
+from spotball_gen.dataset.licenses import license_metadata
+from spotball_gen.hub.tables import RESPONSES, RESPONSES_TABLE, SCENES_TABLE
+from spotball_gen.quality.splits import TEST
+
+TASK = "visual-question-answering"
+
+
+def dataset_card(
+    rows: Sequence[SceneRow], repo: str, *, license: str | None, responses: Sequence[str], signature: str | None
+) -> str:
+    """Return the README of a dataset.
+
+    Args:
+        rows: the scenes.
+        repo: the repository, such as me/my-balls.
+        license: the Hub's identifier of the license; None for those of the sources.
+        responses: the files of responses.
+        signature: of the responses' scores without intervals; None without responses.
+    """
+    parts = [part for part in PARTS if any(row.part == part for row in rows)]
+    paths = [{"split": part, "path": f"data/{part}-*.parquet"} for part in parts]
+    configs: list[dict[str, Any]] = [{"config_name": "default", "data_files": paths}]
+    rows_of_responses = [name for name in responses if name.endswith(".jsonl")]
+    if rows_of_responses:
+        all_files = [{"split": "all", "path": f"{RESPONSES}/*.parquet"}]
+        configs.append({"config_name": RESPONSES, "data_files": all_files})
+    metadata: dict[str, Any] = {
+        "pretty_name": "Spot the Ball",
+        **({"license": license} if license else license_metadata(row.license for row in rows)),
+        "task_categories": [TASK],
+        "tags": list(TAGS),
+        "size_categories": [size_category(len(rows))],
+        "configs": configs,
+    }
+    lines = [
+        *_images(rows, parts),
+        *_use(repo),
+        *_table("Images", SCENES_TABLE),
+        *(_table("Responses", RESPONSES_TABLE) if rows_of_responses else ()),
+        *_score(responses, signature),
+        *_licenses(rows),
+        *citation(),
+    ]
+    return front_matter(metadata) + "\n".join(lines) + "\n"
+
+
+def results_card(board: Leaderboard, keys: tuple[str, ...], repo: str, *, license: str | None, url: str) -> str:
+    """Return the README of results, whose metadata has a `model-index`.
+
+    Args:
+        board: the ranked scores.
+        keys: the metrics to show.
+        repo: the repository, such as me/my-results.
+        license: the Hub's identifier of the license; None if it is not known.
+        url: of the repository.
+    """
+    models = model_index(board, keys, url=url)
+    metadata: dict[str, Any] = {
+        "pretty_name": "Spot the Ball: results",
+        "license": license or "unknown",
+        "task_categories": [TASK],
+        "tags": list(TAGS),
+        "configs": [{"config_name": "default", "data_files": [{"split": TEST, "path": "data/*.parquet"}]}],
+        **({"model-index": models} if models else {}),
+    }
+    signatures = dict.fromkeys(signature for source in board.reports for signature in [source.report.signature])
+    lines = [
+        "# Spot the Ball: results",
+        "",
+        f"{plural(len(board.reports), 'score report')} of `spotball score`. Made with spotball-core.",
+        "",
+        *_use(repo),
+        *(line for text in ranking_sections(board, keys) for line in (text, "")),
+        "## Signatures",
+        "",
+        "Numbers are comparable if the choices behind them agree, which these signatures state:",
+        "",
+        "```text",
+        *(printable(signature) for signature in signatures),
+        "```",
+        "",
+        *citation(),
+    ]
+    return front_matter(metadata) + "\n".join(lines) + "\n"
+
+
+def _images(rows: Sequence[SceneRow], parts: Sequence[str]) -> Iterator[str]:
+    sports = Counter(row.scene.sport for row in rows)
+    counts = ", ".join(f"{count:,} {markdown_text(sport)}" for sport, count in sorted(sports.items()))
+    yield from ("# Spot the Ball", "")
+    yield f"{plural(len(rows), 'image')}: {counts}. The task is to say where the removed ball was."
+    yield "Made with spotball-core."
+    yield ""
+    yield from (markdown_row(["part", "images"]), "| --- | ---: |")
+    for part in parts:
+        yield markdown_row([part, f"{sum(row.part == part for row in rows):,}"])
+    yield ""
+    if controls := sum(row.scene.control for row in rows):
+        yield f"In {plural(controls, 'image')} the ball is visible, as an attention check (`control`)."
+        yield ""
+
+
+def _use(repo: str) -> Iterator[str]:
+    name = markdown_text(repo)
+    yield from ("## Use it", "", "```bash", 'pip install "spotball-core[hub]"')
+    yield from (f"spotball pull {name} --out {name.rpartition('/')[2]}", "```", "")
+    yield from ("or", "", "```python", "from datasets import load_dataset", "")
+    yield from (f'dataset = load_dataset("{name}")', "```", "")
+
+
+def _table(title: str, columns: Sequence[Column]) -> Iterator[str]:
+    yield from (f"## {title}", "", markdown_row(["column", "content"]), "| --- | --- |")
+    yield from (markdown_row([f"`{column.name}`", column.description]) for column in columns)
+    yield ""
+
+
+def _score(responses: Sequence[str], signature: str | None) -> Iterator[str]:
+    if signature is None:
+        return
+    files = ", ".join(f"`{markdown_text(name)}`" for name in responses)
+    yield from ("## Check the scores", "", f"Responses: {files}. After `spotball pull`,", "")
+    yield from ("```bash", "spotball score FOLDER --bootstrap 0", "```", "", "prints this signature:", "")
+    yield from ("```text", signature, "```", "")
+
+
+def _licenses(rows: Sequence[SceneRow]) -> Iterator[str]:
+    sources = Counter((row.license, row.origin) for row in rows)
+    yield from ("## Sources and licenses", "")
+    yield from (markdown_row(["license", "from", "images"]), "| --- | --- | ---: |")
+    for (license, origin), count in sorted(sources.items()):
+        yield markdown_row([license or "not known", origin or "not known", f"{count:,}"])
+    yield ""

@@ -1,0 +1,173 @@
+"""The Hugging Face Hub, as `push` and `pull` use it.
+
+The token comes from $HF_TOKEN only, never from a stored login. The address comes from $HF_ENDPOINT.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from spotball_core.errors import MissingExtraError, OptionError, SpotballError
+from spotball_core.service.paths import file_fault
+
+TOKEN, ENDPOINT = "HF_TOKEN", "HF_ENDPOINT"
+
+_PUBLIC: Final = "https://huggingface.co"
+_TYPE: Final = "dataset"
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file of a repository.
+
+    Attributes:
+        size: in bytes.
+        blob: git's SHA-1 of the file; of an LFS pointer if the file is large.
+        sha256: of a file in LFS; None for others.
+    """
+
+    size: int
+    blob: str
+    sha256: str | None
+
+    def is_same(self, path: Path) -> bool:
+        """Return whether a file on this machine has the same content."""
+        if path.stat().st_size != self.size:
+            return False
+        with path.open("rb") as file:
+            if self.sha256 is not None:
+                return hashlib.file_digest(file, "sha256").hexdigest() == self.sha256
+            content = file.read()
+        return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest() == self.blob
+
+
+def endpoint() -> str:
+    """Return the address of the Hub."""
+    return (os.environ.get(ENDPOINT) or _PUBLIC).rstrip("/")
+
+
+def repository_url(repo: str) -> str:
+    """Return the address of a repository's page."""
+    return f"{endpoint()}/datasets/{repo}"
+
+
+class Hub:
+    """The Hub's repositories of datasets.
+
+    Args:
+        what: the command, as an error names it.
+
+    Raises:
+        MissingExtraError: without huggingface-hub.
+    """
+
+    def __init__(self, what: str) -> None:
+        try:
+            import huggingface_hub
+            from huggingface_hub.errors import HFValidationError
+            from huggingface_hub.hf_api import RepoFile
+            from huggingface_hub.utils import disable_progress_bars, logging
+        except ImportError as error:
+            raise MissingExtraError(what, "hub") from error
+        self._library: Any = huggingface_hub
+        self._repo_file, self._invalid_name = RepoFile, HFValidationError
+        self._token = os.environ.get(TOKEN) or None
+        # Without False, the library would look for a stored login.
+        self._api: Any = huggingface_hub.HfApi(
+            endpoint=endpoint(), token=self._token or False, library_name="spotball-core"
+        )
+        logging.set_verbosity_error()
+        disable_progress_bars()
+
+    def create(self, repo: str, *, private: bool) -> None:
+        """Create a repository unless it exists.
+
+        Raises:
+            OptionError: without a token, or for a name that a repository cannot have.
+            SpotballError: if the Hub refuses or cannot be reached.
+        """
+        if self._token is None:
+            raise OptionError(f"set the environment variable {TOKEN} to a token that may write to {repo}")
+        with self._calls("creating the repository"):
+            self._api.create_repo(repo, repo_type=_TYPE, private=private, exist_ok=True)
+
+    def files(self, repo: str, revision: str | None = None) -> tuple[str, dict[str, RemoteFile]]:
+        """Return the newest commit of a branch, tag or commit, and the files at it.
+
+        Raises:
+            SpotballError: if there is no such repository or revision, or the Hub cannot be reached.
+        """
+        with self._calls(f"reading {repo}"):
+            commit = str(self._api.repo_info(repo, repo_type=_TYPE, revision=revision).sha)
+            entries = self._api.list_repo_tree(repo, repo_type=_TYPE, revision=commit, recursive=True)
+            files = {
+                str(entry.path): RemoteFile(int(entry.size), str(entry.blob_id), entry.lfs and str(entry.lfs.sha256))
+                for entry in entries
+                if isinstance(entry, self._repo_file)
+            }
+        return commit, files
+
+    def commit(self, repo: str, files: Mapping[str, Path], deleted: Sequence[str], message: str) -> str:
+        """Upload files and delete others in one commit; return the commit.
+
+        Files that are complete on the Hub, also from an interrupted upload, are not sent again.
+
+        Raises:
+            SpotballError: if the Hub refuses or cannot be reached. There is no commit then.
+        """
+        additions = [
+            self._library.CommitOperationAdd(path_in_repo=name, path_or_fileobj=str(place))
+            for name, place in files.items()
+        ]
+        deletions = [self._library.CommitOperationDelete(path_in_repo=name) for name in deleted]
+        with self._calls(f"uploading to {repo}"):
+            info = self._api.create_commit(repo, [*additions, *deletions], commit_message=message, repo_type=_TYPE)
+        return str(info.oid)
+
+    def download(self, repo: str, name: str, commit: str, file: RemoteFile, folder: Path) -> Path:
+        """Download a file into a folder, under its name in the repository; return its place.
+
+        Raises:
+            SpotballError: if the file is not what the repository lists, or the Hub cannot be reached.
+        """
+        with self._calls(f"downloading {name}"):
+            path = Path(self._api.hf_hub_download(repo, name, repo_type=_TYPE, revision=commit, local_dir=str(folder)))
+        fault = "a link" if path.is_symlink() else file_fault(path)
+        if fault is None and not file.is_same(path):
+            fault = f"other content, of {path.stat().st_size:,} bytes"
+        if fault is not None:
+            raise SpotballError(f"{repo}: {name}: found {fault}, expected the {file.size:,} bytes that the Hub lists")
+        return path
+
+    @contextmanager
+    def _calls(self, what: str) -> Iterator[None]:
+        """Convert the library's exceptions, and those of the HTTP client under it, to SpotballError."""
+        try:
+            yield
+        except self._invalid_name as error:
+            raise OptionError(f"--repo: {error}") from error
+        except Exception as error:
+            causes = list(_causes(error))
+            message = ": ".join(" ".join(str(cause).split()) or type(cause).__name__ for cause in causes)
+            if self._token is not None:
+                message = message.replace(self._token, "***")
+            # Addresses of large files are signed for whoever has them.
+            message = re.sub(r"(https?://[^\s?'\"]+)\?[^\s'\"]+", r"\1", message)
+            statuses = {getattr(getattr(cause, "response", None), "status_code", None) for cause in causes}
+            hint = f"\nSet {TOKEN} to a token with the right to do this." if statuses & {401, 403} else ""
+            raise SpotballError(f"{endpoint()}: {what} failed: {message}{hint}") from error
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those that it was raised from."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__

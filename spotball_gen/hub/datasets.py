@@ -1,0 +1,162 @@
+"""A dataset as it is published: scenes with images and responses as Parquet, other files unchanged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from spotball_core.counting.parse_record import record_of
+from spotball_core.errors import InputError, Problem
+from spotball_core.io.compressed import plain_ending
+from spotball_core.io.dataset import SCENES
+from spotball_core.io.scenes import read_scenes
+from spotball_core.io.sources import COUNTS_ENDING, ENDINGS
+from spotball_core.schema.scene import Scene
+from spotball_core.service.json_file import parse_json
+from spotball_core.service.paths import data_file
+from spotball_gen.dataset.exports.parquet import DATA, in_pieces, piece_name, write_table
+from spotball_gen.dataset.exports.rows import PARTS, SceneRow, read_parts, scene_rows
+from spotball_gen.hub.staged import Staged
+from spotball_gen.hub.tables import LINES_PER_FILE, RESPONSES_TABLE, SCENES_TABLE, responses_piece
+from spotball_gen.quality.splits import TEST
+
+KEPT = ("card.json", "card.md", "splits.json", "funnel.csv", "funnel.svg", "positions.svg")
+"""Files of a generated dataset that are published unchanged."""
+
+
+def stage_dataset(folder: Path, work: Path) -> tuple[Staged, list[SceneRow]]:
+    """Prepare a dataset for the upload.
+
+    Args:
+        folder: of the dataset.
+        work: an empty folder for the files that are made.
+
+    Raises:
+        InputError: for scenes, images or responses that cannot be read, or names that a repository cannot have.
+    """
+    staged = Staged("dataset", folder, work)
+    scenes = read_scenes(folder / SCENES)
+    # Without a split, everything is for the test: no one trains on a benchmark.
+    parts = read_parts(folder, scenes) or {f"{scene.sport}/{scene.image}": TEST for scene in scenes}
+    rows = list(scene_rows(folder, scenes, parts))
+    _stage_scenes(staged, rows)
+    files = sorted(path for path in folder.glob("responses*") if _is_responses(path))
+    for path in files:
+        if path.suffix == ".jsonl":
+            _stage_responses(staged, data_file(folder, path.name, field="file", description="a file"), path.name)
+        else:
+            staged.add_unchanged([path.name])
+    records = [record_of(path).name for path in files if record_of(path).is_file()]
+    staged.add_unchanged([*(name for name in KEPT if (folder / name).is_file()), *records])
+    _note_others(staged)
+    return staged, rows
+
+
+def _is_responses(path: Path) -> bool:
+    return plain_ending(path) in (*ENDINGS, COUNTS_ENDING)
+
+
+def _stage_scenes(staged: Staged, rows: Sequence[SceneRow]) -> None:
+    """Write data/PART-*.parquet, and list scenes.jsonl and the images."""
+    lines = _lines(staged, staged.folder / SCENES, SCENES)
+    images = _images(staged.folder, [row.scene for row in rows])
+    for path, place in {row.scene.path: image for row, image in zip(rows, images, strict=True)}.items():
+        if path is not None and place is not None:
+            staged.add_as_rows(path, place)
+    complete = list(enumerate(zip(rows, images, lines, strict=True)))
+    for part in PARTS:
+        inside = [row for row in complete if row[1][0].part == part]
+        sizes = [0 if image is None else image.stat().st_size for _, (_, image, _) in inside]
+        pieces = list(in_pieces(inside, sizes))
+        for number, piece in enumerate(pieces):
+            place = staged.new_file(f"{DATA}/{piece_name(part, number, len(pieces))}")
+            write_table((_scene_record(*row, position) for position, row in piece), SCENES_TABLE, place)
+
+
+def _images(folder: Path, scenes: Sequence[Scene]) -> list[Path | None]:
+    """Return the image's file of each scene, None for a scene that names none; raise InputError for missing files."""
+    images: list[Path | None] = []
+    problems: list[Problem] = []
+    for scene in scenes:
+        try:
+            images.append(None if scene.path is None else data_file(folder, scene.path))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    return images
+
+
+def _scene_record(row: SceneRow, image: Path | None, line: str, position: int) -> dict[str, object]:
+    pixels = None if image is None else {"bytes": image.read_bytes(), "path": image.name}
+    return {"image": pixels, **row.record(), "control": row.scene.control, "position": position, "line": line}
+
+
+def _stage_responses(staged: Staged, path: Path, name: str) -> None:
+    lines = _lines(staged, path, name)
+    pieces = [lines[start : start + LINES_PER_FILE] for start in range(0, len(lines), LINES_PER_FILE)]
+    for number, piece in enumerate(pieces):
+        start = number * LINES_PER_FILE
+        records = (_response_record(name, line, position) for position, line in enumerate(piece, start))
+        write_table(records, RESPONSES_TABLE, staged.new_file(responses_piece(name, number, len(pieces))))
+
+
+def _response_record(name: str, line: str, position: int) -> dict[str, object]:
+    try:
+        content = parse_json(line)
+    except ValueError:
+        content = None  # Scoring reports it, with the line.
+    fields: dict[str, Any] = content if isinstance(content, dict) else {}
+    record: dict[str, object] = {"file": name, "position": position, "line": line}
+    for column in RESPONSES_TABLE:
+        if column.name in record:
+            continue
+        value = fields.get(column.name)
+        if column.name == "sample":
+            record[column.name] = value if isinstance(value, int) and abs(value) < 2**63 else None
+        else:
+            record[column.name] = value if value is None or isinstance(value, str) else json.dumps(value)
+    return record
+
+
+def _lines(staged: Staged, path: Path, name: str) -> list[str]:
+    """Return the filled lines of a file of JSON Lines, and list the file as it will be pulled."""
+    content = path.read_bytes()
+    text = content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    lines = [line for line in text.split("\n") if line.strip()]
+    pulled = joined(lines)
+    place = path
+    if pulled != content:
+        staged.notes.append(f"{name}: line ends or blank lines are not kept. The pulled file has the same content.")
+        place = staged.work / f"{hashlib.sha256(name.encode()).hexdigest()}.jsonl"
+        place.write_bytes(pulled)
+    staged.add_as_rows(name, place)
+    return lines
+
+
+def joined(lines: Sequence[str]) -> bytes:
+    """Return the content of a file of JSON Lines."""
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _note_others(staged: Staged) -> None:
+    """Note which files of the folder are not published."""
+    known = {file.path for file in staged.stored}
+    others = Counter(name.split("/")[0] for name in _visible_files(staged.folder) if name not in known)
+    if others:
+        listed = ", ".join(
+            name if (staged.folder / name).is_file() else f"{name}/ ({count:,} files)"
+            for name, count in sorted(others.items())
+        )
+        staged.notes.append(f"Not uploaded: {listed}.")
+
+
+def _visible_files(folder: Path) -> Iterator[str]:
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if not name.startswith(".") and path.is_file():
+            yield name

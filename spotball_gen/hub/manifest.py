@@ -1,0 +1,89 @@
+"""spotball.json: which files a repository holds for `spotball pull`, and what they have to be."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, Field, NonNegativeInt, model_validator
+
+from spotball_core.schema.record import Record, RelativePath
+
+MANIFEST: Final = "spotball.json"
+"""The manifest's file, at the root of a repository."""
+
+Kind = Literal["dataset", "results", "export"]
+"""What a repository holds: a dataset, score reports, or what `spotball gen export` writes."""
+
+
+def is_visible(path: str) -> bool:
+    """Return whether no part of a path starts with a dot.
+
+    A file such as .git/config would be obeyed by programs that run in the folder.
+
+    Examples:
+        >>> is_visible("images/1.png"), is_visible(".git/config"), is_visible("images/.1.png")
+        (True, False, False)
+    """
+    return not any(part.startswith(".") for part in path.split("/"))
+
+
+def _visible(path: str) -> str:
+    if not is_visible(path):
+        raise ValueError("a path without hidden folders and files, whose names start with a dot")
+    return path
+
+
+HubPath = Annotated[RelativePath, AfterValidator(_visible)]
+"""A file of a repository: a relative path without hidden parts."""
+
+
+class StoredFile(Record):
+    """A file as it was pushed.
+
+    Attributes:
+        path: in the folder that was pushed, and in the one that is pulled.
+        stored: `file` if the repository has the same file, `rows` if its content is in Parquet files.
+        bytes: its size.
+        sha256: its checksum in hexadecimal.
+    """
+
+    path: HubPath
+    stored: Literal["file", "rows"]
+    bytes: NonNegativeInt
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class HubManifest(Record):
+    """The files of a repository.
+
+    Attributes:
+        format: the version of this format.
+        kind: what the repository holds.
+        files: what `spotball pull` writes.
+    """
+
+    format: Literal[1] = 1
+    kind: Kind
+    files: Annotated[tuple[StoredFile, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _each_once(self) -> HubManifest:
+        # Case does not count on some systems: there, the second file would replace the first.
+        if len({file.path.casefold() for file in self.files}) < len(self.files):
+            raise ValueError("a path occurs twice")
+        return self
+
+
+def stored_file(path: str, place: Path, stored: Literal["file", "rows"]) -> StoredFile:
+    """Describe a file.
+
+    Args:
+        path: its name in the folder that is pushed.
+        place: where it is.
+        stored: how the repository has it.
+    """
+    with place.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return StoredFile(path=path, stored=stored, bytes=place.stat().st_size, sha256=digest)

@@ -1,0 +1,171 @@
+"""Download what `spotball push` uploaded. A repository may be anyone's: nothing in it is trusted."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import ValidationError
+
+from spotball_core.errors import InputError, OptionError, Problem, SpotballError
+from spotball_core.io.dataset import SCENES
+from spotball_core.io.scenes import read_scenes
+from spotball_core.leaderboard.reports import report_files
+from spotball_core.service.files import replacing_folder
+from spotball_core.service.paths import is_relative
+from spotball_gen.dataset.exports.parquet import DATA
+from spotball_gen.hub.client import Hub, RemoteFile
+from spotball_gen.hub.manifest import MANIFEST, HubManifest, is_visible, stored_file
+from spotball_gen.hub.restore import restore_lines, restore_scenes
+from spotball_gen.hub.tables import content_of
+
+MOST_BYTES = 50 * 10**9
+"""The size of a repository, at most, unless the user allows more."""
+
+_MOST_OF_MANIFEST = 10**9
+
+
+def pull(
+    repo: str,
+    out: Path,
+    *,
+    revision: str | None = None,
+    most_bytes: int = MOST_BYTES,
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[str]:
+    """Download a repository into a new folder, as the folder was that was pushed.
+
+    The folder is written to a temporary name and renamed.
+
+    Args:
+        repo: the repository, such as me/my-balls.
+        out: a folder that does not exist yet, or an empty one.
+        revision: a branch, a tag or a commit; None for the main branch.
+        most_bytes: the size of what is downloaded, at most.
+        tell: called with what is being done, in sentences.
+
+    Returns:
+        What differs from what was pushed, in sentences; empty if nothing does.
+
+    Raises:
+        InputError: for a repository that `push` did not write, with names that are not safe, or too large.
+        MissingExtraError: without huggingface-hub.
+        OptionError: if `out` is not empty.
+        SpotballError: if there is no such repository, or the Hub cannot be reached.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OptionError(f"there is something at {out} already; name another folder with --out")
+    hub = Hub("pull")
+    commit, remote = hub.files(repo, revision)
+    target = out.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work, replacing_folder(target) as new:
+        download = _Download(hub, repo, commit, remote, Path(work))
+        manifest = _manifest(download)
+        wanted = _wanted(manifest, remote, repo)
+        download.check(wanted, most_bytes)
+        tell(f"Downloading {len(wanted):,} files, {sum(remote[name].size for name in wanted):,} bytes.")
+        for file in manifest.files:
+            if file.stored == "file":
+                # One at a time, and not twice on the disk.
+                place = new / file.path
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(download.get(file.path), place)
+        _restore(manifest, {name: download.get(name) for name in wanted if content_of(name)}, new, repo)
+        return _differences(manifest, new)
+
+
+class _Download:
+    """The files of one commit."""
+
+    def __init__(self, hub: Hub, repo: str, commit: str, remote: Mapping[str, RemoteFile], work: Path) -> None:
+        self._hub, self.repo, self._commit, self._remote, self._work = hub, repo, commit, remote, work
+
+    def check(self, names: list[str], most_bytes: int) -> None:
+        """Raise InputError for names that are not safe, and for more bytes than are allowed or fit on the disk."""
+        problems = [
+            Problem(self.repo, None, "path", repr(name)[:80], "a relative path without .. and hidden parts")
+            for name in names
+            if not is_relative(name) or not is_visible(name)
+        ]
+        size = sum(self._remote[name].size for name in names)
+        free = shutil.disk_usage(self._work).free
+        if size > most_bytes:
+            expected = f"at most {most_bytes:,} bytes; --max-size allows more"
+            problems.append(Problem(self.repo, None, "size", f"{size:,} bytes", expected))
+        elif 2 * size > free:
+            expected = f"at most half of the {free:,} bytes that are free"
+            problems.append(Problem(self.repo, None, "size", f"{size:,} bytes", expected))
+        if problems:
+            raise InputError(problems)
+
+    def get(self, name: str) -> Path:
+        """Download a file."""
+        return self._hub.download(self.repo, name, self._commit, self._remote[name], self._work)
+
+    def size(self, name: str) -> int | None:
+        """Return the size of a file; None if the repository lacks it."""
+        return self._remote[name].size if name in self._remote else None
+
+
+def _manifest(download: _Download) -> HubManifest:
+    size = download.size(MANIFEST)
+    if size is None:
+        expected = f"{MANIFEST}, which `spotball push` writes"
+        raise InputError([Problem(download.repo, None, "repository", "other files", expected)])
+    if size > _MOST_OF_MANIFEST:
+        expected = f"at most {_MOST_OF_MANIFEST:,}"
+        raise InputError([Problem(f"{download.repo}: {MANIFEST}", None, "file", f"{size:,} bytes", expected)])
+    try:
+        return HubManifest.model_validate_json(download.get(MANIFEST).read_bytes())
+    except ValidationError as error:
+        raise InputError(
+            Problem(
+                f"{download.repo}: {MANIFEST}",
+                None,
+                ".".join(map(str, detail["loc"])) or "file",
+                repr(detail["input"])[:80],
+                str(detail["msg"]).removeprefix("Value error, "),
+            )
+            for detail in error.errors(include_url=False)
+        ) from None
+
+
+def _wanted(manifest: HubManifest, remote: Mapping[str, RemoteFile], repo: str) -> list[str]:
+    """Return the files to download; raise InputError if one is missing."""
+    unchanged = [file.path for file in manifest.files if file.stored == "file"]
+    if missing := [name for name in unchanged if name not in remote]:
+        raise InputError([Problem(repo, None, name, "no such file", f"what {MANIFEST} lists") for name in missing])
+    if manifest.kind != "dataset":
+        return sorted(unchanged)
+    return sorted({*unchanged, *(name for name in remote if content_of(name))})
+
+
+def _restore(manifest: HubManifest, tables: Mapping[str, Path], new: Path, repo: str) -> None:
+    """Write what the Parquet files hold, and see that it can be read."""
+    if manifest.kind == "dataset":
+        restore_scenes([place for name, place in sorted(tables.items()) if content_of(name) == DATA], new)
+        listed = {file.path for file in manifest.files if file.stored == "rows"}
+        for name in sorted({str(content_of(name)) for name in tables} - {DATA}):
+            if name in listed:
+                restore_lines([place for path, place in sorted(tables.items()) if content_of(path) == name], new, name)
+    try:
+        if manifest.kind == "dataset":
+            read_scenes(new / SCENES)
+        elif manifest.kind == "results":
+            report_files(new)
+    except InputError as error:
+        raise SpotballError(str(error).replace(str(new), repo)) from error
+
+
+def _differences(manifest: HubManifest, new: Path) -> list[str]:
+    found = {path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file()}
+    listed = {file.path: file for file in manifest.files}
+    differences = [f"{name}: not in the repository." for name in sorted(listed.keys() - found)]
+    differences += [f"{name}: not in what was pushed." for name in sorted(found - listed.keys())]
+    for name in sorted(found & listed.keys()):
+        if stored_file(name, new / name, listed[name].stored) != listed[name]:
+            differences.append(f"{name}: differs from what was pushed.")
+    return differences

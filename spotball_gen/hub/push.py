@@ -1,0 +1,78 @@
+"""Upload a dataset, an export or score reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from spotball_gen.hub.client import Hub, repository_url
+from spotball_gen.hub.stage import stage
+from spotball_gen.hub.tables import content_of
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """What was pushed.
+
+    Attributes:
+        url: of the repository.
+        sizes: the bytes of each file of the repository.
+        notes: what the user should know, in sentences.
+        commit: the new commit; None if nothing has changed, or for a dry run.
+    """
+
+    url: str
+    sizes: dict[str, int]
+    notes: tuple[str, ...]
+    commit: str | None = None
+
+
+def push(
+    folder: Path,
+    repo: str,
+    *,
+    private: bool = False,
+    license: str | None = None,
+    dry_run: bool = False,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Pushed:
+    """Upload a folder to a repository of the Hub, in one commit.
+
+    Args:
+        folder: a dataset, an export, or a folder with score reports.
+        repo: the repository, such as me/my-balls. It is created unless it exists.
+        private: whether a repository that is created is private.
+        license: the Hub's identifier of the license; None for those of the sources.
+        dry_run: prepare everything and do not use the network.
+        tell: called with what is being done, in sentences.
+
+    Raises:
+        InputError: for files that cannot be read.
+        MissingExtraError: without huggingface-hub.
+        OptionError: for a folder, a name or a token that cannot be used.
+        SpotballError: if the Hub refuses or cannot be reached.
+    """
+    hub = None if dry_run else Hub("push")
+    with TemporaryDirectory(prefix="spotball-push-") as work:
+        tell("Preparing the files.")
+        staged = stage(folder, Path(work), repo=repo, license=license, url=repository_url(repo))
+        sizes = {name: place.stat().st_size for name, place in sorted(staged.files.items())}
+        pushed = Pushed(repository_url(repo), sizes, tuple(staged.notes))
+        if hub is None:
+            return pushed
+        hub.create(repo, private=private)
+        _, remote = hub.files(repo)
+        changed = {
+            name: place
+            for name, place in sorted(staged.files.items())
+            if name not in remote or not remote[name].is_same(place)
+        }
+        # Parquet files of an earlier push would be read together with the new ones.
+        stale = sorted(name for name in remote if content_of(name) and name not in staged.files)
+        if not changed and not stale:
+            return pushed
+        tell(f"Uploading {len(changed):,} of {len(sizes):,} files.")
+        commit = hub.commit(repo, changed, stale, f"Push a {staged.kind} with spotball")
+        return Pushed(pushed.url, sizes, pushed.notes, commit)

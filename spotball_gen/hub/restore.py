@@ -1,0 +1,132 @@
+"""Turn the Parquet files of a repository into scenes.jsonl, images and responses again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.io.dataset import SCENES
+from spotball_core.schema.scene import Scene
+from spotball_core.service.paths import confined
+from spotball_core.service.unpacked_size import check_parquet_size
+from spotball_gen.dataset.exports.columns import IMAGE_COLUMN, Column
+from spotball_gen.hub.manifest import is_visible
+from spotball_gen.hub.tables import LINE, POSITION
+
+MOST_BYTES = 2 * 10**9
+"""The size of a Parquet file, at most: its rows are in memory at once. `push` writes at most 0.3 GB of images."""
+
+
+def restore_scenes(files: Sequence[Path], folder: Path) -> None:
+    """Write the images, then scenes.jsonl.
+
+    Args:
+        files: data/*.parquet.
+        folder: the new dataset.
+
+    Raises:
+        InputError: for files that `push` did not write, lines that are not scenes, or images whose paths are not safe.
+    """
+    lines: dict[int, str] = {}
+    written: dict[str, bytes] = {}
+    for file in files:
+        for row in _rows(file, (IMAGE_COLUMN, POSITION, LINE)):
+            line = _line(file, row, lines)
+            image = row["image"]
+            if image is None or image["bytes"] is None:
+                continue
+            path = _image_path(file, line, row["position"])
+            digest = hashlib.sha256(image["bytes"]).digest()
+            if written.setdefault(path, digest) != digest:
+                raise _refused(file, "path", f"two images for {path!r}", "one")
+            if not (place := confined(folder, path)).exists():
+                write_new(folder, path, image["bytes"])
+            elif not place.is_file():
+                raise _refused(file, "path", repr(path), "the path of a new file")
+    write_new(folder, SCENES, _in_order(lines, SCENES))
+
+
+def restore_lines(files: Sequence[Path], folder: Path, name: str) -> None:
+    """Write a file of responses.
+
+    Args:
+        files: the Parquet files that hold its lines.
+        folder: the new dataset.
+        name: of the file.
+
+    Raises:
+        InputError: for files that `push` did not write.
+    """
+    lines: dict[int, str] = {}
+    for file in files:
+        for row in _rows(file, (POSITION, LINE)):
+            _line(file, row, lines)
+    write_new(folder, name, _in_order(lines, name))
+
+
+def write_new(folder: Path, name: str, content: bytes) -> None:
+    """Write a file that must not exist yet; raise InputError if it does, or if its path is not safe."""
+    place = confined(folder, name)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("xb") as file:
+            file.write(content)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        raise InputError([Problem(name, None, "path", "a path that is taken", "the path of a new file")]) from None
+
+
+def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
+    size = file.stat().st_size
+    if size > MOST_BYTES:
+        raise _refused(file, "file", f"{size:,} bytes", f"at most {MOST_BYTES:,}")
+    check_parquet_size(file)
+    names = [column.name for column in columns]
+    try:
+        # As an open file: Polars would take brackets and stars in its name for a pattern.
+        with file.open("rb") as content:
+            frame = pl.read_parquet(content, columns=names, hive_partitioning=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)[:200]
+        raise _refused(file, "file", reason, f"Parquet with the columns {', '.join(names)}") from error
+    for column in columns:
+        if frame.schema[column.name] != column.dtype:
+            raise _refused(file, column.name, str(frame.schema[column.name]), str(column.dtype))
+    return frame.iter_rows(named=True)
+
+
+def _line(file: Path, row: dict[str, Any], lines: dict[int, str]) -> str:
+    """Take the line of a row; raise InputError if it is not one line, or its place is taken."""
+    position, line = row["position"], row["line"]
+    if position is None or position in lines:
+        raise _refused(file, "position", f"{position} again" if position is not None else "null", "each place once")
+    if line is None or "\n" in line or "\r" in line:
+        raise _refused(file, "line", repr(line)[:80], "one line of text")
+    lines[position] = line
+    return str(line)
+
+
+def _in_order(lines: dict[int, str], name: str) -> bytes:
+    places = sorted(lines)
+    if places != list(range(len(places))):
+        raise InputError([Problem(name, None, "position", "gaps between the rows", "the places 0, 1, 2, ...")])
+    return "".join(f"{lines[place]}\n" for place in places).encode()
+
+
+def _image_path(file: Path, line: str, position: int) -> str:
+    try:
+        path = Scene.model_validate_json(line).path
+    except ValidationError as error:
+        raise _refused(file, "line", f"row {position}: {error.errors()[0]['msg']}"[:200], "a scene") from None
+    if path is None or not is_visible(path):
+        raise _refused(file, "path", repr(path)[:80], "the path of the image, without hidden folders and files")
+    return path
+
+
+def _refused(file: Path, field: str, found: str, expected: str) -> InputError:
+    return InputError([Problem(file.name, None, field, found, expected)])

@@ -1,0 +1,76 @@
+"""What is uploaded: files, where they are on this machine, and the manifest that describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from spotball_core.errors import InputError, Problem
+from spotball_core.service.paths import data_file
+from spotball_gen.hub.manifest import MANIFEST, HubManifest, Kind, StoredFile, stored_file
+
+
+@dataclass
+class Staged:
+    """What a repository will hold.
+
+    Attributes:
+        kind: of the content.
+        folder: what is pushed.
+        work: a folder for files that are made for the upload.
+        files: where each file of the repository is on this machine.
+        stored: what the manifest lists.
+        notes: what the user should know, in sentences.
+    """
+
+    kind: Kind
+    folder: Path
+    work: Path
+    files: dict[str, Path] = field(default_factory=dict)
+    stored: list[StoredFile] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add_unchanged(self, names: Iterable[str]) -> None:
+        """Upload files of the folder unchanged.
+
+        Raises:
+            InputError: for a name that a repository cannot have, or what is not a regular file in the folder.
+        """
+        for name in names:
+            place = data_file(self.folder, name, field="file", description="a file")
+            self.files[name] = place
+            self._list(name, place, "file")
+
+    def add_as_rows(self, name: str, place: Path) -> None:
+        """List a file whose content is in Parquet files; raise InputError for a name that a repository cannot have."""
+        self._list(name, place, "rows")
+
+    def add_text(self, name: str, text: str) -> None:
+        """Write a file for the upload that is not part of what is pulled."""
+        place = self.work / name
+        place.write_text(text, encoding="utf-8", newline="\n")
+        self.files[name] = place
+
+    def new_file(self, name: str) -> Path:
+        """Return the place for a file that is made for the upload."""
+        place = self.work / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        self.files[name] = place
+        return place
+
+    def finish(self) -> None:
+        """Write the manifest."""
+        manifest = HubManifest(kind=self.kind, files=tuple(sorted(self.stored, key=lambda file: file.path)))
+        self.add_text(MANIFEST, manifest.model_dump_json(indent=1) + "\n")
+
+    def _list(self, name: str, place: Path, stored: Literal["file", "rows"]) -> None:
+        try:
+            self.stored.append(stored_file(name, place, stored))
+        except ValidationError as error:
+            (detail, *_) = error.errors(include_url=False)
+            expected = str(detail["msg"]).removeprefix("Value error, ")
+            raise InputError([Problem(str(self.folder / name), None, "path", repr(name)[:80], expected)]) from None

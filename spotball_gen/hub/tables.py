@@ -1,0 +1,77 @@
+"""The Parquet files of a repository: their names and columns."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import polars as pl
+
+from spotball_core.io.frames import COLUMNS as RESPONSE_NAMES
+from spotball_gen.dataset.exports.columns import IMAGE_COLUMN, SCENE_COLUMNS, Column
+from spotball_gen.dataset.exports.parquet import DATA, piece_name
+
+RESPONSES: Final = "responses"
+"""The folder of the Parquet files that hold responses."""
+
+LINES_PER_FILE: Final = 200_000
+
+LINE: Final = Column("line", "The line of the JSON Lines file, unchanged.", pl.String)
+POSITION: Final = Column("position", "The line's place in the file, from 0.", pl.Int64)
+
+SCENES_TABLE: Final = (
+    IMAGE_COLUMN,
+    *SCENE_COLUMNS,
+    Column("control", "Whether the ball is visible, as an attention check.", pl.Boolean),
+    POSITION,
+    LINE,
+)
+"""Columns of data/*.parquet: a row per scene."""
+
+_DESCRIPTIONS = {
+    "sport": "The sport.",
+    "image": "The image's id within its sport.",
+    "respondent": "Who answered: people, a model, or a baseline.",
+    "kind": "Kind of the respondent: human, model or baseline.",
+    "prompt": "The prompt.",
+    "sample": "Number of the sample, from 1.",
+    "participant": "The participant, if the respondent is people.",
+    "cell": "The cell that was named; null if none could be read.",
+    "reasoning": "The reasons that were given.",
+}
+
+RESPONSES_TABLE: Final = (
+    *(Column(name, _DESCRIPTIONS[name], pl.Int64 if name == "sample" else pl.String) for name in RESPONSE_NAMES),
+    Column("file", "The file of responses that the line is from.", pl.String),
+    POSITION,
+    LINE,
+)
+"""Columns of responses/*.parquet: a row per response."""
+
+_PIECE = re.compile(r"(.+)-\d{5}-of-\d{5}\.parquet")
+
+
+def responses_piece(name: str, number: int, count: int) -> str:
+    """Return the Parquet file that holds a part of a file of responses.
+
+    Examples:
+        >>> responses_piece("responses-gpt.jsonl", 0, 1)
+        'responses/responses-gpt.jsonl-00000-of-00001.parquet'
+    """
+    return f"{RESPONSES}/{piece_name(name, number, count)}"
+
+
+def content_of(path: str) -> str | None:
+    """Return what a Parquet file of a repository holds a part of: `data`, or a file of responses; None for others.
+
+    Examples:
+        >>> content_of("data/train-00000-of-00001.parquet"), content_of("README.md")
+        ('data', None)
+        >>> content_of("responses/responses-gpt.jsonl-00000-of-00001.parquet")
+        'responses-gpt.jsonl'
+    """
+    folder, _, name = path.partition("/")
+    match = _PIECE.fullmatch(name)
+    if not match or "/" in name or folder not in (DATA, RESPONSES):
+        return None
+    return DATA if folder == DATA else match[1]

@@ -32,6 +32,7 @@ from spotball_core.schema.published import formats, json_schema
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts, score
 from spotball_core.synthetic.scenes import synthetic_scenes
+from spotball_gen.hub.stage import stage
 from spotball_gen.poses.dataset import add_poses
 from tests.adapters.run_process import dataset as pictured, here
 from tests.adapters.study import made
@@ -136,6 +137,9 @@ def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]
             keypoints.write_text("[]", encoding="utf-8")
             add_poses(demo, "file", tmp_path / "posed", {"file": str(keypoints)})
             yield json.loads((tmp_path / "posed/poses.json").read_text(encoding="utf-8"))
+        case "hub-manifest":
+            staged = stage(demo, tmp_path, repo="me/demo", url="https://example.org")
+            yield json.loads(staged.files["spotball.json"].read_text(encoding="utf-8"))
         case "batch-manifest":
             yield json.loads((batch / "manifest.json").read_text(encoding="utf-8"))
         case "batch-asked":
@@ -222,6 +226,13 @@ SPOILED: dict[str, list[Callable[[Any], Any]]] = {
         lambda config: config.pop("detect"),
         lambda config: config["run"].update(seed=-1),
         lambda config: config.update(inpaint={"kind": "telea", "no_such_setting": 1}),
+    ],
+    "hub-manifest": [
+        lambda manifest: manifest.update(format=2),
+        lambda manifest: manifest.update(files=[]),
+        lambda manifest: manifest["files"][0].update(path="../outside"),
+        lambda manifest: manifest["files"][0].update(path="images/.hidden"),
+        lambda manifest: manifest["files"][0].update(sha256="0"),
     ],
     "batch-reply": [lambda line: line.update(finish="bored"), lambda line: line.update(replies=[{}])],
 }

@@ -35,7 +35,11 @@ def _visible(path: str) -> str:
     return path
 
 
-HubPath = Annotated[RelativePath, AfterValidator(_visible)]
+HubPath = Annotated[
+    RelativePath,
+    AfterValidator(_visible),
+    Field(json_schema_extra={"not": {"pattern": r"(^|/)\."}}),
+]
 """A file of a repository: a relative path without hidden parts."""
 
 

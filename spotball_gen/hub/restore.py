@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +44,11 @@ def restore_scenes(files: Sequence[Path], folder: Path) -> None:
                 continue
             path = _image_path(file, line, row["position"])
             digest = hashlib.sha256(image["bytes"]).digest()
-            if written.setdefault(path, digest) != digest:
-                raise _refused(file, "path", f"two images for {path!r}", "one")
-            if not (place := confined(folder, path)).exists():
+            if path not in written:
                 write_new(folder, path, image["bytes"])
-            elif not place.is_file():
-                raise _refused(file, "path", repr(path), "the path of a new file")
+                written[path] = digest
+            elif written[path] != digest:
+                raise _refused(file, "path", f"two images for {path!r}", "one")
     write_new(folder, SCENES, _in_order(lines, SCENES))
 
 
@@ -85,7 +85,10 @@ def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
     size = file.stat().st_size
     if size > MOST_BYTES:
         raise _refused(file, "file", f"{size:,} bytes", f"at most {MOST_BYTES:,}")
-    check_parquet_size(file)
+    try:
+        check_parquet_size(file)
+    except InputError as error:
+        raise InputError(replace(problem, file=file.name) for problem in error.problems) from None
     names = [column.name for column in columns]
     try:
         # As an open file: Polars would take brackets and stars in its name for a pattern.

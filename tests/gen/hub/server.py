@@ -37,7 +37,8 @@ class Repository:
     messages: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.add({".gitattributes": b"*.parquet filter=lfs\n"}, "initial commit")
+        if not self.commits:
+            self.add({".gitattributes": b"*.parquet filter=lfs\n"}, "initial commit")
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -265,7 +266,7 @@ def serve() -> Iterator[FakeHub]:
 def listening(hub: FakeHub) -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"hub": hub}))
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"

@@ -17,17 +17,24 @@ from spotball_core.scoring.score import score
 from tests.gen.hub.server import FakeHub, serve
 
 
+def direct(hub: FakeHub, patch: pytest.MonkeyPatch) -> None:
+    """Direct the library to a Hub. It reads the environment when it is imported, which may have been before."""
+    reason = "the package huggingface-hub comes with the extra hub"
+    constants = pytest.importorskip("huggingface_hub.constants", reason=reason)
+    patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    patch.setattr(constants, "ENDPOINT", hub.url)
+    patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.url + "/{repo_id}/resolve/{revision}/{filename}")
+    patch.setenv("HF_ENDPOINT", hub.url)
+    patch.setenv("HF_TOKEN", hub.token)
+
+
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
     """The Hub, which the library is directed to with a token. Xet, another protocol for uploads, is switched off."""
-    reason = "the package huggingface-hub comes with the extra hub"
-    constants = pytest.importorskip("huggingface_hub.constants", reason=reason)
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "stored-login"))
     (tmp_path / "stored-login").write_text("hf_storedLogin")
     with serve() as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        monkeypatch.setenv("HF_TOKEN", hub.token)
+        direct(hub, monkeypatch)
+        monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "stored-login"))
         yield hub
 
 

@@ -17,6 +17,7 @@ from spotball_gen.hub import restore
 from spotball_gen.hub.client import Hub, RemoteFile
 from spotball_gen.hub.pull import pull
 from spotball_gen.hub.push import push
+from tests.gen.hub.conftest import direct
 from tests.gen.hub.server import FakeHub, Repository, entry, serve
 
 REPO = "me/balls"
@@ -29,11 +30,8 @@ pytestmark = pytest.mark.filterwarnings("default")
 @pytest.fixture(scope="module")
 def commits(answered: Path) -> list[tuple[str, dict[str, bytes]]]:
     """The commits of a repository after a push."""
-    pytest.importorskip("huggingface_hub", reason="the package huggingface-hub comes with the extra hub")
     with serve() as hub, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
-        patch.setenv("HF_ENDPOINT", hub.url)
-        patch.setenv("HF_TOKEN", hub.token)
+        direct(hub, patch)
         push(answered, REPO)
         return hub.repositories[REPO].commits
 

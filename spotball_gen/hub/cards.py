@@ -38,8 +38,8 @@ def dataset_card(
     configs: list[dict[str, Any]] = [{"config_name": "default", "data_files": paths}]
     rows_of_responses = [name for name in responses if name.endswith(".jsonl")]
     if rows_of_responses:
-        all_files = [{"split": "all", "path": f"{RESPONSES}/*.parquet"}]
-        configs.append({"config_name": RESPONSES, "data_files": all_files})
+        files = [{"split": TEST, "path": f"{RESPONSES}/*.parquet"}]
+        configs.append({"config_name": RESPONSES, "data_files": files})
     metadata: dict[str, Any] = {
         "pretty_name": "Spot the Ball",
         **({"license": license} if license else license_metadata(row.license for row in rows)),

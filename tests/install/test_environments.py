@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.install]
 
 Made = Callable[[str], Environment]
 
-INSTALLED = ("", "report", "adapters", "inspect", "study", "gen", "gaze", "speed", "excel", "adapters,gen")
+INSTALLED = ("", "report", "adapters", "inspect", "study", "gen", "gaze", "speed", "excel", "hub", "adapters,gen")
 """What is installed, each in an environment of its own."""
 
 LARGE = ("local", "ray")
@@ -39,6 +39,7 @@ BRINGS = {
     "report": "matplotlib jinja2",
     "speed": "numba",
     "excel": "",
+    "hub": "huggingface_hub",
     "study": "filelock markdown_it PIL starlette uvicorn",
     "local": "torch transformers diffusers sentence_transformers PIL jinja2",
     "ray": "ray",
@@ -115,6 +116,8 @@ def test_the_version_is_one(environment: Made, wheel: Path, demo: Path) -> None:
         ("study", "study serve --demo"),
         ("gen", "gen run --demo --out items"),
         ("gen", "gen review items"),
+        ("hub", "push demo --repo me/demo"),
+        ("hub", "pull me/demo --out pulled"),
         ("ray", "score demo --engine ray"),
     ],
 )
@@ -132,6 +135,7 @@ def test_a_missing_extra_is_one_line_and_status_2(extra: str, command: str, envi
     ("extras", "command", "makes"),
     [
         ("", "score demo --reference oracle --out scores.json", "scores.json"),
+        ("", "push demo --repo me/demo --dry-run", None),
         ("", "compare demo --a center --b uniform --reference oracle --out compared.json", "compared.json"),
         ("", "count demo --out all.counts", "all.counts"),
         ("", "baselines demo --name uniform --samples 2 --out responses-more.jsonl", "responses-more.jsonl"),

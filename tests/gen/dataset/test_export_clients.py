@@ -39,10 +39,8 @@ def scenes(made: Path) -> dict[str, Scene]:
 
 
 @pytest.fixture
-def datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The library, which looks at no network and keeps what it makes in the test's folder."""
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+def datasets() -> Any:
+    """The library, without its progress bars."""
     library = pytest.importorskip("datasets", reason=REASON.format("datasets"))
     library.disable_progress_bars()
     return library

@@ -1,0 +1,87 @@
+"""What is pushed, loaded by the libraries that people use with the Hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spotball_core.io.scenes import read_scenes
+from spotball_gen.hub.stage import stage
+from spotball_gen.items.pictures import decoded
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+REASON = "the package {} is not installed: `make test-all` installs it"
+
+
+def repository(folder: Path, tmp_path: Path) -> Path:
+    """The files of a repository in a folder."""
+    (tmp_path / "work").mkdir()
+    staged = stage(folder, tmp_path / "work", repo="me/balls", url="https://example.org/datasets/me/balls")
+    for name, place in staged.files.items():
+        (tmp_path / "repository" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "repository" / name).write_bytes(place.read_bytes())
+    return tmp_path / "repository"
+
+
+@pytest.fixture
+def datasets() -> Any:
+    library = pytest.importorskip("datasets", reason=REASON.format("datasets"))
+    library.disable_progress_bars()
+    return library
+
+
+def test_datasets_loads_scenes_and_responses(datasets: Any, answered: Path, tmp_path: Path) -> None:
+    folder = str(repository(answered, tmp_path))
+    loaded = datasets.load_dataset(folder, cache_dir=str(tmp_path / "cache"))
+    scenes = read_scenes(answered / "scenes.jsonl")
+    rows = sorted((row for part in loaded.values() for row in part), key=lambda row: row["position"])
+    for row, scene in zip(rows, scenes, strict=True):
+        assert (row["id"], row["control"], row["line"]) == (scene.image, scene.control, scene.model_dump_json())
+        assert np.array_equal(np.asarray(row["image"]), decoded(answered / str(scene.path)))
+    responses = datasets.load_dataset(folder, "responses", split="test", cache_dir=str(tmp_path / "cache"))
+    lines = [
+        line
+        for name in ("responses-baselines.jsonl", "responses-odd.jsonl")
+        for line in (answered / name).read_text(encoding="utf-8").splitlines()
+    ]
+    assert sorted(responses["line"]) == sorted(lines)
+    (odd,) = (row for row in responses if row["file"] == "responses-odd.jsonl" and row["position"] == 4)
+    assert (odd["cell"], odd["image"], odd["sample"]) == ("D5", scenes[4].image, None)
+
+
+def test_datasets_loads_scores(datasets: Any, scored: Path, tmp_path: Path) -> None:
+    rows = datasets.load_dataset(str(repository(scored, tmp_path)), split="test", cache_dir=str(tmp_path / "cache"))
+    assert {"accuracy", "euclidean_error"} <= set(rows["metric"])
+
+
+def test_mlcroissant_validates_and_loads(answered: Path, scored: Path, tmp_path: Path) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant", reason=REASON.format("mlcroissant"))
+    counts = []
+    for number, folder in enumerate((answered, scored)):
+        (tmp_path / str(number)).mkdir()
+        path = repository(folder, tmp_path / str(number)) / "croissant.json"
+        dataset = mlcroissant.Dataset(jsonld=str(path))
+        assert not dataset.metadata.ctx.issues.errors
+        counts.append(
+            {records.uuid: len(list(dataset.records(records.uuid))) for records in dataset.metadata.record_sets}
+        )
+    lines = sum(
+        (answered / name).read_bytes().count(b"\n") for name in ("responses-baselines.jsonl", "responses-odd.jsonl")
+    )
+    assert counts[0] == {"items": 12, "responses": lines}
+    assert counts[1]["scores"] > 10
+
+
+def test_the_hub_reads_the_cards(answered: Path, scored: Path, tmp_path: Path) -> None:
+    hub = pytest.importorskip("huggingface_hub", reason="the package huggingface-hub comes with the extra hub")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    assert hub.DatasetCard.load(repository(answered, tmp_path / "a") / "README.md").data.license == "cc0-1.0"
+    # The same block is valid in a model's card, where the Hub shows the scores.
+    results = hub.ModelCard.load(repository(scored, tmp_path / "b") / "README.md").data.to_dict()["model-index"]
+    metrics = [metric for model in results for result in model["results"] for metric in result["metrics"]]
+    assert {"accuracy"} <= {metric["type"] for metric in metrics}

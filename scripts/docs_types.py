@@ -23,10 +23,12 @@ _BLOCK = re.compile(
 )
 _SESSION = re.compile(r'session="([^"]*)"')
 
-_UNTYPED = ("reportMissingImports", "reportMissingTypeStubs")
+_UNTYPED = ("reportMissingImports", "reportMissingModuleSource", "reportMissingTypeStubs")
 """Rules of pyright for libraries that are not installed or have no types. mypy ignores these libraries as well."""
 
-_PARTLY_TYPED = re.compile(r"^\s*(?:import|from) +(?:dask|pandas|pyarrow|pyspark|ray|scipy|sklearn|torch)\b", re.M)
+_PARTLY_TYPED = re.compile(
+    r"^\s*(?:import|from) +(?:dask|datasets|mlcroissant|pandas|pyarrow|pyspark|ray|scipy|sklearn|torch)\b", re.M
+)
 """Imports of libraries that have types for some of their functions."""
 
 _NOT_ERRORS = ("reportDuplicateImport", "reportUnnecessaryIsInstance")

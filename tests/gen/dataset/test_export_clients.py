@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,10 @@ import pytest
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from spotball_gen.dataset.exports import FORMATS, export
+from spotball_gen.demo.config import write_demo_config
 from spotball_gen.items.pictures import decoded
+from spotball_gen.run import generate
+from tests.conftest import ROOT
 
 pytestmark = [
     pytest.mark.slow,
@@ -166,3 +173,23 @@ def test_the_hub_reads_the_card(format: str, exported: Path) -> None:
     assert card.data.size_categories == ["n<1K"]
     assert card.data.task_categories
     assert "balamurugan2025spottheball" in card.text
+
+
+def test_the_how_to_shows_what_the_libraries_print(tmp_path: Path) -> None:
+    """The Python of the section on exports, run on the exports of the demo that the section makes."""
+    for name in ("datasets", "pycocotools", "mlcroissant"):
+        pytest.importorskip(name, reason=REASON.format(name))
+    text = (ROOT / "docs/how-to/generate.md").read_text(encoding="utf-8").partition("## Exports\n")[2]
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(examples) == text.count("```python") == 3
+    generate(write_demo_config(tmp_path / "demo"), tmp_path / "items")
+    for options in re.findall(r"^\$ spotball gen export items (.*)$", text, re.MULTILINE):
+        words = options.split()
+        out = tmp_path / words[words.index("--out") + 1]
+        export(tmp_path / "items", words[words.index("--format") + 1], out, with_ball="--with-ball" in words)
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
+    for code, output in examples:
+        command = [sys.executable, "-W", "ignore", "-c", code]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.endswith(output)

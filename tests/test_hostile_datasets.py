@@ -111,6 +111,7 @@ READING = {
 LOOKING = {
     "run": ("run", "@data", "--prompt", "base", "--samples", "1", *SERVICE),
     "batch export": ("batch", "export", "@data", "--prompt", "base", "--samples", "1", "--out", "@out"),
+    "push": ("push", "@data", "--repo", "me/data", "--dry-run", "--quiet"),
     "gen check": ("gen", "check", "@data"),
     "gen review": ("gen", "review", "@data", "--status"),
     **{f"gen export {form}": ("gen", "export", "@data", "--format", form, "--out", "@out") for form in (

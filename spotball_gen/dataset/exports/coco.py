@@ -26,9 +26,12 @@ CATEGORIES = [
 
 
 def write(rows: list[Row], out: Path) -> None:
-    """Write annotations/PART.json and images/SPORT/IMAGE. Boxes are [x, y, width, height], outlines segmentations.
+    """Write annotations/instances_PART.json and images/SPORT/IMAGE.
 
-    A player whose pose is known has `keypoints`, and `keypoint_scores` with their confidences, which COCO lacks.
+    Boxes are [x, y, width, height], outlines segmentations.
+    The files are named as in COCO, by which CVAT recognizes the format. A box without an outline has an empty
+    segmentation. A player whose pose is known has `keypoints`, and `keypoint_scores` with their confidences, which COCO
+    lacks.
 
     The ball's box is where the ball was if the images are those without it.
     """
@@ -38,7 +41,7 @@ def write(rows: list[Row], out: Path) -> None:
     for part in PARTS:
         content = _annotations([row for row in rows if row.part == part])
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-        (out / "annotations" / f"{part}.json").write_text(text + "\n", encoding="utf-8", newline="\n")
+        (out / "annotations" / f"instances_{part}.json").write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
 def _annotations(rows: list[Row]) -> dict[str, Any]:
@@ -68,7 +71,7 @@ def _annotations(rows: list[Row]) -> dict[str, Any]:
                     "bbox": box,
                     "area": round(box[2] * box[3] if outline is None else outline_area(outline), 4),
                     "iscrowd": 0,
-                    **({} if outline is None else {"segmentation": _flat(outline)}),
+                    "segmentation": [] if outline is None else _flat(outline),
                     **({} if pose is None else _keypoints(pose)),
                 }
             )

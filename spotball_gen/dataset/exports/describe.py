@@ -63,14 +63,14 @@ def imagefolder(folder: Path) -> Described:
 
 
 def coco(folder: Path) -> Described:
-    """Describe annotations/PART.json: the images and the boxes of each part.
+    """Describe annotations/instances_PART.json: the images and the boxes of each part.
 
     The same file is described once per record set, because mlcroissant reads all fields of a file into one table.
     """
     files, sets = [], []
     for path in sorted((folder / "annotations").iterdir()):
         for name, description, fields in _COCO:
-            records = f"{path.stem}-{name}"
+            records = f"{path.stem.removeprefix('instances_')}-{name}"
             files.append({**file_object(folder, path, _JSON), "@id": f"{records}-file", "name": f"{records}-file"})
             described = []
             for field, text, kind in fields:

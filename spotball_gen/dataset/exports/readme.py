@@ -26,7 +26,7 @@ _PATHS = {"parquet": "data/{}-*.parquet", "imagefolder": "{}/**"}
 _DATASETS = 'from datasets import load_dataset\n\ndataset = load_dataset("FOLDER")\ndataset["train"][0]["image"]'
 _COCO = """from pycocotools.coco import COCO
 
-coco = COCO("FOLDER/annotations/train.json")
+coco = COCO("FOLDER/annotations/instances_train.json")
 coco.loadAnns(coco.getAnnIds())"""
 _LOAD = {"parquet": _DATASETS, "imagefolder": _DATASETS, "coco": _COCO}
 

@@ -45,6 +45,13 @@ def scenes(made: Path) -> dict[str, Scene]:
     return {scene.image: scene for scene in read_scenes(made / "scenes.jsonl")}
 
 
+@pytest.fixture(scope="module")
+def sizes(made: Path) -> dict[str, int]:
+    """The images of each part. Which these are depends on the version of OpenCV that wrote the videos."""
+    parts = json.loads((made / "splits.json").read_text())
+    return {part: len(parts[part]["images"]) for part in ("train", "test")}
+
+
 @pytest.fixture
 def datasets() -> Any:
     """The library, without its progress bars."""
@@ -78,22 +85,22 @@ def test_datasets_loads_the_folder(
 
 
 def test_images_of_single_parquet_files_are_decoded(
-    datasets: Any, exported: Path, scenes: dict[str, Scene], made: Path, tmp_path: Path
+    datasets: Any, exported: Path, scenes: dict[str, Scene], made: Path, sizes: dict[str, int], tmp_path: Path
 ) -> None:
     """Without the README: the features are in the files themselves."""
     files = str(exported / "parquet/data/test-*.parquet")
     rows = datasets.load_dataset("parquet", data_files=files, split="train", cache_dir=str(tmp_path))
     assert isinstance(rows.features["image"], datasets.Image)
-    assert len(rows) == 4
+    assert len(rows) == sizes["test"]
     check_rows(rows, scenes, made)
     assert next(iter(datasets.load_dataset("parquet", data_files=files, split="train", streaming=True)))["image"].size
 
 
 def test_imagefolder_by_its_name(
-    datasets: Any, exported: Path, scenes: dict[str, Scene], made: Path, tmp_path: Path
+    datasets: Any, exported: Path, scenes: dict[str, Scene], made: Path, sizes: dict[str, int], tmp_path: Path
 ) -> None:
     loaded = datasets.load_dataset("imagefolder", data_dir=str(exported / "imagefolder"), cache_dir=str(tmp_path))
-    assert {part: len(rows) for part, rows in loaded.items()} == {"train": 8, "test": 4}
+    assert {part: len(rows) for part, rows in loaded.items()} == sizes
     check_rows(loaded["train"], scenes, made)
 
 
@@ -106,7 +113,7 @@ def test_pycocotools_reads_boxes_and_outlines(
 
     n_outlines = 0
     for part in ("train", "test"):
-        file = coco.COCO(str(exported / folder / f"annotations/{part}.json"))
+        file = coco.COCO(str(exported / folder / f"annotations/instances_{part}.json"))
         for image in file.loadImgs(file.getImgIds()):
             scene = scenes[image["scene"]]
             shown = "with_ball" if folder == "coco-with-ball" else "images"
@@ -117,7 +124,7 @@ def test_pycocotools_reads_boxes_and_outlines(
             x1, y1, x2, y2 = scene.ball_box or ()
             assert ball["bbox"] == pytest.approx([x1, y1, x2 - x1, y2 - y1])
             for annotation in annotations:
-                if "segmentation" not in annotation:
+                if not annotation["segmentation"]:
                     continue
                 n_outlines += 1
                 mask = file.annToMask(annotation)
@@ -130,23 +137,23 @@ def test_pycocotools_reads_boxes_and_outlines(
     assert n_outlines == 12
 
 
-RECORDS = {
-    "parquet": {"items": 12},
-    "imagefolder": {"items": 12},
-    "coco": {"train-images": 8, "train-annotations": 24, "test-images": 4, "test-annotations": 12},
-}
-
-
 @pytest.mark.parametrize("format", FORMATS)
-def test_mlcroissant_validates_and_loads(format: str, exported: Path, scenes: dict[str, Scene], made: Path) -> None:
+def test_mlcroissant_validates_and_loads(
+    format: str, exported: Path, scenes: dict[str, Scene], made: Path, sizes: dict[str, int]
+) -> None:
     mlcroissant = pytest.importorskip("mlcroissant", reason=REASON.format("mlcroissant"))
     metadata = mlcroissant.Dataset(jsonld=str(exported / format / "croissant.json"))
     issues = metadata.metadata.ctx.issues
     assert not issues.errors
     # A date and a version are for whoever publishes it.
     assert all(name in text for name, text in zip(("datePublished", "version"), sorted(issues.warnings), strict=True))
+    counts = {"items": 12}
+    if format == "coco":
+        # A ball and two players in each image.
+        counts = {f"{part}-images": n for part, n in sizes.items()}
+        counts |= {f"{part}-annotations": 3 * n for part, n in sizes.items()}
     loaded = {records.uuid: list(metadata.records(records.uuid)) for records in metadata.metadata.record_sets}
-    assert {name: len(records) for name, records in loaded.items()} == RECORDS[format]
+    assert {name: len(records) for name, records in loaded.items()} == counts
     for record in loaded.get("items", []):
         scene = scenes[record["items/id"].decode()]
         assert [cell.decode() for cell in record["items/ball_cells"]] == list(scene.ball_cells or ())
@@ -158,7 +165,7 @@ def test_mlcroissant_validates_and_loads(format: str, exported: Path, scenes: di
 def test_mlcroissant_notices_a_changed_file(exported: Path, tmp_path: Path) -> None:
     mlcroissant = pytest.importorskip("mlcroissant", reason=REASON.format("mlcroissant"))
     copy = shutil.copytree(exported / "coco", tmp_path / "coco")
-    with (copy / "annotations/train.json").open("a") as file:
+    with (copy / "annotations/instances_train.json").open("a") as file:
         file.write(" ")
     with pytest.raises(mlcroissant.GenerationError):
         list(mlcroissant.Dataset(jsonld=str(copy / "croissant.json")).records("train-images"))
@@ -193,3 +200,22 @@ def test_the_how_to_shows_what_the_libraries_print(tmp_path: Path) -> None:
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert done.stdout.endswith(output)
+
+
+@pytest.mark.parametrize("folder", ["coco", "coco-with-ball"])
+def test_datumaro_imports_it_as_cvat_does(
+    folder: str, exported: Path, scenes: dict[str, Scene], sizes: dict[str, int]
+) -> None:
+    datumaro = pytest.importorskip("datumaro.components.dataset", reason="the package datumaro is not installed")
+    dataset = datumaro.Dataset.import_from(str(exported / folder), "coco")
+    assert {name: len(part) for name, part in dataset.subsets().items()} == sizes
+    n_polygons = 0
+    for item in dataset:
+        scene = scenes[item.id.rpartition("/")[2]]
+        boxes = {tuple(round(edge, 3) for edge in (box.x, box.y, box.x + box.w, box.y + box.h)): box.label
+                 for box in item.annotations if box.type.name == "bbox"}  # fmt: skip
+        known = {scene.ball_box: 0} | {box.corners: 1 for box in scene.players or ()}
+        assert boxes == {tuple(round(edge, 3) for edge in box or ()): label for box, label in known.items()}
+        n_polygons += sum(one.type.name == "polygon" for one in item.annotations)
+        assert item.media.data.shape[:2] == (scene.height, scene.width)
+    assert n_polygons == 12

@@ -128,8 +128,8 @@ class TestNames:
             pytest.fail(f"{path} was written: {differences}")
 
     def test_two_images_of_one_path(self, hub: FakeHub, place: Path) -> None:
-        other = json.loads(hub.repositories[REPO].files["spotball.json"])["files"]
-        taken = next(file["path"] for file in other if file["path"].startswith("images/soccer/a"))
+        lines = pl.read_parquet(hub.repositories[REPO].files[TEST_PART])["line"]
+        taken = json.loads(lines[1])["path"]
         change_rows(hub, TEST_PART, with_path(taken))
         refused(place, "found two images for")
 
@@ -243,7 +243,8 @@ class TestEdited:
 
     def test_what_differs_is_listed(self, hub: FakeHub, place: Path) -> None:
         change(hub, "card.md", b"# Edited\n")
-        edited = json.dumps({"image": "b-b8df3c1c-000000000", "cell": "A1"})
+        image = json.loads(hub.repositories[REPO].files["splits.json"])["test"]["images"][0].removeprefix("soccer/")
+        edited = json.dumps({"image": image, "cell": "A1"})
         change_rows(hub, ODD, lambda frame: frame.with_columns(line=pl.lit(edited)))
         assert pull(REPO, place / "pulled") == [
             "card.md: differs from what was pushed.",

@@ -159,7 +159,7 @@ class TestResult:
         add_poses(data, "file", tmp_path / "new", {"file": str(keypoints)})
         add_poses(data, "file", tmp_path / "new", {"file": str(keypoints)})
         export(tmp_path / "new", "coco", tmp_path / "coco")
-        train, test = (json.loads((tmp_path / f"coco/annotations/{part}.json").read_text()) for part in parts)
+        train, test = (json.loads((tmp_path / f"coco/annotations/instances_{part}.json").read_text()) for part in parts)
         assert (len(train["images"]), len(test["images"])) == (1, 2)
         assert [one["keypoints"] for one in test["annotations"] if "keypoints" in one] == [
             [number for place in range(17) for number in (20, 30 + place, 2)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,7 +64,11 @@ class Staged:
         return place
 
     def finish(self) -> None:
-        """Write the manifest."""
+        """Write the manifest; raise InputError if the names of two files differ in case only."""
+        counts = Counter(file.path.casefold() for file in self.stored)
+        if twice := [file.path for file in self.stored if counts[file.path.casefold()] > 1]:
+            expected = "names that differ in more than case, which does not count on some systems"
+            raise InputError([Problem(str(self.folder), None, "path", ", ".join(twice)[:200], expected)])
         manifest = HubManifest(kind=self.kind, files=tuple(sorted(self.stored, key=lambda file: file.path)))
         self.add_text(MANIFEST, manifest.model_dump_json(indent=1) + "\n")
 

@@ -117,6 +117,19 @@ class TestDatasets:
         with pytest.raises(SpotballError, match="found nothing there, expected an image file in"):
             push(tmp_path, REPO, dry_run=True)
 
+    def test_names_that_cannot_be_pulled(self, answered: Path, tmp_path: Path) -> None:
+        copy = shutil.copytree(answered, tmp_path / "copy")
+        scenes = read_scenes(copy / "scenes.jsonl")
+        (copy / "images/.hidden.png").write_bytes(b"image")
+        write_scenes([scenes[0].model_copy(update={"path": "images/.hidden.png"}), *scenes[1:]], copy / "scenes.jsonl")
+        with pytest.raises(SpotballError, match=r"hidden\.png: path: found .*, expected a path without hidden folders"):
+            push(copy, REPO, dry_run=True)
+        write_scenes([scenes[0].model_copy(update={"path": "card.json"}), *scenes[1:]], copy / "scenes.jsonl")
+        with pytest.raises(
+            SpotballError, match=r"path: found card\.json, card\.json, expected names that differ in more"
+        ):
+            push(copy, REPO, dry_run=True)
+
 
 class TestResults:
     def test_reports_come_back_and_the_card_has_the_model_index(

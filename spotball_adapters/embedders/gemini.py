@@ -1,4 +1,4 @@
-"""`gemini`: embeddings by Google's generative AI SDK. The key is GEMINI_API_KEY.
+"""`gemini`: embeddings of Google's models, through either SDK. The key is GEMINI_API_KEY.
 
 `models/embedding-001` is what the paper used, and so the default; Google has shut it down since. Name a newer one.
 """
@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess
 from spotball_adapters.embedders.vectors import NoVectorsError, vectors_of
-from spotball_adapters.providers.gemini_sdk import GeminiSdk
+from spotball_adapters.providers.gemini_sdk import open_sdk
 from spotball_adapters.providers.protocol import TransientError
 from spotball_core.errors import OptionError
 
@@ -20,7 +19,7 @@ MODEL = "models/embedding-001"
 """The model of the paper."""
 
 MAX_BATCH = 100
-"""The most texts that one request of the SDK holds."""
+"""The most texts that one request holds."""
 
 TASK_TYPES = (
     "retrieval_query",
@@ -31,7 +30,7 @@ TASK_TYPES = (
     "question_answering",
     "fact_verification",
 )
-"""What vectors can be made for, by the SDK's names."""
+"""What vectors can be made for, by the names of the SDK of the paper."""
 
 
 class GeminiEmbedder:
@@ -41,9 +40,9 @@ class GeminiEmbedder:
     not say so.
 
     Raises:
-        OptionError: for an address that cannot be used, or a task type that the SDK does not know.
+        OptionError: for an address that cannot be used, or an unknown task type.
         PermanentError: for a key that no header can hold.
-        MissingExtraError: without the SDK.
+        MissingExtraError: without an SDK.
     """
 
     name = "gemini"
@@ -54,7 +53,7 @@ class GeminiEmbedder:
             raise OptionError(f"--task-type: {access.task_type!r} is none of {', '.join(TASK_TYPES)}")
         name = access.model or MODEL
         self.model = name if "/" in name else f"models/{name}"
-        self._sdk = GeminiSdk(access.server(self.model))
+        self._sdk = open_sdk(access.server(self.model))
         self._task_type = access.task_type.lower() if access.task_type else None
         self.identity: Mapping[str, str] = {"base_url": self._sdk.endpoint or "", "task_type": self._task_type or ""}
         self.max_batch = MAX_BATCH
@@ -65,28 +64,16 @@ class GeminiEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Batch:
         """The vectors of some texts, in one request."""
-        client = self._sdk.client
-        from google.generativeai import embed_content
-
-        def call() -> Any:
-            return embed_content(
-                self.model,
-                content=list(texts),
-                task_type=self._task_type,
-                client=client,
-                request_options=self._sdk.request_options,
-            )
-
-        body = await self._sdk.call(call)
+        found = await self._sdk.embed(self.model, texts, self._task_type)
         try:
-            vectors = vectors_of(body["embedding"], len(texts))
+            vectors = vectors_of(found, len(texts))
         except NoVectorsError as error:
             raise TransientError(f"gemini: the answer is malformed: {error}") from None
         return Batch(vectors, np.zeros(len(texts), dtype=bool))
 
     async def close(self) -> None:
         """Close the connections."""
-        self._sdk.close()
+        await self._sdk.close()
 
 
 def embedder(access: EmbedderAccess) -> Embedder:

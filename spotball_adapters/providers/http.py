@@ -58,7 +58,7 @@ class Server:
         address = str(self.url).rstrip("/") + path
         try:
             async with asyncio.timeout(self._timeout), self._client.stream("POST", address, json=body) as response:
-                received = await self._received(response)
+                answer = await received(response, self._responses)
         except TimeoutError:
             raise self._responses.out_of_time(self._timeout) from None
         except httpx.RequestError as error:
@@ -66,7 +66,7 @@ class Server:
             if advice := tls_advice(error, "SSL_CERT_FILE"):
                 raise PermanentError(self._responses.clean(f"{self.host}: {advice}")) from None
             raise TransientError(self._responses.clean(f"{self.host}: {describe_error(error)}")) from None
-        return received.read()
+        return answer.read()
 
     def versions(self) -> dict[str, str]:
         """The HTTP client's version."""
@@ -80,12 +80,19 @@ class Server:
         """The error for a body that is not as the protocol says."""
         return self._responses.malformed(detail)
 
-    async def _received(self, response: httpx.Response) -> HttpResponse:
-        received = self._responses.start(response.status_code, response.headers)
-        async for part in response.aiter_bytes():
-            if not received.add(part):
-                break
-        return received
+
+async def received(response: httpx.Response, responses: Responses) -> HttpResponse:
+    """Return a response with as much of its body as is needed, which is read here.
+
+    Raises:
+        TransientError: for a content encoding that was not accepted.
+        RefusedRequestError: if the body is larger than the limit.
+    """
+    http_response = responses.start(response.status_code, response.headers)
+    async for part in response.aiter_bytes():
+        if not http_response.add(part):
+            break
+    return http_response
 
 
 def checked_url(url: str) -> httpx.URL:

@@ -1,4 +1,4 @@
-"""Embeddings, as OpenAI and its likes give them, and as Gemini's REST API does when its SDK calls it."""
+"""Embeddings, as OpenAI and its likes give them, and as Gemini's REST API does when one of its SDKs calls it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
+from tests.adapters.speaks_gemini import AS_NUMBERS
 from tests.adapters.speech import BadRequest, ReceivedRequest, known, need, parsed
 
 DIMENSION = 8
 
-# Numbers in the protocol's definition: the SDK sends these instead of the names.
+# Numbers in the protocol's definition: google-generativeai sends these instead of the names.
 TASKS = {"semantic_similarity": 3, "classification": 4}
 
 _PATH = re.compile(r"/v1beta/models/([\w.-]+):batchEmbedContents")
@@ -113,7 +114,7 @@ class GeminiEmbeddings:
         need(match is not None, f"unknown path {parts.path}", status=404)
         assert match is not None
         need(method == "POST", f"no {method} here", status=405)
-        need(parse_qs(parts.query) == {"$alt": ["json;enum-encoding=int"]}, f"unexpected query {parts.query}")
+        need(parse_qs(parts.query) in (AS_NUMBERS, {}), f"unexpected query {parts.query}")
         key = headers.get("x-goog-api-key")
         if not key or (self.keys is not None and key not in self.keys):
             raise BadRequest(f"API key not valid: {key}. Please pass a valid API key.", code="INVALID_ARGUMENT")
@@ -121,11 +122,11 @@ class GeminiEmbeddings:
         known(given, {"requests"}, "the request")
         need(0 < len(given["requests"]) <= 100, "at most 100 requests can be in one batch")
         texts: list[str] = []
-        tasks: set[int | None] = set()
+        tasks: set[int | str | None] = set()
         for request in given["requests"]:
             known(request, {"model", "content", "taskType"}, "a request")
             need(request["model"] == f"models/{match[1]}", "the models differ")
-            known(request["content"], {"parts"}, "a content")
+            known(request["content"], {"parts", "role"}, "a content")
             (part,) = request["content"]["parts"]
             known(part, {"text"}, "a part")
             need(bool(part.get("text")), "a content is empty")

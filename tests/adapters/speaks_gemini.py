@@ -1,4 +1,4 @@
-"""Gemini's REST API, as its SDK calls it."""
+"""Gemini's REST API, as both of Google's SDKs call it: the one of the paper asks for numbers in place of names."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ from tests.adapters.speech import (
 
 _PATH = re.compile(r"/v1beta/models/([\w.-]+):generateContent")
 _MEDIA = {"image/png", "image/jpeg", "image/webp"}
-# Numbers in the protocol's definition: the SDK asks for these instead of the names.
-STOP, MAX_TOKENS, SAFETY, RECITATION, UNHEARD_OF = 1, 2, 3, 4, 99
-BLOCKED_FOR_SAFETY = 1
+# Numbers in the protocol's definition, which google-generativeai asks for. It knows no reason of number 99, and
+# google-genai none of that name.
+FINISH_NUMBERS = {"STOP": 1, "MAX_TOKENS": 2, "SAFETY": 3, "RECITATION": 4, "99": 99}
+BLOCK_NUMBERS = {"SAFETY": 1}
+
+AS_NUMBERS = {"$alt": ["json;enum-encoding=int"]}
 
 
 class GeminiProtocol:
@@ -49,6 +52,7 @@ class GeminiProtocol:
         self.keys = keys
         self.most = most
         self.give = give
+        self._as_numbers = False
 
     def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
         parts = urlsplit(path)
@@ -56,7 +60,9 @@ class GeminiProtocol:
         need(match is not None, f"unknown path {parts.path}", status=404)
         assert match is not None
         need(method == "POST", f"no {method} here", status=405)
-        need(parse_qs(parts.query) == {"$alt": ["json;enum-encoding=int"]}, f"unexpected query {parts.query}")
+        query = parse_qs(parts.query)
+        need(query in (AS_NUMBERS, {}), f"unexpected query {parts.query}")
+        self._as_numbers = query == AS_NUMBERS
         need(headers.get("content-type") == "application/json", "the content type is not application/json")
         key = headers.get("x-goog-api-key")
         if not key or (self.keys is not None and key not in self.keys):
@@ -64,7 +70,8 @@ class GeminiProtocol:
         given = parsed(body)
         known(given, {"contents", "generationConfig", "systemInstruction"}, "the request")
         settings = given.get("generationConfig", {})
-        known(settings, {"candidateCount", "temperature", "topP", "maxOutputTokens"}, "generationConfig")
+        of_one_sdk = set() if self._as_numbers else {"seed"}
+        known(settings, {"candidateCount", "temperature", "topP", "maxOutputTokens"} | of_one_sdk, "generationConfig")
         number_in(settings, "temperature", 0, 2)
         number_in(settings, "topP", 0, 1)
         number_in(settings, "maxOutputTokens", 1, 2**31, whole=True)
@@ -89,18 +96,24 @@ class GeminiProtocol:
         }
         answer: dict[str, Any] = {"usageMetadata": usage, "modelVersion": f"{asked.model}-exact", "responseId": "1"}
         if style == "blocked":
-            return answer | {"promptFeedback": {"blockReason": BLOCKED_FOR_SAFETY}}
-        finish = {"filtered": SAFETY, "refusal": RECITATION, "cut-off": MAX_TOKENS, "strange": UNHEARD_OF}
+            return answer | {"promptFeedback": {"blockReason": self._said("SAFETY", BLOCK_NUMBERS)}}
+        finish = {"filtered": "SAFETY", "refusal": "RECITATION", "cut-off": "MAX_TOKENS", "strange": "99"}
         candidates = []
         for index, text in enumerate(texts):
             said = text[:10] if style == "cut-off" else text
             # In two parts: what is said is all of them.
             parts = [{"text": said[:5]}, {"text": said[5:]}]
-            one: dict[str, Any] = {"index": index, "finishReason": finish.get(style, STOP)}
+            one: dict[str, Any] = {
+                "index": index,
+                "finishReason": self._said(finish.get(style, "STOP"), FINISH_NUMBERS),
+            }
             if style not in ("filtered", "refusal", "empty"):
                 one["content"] = {"parts": parts, "role": "model"}
             candidates.append(one)
         return answer | {"candidates": candidates[::-1]}
+
+    def _said(self, name: str, numbers: Mapping[str, int]) -> str | int:
+        return numbers[name] if self._as_numbers else name
 
     def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
         error: dict[str, Any] = {"code": status, "message": message, "status": code or "UNKNOWN"}
@@ -128,8 +141,11 @@ def _texts(parts: Any) -> tuple[str, list[tuple[str, bytes]]]:
     for part in parts:
         known(part, {"text", "inlineData"}, "a part")
         if "inlineData" in part:
-            known(part["inlineData"], {"mimeType", "data"}, "inlineData")
-            need(part["inlineData"].get("mimeType") in _MEDIA, "Unsupported MIME type")
-            pictures.append((part["inlineData"]["mimeType"], decoded(part["inlineData"]["data"])))
+            # The JSON form of Protocol Buffers takes names in either spelling, and google-genai sends one in each.
+            data = {"mimeType" if name == "mime_type" else name: value for name, value in part["inlineData"].items()}
+            known(data, {"mimeType", "data"}, "inlineData")
+            need(data.get("mimeType") in _MEDIA, "Unsupported MIME type")
+            # And either alphabet of base64.
+            pictures.append((data["mimeType"], decoded(data["data"].replace("-", "+").replace("_", "/"))))
         text += part.get("text", "")
     return text, pictures

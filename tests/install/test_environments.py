@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.install]
 
 Made = Callable[[str], Environment]
 
-INSTALLED = ("", "report", "adapters", "inspect", "study", "gen", "gaze", "speed", "excel", "hub", "adapters,gen")
+INSTALLED = ("", "report", "adapters", "gemini", "inspect", "study", "gen", "gaze", "speed", "excel", "hub", "adapters,gen")
 """What is installed, each in an environment of its own."""
 
 LARGE = ("local", "ray")
@@ -33,6 +33,7 @@ OWN = ("docs", "dev", "release")
 
 BRINGS = {
     "adapters": "httpx stamina PIL filelock google",
+    "gemini": "httpx stamina PIL filelock google",
     "gaze": "",
     "gen": "cv2 onnxruntime filelock starlette uvicorn",
     "inspect": "inspect_ai PIL platformdirs httpx",
@@ -144,6 +145,7 @@ def test_a_missing_extra_is_one_line_and_status_2(extra: str, command: str, envi
         ("speed", "score demo --reference oracle --bootstrap 0 --out quick.json", "quick.json"),
         ("report", "report demo --reference oracle --out page", "page/report.html"),
         ("adapters", "run demo --provider baseline --model center --prompt base --out asked", "asked/run.sqlite"),
+        ("gemini", "run demo --provider baseline --model center --prompt base --out answers", "answers/run.sqlite"),
         ("gen", "gen run --demo --out items", "items/scenes.jsonl"),
         ("adapters,gen", "run demo --provider baseline --model uniform --prompt base --out more", "more/run.sqlite"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from PIL import Image
 from spotball_adapters.gaze.photos import Photo
 from spotball_adapters.providers.find import find
 from spotball_adapters.providers.protocol import Answer, Message, Picture, Provider, Request, RunItem, Settings
+from tests.adapters import google_sdks
 from tests.adapters.asking import access
 from tests.adapters.gaze.made import stimulus
 from tests.adapters.own_provider import install
@@ -37,6 +39,7 @@ class Service:
         protocol: what it speaks, a name of `tests.adapters.server.PROTOCOLS`.
         shown: how its errors name the server.
         own_server_needs_key: whether a server at a base URL needs the key, too.
+        sdk: that the provider is to use, a name of `google_sdks`; empty if it has no choice.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Service:
     protocol: str
     shown: str = "127.0.0.1"
     own_server_needs_key: bool = True
+    sdk: str = ""
 
     @property
     def base_path(self) -> str:
@@ -54,7 +58,12 @@ class Service:
 
     def at(self, server: LoopbackServer | str | None, **options: Any) -> Provider:
         url = server.url if isinstance(server, LoopbackServer) else server
-        return find(self.name, access(url, **options))
+        with self.chosen():
+            return find(self.name, access(url, **options))
+
+    def chosen(self) -> contextlib.AbstractContextManager[None]:
+        """Within it, the provider is made with this service's SDK."""
+        return google_sdks.only(self.sdk) if self.sdk else contextlib.nullcontext()
 
 
 @dataclass(frozen=True)
@@ -88,10 +97,16 @@ SERVICES = {
     case.name: case
     for case in (
         Service("anthropic", "ANTHROPIC_API_KEY", "anthropic"),
-        Service("gemini", "GEMINI_API_KEY", "gemini", shown="gemini"),
+        Service("gemini", "GEMINI_API_KEY", "gemini", shown="gemini", sdk=google_sdks.SUPPORTED),
         Service("openai", "OPENAI_API_KEY", "openai", own_server_needs_key=False),
     )
 }
+
+WAYS = {
+    **SERVICES,
+    "gemini-of-the-paper": Service("gemini", "GEMINI_API_KEY", "gemini", shown="gemini", sdk=google_sdks.OF_THE_PAPER),
+}
+"""The services, each with every SDK that its provider can use."""
 
 ALL = ("temperature", "top_p", "max_output_tokens", "seed")
 _PHOTO = stimulus(1)

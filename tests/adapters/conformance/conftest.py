@@ -13,26 +13,26 @@ import pytest
 from spotball_adapters.providers.find import find
 from spotball_adapters.providers.protocol import Access, Provider
 from tests.adapters.asking import access
-from tests.adapters.conformance.cases import LOCAL, SECRET, SERVICES, Client, Local, Service, Subject, params
+from tests.adapters.conformance.cases import LOCAL, SECRET, WAYS, Client, Local, Service, Subject, params
 from tests.adapters.server import serve
 from tests.builders import scene
 
 
 @pytest.fixture(autouse=True)
 def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for service in SERVICES.values():
+    for service in WAYS.values():
         monkeypatch.setenv(service.key, SECRET)
 
 
-@pytest.fixture(params=SERVICES)
+@pytest.fixture(params=WAYS)
 def service(request: pytest.FixtureRequest) -> Service:
-    return SERVICES[request.param]
+    return WAYS[request.param]
 
 
-@pytest.fixture(scope="module", params=SERVICES)
+@pytest.fixture(scope="module", params=WAYS)
 def running(request: pytest.FixtureRequest) -> Iterator[Client]:
     """A module's server of a service, and a provider that asks it."""
-    service = SERVICES[request.param]
+    service = WAYS[request.param]
     with (
         pytest.MonkeyPatch.context() as environment,
         serve(service.speaks(), base_path=service.base_path) as server,
@@ -51,10 +51,10 @@ def client(running: Client) -> Client:
     return running
 
 
-@pytest.fixture(scope="module", params=params(*SERVICES, *LOCAL))
+@pytest.fixture(scope="module", params=params(*WAYS, *LOCAL))
 def subject(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
     """Each provider, of whatever kind."""
-    if service := SERVICES.get(request.param):
+    if service := WAYS.get(request.param):
         with serve(service.speaks(), base_path=service.base_path) as server:
 
             def at(**options: Any) -> Provider:

@@ -222,10 +222,14 @@ def test_requests_at_the_same_time_get_what_they_would_alone(subject: Subject) -
 
 def test_a_request_that_is_given_up_leaves_the_others_alone(subject: Subject) -> None:
     async def ask(provider: Provider) -> list[Answer]:
-        if subject.server:
-            subject.server.script(faults.HANG)
         given_up = asyncio.create_task(provider.ask(subject.request(1)))
-        await asyncio.sleep(0.05)
+        if server := subject.server:
+            server.script(faults.HANG)
+            before = len(server.seen)
+            while len(server.seen) == before and not given_up.done():
+                await asyncio.sleep(0.01)
+        else:
+            await asyncio.sleep(0.05)
         given_up.cancel()
         await asyncio.gather(given_up, return_exceptions=True)
         return [await provider.ask(subject.request(sample)) for sample in (2, 3)]

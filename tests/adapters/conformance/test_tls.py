@@ -14,7 +14,7 @@ import pytest
 
 from spotball_adapters.providers.protocol import PermanentError, RefusedError, TransientError
 from tests.adapters.asking import answer, ask, request
-from tests.adapters.conformance.cases import SERVICES, Client, Service
+from tests.adapters.conformance.cases import WAYS, Client, Service
 from tests.adapters.server import LoopbackServer, serve
 
 
@@ -30,9 +30,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=SERVICES)
+@pytest.fixture(scope="module", params=WAYS)
 def encrypted(request: pytest.FixtureRequest, certificate: Path) -> Iterator[tuple[Service, LoopbackServer]]:
-    service = SERVICES[request.param]
+    service = WAYS[request.param]
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
     with serve(service.speaks(), base_path=service.base_path, tls=tls) as started:

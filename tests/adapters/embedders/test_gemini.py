@@ -1,4 +1,4 @@
-"""The embedder `gemini`, its SDK and all, against a server that speaks its protocol."""
+"""The embedder `gemini` with both of Google's SDKs, against a server that speaks its protocol."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spotball_adapters.embedders.protocol import EmbedderAccess
 from spotball_adapters.providers.gemini_sdk import KEY
 from spotball_adapters.providers.protocol import PermanentError, TransientError
 from spotball_core.errors import OptionError
-from tests.adapters import faults
+from tests.adapters import faults, google_sdks
 from tests.adapters.embedding import batch
 from tests.adapters.faults import Fault, reply, status
 from tests.adapters.server import LoopbackServer, serve
@@ -22,9 +22,11 @@ from tests.adapters.speaks_embeddings import TASKS, GeminiEmbeddings, vector_of
 TEXTS = tuple(f"He looks up {number} ü ⚽" for number in range(100))
 
 
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=google_sdks.NAMES)
+def sdk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv(KEY, "right-key")
+    with google_sdks.only(request.param):
+        yield request.param
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +59,11 @@ def test_newer_models_by_either_name(server: LoopbackServer, named: str) -> None
 
 
 @pytest.mark.parametrize("task", sorted(TASKS))
-def test_a_task_type_is_sent_and_makes_other_vectors(server: LoopbackServer, task: str) -> None:
+def test_a_task_type_is_sent_and_makes_other_vectors(server: LoopbackServer, task: str, sdk: str) -> None:
     embedder = made(server, task_type=task.upper())
     batch(embedder, "a", "b")
-    assert server.asked[0].settings == {"taskType": TASKS[task]}
+    sent = task.upper() if sdk == google_sdks.SUPPORTED else TASKS[task]
+    assert server.asked[0].settings == {"taskType": sent}
     assert embedder.identity != made(server).identity
     assert embedder.identity == made(server, task_type=task).identity
 

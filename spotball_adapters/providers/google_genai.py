@@ -1,0 +1,191 @@
+"""`google-genai`, the Google SDK that is supported: its client, its requests, and the meaning of its failures."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import httpx
+
+from spotball_adapters.providers.gemini_sdk import KEY, Candidate, Generated, readable
+from spotball_adapters.providers.http import checked_url, received, tls_advice
+from spotball_adapters.providers.keys import key_from, missing
+from spotball_adapters.providers.protocol import Access, Message, PermanentError, Picture, Request, TransientError
+from spotball_adapters.providers.responses import ENCODINGS, Responses
+from spotball_adapters.providers.server_messages import describe_error
+
+if TYPE_CHECKING:
+    from google.genai.types import Content, GenerateContentResponse
+
+Found = TypeVar("Found")
+
+HOME = "https://generativelanguage.googleapis.com"
+
+API_VERSION = "v1beta"
+"""That of the paper's SDK. The default depends on the version of the SDK."""
+
+_ROLES = {"user": "user", "assistant": "model"}
+
+
+class Sdk:
+    """The SDK over REST, with an HTTP client of our own.
+
+    Raises:
+        OptionError: for an address that cannot be used.
+        PermanentError: for a key that no header can hold.
+    """
+
+    takes_seed = True
+    certificates = "SSL_CERT_FILE"
+
+    def __init__(self, access: Access) -> None:
+        self._key = key_from(KEY)
+        self._access = access
+        self._responses = Responses("gemini", self._key, access.max_response)
+        self.endpoint = str(checked_url(access.base_url)).rstrip("/") if access.base_url else None
+        self._http: _Client | None = None
+        self._sdk_client: Any = None
+
+    def key(self) -> str:
+        """Return the key.
+
+        Raises:
+            PermanentError: if it is not set.
+        """
+        if self._key is None:
+            raise missing(KEY, "gemini")
+        return self._key
+
+    def versions(self) -> Mapping[str, str]:
+        """Return the versions of the SDK and of the HTTP client."""
+        return {name: version(name) for name in ("google-genai", "httpx")}
+
+    async def generate(self, model: str, request: Request, n: int) -> Generated:
+        """Send one request for `n` candidates."""
+        models = self._client().aio.models
+        from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig
+
+        system = "\n\n".join(turn.text for turn in request.messages if turn.role == "system")
+        config = GenerateContentConfig(
+            **request.settings.given(),
+            system_instruction=system or None,
+            candidate_count=n if n > 1 else None,
+            # There are no functions to call. The SDK logs a line about them otherwise.
+            automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
+        )
+        contents = [_content(turn, request.picture) for turn in request.messages if turn.role != "system"]
+
+        async def call() -> Generated:
+            return _generated(await models.generate_content(model=model, contents=contents, config=config))
+
+        return await self._call(call)
+
+    async def embed(self, model: str, texts: Sequence[str], task_type: str | None) -> Any:
+        """Return the vectors of some texts, in one request."""
+        models = self._client().aio.models
+        from google.genai.types import Content, EmbedContentConfig, Part
+
+        # Some models would take a list of texts for the parts of a single one.
+        contents = [Content(parts=[Part(text=text)]) for text in texts]
+        config = EmbedContentConfig(task_type=task_type.upper()) if task_type else None
+
+        async def call() -> Any:
+            response = await models.embed_content(model=model, contents=contents, config=config)
+            return [embedding.values for embedding in response.embeddings or ()]
+
+        return await self._call(call)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._http is not None:
+            await self._http.aclose()
+        if self._sdk_client is not None:
+            # Its client for calls without asyncio, which it makes in any case.
+            self._sdk_client.close()
+
+    def _client(self) -> Any:
+        """Return the SDK's client, made when it is first needed: loading the SDK takes seconds."""
+        key = self.key()
+        if self._sdk_client is None:
+            from google.genai import Client
+            from google.genai.types import HttpOptions
+
+            self._http = _Client(self._access, self._responses)
+            options = HttpOptions(
+                base_url=self.endpoint or HOME, api_version=API_VERSION, httpx_async_client=self._http
+            )
+            self._sdk_client = Client(vertexai=False, api_key=key, http_options=options)
+        # For a value that is newer than the SDK. The SDK keeps it, and so do we.
+        warnings.filterwarnings("ignore", message=".* is not a valid ", module=r"google\.genai\._common")
+        return self._sdk_client
+
+    async def _call(self, call: Callable[[], Awaitable[Found]]) -> Found:
+        try:
+            async with asyncio.timeout(self._access.timeout):
+                return await call()
+        except TimeoutError:
+            raise self._responses.out_of_time(self._access.timeout) from None
+        except httpx.RequestError as error:
+            # Without its cause: that holds the request, and the request the key.
+            if advice := tls_advice(error, self.certificates):
+                raise PermanentError(self._responses.clean(f"gemini: {advice}")) from None
+            raise TransientError(self._responses.clean(f"gemini: {describe_error(error)}")) from None
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            # The SDK looks into a response before it validates it.
+            raise self._responses.malformed(describe_error(error)) from None
+
+
+class _Client(httpx.AsyncClient):
+    """The HTTP client, of which the SDK sees JSON objects of success alone: all providers read failures alike."""
+
+    def __init__(self, access: Access, responses: Responses) -> None:
+        limits = httpx.Limits(max_connections=access.concurrency, max_keepalive_connections=access.concurrency)
+        accepted = {"accept-encoding": ", ".join(ENCODINGS)}
+        super().__init__(headers=accepted, limits=limits, timeout=None, follow_redirects=False)
+        self._responses = responses
+
+    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        response = await super().send(request, **{**options, "stream": True})
+        try:
+            body = (await received(response, self._responses)).read()
+        finally:
+            await response.aclose()
+        headers = {"content-type": "application/json"}
+        try:
+            return httpx.Response(200, headers=headers, content=readable(body), request=request)
+        except RecursionError:
+            raise self._responses.malformed("objects or lists are nested too deeply") from None
+
+
+def _content(message: Message, picture: Picture) -> Content:
+    from google.genai.types import Content, Part
+
+    parts = [Part.from_bytes(data=picture.data, mime_type=picture.media_type)] if message.picture else []
+    return Content(role=_ROLES[message.role], parts=[*parts, Part(text=message.text)])
+
+
+def _generated(response: GenerateContentResponse) -> Generated:
+    candidates = sorted(response.candidates or (), key=lambda candidate: candidate.index or 0)
+    feedback, usage = response.prompt_feedback, response.usage_metadata
+    return Generated(
+        candidates=tuple(
+            Candidate(
+                "".join(part.text or "" for part in (candidate.content and candidate.content.parts) or ()),
+                _name(candidate.finish_reason),
+            )
+            for candidate in candidates
+        ),
+        block_reason=_name(feedback.block_reason) if feedback else "",
+        model=response.model_version or "",
+        prompt_tokens=(usage and usage.prompt_token_count) or 0,
+        candidate_tokens=(usage and usage.candidates_token_count) or 0,
+        total_tokens=(usage and usage.total_token_count) or 0,
+    )
+
+
+def _name(value: Any) -> str:
+    """Return an enumeration's value as the API names it; empty if it is not set."""
+    return str(value.value) if value is not None else ""

@@ -1,0 +1,245 @@
+"""`google-generativeai`, the Google SDK of the paper: its client, its requests, and the meaning of its failures.
+
+Google has ended its support for it. `google_genai` has the one that is supported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from spotball_adapters.providers.gemini_sdk import KEY, Candidate, Generated, readable
+from spotball_adapters.providers.http import checked_url, tls_advice
+from spotball_adapters.providers.keys import key_from, missing
+from spotball_adapters.providers.protocol import Access, Message, PermanentError, Picture, Request, TransientError
+from spotball_adapters.providers.responses import ENCODINGS, Responses
+from spotball_adapters.providers.server_messages import describe_error
+
+if TYPE_CHECKING:
+    from google.ai.generativelanguage import GenerateContentResponse
+
+Found = TypeVar("Found")
+
+_ROLES = {"user": "user", "assistant": "model"}
+
+
+class Sdk:
+    """The SDK over REST, with a client of our own.
+
+    Raises:
+        OptionError: for an address that cannot be used.
+        PermanentError: for a key that no header can hold.
+    """
+
+    takes_seed = False
+    certificates = "REQUESTS_CA_BUNDLE"
+
+    def __init__(self, access: Access) -> None:
+        self._key = key_from(KEY)
+        self._access = access
+        self._responses = Responses("gemini", self._key, access.max_response)
+        # Beyond the connections that are kept, the SDK would open and drop one for each request.
+        self._turns = asyncio.Semaphore(access.concurrency)
+        self.endpoint = str(checked_url(access.base_url)).rstrip("/") if access.base_url else None
+        self._sdk_client: Any = None
+
+    def key(self) -> str:
+        """The key.
+
+        Raises:
+            PermanentError: if it is not set.
+        """
+        if self._key is None:
+            raise missing(KEY, "gemini")
+        return self._key
+
+    def versions(self) -> Mapping[str, str]:
+        """The SDK's."""
+        return {name: version(name) for name in ("google-generativeai", "google-ai-generativelanguage")}
+
+    async def generate(self, model: str, request: Request, n: int) -> Generated:
+        """Send one request for `n` candidates."""
+        client = self._client()
+        from google.generativeai import GenerativeModel
+
+        system = "\n\n".join(turn.text for turn in request.messages if turn.role == "system")
+        asked = GenerativeModel(model, system_instruction=system or None)
+        # The SDK has one client for the whole process; this model is to use ours.
+        asked._client = client
+        generation_config = {**request.settings.given(), **({"candidate_count": n} if n > 1 else {})}
+        contents = [_content(turn, request.picture) for turn in request.messages if turn.role != "system"]
+        options = self._request_options()
+        response = await self._call(
+            lambda: asked.generate_content(contents, generation_config=generation_config, request_options=options)
+        )
+        return _generated(response._result)
+
+    async def embed(self, model: str, texts: Sequence[str], task_type: str | None) -> Any:
+        """Return the vectors of some texts, in one request."""
+        client = self._client()
+        from google.generativeai import embed_content
+
+        def call() -> Any:
+            return embed_content(
+                model,
+                content=list(texts),
+                task_type=task_type,
+                client=client,
+                request_options=self._request_options(),
+            )
+
+        return (await self._call(call))["embedding"]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._sdk_client is not None:
+            self._sdk_client.transport.close()
+
+    def _client(self) -> Any:
+        """Return the SDK's client, made when it is first needed: loading the SDK takes seconds."""
+        key = self.key()
+        if self._sdk_client is None:
+            self._sdk_client = _client(key, self.endpoint, self._access, self._responses)
+        return self._sdk_client
+
+    def _request_options(self) -> dict[str, Any]:
+        """Return the options of each request. Retries are our caller's, not the SDK's."""
+        return {"retry": None, "timeout": self._access.timeout}
+
+    async def _call(self, call: Callable[[], Found]) -> Found:
+        """Return the result of a call of the SDK, made in a thread."""
+        from google.auth.exceptions import GoogleAuthError
+        from google.protobuf.json_format import ParseError
+        from requests import RequestException
+
+        try:
+            async with asyncio.timeout(self._access.timeout), self._turns:
+                return await _in_thread(call)
+        except TimeoutError:
+            raise self._responses.out_of_time(self._access.timeout) from None
+        except ParseError as error:
+            raise self._responses.malformed(str(error)) from None
+        except (RequestException, GoogleAuthError) as error:
+            # Without its cause: that holds the request, and the request the key.
+            if advice := tls_advice(error, self.certificates):
+                raise PermanentError(self._responses.clean(f"gemini: {advice}")) from None
+            raise TransientError(self._responses.clean(f"gemini: {describe_error(error)}")) from None
+
+
+def _client(key: str, endpoint: str | None, access: Access, responses: Responses) -> Any:
+    """A client of our own, over REST."""
+    with warnings.catch_warnings():
+        # That the SDK's support has ended is said in the documentation, once.
+        for message in (
+            r"\s*All support for the `google.generativeai` package has ended",
+            "You are using a Python version",
+        ):
+            warnings.filterwarnings("ignore", message=message, category=FutureWarning)
+        import google.generativeai  # noqa: F401
+        from google.ai.generativelanguage import GenerativeServiceClient
+        from google.api_core.client_options import ClientOptions
+    options = ClientOptions(api_key=key, api_endpoint=endpoint)
+    client = GenerativeServiceClient(transport="rest", client_options=options)
+    session = client.transport._session
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, _adapter(access, responses))
+    # It would ask again with the same key.
+    session._refresh_status_codes = ()
+    return client
+
+
+def _adapter(access: Access, responses: Responses) -> Any:
+    """What carries requests, with as many connections as requests at a time.
+
+    The SDK sees no error and nothing that is not a JSON object, since it fails at what it does not expect: its own
+    errors need an error's body to be as Google writes it. It follows no redirect for the same reason.
+    """
+    from requests import Response
+    from requests.adapters import HTTPAdapter
+    from requests.exceptions import ReadTimeout
+
+    class Adapter(HTTPAdapter):  # type: ignore[misc, unused-ignore]
+        def send(self, request: Any, *options: Any, **more: Any) -> Response:
+            request.headers["Accept-Encoding"] = ", ".join(ENCODINGS)
+            until = time.monotonic() + access.timeout
+            response = super().send(request, *options, **more)
+            try:
+                received = responses.start(response.status_code, response.headers)
+                for part in response.iter_content(2**16):
+                    if not received.add(part):
+                        break
+                    # The time that requests keeps begins again with each part, and nobody else ends this thread.
+                    if time.monotonic() > until:
+                        raise ReadTimeout("the response did not end in time")
+                body = received.read()
+                # The SDK reads it from there, and the headers may name what is not a charset.
+                response._content, response.encoding = readable(body), "utf-8"
+            except RecursionError:
+                raise responses.malformed("objects or lists are nested too deeply") from None
+            finally:
+                response.close()
+            return response
+
+    return Adapter(pool_maxsize=access.concurrency, max_retries=0)
+
+
+async def _in_thread(call: Callable[[], Found]) -> Found:
+    """What a call returns that would block, made in a thread that nobody waits for when the program ends."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Found] = loop.create_future()
+
+    def settle(result: Found | None, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        result, failure = None, None
+        try:
+            result = call()
+        except BaseException as error:
+            failure = error
+        # The loop may be gone, and with it whoever asked.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, result, failure)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await future
+
+
+def _content(message: Message, picture: Picture) -> dict[str, Any]:
+    parts: list[Any] = [{"mime_type": picture.media_type, "data": picture.data}] if message.picture else []
+    return {"role": _ROLES[message.role], "parts": [*parts, message.text]}
+
+
+def _generated(response: GenerateContentResponse) -> Generated:
+    usage = response.usage_metadata
+    return Generated(
+        candidates=tuple(
+            Candidate("".join(part.text for part in candidate.content.parts), _name(candidate, "finish_reason"))
+            for candidate in sorted(response.candidates, key=lambda candidate: candidate.index)
+        ),
+        block_reason=_name(response.prompt_feedback, "block_reason"),
+        model=response.model_version,
+        prompt_tokens=usage.prompt_token_count,
+        candidate_tokens=usage.candidates_token_count,
+        total_tokens=usage.total_token_count,
+    )
+
+
+def _name(message: Any, field: str) -> str:
+    """An enum's name; its number where the SDK is too old to know it, and nothing where it is not set."""
+    # Below the SDK's own objects, which warn of a number that they do not know.
+    raw = type(message).pb(message)
+    number = getattr(raw, field)
+    values_by_number = raw.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number
+    return (values_by_number[number].name if number in values_by_number else str(number)) if number else ""

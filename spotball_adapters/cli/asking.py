@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -35,6 +35,10 @@ RunFolder = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="RUN", help="Folder of the run. Default: run-RESPONDENT.")
 ]
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="The server, if not the provider's own.")]
+ApiName = Annotated[
+    Literal["chat", "responses"] | None,
+    typer.Option(help="Chat completions or the Responses API (provider openai). Default: what the model requires."),
+]
 Temperature = Annotated[float | None, typer.Option(help="Default of this and the next: the provider's.")]
 TopP = Annotated[float | None, typer.Option(help="Nucleus sampling.")]
 MaxOutputTokens = Annotated[int | None, typer.Option(metavar="N", help="Longest reply.")]
@@ -63,6 +67,16 @@ SkipRefused = Annotated[
     bool, typer.Option("--skip-refused", help="Exclude images that the provider refuses to process, and list them.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be sent and its cost; send nothing.")]
+
+
+def check_api(api: str | None, provider: str) -> None:
+    """Refuse `--api` for a provider that would ignore it.
+
+    Raises:
+        OptionError: for any provider but `openai`.
+    """
+    if api is not None and provider != "openai":
+        raise OptionError(f"--api: the provider {provider} has one API only. Remove --api")
 
 
 def extra_body_of(text: str | None) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from spotball_adapters.cli.asking import (
+    ApiName,
     Attempts,
     BaseUrl,
     Concurrency,
@@ -29,6 +30,7 @@ from spotball_adapters.cli.asking import (
     TokensPerMinute,
     TopP,
     ask_all,
+    check_api,
     extra_body_of,
     finish,
     run_folder,
@@ -62,6 +64,7 @@ def ask(
         int, typer.Option(min=0, metavar="N", help="Seed of the orders in which options are offered.")
     ] = 0,
     base_url: BaseUrl = None,
+    api: ApiName = None,
     temperature: Temperature = None,
     top_p: TopP = None,
     max_output_tokens: MaxOutputTokens = None,
@@ -130,7 +133,9 @@ def ask(
         concurrency=concurrency,
         timeout=timeout,
         max_response=int(max_response_mb * 1e6),
+        api=api,
     )
+    check_api(api, provider)
     model_provider = find(provider, access)
     model_provider.check(settings)
     job = GazeJob(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spotball_adapters.cli.asking import (
+    ApiName,
     Attempts,
     BaseUrl,
     Concurrency,
@@ -30,6 +31,7 @@ from spotball_adapters.cli.asking import (
     TokensPerMinute,
     TopP,
     ask_all,
+    check_api,
     extra_body_of,
     finish,
     run_folder,
@@ -70,6 +72,7 @@ def run(
         typer.Option(min=1, metavar="N", help="Most samples that one request asks for. Default: the provider's limit."),
     ] = None,
     base_url: BaseUrl = None,
+    api: ApiName = None,
     temperature: Temperature = None,
     top_p: TopP = None,
     max_output_tokens: MaxOutputTokens = None,
@@ -138,7 +141,9 @@ def run(
         concurrency=concurrency,
         timeout=timeout,
         max_response=int(max_response_mb * 1e6),
+        api=api,
     )
+    check_api(api, named.provider)
     model_provider = find(named.provider, access)
     model_provider.check(named.settings)
     if samples_per_request is not None:

@@ -11,7 +11,7 @@ from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess
 from spotball_adapters.embedders.vectors import NoVectorsError, vectors_of
 from spotball_adapters.providers.http import Server
 from spotball_adapters.providers.keys import key_from, missing
-from spotball_adapters.providers.openai import HOME, KEY
+from spotball_adapters.providers.openai import HOME, KEY, authorization
 from spotball_adapters.providers.responses import RejectedError
 from spotball_core.errors import OptionError
 
@@ -44,7 +44,7 @@ class OpenAIEmbedder:
         key = key_from(KEY)
         self._keyless = key is None and not access.base_url
         self.model = access.model or MODEL
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = authorization(access.base_url, key)
         self._server = Server(access.server(self.model), home=HOME, key=key, headers=headers)
         self.identity: Mapping[str, str] = {"base_url": str(self._server.url)}
         self.max_batch = MAX_BATCH

@@ -60,7 +60,7 @@ _LENGTHS = ("max_tokens", "max_completion_tokens")
 
 
 def check_body_fields(settings: Settings) -> None:
-    """Refuse fields in `extra_body` that are set in another way, and an empty `reasoning_effort`.
+    """Refuse fields in `extra_body` that are set in another way.
 
     Servers differ in what they call the longest reply, so `extra_body` may name it if `max_output_tokens` is not set.
 
@@ -73,8 +73,6 @@ def check_body_fields(settings: Settings) -> None:
         Traceback (most recent call last):
         spotball_core.errors.OptionError: --extra-body must not set 'n'. Use --samples and --samples-per-request instead
     """
-    if settings.reasoning_effort is not None and not settings.reasoning_effort.strip():
-        raise OptionError("--reasoning-effort is empty, expected a value such as low, medium or high")
     for name in settings.extra_body or ():
         if name in _OPTIONS:
             raise OptionError(f"--extra-body must not set {name!r}. Use {_OPTIONS[name]} instead")

@@ -15,6 +15,7 @@ from spotball_adapters.providers.protocol import (
     Answer,
     Finish,
     Provider,
+    ProviderError,
     Reply,
     Request,
     Settings,
@@ -78,14 +79,19 @@ class Gemini:
 
     async def ask(self, request: Request) -> Answer:
         """Ask once, for all samples of the request or as many as the model gives."""
-        n = len(request.samples)
+        n, requests = len(request.samples), 1
         try:
             response = await self._sdk.generate(self.model, request, n)
         except RejectedError as error:
             if n == 1 or not error.is_about_samples:
                 raise
             self.max_samples = n = 1
-            response = await self._sdk.generate(self.model, request, n)
+            requests = 2
+            try:
+                response = await self._sdk.generate(self.model, request, n)
+            except ProviderError as failure:
+                failure.requests = requests
+                raise
         if response.block_reason:
             replies: tuple[Reply, ...] = (Reply("", "filtered", response.block_reason),) * n
         else:
@@ -102,6 +108,7 @@ class Gemini:
             model=response.model or None,
             input_tokens=response.prompt_tokens if has_usage else None,
             output_tokens=output if has_usage else None,
+            requests=requests,
         )
 
     async def close(self) -> None:

@@ -6,6 +6,7 @@ No error raised here holds the key, whatever the server or a library under us sa
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections.abc import Mapping
 from typing import Any
@@ -35,7 +36,7 @@ class Server:
     """
 
     def __init__(self, access: Access, *, home: str, key: str | None, headers: Mapping[str, str]) -> None:
-        self.url = checked_url(access.base_url or home)
+        self.url = checked_url(access.base_url or home, versioned=True)
         self.host = self.url.host
         self._responses = Responses(self.host, key, access.max_response)
         self._timeout = access.timeout
@@ -55,7 +56,9 @@ class Server:
             RejectedError: any other status that is no success.
             PermanentError: if TLS fails, such as for a certificate that is not trusted.
         """
-        address = str(self.url).rstrip("/") + path
+        address = str(self.url.copy_with(query=None)).rstrip("/") + path
+        if self.url.query:
+            address += f"?{self.url.query.decode()}"
         try:
             async with asyncio.timeout(self._timeout), self._client.stream("POST", address, json=body) as response:
                 answer = await received(response, self._responses)
@@ -95,11 +98,24 @@ async def received(response: httpx.Response, responses: Responses) -> HttpRespon
     return http_response
 
 
-def checked_url(url: str) -> httpx.URL:
-    """A server's address, for sure without a secret in it.
+API_VERSION = "api-version"
+"""The parameter with which addresses of Azure name the version of its API."""
+
+_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.-]{0,31}")
+
+
+def checked_url(url: str, *, versioned: bool = False) -> httpx.URL:
+    """Return a server's address, for sure without a secret in it.
+
+    Args:
+        versioned: whether its query may hold `api-version`, and nothing else.
 
     Raises:
         OptionError: for one that is no http or https address, or holds a user, a query or a fragment.
+
+    Examples:
+        >>> checked_url("https://me.openai.azure.com/openai?api-version=preview", versioned=True).host
+        'me.openai.azure.com'
     """
     try:
         parsed = httpx.URL(url.strip())
@@ -107,9 +123,14 @@ def checked_url(url: str) -> httpx.URL:
         parsed = httpx.URL("")
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise OptionError(f"the base URL {url!r} is no address such as http://localhost:8000/v1")
-    if parsed.userinfo or parsed.query or parsed.fragment:
+    version = parsed.params.get(API_VERSION, "")
+    is_version = versioned and len(parsed.params.multi_items()) == 1 and _VERSION.fullmatch(version)
+    if parsed.userinfo or parsed.fragment or (parsed.query and not is_version):
         # Without repeating it: what is there may be a secret.
-        raise OptionError("the base URL holds a user, a query or a fragment; keys come from the environment alone")
+        allowed = f" other than {API_VERSION}" if versioned else ""
+        raise OptionError(
+            f"the base URL holds a user, a query{allowed} or a fragment; keys come from the environment alone"
+        )
     return parsed
 
 

@@ -1,4 +1,4 @@
-"""`openai`: chat completions, as OpenAI and many other servers take them.
+"""`openai`: chat completions and the Responses API, as OpenAI and many other servers take them.
 
 With a base URL it reaches vLLM, Ollama, LM Studio, OpenRouter, Gemini's compatible endpoint and whatever else speaks
 the protocol. The key is OPENAI_API_KEY, for each of them; servers of one's own may need none.
@@ -6,9 +6,12 @@ the protocol. The key is OPENAI_API_KEY, for each of them; servers of one's own 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
 
 from spotball_adapters.providers.chat_completions import (
     HostFailedError,
@@ -17,13 +20,15 @@ from spotball_adapters.providers.chat_completions import (
     chat_body,
     check_body_fields,
 )
-from spotball_adapters.providers.http import Server
+from spotball_adapters.providers.http import API_VERSION, Server
 from spotball_adapters.providers.image_tokens import openai_tokens
 from spotball_adapters.providers.keys import key_from, missing
 from spotball_adapters.providers.protocol import (
     Access,
     Answer,
+    PermanentError,
     Provider,
+    ProviderError,
     Reply,
     Request,
     Settings,
@@ -31,6 +36,7 @@ from spotball_adapters.providers.protocol import (
 )
 from spotball_adapters.providers.ranges import check_ranges
 from spotball_adapters.providers.responses import RejectedError
+from spotball_adapters.providers.responses_api import check_response_fields, response_answer, response_body
 from spotball_core.errors import OptionError
 
 HOME = "https://api.openai.com/v1"
@@ -49,12 +55,18 @@ _FILTERS = frozenset({"content_filter", "content_policy_violation"})
 _REFUSES_SEVERAL, _FAILS_WITH_SEVERAL = frozenset({400, 422}), frozenset({500, 501})
 """Statuses with which servers refuse several samples, as Groq and llama.cpp do, or fail, as llama.cpp does."""
 
+_REFUSES_CHAT = frozenset({400, 404, 422})
+"""Statuses with which a server refuses chat completions for a model."""
+
 
 class OpenAI:
     """One model behind an OpenAI-compatible server.
 
     `max_samples` starts at what the protocol allows. Servers that know no `n` ignore it and give one reply
     (Ollama), or refuse it; either way the provider asks for one at a time from then on.
+
+    It uses chat completions, and the Responses API from the moment at which a server says that the model requires it.
+    `Access.api` names the API instead.
 
     Raises:
         OptionError: for an address that cannot be used.
@@ -66,16 +78,21 @@ class OpenAI:
     def __init__(self, access: Access) -> None:
         key = key_from(KEY)
         self._keyless = key is None and not access.base_url
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.model = access.model
-        self._server = Server(access, home=HOME, key=key, headers=headers)
+        self._server = Server(access, home=HOME, key=key, headers=authorization(access.base_url, key))
         self.max_samples = 8 if self._server.host == _GEMINI else MAX_SAMPLES
+        self._may_switch, self._uses_responses = access.api is None, False
+        if access.api == "responses":
+            self._use_responses()
         self._gave_several = self._fails_with_one = False
         self._worked_with_one = 0
 
     def check(self, settings: Settings) -> None:
         """Refuse what is out of the protocol's range. A server may take less, and then refuses the first request."""
         check_ranges(settings, self.name, max_temperature=2.0, has_request_fields=True)
+        if self._uses_responses:
+            check_response_fields(settings)
+            return
         check_body_fields(settings)
         routing = (settings.extra_body or {}).get("provider", {})
         if self._server.host == _OPENROUTER and not isinstance(routing, dict):
@@ -98,8 +115,27 @@ class OpenAI:
         """Send one request for all samples, or for as many as the server gives.
 
         If a server that never gave several samples refuses a request for several, in whatever words, one is requested.
+
+        Raises:
+            PermanentError: if the model requires the Responses API, which lacks a setting of the request.
         """
         self.ready()
+        if self._uses_responses:
+            return await self._ask_responses(request)
+        try:
+            return await self._ask_chat(request)
+        except RejectedError as error:
+            if not (self._may_switch and _names_responses(error)):
+                raise
+        # Others may have switched while this request was under way.
+        self._use_responses()
+        try:
+            check_response_fields(request.settings)
+        except OptionError as error:
+            raise PermanentError(f"{self._server.host}: {self.model} requires the Responses API: {error}") from None
+        return await self._again(self._ask_responses(request))
+
+    async def _ask_chat(self, request: Request) -> Answer:
         n = len(request.samples)
         try:
             answer = await self._ask(request, n)
@@ -107,7 +143,7 @@ class OpenAI:
             if n == 1 or not self._may_refuse_several(error):
                 raise
             try:
-                answer = await self._ask(request, 1)
+                answer = await self._again(self._ask(request, 1))
             except TransientError:
                 # The server fails whatever the number of samples, so it is not tried again with one.
                 self._fails_with_one = True
@@ -122,23 +158,47 @@ class OpenAI:
             self.max_samples = min(self.max_samples, len(answer.replies))
         return answer
 
+    async def _ask_responses(self, request: Request) -> Answer:
+        body = await self._post("/responses", response_body(self.model, request))
+        return body if isinstance(body, Answer) else self._answer(response_answer, body)
+
+    async def _again(self, asking: Awaitable[Answer]) -> Answer:
+        """Return the answer to a second request, or raise its error, with both requests counted."""
+        try:
+            answer = await asking
+        except ProviderError as error:
+            error.requests += 1
+            raise
+        return replace(answer, requests=answer.requests + 1)
+
+    def _use_responses(self) -> None:
+        self._uses_responses, self.max_samples = True, 1
+
     def _may_refuse_several(self, error: RejectedError | TransientError) -> bool:
         if isinstance(error, RejectedError):
+            if self._may_switch and _names_responses(error):
+                return False
             unnamed = not error.field and error.status in _REFUSES_SEVERAL
             return error.is_about_samples or (unnamed and not self._gave_several)
         return not self._gave_several and not self._fails_with_one and error.status in _FAILS_WITH_SEVERAL
 
     async def _ask(self, request: Request, n: int) -> Answer:
+        body = await self._post("/chat/completions", self._body(request, n), n)
+        if isinstance(body, Answer):
+            return body
+        answer = self._answer(chat_answer, body)
+        if len(answer.replies) > n:
+            raise self._server.malformed(f"{len(answer.replies)} choices where {n} were asked for")
+        return answer
+
+    async def _post(self, path: str, body: Mapping[str, Any], n: int = 1) -> dict[str, Any] | Answer:
+        """Return the server's answer; that of a filter, if one stopped the request before the model saw it."""
         try:
-            body = await self._server.post("/chat/completions", self._body(request, n))
+            return await self._server.post(path, body)
         except RejectedError as error:
             if error.code not in _FILTERS:
                 raise
             return Answer((Reply("", "filtered", error.code),) * n, model=None, input_tokens=None, output_tokens=None)
-        answer = self._answer(body)
-        if len(answer.replies) > n:
-            raise self._server.malformed(f"{len(answer.replies)} choices where {n} were asked for")
-        return answer
 
     async def close(self) -> None:
         """Close the connections."""
@@ -153,13 +213,35 @@ class OpenAI:
             body["provider"] = {"require_parameters": True, **body.get("provider", {})}
         return body
 
-    def _answer(self, body: dict[str, Any]) -> Answer:
+    def _answer(self, read: Callable[[Mapping[str, Any]], Answer], body: dict[str, Any]) -> Answer:
         try:
-            return chat_answer(body)
+            return read(body)
         except MalformedReplyError as error:
             raise self._server.malformed(str(error)) from None
         except HostFailedError as error:
             raise TransientError(f"{self._server.host}: {error}") from None
+
+
+def authorization(base_url: str | None, key: str | None) -> dict[str, str]:
+    """Return the header that holds a key, in the form that the server of an address takes.
+
+    Examples:
+        >>> authorization("http://localhost:8000/v1", "sk-1")
+        {'Authorization': 'Bearer sk-1'}
+        >>> authorization("https://me.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21", "123")
+        {'api-key': '123'}
+    """
+    if key is None:
+        return {}
+    # Such addresses are Azure's, whose deployments take a bearer token for one of Entra.
+    if base_url and API_VERSION in httpx.QueryParams(urlsplit(base_url).query):
+        return {"api-key": key}
+    return {"Authorization": f"Bearer {key}"}
+
+
+def _names_responses(error: RejectedError) -> bool:
+    """Whether a server refuses chat completions because the model requires the Responses API."""
+    return error.status in _REFUSES_CHAT and "v1/responses" in str(error)
 
 
 def provider(access: Access) -> Provider:

@@ -22,6 +22,9 @@ ENTRY_POINTS = "spotball.providers"
 MAX_RESPONSE = 20_000_000
 """Bytes that the response to one request may have, unless the user sets another limit."""
 
+Api = Literal["chat", "responses"]
+"""Chat completions, or the Responses API."""
+
 Finish = Literal["stop", "length", "filtered", "refused", "other"]
 """Why a reply ended: it was complete, cut off, withheld by a filter, declined by the model, or something else."""
 
@@ -127,12 +130,15 @@ class Answer:
         model: the model's version as the provider reports it; None if it does not.
         input_tokens: of the whole request; None where the provider does not count.
         output_tokens: of all replies together; None where the provider does not count.
+        requests: how many requests the provider sent. It is 2 if the server refused the first one and answered another,
+            such as one for fewer samples.
     """
 
     replies: tuple[Reply, ...]
     model: str | None
     input_tokens: int | None
     output_tokens: int | None
+    requests: int = 1
 
 
 class Provider(Protocol):
@@ -205,6 +211,7 @@ class Access:
         concurrency: how many requests may be under way at a time.
         timeout: seconds that one request may take.
         max_response: bytes that the response to one request may have.
+        api: which API of the server to use, if the provider knows several; None for the provider's choice.
     """
 
     model: str
@@ -214,13 +221,20 @@ class Access:
     concurrency: int = 8
     timeout: float = 120.0
     max_response: int = MAX_RESPONSE
+    api: Api | None = None
 
 
 ProviderFactory = Callable[[Access], Provider]
 
 
 class ProviderError(SpotballError):
-    """Asking failed. The message holds no secret, whatever the server said."""
+    """Asking failed. The message holds no secret, whatever the server said.
+
+    Attributes:
+        requests: how many requests the provider sent, all of which failed.
+    """
+
+    requests: int = 1
 
 
 class TransientError(ProviderError):

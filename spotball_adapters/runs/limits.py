@@ -85,6 +85,10 @@ class RateLimiter:
         """A request took so many tokens more than it was let in with, or less if negative."""
         self._tokens.correct(tokens)
 
+    def correct_requests(self, requests: int) -> None:
+        """So many requests were sent that were not let in."""
+        self._requests.correct(requests)
+
     def pause(self, seconds: float, why: str = "the server asks for it") -> None:
         """Let nothing through for so long from now."""
         until = asyncio.get_running_loop().time() + seconds

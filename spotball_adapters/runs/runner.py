@@ -12,6 +12,7 @@ from typing import Generic, Protocol
 from spotball_adapters.providers.protocol import (
     Answer,
     Message,
+    PermanentError,
     Picture,
     Provider,
     RefusedError,
@@ -44,7 +45,8 @@ class Options(RetryPolicy):
         concurrency: requests at a time.
         requests_per_minute: at most; None for as many as come.
         tokens_per_minute: at most, input and output together; None for as many as come.
-        max_requests: requests after which to stop, failed ones among them.
+        max_requests: requests after which to stop, failed ones among them; those under way may add a few, if providers
+            repeat them.
         max_tokens: tokens after which to stop; what is under way is finished.
         grace: seconds that requests under way are given when a run is to stop.
         skip_refused: exclude images that the provider refuses, those of earlier starts too, which are not sent again.
@@ -68,7 +70,7 @@ class RunTally:
         total: replies that were missing when it started.
         done: of these, stored since.
         lost: that came, and could not be stored.
-        requests: sent, failed ones among them.
+        requests: sent, failed ones among them, and those that a provider repeated for fewer samples.
         faults: of these, failed.
         input_tokens: as the provider counts them.
         output_tokens: as the provider counts them.
@@ -295,7 +297,8 @@ class Runner(Generic[ItemT]):
         """One attempt: the answer and the seconds it took."""
         expected = self._expected_tokens(request)
         await self._limiter.enter(expected)
-        if self.why is None and self.tally.requests == self._options.max_requests:
+        most = self._options.max_requests
+        if self.why is None and most is not None and self.tally.requests >= most:
             self.stop(f"{self.tally.requests:,} requests were made, as --max-requests says")
         if self.why is not None:
             raise _HaltedError
@@ -311,20 +314,32 @@ class Runner(Generic[ItemT]):
             # Its traceback holds what took the memory, so no other error may refer to it.
             pass
         except TransientError as error:
+            self._count_repeated(error.requests - 1)
             self.tally.faults += 1
             self.tally.last_fault = str(error)
             self._heed(error, attempt)
             # Without what led to it, which holds the whole response for as long as the error is held.
             error.__context__ = None
             raise error.with_traceback(None) from None
+        except PermanentError as error:
+            self._count_repeated(error.requests - 1)
+            raise
         finally:
             self._asking.discard(worker)
         if answer is None:
             gc.collect()
             raise RefusedError("not enough memory to read the response. Lower --concurrency or --max-response-mb")
+        self._count_repeated(answer.requests - 1)
         if answer.input_tokens is not None:
             self._limiter.correct(answer.input_tokens + (answer.output_tokens or 0) - expected)
         return answer, time.perf_counter() - start
+
+    def _count_repeated(self, requests: int) -> None:
+        """Count requests that failed and were repeated by the provider."""
+        if requests:
+            self.tally.requests += requests
+            self.tally.faults += requests
+            self._limiter.correct_requests(requests)
 
     def _may_pass(self, error: Exception) -> bool:
         return isinstance(error, TransientError) and self.why is None

@@ -163,7 +163,7 @@ class RunStore(SqliteStore):
                 names = sorted({*stored, *identity})
             changes = {name: (stored.get(name), identity.get(name)) for name in names}
             differing = [
-                f"{name}: {_shown(old)} -> {_shown(new)}" for name, (old, new) in changes.items() if old != new
+                f"{name}: {_shown(old)} -> {_shown(new)}" for name, (old, new) in changes.items() if not _same(old, new)
             ]
             if differing:
                 raise OptionError(self._kind.conflict.format(folder=self.folder, differences="\n  ".join(differing)))
@@ -233,6 +233,15 @@ def run_tables(content: str, names: str, commands: str, detail: Column, packages
             ),
         ),
     }
+
+
+def _same(old: Any, new: Any) -> bool:
+    """Return whether JSON values are equal. In Python, true and 1 are too."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(_same(value, new[name]) for name, value in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(_same, old, new))
+    return isinstance(old, bool) == isinstance(new, bool) and bool(old == new)
 
 
 def _shown(value: object) -> str:

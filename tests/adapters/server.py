@@ -26,14 +26,16 @@ from tests.adapters.faults import NAMED, Fault, TokenBucket
 from tests.adapters.speaks_anthropic import AnthropicProtocol
 from tests.adapters.speaks_gemini import GeminiProtocol
 from tests.adapters.speaks_openai import OpenAIProtocol
+from tests.adapters.speaks_responses import ResponsesProtocol
 from tests.adapters.speech import BadRequest, ReceivedRequest, Speaks, text_of
 
 PROTOCOLS: Mapping[str, Callable[..., Speaks]] = {
     "anthropic": AnthropicProtocol,
     "gemini": GeminiProtocol,
     "openai": OpenAIProtocol,
+    "responses": ResponsesProtocol,
 }
-BASE_PATH = {"anthropic": "", "gemini": "", "openai": "/v1"}
+BASE_PATH = {"anthropic": "", "gemini": "", "openai": "/v1", "responses": "/v1"}
 
 
 @dataclass(frozen=True)

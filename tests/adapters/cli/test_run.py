@@ -226,6 +226,14 @@ class TestAgain:
         done = run(data, out, server.url, "--prompt", "base", "--samples", "2", "--extra-body", '{"top_k": 5}')
         assert "  extra_body: top_k 20 -> top_k 5\n" in done.stderr
 
+    def test_true_is_not_one(self, data: Path, out: Path, server: LoopbackServer) -> None:
+        command = ("--prompt", "base", "--samples", "1", "--extra-body")
+        assert run(data, out, server.url, *command, '{"top_k": 1}').returncode == 0
+        done = run(data, out, server.url, *command, '{"top_k": true}')
+        assert done.returncode == 2
+        assert "  extra_body: top_k 1 -> top_k True\n" in done.stderr
+        assert run(data, out, server.url, *command, '{"top_k": 1}').returncode == 0
+
     @pytest.mark.parametrize(
         ("text", "message"),
         [
@@ -284,7 +292,7 @@ class TestFaults:
         assert done.returncode == 0, said(done)
         assert set(replies(out)) == expected(3, base=3)
         # The last fault may be about several samples: one is requested instead, and the others in a further request.
-        assert f"asked: {3 + len(faults)} requests, {len(faults) - 1} of which failed" in done.stderr
+        assert f"asked: {4 + len(faults)} requests, {len(faults)} of which failed" in done.stderr
         assert "stamina" not in done.stderr
 
     def test_replies_without_an_answer_are_unparsed_for_a_reason(
@@ -393,6 +401,15 @@ class TestFaults:
         assert server.log()["requests"] == 5
         assert run(data, out, server.url, *ALL).returncode == 0
         assert sum(server.given.values()) == len(replies(out)) == 45
+
+    def test_a_request_that_is_repeated_with_one_sample_counts_twice(self, data: Path, out: Path) -> None:
+        with serve(OpenAIProtocol(keys={KEY}, most=1)) as one_at_a_time:
+            limits = ("--max-requests", "4", "--concurrency", "1")
+            done = run(data, out, one_at_a_time.url, "--prompt", "base", "--samples", "3", *limits)
+            assert done.returncode == 1
+            assert one_at_a_time.statuses == {400: 1, 200: 3}
+        assert "asked: 4 requests, 1 of which failed" in done.stderr
+        assert len(replies(out)) == 3
 
     @pytest.mark.slow
     def test_an_interrupt_keeps_what_was_under_way(self, data: Path, out: Path, server: LoopbackServer) -> None:

@@ -15,7 +15,7 @@ from PIL import Image
 
 from spotball_adapters.gaze.photos import Photo
 from spotball_adapters.providers.find import find
-from spotball_adapters.providers.protocol import Answer, Message, Picture, Provider, Request, RunItem, Settings
+from spotball_adapters.providers.protocol import Answer, Api, Message, Picture, Provider, Request, RunItem, Settings
 from tests.adapters import google_sdks
 from tests.adapters.asking import access
 from tests.adapters.gaze.made import stimulus
@@ -39,6 +39,7 @@ class Service:
         protocol: what it speaks, a name of `tests.adapters.server.PROTOCOLS`.
         shown: how its errors name the server.
         own_server_needs_key: whether a server at a base URL needs the key, too.
+        api: that the provider is to use; None if it has no choice.
         sdk: that the provider is to use, a name of `google_sdks`; empty if it has no choice.
     """
 
@@ -47,6 +48,7 @@ class Service:
     protocol: str
     shown: str = "127.0.0.1"
     own_server_needs_key: bool = True
+    api: Api | None = None
     sdk: str = ""
 
     @property
@@ -59,7 +61,7 @@ class Service:
     def at(self, server: LoopbackServer | str | None, **options: Any) -> Provider:
         url = server.url if isinstance(server, LoopbackServer) else server
         with self.chosen():
-            return find(self.name, access(url, **options))
+            return find(self.name, access(url, api=self.api, **options))
 
     def chosen(self) -> contextlib.AbstractContextManager[None]:
         """Within it, the provider is made with this service's SDK."""
@@ -105,8 +107,9 @@ SERVICES = {
 WAYS = {
     **SERVICES,
     "gemini-of-the-paper": Service("gemini", "GEMINI_API_KEY", "gemini", shown="gemini", sdk=google_sdks.OF_THE_PAPER),
+    "openai-responses": Service("openai", "OPENAI_API_KEY", "responses", own_server_needs_key=False, api="responses"),
 }
-"""The services, each with every SDK that its provider can use."""
+"""The services, each with every SDK and API that its provider can use."""
 
 ALL = ("temperature", "top_p", "max_output_tokens", "seed")
 _PHOTO = stimulus(1)

@@ -27,7 +27,9 @@ class Compatible:
 
     Attributes:
         base_path: of its API.
+        query: of its addresses.
         keyed: whether it wants a key.
+        key_header: in which it wants the key, without `Bearer`; empty for the protocol's own.
         several: status and message with which it refuses several samples; None if it does not.
         gives: the most replies that it gives to one request.
         reasons: whether a reply's message also holds its reasoning.
@@ -36,13 +38,17 @@ class Compatible:
     """
 
     base_path: str = "/v1"
+    query: str = ""
     keyed: bool = False
+    key_header: str = ""
     several: tuple[int, str] | None = None
     gives: int = 128
     reasons: bool = False
     choice: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] | None = None
 
+
+FILTERS = {"content_filter_results": {"hate": {"filtered": False, "severity": "safe"}}}
 
 SERVERS = {
     "vLLM": Compatible(reasons=True, extra={"top_k": 20}),
@@ -52,8 +58,13 @@ SERVERS = {
     "llama.cpp, newer": Compatible(several=(500, "n_cmpl cannot be greater than the number of slots")),
     "Groq": Compatible("/openai/v1", keyed=True, several=(400, "'n' : number must be at most 1")),
     "OpenRouter": Compatible("/api/v1", keyed=True, gives=1, choice={"native_finish_reason": "STOP"}),
-    "Azure": Compatible(
-        "/openai/v1", keyed=True, choice={"content_filter_results": {"hate": {"filtered": False, "severity": "safe"}}}
+    "Azure": Compatible("/openai/v1", keyed=True, choice=FILTERS),
+    "Azure, deployment": Compatible(
+        "/openai/deployments/gpt-4.1-mini",
+        query="?api-version=2024-10-21",
+        keyed=True,
+        key_header="api-key",
+        choice=FILTERS,
     ),
 }
 
@@ -69,7 +80,14 @@ class CompatibleProtocol(OpenAIProtocol):
         base_path = self.server.base_path
         if not path.startswith(f"{base_path}/"):
             raise BadRequest(f"unknown path {path}", status=404)
-        asked = super().read(method, "/v1" + path.removeprefix(base_path), headers, body)
+        if not path.endswith(self.server.query):
+            raise BadRequest("no api-version", status=404)
+        if self.server.key_header:
+            if "authorization" in headers:
+                raise BadRequest("Access denied due to an invalid token", status=401)
+            headers = {**headers, "authorization": f"Bearer {headers.get(self.server.key_header, '')}"}
+        own_path = path.removeprefix(base_path).removesuffix(self.server.query)
+        asked = super().read(method, "/v1" + own_path, headers, body)
         if self.server.several and asked.n > 1:
             status, message = self.server.several
             raise BadRequest(message, status=status)
@@ -101,7 +119,7 @@ def server(compatible: Compatible, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 class TestCompatibleServers:
     def test_every_sample_gets_a_reply_of_its_own(self, compatible: Compatible, server: LoopbackServer) -> None:
-        provider = OpenAI(access(server.url))
+        provider = OpenAI(access(server.url + compatible.query))
         (first,) = ask(provider, request(1, 2, 3))
         assert isinstance(first, Answer), first
         alone = compatible.several is not None or compatible.gives == 1
@@ -116,7 +134,7 @@ class TestCompatibleServers:
 
     def test_several_samples_are_not_tried_again(self, compatible: Compatible, server: LoopbackServer) -> None:
         async def four_requests() -> None:
-            provider = OpenAI(access(server.url))
+            provider = OpenAI(access(server.url + compatible.query))
             for _ in range(4):
                 await provider.ask(request(*(3, 4)[: provider.max_samples]))
             await provider.close()
@@ -127,12 +145,12 @@ class TestCompatibleServers:
 
     def test_further_fields_reach_it(self, compatible: Compatible, server: LoopbackServer) -> None:
         settings = {"reasoning_effort": "low", "extra_body": compatible.extra}
-        provider = OpenAI(access(server.url))
+        provider = OpenAI(access(server.url + compatible.query))
         provider.check(request(**settings).settings)
         (found,) = ask(provider, request(**settings))
         assert isinstance(found, Answer), found
         assert server.asked[0].settings == {"reasoning_effort": "low", **(compatible.extra or {})}
 
     def test_the_key_is_sent_where_there_is_one(self, compatible: Compatible, server: LoopbackServer) -> None:
-        ask(OpenAI(access(server.url)), request())
+        ask(OpenAI(access(server.url + compatible.query)), request())
         assert server.asked[0].key == (SECRET if compatible.keyed else None)

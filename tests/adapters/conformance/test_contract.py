@@ -47,7 +47,7 @@ WRONG: dict[str, list[float]] = {
 RIGHT: dict[str, Any] = {
     "temperature": 0.75,
     "top_p": 0.5,
-    "max_output_tokens": 3,
+    "max_output_tokens": 16,
     "seed": 5,
     "reasoning_effort": "low",
     "extra_body": {"top_k": 20},

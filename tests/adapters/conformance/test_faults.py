@@ -237,7 +237,17 @@ def damages(value: Any) -> Iterator[Any]:
             yield changed
 
 
-_USUAL = ("usage", "usageMetadata", "model", "modelVersion", "id", "responseId", "stop_reason", "finish_reason")
+_USUAL = (
+    "usage",
+    "usageMetadata",
+    "model",
+    "modelVersion",
+    "id",
+    "responseId",
+    "stop_reason",
+    "finish_reason",
+    "status",
+)
 
 
 def bare(value: Any) -> Any:

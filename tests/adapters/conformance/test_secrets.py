@@ -88,6 +88,7 @@ def test_no_key_is_stored(service: Service, tmp_path: Path) -> None:
     data = dataset(tmp_path / "data", images=2)
     with service.chosen(), serve(service.speaks(), base_path=service.base_path) as server:
         options = ["--provider", service.name, "--model", "some-model", "--base-url", server.url, "--prompt", "base"]
+        options += ["--api", service.api] if service.api else []
         start = ["run", str(data), *options, "--samples", "2", "--concurrency", "1", "--out", str(tmp_path / "out")]
         server.script(None, status(400, f"no picture with {SECRET}"))
         # What is stored of an answer is its own to say.

@@ -20,6 +20,7 @@ from tests.adapters.server import serve
 from tests.adapters.speaks_anthropic import AnthropicProtocol
 from tests.adapters.speaks_gemini import GeminiProtocol
 from tests.adapters.speaks_openai import OpenAIProtocol
+from tests.adapters.speaks_responses import ResponsesProtocol
 from tests.adapters.speech import Speaks
 from tests.conftest import ROOT
 
@@ -35,6 +36,8 @@ RECIPES: dict[str, tuple[Callable[[], Speaks], str]] = {
     "Ollama": (lambda: OpenAIProtocol(give=1), "/v1"),
     "LM Studio": (lambda: OpenAIProtocol(give=1), "/v1"),
     "OpenRouter": (lambda: OpenAIProtocol(keys={KEY}), "/v1"),
+    "Azure OpenAI": (lambda: OpenAIProtocol(keys={KEY}), "/v1"),
+    "Models that need the Responses API": (lambda: ResponsesProtocol(), "/v1"),
     "Reasoning effort and other fields": (lambda: OpenAIProtocol(), "/v1"),
 }
 

@@ -80,19 +80,24 @@ def _id_text(value: str | float) -> str:
 
 
 def _harness(record: Mapping[str, Any], head: Mapping[str, Any], line: int) -> Iterator[RawReply]:
-    document = record.get("doc")
+    # Since version 0.7, lmms-eval drops the document. Our task for it logs what it scores.
+    own = next((value for name, value in record.items() if name.startswith("spotball_")), None)
+    document = own if isinstance(own, dict) else record.get("doc")
     ids = (*(_id_texts(document) if isinstance(document, dict) else ()), *_id_texts(record, ("doc_id",)))
+    sport = document.get("sport") if isinstance(document, dict) else None
+    sport = sport if isinstance(sport, str) else None
     texts = list(_texts(record.get("resps"))) or list(_texts(record.get("filtered_resps")))
     if not texts:
-        yield RawReply(line, ids, failed="no reply")
+        yield RawReply(line, ids, sport=sport, failed="no reply")
     for sample, text in enumerate(texts, start=1):
-        yield RawReply(line, ids, text, sample=sample if len(texts) > 1 else None)
+        yield RawReply(line, ids, text, sample=sample if len(texts) > 1 else None, sport=sport)
 
 
 def _vlmevalkit(record: Mapping[str, Any], head: Mapping[str, Any], line: int) -> Iterator[RawReply]:
     ids = _id_texts(record, ("image_id", "image_path", "index"))
-    reply = record.get("prediction")
-    yield RawReply(line, ids, reply if isinstance(reply, str) else "" if reply is None else str(reply))
+    reply, sport = record.get("prediction"), record.get("sport")
+    text = reply if isinstance(reply, str) else "" if reply is None else str(reply)
+    yield RawReply(line, ids, text, sport=sport if isinstance(sport, str) and sport else None)
 
 
 def _openai_batch(record: Mapping[str, Any], head: Mapping[str, Any], line: int) -> Iterator[RawReply]:

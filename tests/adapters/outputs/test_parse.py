@@ -116,6 +116,24 @@ FILES: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     "parquet": ("a.parquet", parquet(PLAIN), "a table"),
     "paths": ("a.jsonl", lines([{"image_path": f"/data/{i}.jpg", "output": t} for i, t in ANSWERS.items()]), "a table"),
     "lmms-eval": ("a.jsonl", lines(HARNESS), "samples of lmms-eval or lm-evaluation-harness"),
+    # As the writer of lmms-eval 0.7.3 leaves them for our task: no document, and lists of one reply flattened.
+    "lmms-eval 0.7": (
+        "a.jsonl",
+        lines(
+            [
+                {
+                    "doc_id": place,
+                    "target": "C2",
+                    "filtered_resps": text,
+                    "spotball_accuracy": {"sport": sport, "image": image, "cells": []},
+                }
+                for place, (sport, (image, text)) in enumerate(
+                    zip(("soccer", "soccer", "basketball"), ANSWERS.items(), strict=True)
+                )
+            ]
+        ),
+        "samples of lmms-eval or lm-evaluation-harness",
+    ),
     "lm-eval": (
         "a.jsonl",
         lines([{**record, "filter": name} for name in ("none", "strict") for record in HARNESS]),

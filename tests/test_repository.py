@@ -86,6 +86,16 @@ def test_every_python_that_the_package_names_is_tested() -> None:
     named = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
     workflow = loaded(ROOT / ".github/workflows/test.yml")
     assert workflow["jobs"]["test"]["strategy"]["matrix"]["python"] == named
+    others = workflow["jobs"]["systems"]["strategy"]["matrix"]
+    assert others == {"system": ["macos-latest", "windows-latest"], "python": named}
+
+
+@pytest.mark.parametrize("cache", [".grimp_cache", ".ruff_cache", ".mypy_cache", ".pytest_cache", ".hypothesis"])
+def test_caches_are_ignored_and_so_not_in_the_sdist(cache: str) -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a Git checkout")
+    done = subprocess.run(["git", "check-ignore", "--quiet", f"{cache}/x"], cwd=ROOT, check=False)
+    assert done.returncode == 0
 
 
 def test_everyone_runs_the_same_targets() -> None:

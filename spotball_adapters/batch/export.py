@@ -126,7 +126,7 @@ def export(
         number, folder = next_batch(out)
         with replacing_folder(folder) as beside:
             parts = Parts(beside)
-            with (beside / ASKED).open("w", encoding="utf-8") as asked_file:
+            with (beside / ASKED).open("w", encoding="utf-8", newline="\n") as asked_file:
                 for i, (ask, messages) in enumerate(due, start=1):
                     name, digest = custom_id(number, i, ask), pictures[ask.item.key]
                     path = f"{PICTURES}/{digest}.png"
@@ -142,7 +142,7 @@ def export(
                     )
                     asked_file.write(about.model_dump_json() + "\n")
             manifest = manifest.model_copy(update={"files": parts.close()})
-            (beside / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
+            (beside / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8", newline="\n")
         return Exported(folder, manifest, unanswered)
 
 

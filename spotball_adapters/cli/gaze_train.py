@@ -94,7 +94,7 @@ def train(
     report = results.report_of(settings, runs, trials)
     write_trials(trials, out / experiment.TRIALS)
     with replacing(out / "result.json") as beside:
-        beside.write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        beside.write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8", newline="\n")
     if importlib.util.find_spec("matplotlib") is None:
         tell('figures are not drawn: install the "report" extra and rerun the command')
     else:

@@ -87,7 +87,7 @@ def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeRepl
 
 def write_replies(replies: Iterable[tuple[GazeReply, Match]], path: Path) -> None:
     """Write replies with what was matched, as JSON Lines. The file is whole or not there."""
-    with replacing(path) as beside, beside.open("w", encoding="utf-8") as file:
+    with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         for reply, matched in replies:
             row = {
                 "stimulus_id": reply.stimulus_id,

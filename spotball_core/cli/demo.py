@@ -105,7 +105,7 @@ def _write(text: str, path: Path) -> None:
     from spotball_core.service.files import replacing
 
     with replacing(path) as beside:
-        beside.write_text(text, encoding="utf-8")
+        beside.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _draw(report: ScoreReport, scenes: tuple[Scene, ...], out: Path) -> tuple[Path, ...]:

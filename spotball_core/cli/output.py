@@ -49,5 +49,5 @@ def deliver(text: str, out: Path | None, tell: Callable[[str], None], *, styled:
     from spotball_core.service.files import replacing
 
     with replacing(out) as beside:
-        beside.write_text(text, encoding="utf-8")
+        beside.write_text(text, encoding="utf-8", newline="\n")
     tell(f"wrote {out}")

@@ -30,7 +30,7 @@ def record_of(path: Path) -> Path:
 def write_parse_policy(path: Path, policy: str) -> None:
     """Write the record of a file of responses."""
     with replacing(record_of(path)) as beside:
-        beside.write_text(json.dumps({_KEY: policy}) + "\n", encoding="utf-8")
+        beside.write_text(json.dumps({_KEY: policy}) + "\n", encoding="utf-8", newline="\n")
 
 
 def read_parse_policies(paths: Iterable[Path]) -> frozenset[str]:

@@ -65,7 +65,7 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
 
 def write_scenes(scenes: Iterable[Scene], path: str | Path) -> None:
     """Write scenes as they are read by `read_scenes`; the file is whole or not there."""
-    with replacing(path) as beside, beside.open("w", encoding="utf-8") as file:
+    with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         for scene in scenes:
             file.write(scene.model_dump_json() + "\n")
 

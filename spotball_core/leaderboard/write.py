@@ -87,4 +87,4 @@ def _fill(folder: Path, board: Leaderboard, keys: tuple[str, ...], url: str | No
         texts[f"{MODEL_INDEX}/{output_name(name, ending='.yaml')}"] = block
     (folder / MODEL_INDEX).mkdir()
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")

@@ -108,8 +108,8 @@ def write_folder(
                 tell("writing the page")
                 if pages:
                     sections = _write_images(beside / IMAGES, page, sections)
-                (beside / PAGE).write_text(render_page(page, sections, svgs), encoding="utf-8")
-                (beside / NUMBERS).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
+                (beside / PAGE).write_text(render_page(page, sections, svgs), encoding="utf-8", newline="\n")
+                (beside / NUMBERS).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8", newline="\n")
                 drawn.finish()
         except OSError as error:
             raise OptionError(f"{out}: the report cannot be written: {error}") from error
@@ -135,7 +135,7 @@ def _write_images(folder: Path, page: Page, sections: Sequence[Section]) -> list
                 part = replace(gallery, images=some, highlights=(), failures=())
                 alone = Section(section.name, title, gallery=part)
                 about = replace(page, title=title, intro=(), warnings=(), back=f"../{PAGE}", about=(section.title,))
-                (folder / name).write_text(render_page(about, [alone], {}), encoding="utf-8")
+                (folder / name).write_text(render_page(about, [alone], {}), encoding="utf-8", newline="\n")
                 contents.append((title, f"{IMAGES}/{name}"))
                 pages |= {image.name: f"{IMAGES}/{name}" for image in some}
         out.append(replace(section, gallery=replace(gallery, images=(), pages=pages, contents=tuple(contents))))

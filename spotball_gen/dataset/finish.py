@@ -42,17 +42,19 @@ def finish(
     scenes = read_scenes(folder / SCENES)
     splits = split(scenes, seed=seed, shots=shots)
     _write_json(folder / SPLITS, splits)
-    (folder / POSITIONS).write_text(positions.picture(group(scenes)), encoding="utf-8")
+    (folder / POSITIONS).write_text(positions.picture(group(scenes)), encoding="utf-8", newline="\n")
     content = card(folder, items, scenes, splits, facts, seed=seed)
     _write_json(folder / CARD, content)
-    (folder / CARD_TEXT).write_text(markdown(content), encoding="utf-8")
+    (folder / CARD_TEXT).write_text(markdown(content), encoding="utf-8", newline="\n")
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     lines = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in files]
-    (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
+    (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
 def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8", newline="\n"
+    )
 
 
 def _sha256(path: Path) -> str:

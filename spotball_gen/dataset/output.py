@@ -94,7 +94,7 @@ def write_dataset(ledger: Ledger, plan: GenerationPlan, packages: Mapping[str, s
     names = sorted(path.name for path in new.iterdir())
     _move(new, ledger)
     with replacing(ledger.work / _MARKER) as beside:
-        beside.write_text(json.dumps({"digest": digest, "names": names}), encoding="utf-8")
+        beside.write_text(json.dumps({"digest": digest, "names": names}), encoding="utf-8", newline="\n")
     return Written(count, steps, starving, _without_test(ledger), fresh=True)
 
 
@@ -196,8 +196,8 @@ def put(file: Path, place: Path) -> None:
 
 
 def _write_funnel(folder: Path, steps: Sequence[FunnelStep]) -> None:
-    (folder / f"{FUNNEL}.csv").write_text(funnel.table(steps), encoding="utf-8")
-    (folder / f"{FUNNEL}.svg").write_text(funnel.picture(steps), encoding="utf-8")
+    (folder / f"{FUNNEL}.csv").write_text(funnel.table(steps), encoding="utf-8", newline="\n")
+    (folder / f"{FUNNEL}.svg").write_text(funnel.picture(steps), encoding="utf-8", newline="\n")
 
 
 def _there(ledger: Ledger) -> str | None:

@@ -36,5 +36,5 @@ def write_demo_config(folder: Path) -> Path:
     path = folder / "config.toml"
     sources = "".join(_SOURCE.format(sport=sport, name=video.name) for sport, video in videos.items())
     with replacing(path) as beside:
-        beside.write_text(f"{_HEAD}{sources}{_STAGES}", encoding="utf-8")
+        beside.write_text(f"{_HEAD}{sources}{_STAGES}", encoding="utf-8", newline="\n")
     return path

@@ -78,7 +78,9 @@ def write_match(
         writer.release()
         # The truth first: where the video is, it is there, too.
         with replacing(path.with_suffix(".truth.json")) as listed:
-            listed.write_text(json.dumps({"width": width, "height": height, "frames": frames}), encoding="utf-8")
+            listed.write_text(
+                json.dumps({"width": width, "height": height, "frames": frames}), encoding="utf-8", newline="\n"
+            )
         with beside.open("rb") as file:
             os.fsync(file.fileno())
 

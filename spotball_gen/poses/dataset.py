@@ -85,7 +85,7 @@ def add_poses(
         for name in _RECORDS:
             if (dataset / name).exists():
                 shutil.copyfile(data_file(dataset, name, description="a file of records"), new / name)
-        (new / REPORT).write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        (new / REPORT).write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8", newline="\n")
         write_scenes(posed, new / SCENES)
     return report
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tarfile
@@ -36,6 +37,15 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
         "licenses/LICENSE",
     }
     assert all(held[name] == (ROOT / name).read_bytes() for name in ours)
+
+
+def test_the_page_on_the_index_has_no_links_into_the_repository(wheel: Path) -> None:
+    (metadata,) = (data.decode() for name, data in content(wheel).items() if name.endswith(".dist-info/METADATA"))
+    head, _, page = metadata.partition("\n\n")
+    assert "Description-Content-Type: text/markdown" in head
+    assert page.startswith("# spotball-core\n")
+    targets = re.findall(r"\]\(([^)]*)\)", page)
+    assert [target for target in targets if not target.startswith(("https://", "http://", "#"))] == []
 
 
 @pytest.mark.parametrize("kind", [".toml", ".json", ".css", ".js", ".html", ".svg", ".in", "py.typed"])

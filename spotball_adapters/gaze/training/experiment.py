@@ -109,7 +109,7 @@ def prepare(settings: TrainingSettings, source: TrainingSource, out: Path, *, jo
         raise OptionError(f"{out} is neither empty nor an experiment: give another folder, or empty it")
     else:
         with replacing(out / SETTINGS) as beside:
-            beside.write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8")
+            beside.write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8", newline="\n")
     if (out / PICTURES).exists():
         return
     with replacing_folder(out / PICTURES) as beside:
@@ -201,7 +201,7 @@ def do(task: Task) -> Run:
         with replacing_folder(_folder(task)) as beside:
             torch.save(weights, beside / MODEL)
             write_trials(make_trials(trials, test.stimuli), beside / TRIALS)
-            (beside / RUN).write_text(run.model_dump_json(indent=1) + "\n", encoding="utf-8")
+            (beside / RUN).write_text(run.model_dump_json(indent=1) + "\n", encoding="utf-8", newline="\n")
     return run
 
 
@@ -233,7 +233,7 @@ def _check_same(settings: TrainingSettings, out: Path) -> None:
         raise OptionError(f"{out} holds an experiment with {', '.join(differing)}: give another folder")
     if settings.seeds > before.seeds:
         with replacing(path) as beside:
-            beside.write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8")
+            beside.write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8", newline="\n")
 
 
 def _folder(task: Task) -> Path:

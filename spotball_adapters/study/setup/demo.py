@@ -77,4 +77,4 @@ def _adapt(study: Path, changes: Mapping[str, str]) -> None:
     for name, words in _TEXTS.items():
         text = re.sub(rf"^{name} = '''.*?'''$", f"{name} = '''\n{words}\n'''", text, flags=re.DOTALL | re.MULTILINE)
     with replacing(study / CONFIG) as beside:
-        beside.write_text(text, encoding="utf-8")
+        beside.write_text(text, encoding="utf-8", newline="\n")

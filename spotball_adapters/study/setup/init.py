@@ -96,7 +96,7 @@ def init_study(
     }.items():
         text = text.replace(f"@{name}@", value)
     with replacing(out / CONFIG) as beside:
-        beside.write_text(text, encoding="utf-8")
+        beside.write_text(text, encoding="utf-8", newline="\n")
     return read_config(out)
 
 

@@ -1,0 +1,47 @@
+"""Text files have the same bytes on every system: whatever writes one names its line ends."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PACKAGES = ("spotball_core", "spotball_adapters", "spotball_gen")
+
+
+def modules() -> list[Path]:
+    return sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+
+def writes(tree: ast.AST) -> Iterator[ast.Call]:
+    """Calls that write text: `write_text`, and `open` with a mode of text that writes."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        # The first argument of the function `open` is the path.
+        arguments = node.args if isinstance(node.func, ast.Attribute) else node.args[1:]
+        constants = [argument.value for argument in arguments if isinstance(argument, ast.Constant)]
+        modes = [value for value in constants if isinstance(value, str) and set(value) <= set("wxat+")]
+        if name == "write_text" or (name in ("open", "fdopen") and any(set(mode) & set("wxa") for mode in modes)):
+            yield node
+
+
+def test_every_text_file_has_line_feeds_on_every_system() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{call.lineno}"
+        for path in modules()
+        for call in writes(ast.parse(path.read_text(encoding="utf-8")))
+        if not any(keyword.arg == "newline" for keyword in call.keywords)
+    ]
+    assert not found, f'give newline="\\n": {", ".join(found)}'
+
+
+@pytest.mark.parametrize("line", ["p.write_text('b')", "p.open('w', encoding='utf-8')", "open('a', 'x')"])
+def test_the_search_finds_what_names_no_line_ends(line: str) -> None:
+    assert len(list(writes(ast.parse(line)))) == 1
+    assert not list(writes(ast.parse("p.open('wb'); p.open(); open('a')")))

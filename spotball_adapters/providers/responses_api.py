@@ -61,6 +61,8 @@ def response_body(model: str, request: Request) -> dict[str, Any]:
     settings = request.settings.given()
     body: dict[str, Any] = {
         "store": False,
+        # The default of the protocol, but not of every server.
+        "stream": False,
         **(request.settings.extra_body or {}),
         "model": model,
         "input": [_message(message, request.picture) for message in request.messages],

@@ -20,7 +20,7 @@ from tests.adapters.speech import (
 )
 
 _FIELDS = {
-    *("model", "input", "temperature", "top_p", "max_output_tokens", "reasoning", "store"),
+    *("model", "input", "temperature", "top_p", "max_output_tokens", "reasoning", "store", "stream"),
     # Not OpenAI's, but that of vLLM.
     "top_k",
 }
@@ -58,11 +58,14 @@ class ResponsesProtocol:
         known(given, _FIELDS, "the request")
         need(isinstance(given.get("model"), str), "model is missing", field="model")
         need(given.get("store") is False, "the reply is to be stored", field="store")
+        need(given.get("stream") is False, "the reply is to be streamed", field="stream")
         number_in(given, "temperature", 0, 2)
         number_in(given, "top_p", 0, 1)
         number_in(given, "max_output_tokens", 16, 2**31, whole=True)
         turns, pictures = _input(given.get("input"))
-        settings = {name: given[name] for name in given if name not in ("model", "input", "store", "reasoning")}
+        settings = {
+            name: given[name] for name in given if name not in ("model", "input", "store", "stream", "reasoning")
+        }
         if "reasoning" in given:
             known(given["reasoning"], {"effort"}, "reasoning")
             settings["reasoning_effort"] = given["reasoning"]["effort"]

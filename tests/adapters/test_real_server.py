@@ -1,0 +1,69 @@
+"""A complete run against a real server: `transformers serve` with a tiny model of random weights."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.adapters.run_process import dataset, here, query, replies, said
+from tests.adapters.tiny_models import save_llama
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = """
+import sys
+from transformers.cli.transformers import main
+sys.argv = ["transformers", "serve", "--host", "127.0.0.1", "--port", "0", "--device", "cpu"]
+main()
+"""
+
+NEEDED = ("torch", "transformers", "fastapi", "uvicorn", "openai")
+"""What the server needs; `pip install "transformers[serving]" torch` has it."""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    for module in NEEDED:
+        pytest.importorskip(module, reason=f'{module} is not installed: pip install "transformers[serving]" torch')
+    cache = str(tmp_path_factory.mktemp("cache"))
+    environment = {**os.environ, "HF_HOME": cache, "HF_HUB_OFFLINE": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment
+    ) as server:
+        assert server.stderr
+        lines = []
+        try:
+            for line in server.stderr:
+                lines.append(line)
+                if started := re.search(r"running on (http://127\.0\.0\.1:\d+)", line):
+                    break
+            else:
+                pytest.fail(f"the server did not start: {''.join(lines[-20:])}")
+            # Or the server would wait for a reader of its log.
+            threading.Thread(target=server.stderr.read, daemon=True).start()
+            yield started[1] + "/v1"
+        finally:
+            server.terminate()
+
+
+def test_every_sample_gets_a_reply(address: str, tmp_path: Path) -> None:
+    data, out = dataset(tmp_path / "data", images=2), tmp_path / "out"
+    model = str(save_llama(tmp_path))
+    options = ("--max-output-tokens", "8", "--temperature", "0.6", "--concurrency", "2", "--attempts", "2")
+    line = ("run", str(data), "--provider", "openai", "--base-url", address, "--model", model, "--out", str(out))
+    done = here(*line, "--prompt", "base,cot", "--samples", "3,1", *options, env={})
+    assert done.returncode == 0, said(done)
+    prompts = [key[2] for key in replies(out)]
+    # Three questions come before the answer of cot.
+    assert (prompts.count("base"), prompts.count("cot")) == (6, 8)
+    ((tokens,),) = query(out, "SELECT min(output_tokens) FROM requests")
+    assert tokens == 8
+    assert here(*line, "--prompt", "base,cot", "--samples", "3,1", *options, env={}).returncode == 0
+    assert len(replies(out)) == 14

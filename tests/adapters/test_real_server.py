@@ -65,5 +65,15 @@ def test_every_sample_gets_a_reply(address: str, tmp_path: Path) -> None:
     assert (prompts.count("base"), prompts.count("cot")) == (6, 8)
     ((tokens,),) = query(out, "SELECT min(output_tokens) FROM requests")
     assert tokens == 8
-    assert here(*line, "--prompt", "base,cot", "--samples", "3,1", *options, env={}).returncode == 0
-    assert len(replies(out)) == 14
+    again = here(*line, "--prompt", "base,cot", "--samples", "3,1", *options, env={})
+    assert (again.returncode, len(replies(out))) == (0, 14), said(again)
+
+
+def test_the_responses_api_gives_replies_too(address: str, tmp_path: Path) -> None:
+    data, out = dataset(tmp_path / "data", images=1), tmp_path / "out"
+    model = str(save_llama(tmp_path))
+    line = ("run", str(data), "--provider", "openai", "--base-url", address, "--model", model, "--out", str(out))
+    options = ("--api", "responses", "--max-output-tokens", "16", "--attempts", "2")
+    done = here(*line, "--prompt", "base", "--samples", "2", *options, env={})
+    assert done.returncode == 0, said(done)
+    assert len(replies(out)) == 2

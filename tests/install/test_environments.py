@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.install]
 
 Made = Callable[[str], Environment]
 
-INSTALLED = ("", "report", "adapters", "gemini", "inspect", "study", "gen", "gaze", "speed", "excel", "hub", "adapters,gen")
+INSTALLED = ("", *"report adapters gemini inspect study gen gaze speed excel hub postgres adapters,gen".split())
 """What is installed, each in an environment of its own."""
 
 LARGE = ("local", "ray")

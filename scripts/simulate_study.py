@@ -21,6 +21,16 @@ import numpy as np
 from spotball_adapters.study.events import Event, StudyTrial
 from spotball_adapters.study.items import Key
 from spotball_adapters.study.progress import replay
+from spotball_adapters.study.questions import (
+    Answer,
+    MultipleChoice,
+    Number,
+    Question,
+    QuizChoices,
+    Scale,
+    SingleChoice,
+    Surveys,
+)
 from spotball_adapters.study.server.sessions import PROLIFIC
 from spotball_adapters.study.server.wire import read_event
 from spotball_adapters.study.setup.assignment import choose_list, seed_of
@@ -99,7 +109,7 @@ def simulate(study: Path, n: int, *, seed: int = 0, population: Population | Non
             name = choose_list({one.name: held[one.name] for one in design.config.lists}, own)
             person = design.trials(name, own)
             stops = int(rng.integers(len(person))) if number in stopping else None
-            events = list(_events(number, person, stops, answers, rng, careless=number in careless))
+            events = list(_events(number, person, stops, answers, rng, design.surveys, careless=number in careless))
             store_participant(store, design, label, name, own, person, events, prolific=population.prolific)
             labels.append(label)
     return labels
@@ -117,7 +127,7 @@ def store_participant(
     prolific: bool = False,
 ) -> None:
     """Store one participant with what they did, having checked that the study allows all of it."""
-    finished = replay(trials, events, design.item_type).over.get("trials")
+    finished = replay(trials, events, design.item_type, design.surveys).ended_at
     began, seen = events[0].received_at, events[-1].received_at
     token = hashlib.sha256(label.encode()).digest()
     if prolific:
@@ -238,13 +248,21 @@ def _events(
     stops: int | None,
     answers: Answers,
     rng: np.random.Generator,
+    surveys: Surveys,
     *,
     careless: bool,
 ) -> Iterator[Event]:
     clock = Clock(rng, START + timedelta(minutes=float(rng.uniform(0, 600))))
     pace = Pace(float(np.exp(rng.normal(0, 0.3))), careless)
     yield clock.event("stage", None, {"stage": "consent"})
+    said: dict[str, Answer] = {}
+    yield from _questionnaires(clock, number, surveys, "before", said, pace)
     yield clock.event("stage", None, {"stage": "instructions"}, after=60 * pace.speed)
+    if surveys.quiz:
+        right = {
+            one.name: list(one.right) if isinstance(one, QuizChoices) else one.right for one in surveys.quiz.questions
+        }
+        yield clock.event("quiz", None, {"answers": right}, after=15 * pace.speed)
     practiced = not any(trial.trial < 0 for trial in trials)
     for place, trial in enumerate(trials):
         if place == stops:
@@ -257,6 +275,38 @@ def _events(
             words = generator_for(number, "words", trial.image).permutation(WORDS)[:6]
             text = f"Synthetic: {' '.join(words)}."
             yield clock.event("explanation", trial.trial, {"text": text}, after=20 * pace.speed)
+    yield from _questionnaires(clock, number, surveys, "after", said, pace)
+
+
+def _questionnaires(
+    clock: Clock, number: int, surveys: Surveys, when: str, said: dict[str, Answer], pace: Pace
+) -> Iterator[Event]:
+    """Fill in questionnaires at random, by the study's own rules; `said` gets the answers."""
+    for questionnaire in surveys.at(when):
+        rng = generator_for(number, "questionnaire", questionnaire.name)
+        answers: dict[str, Answer] = {}
+        for question in questionnaire.questions:
+            if question.show_if is None or question.show_if.holds({**said, **answers}):
+                answers[question.name] = _random_answer(question, rng)
+        said.update(answers)
+        after = 5.0 * len(answers) * pace.speed
+        yield clock.event("questionnaire", None, {"name": questionnaire.name, "answers": answers}, after=after)
+
+
+def _random_answer(question: Question, rng: np.random.Generator) -> Answer:
+    if isinstance(question, SingleChoice):
+        return str(rng.choice(question.values))
+    if isinstance(question, MultipleChoice):
+        chosen = rng.choice(question.values, size=int(rng.integers(1, len(question.values) + 1)), replace=False)
+        return [value for value in question.values if value in chosen]
+    if isinstance(question, Scale):
+        return int(rng.integers(question.min, question.max + 1))
+    if isinstance(question, Number):
+        low = 0.0 if question.min is None else question.min
+        high = low + 100 if question.max is None else question.max
+        number = float(rng.uniform(low, high))
+        return float(round(number)) if question.whole else number
+    return f"Synthetic: {' '.join(rng.permutation(WORDS)[:3])}."[: question.max_length]
 
 
 if __name__ == "__main__":

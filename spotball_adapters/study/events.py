@@ -7,7 +7,20 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["stage", "shown", "click", "undo", "answer", "choice", "explanation", "away"]
+Kind = Literal[
+    "stage",
+    "shown",
+    "click",
+    "undo",
+    "answer",
+    "choice",
+    "explanation",
+    "away",
+    "questionnaire",
+    "quiz",
+    "fullscreen",
+    "mouse",
+]
 
 Viewport = tuple[float, float, float]
 """Width and height in CSS pixels, and device pixels per CSS pixel."""
@@ -45,7 +58,7 @@ class Event:
     Attributes:
         seq: counts a participant's events from 1, without gaps.
         event: the id that the browser gave it, a UUID.
-        trial: which it belongs to; None for a stage.
+        trial: which it belongs to; None for a stage, a questionnaire or the quiz.
         value: what was done; its fields depend on the kind.
         elapsed_ms: since the trial was shown, by the browser's clock.
         received_at: when the server had it, ISO 8601 in UTC.

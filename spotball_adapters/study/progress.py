@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from spotball_adapters.study.events import Event, StudyTrial, Viewport
 from spotball_adapters.study.items import Click, ItemAnswer, ItemType, NotAllowedError
+from spotball_adapters.study.questions import NO_SURVEYS, Answer, Answers, Questionnaire, Surveys, check_answers
 
-Stage = Literal["consent", "instructions", "practice", "trials", "finished"]
+Stage = Literal["consent", "before", "instructions", "quiz", "screened", "practice", "trials", "after", "finished"]
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
-"""In their order."""
+"""In their order. `before` and `after` are questionnaires; `screened` ends the participation of who fails the quiz."""
 
-_NEXT: dict[Stage, Stage] = {"consent": "instructions", "instructions": "practice", "practice": "trials"}
-"""What follows a stage that is over once the participant says so."""
+ENDS: tuple[Stage, ...] = ("screened", "finished")
+"""Stages after which a participant does nothing more."""
+
+MOUSE_PATHS = 5
+"""Mouse paths that are stored of one trial: one each time it is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,14 @@ class AnsweredTrial:
         return self.explanation is not None or not self.trial.explain
 
 
+@dataclass(frozen=True, slots=True)
+class QuizAttempt:
+    """Answers to the comprehension quiz, and the names of the questions that are not answered right."""
+
+    answers: Answers
+    wrong: tuple[str, ...]
+
+
 class ParticipantProgress:
     """What one participant has done so far, and what comes next.
 
@@ -62,10 +74,19 @@ class ParticipantProgress:
         seq: number of the last event.
         answered: by trial number, practice too, in the order of answering.
         pending: clicks on the current trial that are not confirmed.
-        over: when each stage was over, ISO 8601 in UTC; `trials` is the end of the study.
+        over: when each stage was over, ISO 8601 in UTC.
+        ended_at: when the participation ended, with all done or screened out; None before.
+        survey: answers to questionnaires, by the name of the question.
+        quiz: attempts at the comprehension quiz.
     """
 
-    def __init__(self, trials: Sequence[StudyTrial], item_type: ItemType) -> None:
+    def __init__(self, trials: Sequence[StudyTrial], item_type: ItemType, surveys: Surveys = NO_SURVEYS) -> None:
+        self.ended_at: str | None = None
+        self.survey: dict[str, Answer] = {}
+        self.quiz: list[QuizAttempt] = []
+        self._surveys = surveys
+        self._filled_in: set[str] = set()
+        self._mouse_paths = 0
         self.stage: Stage = "consent"
         self.seq = 0
         self.answered: dict[int, AnsweredTrial] = {}
@@ -93,6 +114,17 @@ class ParticipantProgress:
         """Trials with their answers in the order they were shown, without practice."""
         return tuple(answer for number, answer in self.answered.items() if number >= 0)
 
+    @property
+    def questionnaire(self) -> Questionnaire | None:
+        """The questionnaire to fill in now; None if there is none."""
+        return next((one for one in self._surveys.at(self.stage) if one.name not in self._filled_in), None)
+
+    @property
+    def attempts_left(self) -> int | None:
+        """How many attempts at the quiz are left; None without a quiz."""
+        quiz = self._surveys.quiz
+        return None if quiz is None else quiz.attempts - len(self.quiz) % quiz.attempts
+
     def take(self, event: Event) -> None:
         """Go on by one event; nothing changes if it is refused.
 
@@ -103,23 +135,72 @@ class ParticipantProgress:
             raise NotAllowedError(f"event {event.seq} does not follow event {self.seq}")
         if event.kind == "stage":
             self._end_stage(event)
-        elif event.kind == "away":
-            if self.stage == "finished":
-                raise NotAllowedError("away: the study is over")
+        elif event.kind in ("away", "fullscreen"):
+            if self.stage in ENDS:
+                raise NotAllowedError(f"{event.kind}: the study is over")
+        elif event.kind == "questionnaire":
+            self._fill_in(event)
+        elif event.kind == "quiz":
+            self._attempt(event)
         else:
             self._take_of_trial(event)
         self.seq = event.seq
 
     def _end_stage(self, event: Event) -> None:
         stage = event.value["stage"]
-        if stage != self.stage or stage not in _NEXT:
+        if stage != self.stage or stage not in ("consent", "instructions", "practice"):
             raise NotAllowedError(f"the stage {stage} cannot be over now: this is {self.stage}")
         if stage == "practice" and self.current is not None:
             raise NotAllowedError("practice is not done")
+        self._go_on(event)
+
+    def _go_on(self, event: Event) -> None:
+        """Enter the next stage in which there is something to do."""
         self.over[self.stage] = event.received_at
-        self.stage = _NEXT[self.stage]
-        if self.stage == "practice" and not self._practice:
-            self.stage = "trials"
+        quiz = self._surveys.quiz
+        there: dict[Stage, bool] = {
+            "before": bool(self._surveys.at("before")),
+            "quiz": quiz is not None and not any(not attempt.wrong for attempt in self.quiz),
+            "screened": False,
+            "practice": bool(self._practice),
+            "after": bool(self._surveys.at("after")),
+        }
+        following = STAGES[STAGES.index(self.stage) + 1 :]
+        self.stage = next(stage for stage in following if there.get(stage, True))
+        if self.stage == "finished":
+            self.ended_at = event.received_at
+
+    def _fill_in(self, event: Event) -> None:
+        questionnaire = self.questionnaire
+        if questionnaire is None or event.value["name"] != questionnaire.name:
+            now = f"this is {self.stage}" if questionnaire is None else f"{questionnaire.name} is next"
+            raise NotAllowedError(f"the questionnaire {event.value['name']} cannot be filled in now: {now}")
+        self._check(questionnaire.questions, event.value["answers"], self.survey)
+        self.survey.update(event.value["answers"])
+        self._filled_in.add(questionnaire.name)
+        if self.questionnaire is None:
+            self._go_on(event)
+
+    def _attempt(self, event: Event) -> None:
+        quiz, answers = self._surveys.quiz, event.value["answers"]
+        if quiz is None or self.stage != "quiz":
+            raise NotAllowedError(f"quiz: there is none now, the stage is {self.stage}")
+        self._check(quiz.questions, answers, {})
+        self.quiz.append(QuizAttempt(answers, tuple(quiz.wrong(answers))))
+        if not self.quiz[-1].wrong:
+            self._go_on(event)
+        elif len(self.quiz) % quiz.attempts == 0:
+            self.over["quiz"] = event.received_at
+            if quiz.failure == "instructions":
+                self.stage = "instructions"
+            else:
+                self.stage, self.ended_at = "screened", event.received_at
+
+    def _check(self, questions: Sequence[Any], answers: Answers, earlier: Answers) -> None:
+        try:
+            check_answers(questions, answers, earlier)
+        except ValueError as error:
+            raise NotAllowedError(str(error)) from error
 
     def _take_of_trial(self, event: Event) -> None:
         trial = self.current
@@ -134,7 +215,11 @@ class ParticipantProgress:
         if not self._shown or self._shown_at is None:
             raise NotAllowedError(f"{event.kind}: the trial was not shown")
         elapsed = max(self._showing, event.elapsed_ms)
-        if event.kind == "explanation":
+        if event.kind == "mouse":
+            if self._mouse_paths == MOUSE_PATHS:
+                raise NotAllowedError(f"mouse: {MOUSE_PATHS} paths of this trial are stored")
+            self._mouse_paths += 1
+        elif event.kind == "explanation":
             self._explain(trial, event, self._before + elapsed)
         elif trial.trial in self.answered:
             raise NotAllowedError(f"{event.kind}: the trial is answered; its explanation is next")
@@ -148,10 +233,10 @@ class ParticipantProgress:
         self._showing = elapsed
         if trial.trial in self.answered and self.answered[trial.trial].complete:
             self._shown, self._shown_at, self._before, self._showing = False, None, 0.0, 0.0
+            self._mouse_paths = 0
             self._done += trial.trial >= 0
             if self._done == len(self._trials):
-                self.over["trials"] = event.received_at
-                self.stage = "finished"
+                self._go_on(event)
 
     def _explain(self, trial: StudyTrial, event: Event, elapsed: float) -> None:
         if trial.trial not in self.answered:
@@ -162,13 +247,15 @@ class ParticipantProgress:
         )
 
 
-def replay(trials: Sequence[StudyTrial], events: Iterable[Event], item_type: ItemType) -> ParticipantProgress:
+def replay(
+    trials: Sequence[StudyTrial], events: Iterable[Event], item_type: ItemType, surveys: Surveys = NO_SURVEYS
+) -> ParticipantProgress:
     """Where a participant is after some events, in their order.
 
     Raises:
         NotAllowedError: for an event that the rules do not allow; no stored one is.
     """
-    progress = ParticipantProgress(trials, item_type)
+    progress = ParticipantProgress(trials, item_type, surveys)
     for event in events:
         progress.take(event)
     return progress

@@ -1,20 +1,21 @@
 """A study on disk: who takes part and what they did, in STUDY/study.sqlite; platform IDs apart, in identities.sqlite.
 
 Events are never changed. They are there once their transaction is, which outlives a kill and a power cut. One process
-at a time has a study; others may look.
+at a time has a study; others may look. If study.toml names a PostgreSQL database, both are schemas of it instead, and
+several processes may serve the study.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spotball_adapters.study.databases import Connection, DatabaseConfig, PostgresStore, Store, database_of, has_schema
 from spotball_adapters.study.events import Event, StudyTrial, trials_from_json, trials_to_json
 from spotball_core.errors import OptionError
 from spotball_core.service.folder_lock import locked
@@ -48,7 +49,7 @@ _STUDY = Schema(
                 ),
                 Column("started_at", "TEXT NOT NULL", "consent, UTC"),
                 Column("seen_at", "TEXT NOT NULL", "their last event, UTC"),
-                Column("finished_at", "TEXT", "their last answer, UTC; null before"),
+                Column("finished_at", "TEXT", "when they finished or were screened out, UTC; null before"),
                 Column("version", "TEXT NOT NULL", "of spotball-core, when they began"),
             ),
             strict=True,
@@ -155,14 +156,19 @@ _EVENT = "SELECT seq, event, kind, trial, value, elapsed_ms, viewport, received_
 
 
 class StudyReader:
-    """A study's two files, to read from."""
+    """A study's two files, or schemas of a database, to read from.
 
-    def __init__(self, folder: Path, study: SqliteStore, identities: SqliteStore) -> None:
+    Attributes:
+        shared: other processes may store events meanwhile.
+    """
+
+    def __init__(self, folder: Path, study: Store, identities: Store) -> None:
         self.folder, self.study, self.identities_file = folder, study, identities
+        self.shared = isinstance(study, PostgresStore)
 
     @property
-    def path(self) -> Path:
-        """The file of what participants did."""
+    def path(self) -> Path | str:
+        """Where it is stored what participants did."""
         return self.study.path
 
     def participants(self) -> list[Participant]:
@@ -193,6 +199,11 @@ class StudyReader:
         rows = self.study.rows(f"{_EVENT} WHERE participant_id = ? ORDER BY seq", participant_id)
         return [_event(row) for row in rows]
 
+    def last_seq(self, participant_id: int) -> int:
+        """Return the number of a participant's last event."""
+        ((seq,),) = self.study.rows("SELECT coalesce(max(seq), 0) FROM events WHERE participant_id = ?", participant_id)
+        return int(seq)
+
     def identities(self) -> list[Identity]:
         """What platforms call participants."""
         rows = self.identities_file.rows("SELECT participant, platform, person, study, session FROM identities")
@@ -215,12 +226,17 @@ class StudyStore(StudyReader):
 
     Raises:
         OptionError: if the folder is no study's, or another process has it.
-        StoreError: if a file cannot be opened or is of a later version.
+        StoreError: if a file cannot be opened, a database cannot be reached, or one is of a later version.
     """
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise OptionError(f"{folder} is no folder of a study")
+        if (database := database_of(folder)) is not None:
+            with ExitStack() as stack:
+                super().__init__(folder, *(stack.enter_context(one) for one in _schemas(database)))
+                self._opened = stack.pop_all()
+            return
         message = f"{folder} is in use by another process, such as `spotball study serve`; one at a time has a study"
         lock = locked(folder / LOCK, lambda: message, what="the human study", extra="study")
         with ExitStack() as stack:
@@ -251,13 +267,20 @@ class StudyStore(StudyReader):
                 "stay the same: put it back, or make another study"
             )
         with self.study.transaction() as connection:
-            connection.execute(f"DELETE FROM meta WHERE key LIKE '{_PART}%'")
+            connection.execute(f"DELETE FROM meta WHERE substr(key, 1, {len(_PART)}) = ?", (_PART,))
             connection.executemany("INSERT INTO meta VALUES (?, ?)", _as_meta(parts).items())
+
+    def drop(self) -> None:
+        """Delete everything that a database stores of the study; files are left to the caller."""
+        for store in (self.identities_file, self.study):
+            if isinstance(store, PostgresStore):
+                store.drop()
 
     def secret(self) -> bytes:
         """The study's own key, from which addresses of images are made; drawn once."""
         with self.study.transaction() as connection:
-            connection.execute("INSERT OR IGNORE INTO meta VALUES ('secret', ?)", (secrets.token_hex(32),))
+            new = secrets.token_hex(32)
+            connection.execute("INSERT INTO meta VALUES ('secret', ?) ON CONFLICT DO NOTHING", (new,))
         return bytes.fromhex(self.meta()["secret"])
 
 
@@ -270,6 +293,11 @@ def reading(folder: Path) -> Iterator[StudyReader]:
         StoreError: if a file cannot be opened or is of a later version.
     """
     with ExitStack() as stack:
+        if (database := database_of(folder)) is not None:
+            if not has_data(folder):
+                raise OptionError(f"{folder}: nothing is stored in {database.place}; start with `spotball study serve`")
+            yield StudyReader(folder, *(stack.enter_context(one) for one in _schemas(database, read=True)))
+            return
         files = []
         for name, schema in FILES:
             if not (folder / name).is_file():
@@ -278,15 +306,26 @@ def reading(folder: Path) -> Iterator[StudyReader]:
         yield StudyReader(folder, *files)
 
 
-def insert_identity(connection: sqlite3.Connection, identity: Identity) -> None:
+def has_data(folder: Path) -> bool:
+    """Return whether anything is stored of a study, or of a pilot whose folder this is."""
+    if (database := database_of(folder)) is None:
+        return (folder / STUDY).is_file()
+    return all(has_schema(database, name) for name in _schema_names(database))
+
+
+def insert_identity(connection: Connection, identity: Identity) -> None:
     """Store what a platform calls a participant, in place of what was stored; within the caller's transaction."""
     connection.execute(
-        "INSERT OR REPLACE INTO identities (participant, platform, person, study, session) VALUES (?, ?, ?, ?, ?)",
+        "DELETE FROM identities WHERE participant = ? OR (platform = ? AND person = ?)",
+        (identity.participant, identity.platform, identity.person),
+    )
+    connection.execute(
+        "INSERT INTO identities (participant, platform, person, study, session) VALUES (?, ?, ?, ?, ?)",
         (identity.participant, identity.platform, identity.person, identity.study, identity.session),
     )
 
 
-def insert_participant(connection: sqlite3.Connection, participant: Participant, token_hash: bytes) -> int:
+def insert_participant(connection: Connection, participant: Participant, token_hash: bytes) -> int:
     """Store who begins, within the caller's transaction; returns the id, whatever the one given."""
     row = (
         participant.participant,
@@ -299,16 +338,15 @@ def insert_participant(connection: sqlite3.Connection, participant: Participant,
         participant.finished_at,
         participant.version,
     )
-    cursor = connection.execute(
+    ((identity,),) = connection.execute(
         "INSERT INTO participants (participant, token_hash, list, seed, trials, started_at, seen_at, finished_at, "
-        "version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
         row,
-    )
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
+    ).fetchall()
+    return int(identity)
 
 
-def insert_events(connection: sqlite3.Connection, participant_id: int, events: Iterable[Event]) -> None:
+def insert_events(connection: Connection, participant_id: int, events: Iterable[Event]) -> None:
     """Store events, within the caller's transaction."""
     rows = [
         (
@@ -325,6 +363,15 @@ def insert_events(connection: sqlite3.Connection, participant_id: int, events: I
         for event in events
     ]
     connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _schema_names(database: DatabaseConfig) -> tuple[str, str]:
+    return database.schema_name, f"{database.schema_name}_identities"
+
+
+def _schemas(database: DatabaseConfig, *, read: bool = False) -> Iterator[PostgresStore]:
+    for (_, schema), name in zip(FILES, _schema_names(database), strict=True):
+        yield PostgresStore(database, schema, name, read=read)
 
 
 def _as_meta(parts: Mapping[str, Any]) -> dict[str, str]:

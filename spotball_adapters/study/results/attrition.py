@@ -75,6 +75,8 @@ def attrition(people: Sequence[Participation], lists: Sequence[str], exclusion: 
             label: sum(STAGES.index(person.stage) >= STAGES.index(stage) for person in group)
             for label, stage in _STEPS.items()
         }
+        if any(person.quiz for person in people):
+            counts["screened out"] = sum(person.stage == "screened" for person in group)
         counts |= {f"excluded: {rule}": sum(rule in why for why in reasons) for rule in exclusion.rules}
         counts |= {"excluded in all": len(finished) - len(stays), "kept": len(stays)}
         for label, n in counts.items():

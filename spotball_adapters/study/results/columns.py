@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from spotball_adapters.study.questions import Questionnaire, worded
 from spotball_adapters.study.results.exclusion import RULES
 
 if TYPE_CHECKING:
@@ -25,10 +26,16 @@ PARTICIPANTS: Columns = MappingProxyType(
             "number",
             "how long an image was on the screen until it was answered, by the browser's clock, the median",
         ),
-        "server_seconds": ("number", "from consent to the last answer by the server's clock, divided by `answers`"),
+        "server_seconds": (
+            "number",
+            "seconds per image by the server's clock, from consent (or the end of the quiz) to the last answer",
+        ),
         "accuracy": ("number", "share of clicks (or choices) on test images that are right"),
         "clicks_off_checks": ("whole number", "clicks on attention checks outside the ball's cells, or wrong choices"),
-        "excluded": ("text", "the rules by which they are excluded, or `unfinished`; empty for who is kept"),
+        "excluded": (
+            "text",
+            "the rules by which they are excluded, or `unfinished` or `screened-out`; empty for who is kept",
+        ),
         "times_away": ("whole number", "how often the page was out of sight; empty if the study does not record it"),
         "seconds_away": ("number", "for how long in all"),
         "viewport_width": ("number", "of the browser's window at the first image, in CSS pixels"),
@@ -46,6 +53,13 @@ PARTICIPANTS: Columns = MappingProxyType(
         "explanations": ("whole number", "explanations that were written"),
         "poor_explanations": ("whole number", "how many are of low quality"),
         "duplicated_explanations": ("whole number", "how many are duplicates"),
+        "quiz_attempts": ("whole number", "attempts at the comprehension quiz; empty without a quiz"),
+        "screened_out": ("true or false", "whether the participation ended because the quiz was failed"),
+        "times_left_fullscreen": (
+            "whole number",
+            "how often they left full screen before the end; empty if the study does not require it",
+        ),
+        "small_windows": ("whole number", "images answered in a window smaller than the study requires"),
         **{
             f"flag_{name.replace('-', '_')}": (
                 "true or false",
@@ -101,6 +115,45 @@ TRIALS: Columns = MappingProxyType(
         ),
     }
 )
+
+
+QUIZ: Columns = MappingProxyType(
+    {
+        "participant": ("text", "their label"),
+        "attempt": ("whole number", "from 1"),
+        "question": ("text", "the question's name"),
+        "answer": ("text", "the values of the options that were chosen, joined by ` | `"),
+        "right": ("true or false", "whether the answer is right"),
+    }
+)
+MOUSE: Columns = MappingProxyType(
+    {
+        "participant": ("text", "their label"),
+        "order": ("whole number", "the image's place among those they saw, from 1"),
+        "sport": ("text", "the image's sport"),
+        "image": ("text", "the image's id"),
+        "path": (
+            "whole number",
+            "which of their paths over this image, from 1; another begins after a reload",
+        ),
+        "milliseconds": ("whole number", "since the image was shown, by the browser's clock"),
+        "x": ("number", "where in the image, as a share of its width; below 0 or above 1 next to it"),
+        "y": ("number", "the same of its height"),
+    }
+)
+
+
+def survey_columns(questionnaires: Sequence[Questionnaire], language: str) -> Columns:
+    """Return the columns of questionnaires.csv, which follow from study.toml: one for each question, by its name."""
+    types: Mapping[str, Literal["text", "whole number", "number"]] = {"scale": "whole number", "number": "number"}
+    return {
+        "participant": ("text", "their label"),
+        **{
+            question.name: (types.get(question.type, "text"), worded(question.text, language))
+            for questionnaire in questionnaires
+            for question in questionnaire.questions
+        },
+    }
 
 
 def frame(columns: Columns, rows: Sequence[tuple[object, ...]]) -> pl.DataFrame:

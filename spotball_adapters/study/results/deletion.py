@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from spotball_adapters.study.store import STUDY, StudyStore
+from spotball_adapters.study.databases import PostgresStore, Store
+from spotball_adapters.study.store import StudyStore, has_data
 from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import StoreError
 from spotball_core.service.sqlite_store import SqliteStore
@@ -34,7 +35,7 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
 
     What is deleted is overwritten (secure_delete), the files are written anew without it (VACUUM), and the write-ahead
     logs are emptied: the bytes are in none of the study's files then. Copies made elsewhere, and blocks that a disk has
-    put aside, are out of reach.
+    put aside, are out of reach; so are the log and the backups of a PostgreSQL database.
 
     Args:
         folder: the study's.
@@ -45,7 +46,7 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
         OptionError: if there is nobody of that name, nothing stored at all, or a server has the study.
         StoreError: if another program keeps the files from being written anew.
     """
-    if not (folder / STUDY).is_file():
+    if not has_data(folder):
         raise OptionError(f"{folder}: nothing is stored there")
     with StudyStore(folder) as store:
         identities = store.identities()
@@ -66,7 +67,8 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
             events = len(store.events(row.id)) if row else 0
             # The answers first: were this to end between the two, the ID still finds what is left.
             for file, table in ((store.study, "participants"), (store.identities_file, "identities")):
-                file.rows("PRAGMA secure_delete = ON")
+                if isinstance(file, SqliteStore):
+                    file.rows("PRAGMA secure_delete = ON")
                 with file.transaction() as connection:
                     connection.execute(f"DELETE FROM {table} WHERE participant = ?", labels)
             deleted = Deleted(labels[0], events, sum(identity.participant == labels[0] for identity in identities))
@@ -78,8 +80,12 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
         return deleted
 
 
-def _scrub(file: SqliteStore) -> None:
-    """Write a file anew with nothing but what is in it, and empty its log."""
+def _scrub(file: Store) -> None:
+    """Write a file anew with nothing but what is in it, and empty its log; or the tables of a database."""
+    if isinstance(file, PostgresStore):
+        file.scrub()
+    if not isinstance(file, SqliteStore):
+        return
     file.rows(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
     file.rows("VACUUM")
     ((busy, *_),) = file.rows("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -145,6 +145,14 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "of whose explanations at least half are of low quality: short, random, or copied from the question",
             lambda person, _: _at_least_half(person.quality.poor_explanations, person),
         ),
+        "fullscreen": Rule(
+            "who left full screen, in a study that requires it",
+            lambda person, _: bool(person.quality.left_fullscreen),
+        ),
+        "small-window": Rule(
+            "who answered an image in a window that is smaller than the study requires",
+            lambda person, _: person.quality.small_windows > 0,
+        ),
         "duplicates": Rule(
             "of whose explanations at least half are duplicates of their own or of another participant's",
             lambda person, _: _at_least_half(person.quality.duplicated_explanations, person),

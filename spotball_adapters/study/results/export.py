@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
+from spotball_adapters.study.questions import SEPARATOR, Answer
 from spotball_adapters.study.results import columns
 from spotball_adapters.study.results.columns import frame
 from spotball_adapters.study.results.exclusion import RULES, Exclusion
 from spotball_adapters.study.results.participations import GivenAnswer, Participation
 from spotball_adapters.study.setup.design import StudyDesign
 from spotball_core.errors import OptionError
-from spotball_core.gaze.data.stimuli import SEPARATOR
+from spotball_core.gaze.data.stimuli import SEPARATOR as OBJECTS_SEPARATOR
 from spotball_core.gaze.data.trials import PROMPT
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.frames import COLUMNS, write_responses
@@ -31,6 +33,7 @@ Form = Literal["jsonl", "csv", "parquet"]
 FORMS: tuple[Form, ...] = ("jsonl", "csv", "parquet")
 
 RESPONSES, PARTICIPANTS, CLICKS, TRIALS = "responses-people", "participants.csv", "clicks.csv", "trials"
+QUESTIONNAIRES, QUIZ, MOUSE = "questionnaires.csv", "quiz.csv", "mouse.csv"
 
 
 def responses(people: Iterable[Participation], design: StudyDesign, respondent: str = RESPONDENT) -> pl.DataFrame:
@@ -73,7 +76,7 @@ def trials(people: Iterable[Participation], design: StudyDesign, respondent: str
     rows = [
         (
             *(respondent, answer.image, PROMPT, stimulus.condition, stimulus.view, stimulus.proximity),
-            *(SEPARATOR.join(stimulus.objects), stimulus.gaze_target, stimulus.head_target, answer.choices[0]),
+            *(OBJECTS_SEPARATOR.join(stimulus.objects), stimulus.gaze_target, stimulus.head_target, answer.choices[0]),
             *(person.participant, answer.seconds, stimulus.actor, stimulus.scene, answer.check),
             *(answer.order, answer.explanation, answer.server_seconds),
         )
@@ -111,16 +114,49 @@ def participants(people: Iterable[Participation], exclusion: Exclusion) -> pl.Da
             person.quality.server_seconds,
             sum(person.test_hits) / len(person.test_hits) if person.test_hits else None,
             sum(not hit for answer in person.answers if answer.check for hit in answer.hits),
-            (" ".join(exclusion.reasons(person)) or None) if person.finished else "unfinished",
+            _excluded(person, exclusion),
             *(person.quality.times_away, person.quality.seconds_away, *(person.quality.viewport or (None,) * 3)),
             *(person.quality.device.get(name) for name in ("device", "browser", "system", "language")),
             *(person.quality.repeated, person.quality.patterned),
             *(len(person.explanations), person.quality.poor_explanations, person.quality.duplicated_explanations),
+            len(person.quiz) if person.quiz else None,
+            *(person.stage == "screened", person.quality.left_fullscreen, person.quality.small_windows),
             *(rule.broken(person, exclusion.min_seconds) for rule in RULES.values()),
         )
         for person in people
     ]
     return frame(columns.PARTICIPANTS, rows)
+
+
+def questionnaires(people: Iterable[Participation], design: StudyDesign) -> pl.DataFrame:
+    """Answers to questionnaires: one row for each participant, one column for each question."""
+    names = [question.name for one in design.config.questionnaires for question in one.questions]
+    rows = [(person.participant, *(_cell(person.survey.get(name)) for name in names)) for person in people]
+    return frame(columns.survey_columns(design.config.questionnaires, design.config.language), rows)
+
+
+def quiz(people: Iterable[Participation], design: StudyDesign) -> pl.DataFrame:
+    """Every answer to the comprehension quiz."""
+    questions = design.config.quiz.questions if design.config.quiz else ()
+    rows = [
+        (person.participant, number, one.name, _cell(attempt.answers[one.name]), one.name not in attempt.wrong)
+        for person in people
+        for number, attempt in enumerate(person.quiz, start=1)
+        for one in questions
+    ]
+    return frame(columns.QUIZ, rows)
+
+
+def mouse(people: Iterable[Participation]) -> pl.DataFrame:
+    """The mouse's paths over images, one row for each point."""
+    rows = []
+    for person in people:
+        paths = Counter[int]()
+        for path in person.mouse:
+            paths[path.order] += 1
+            key = (person.participant, path.order, path.sport, path.image, paths[path.order])
+            rows += [(*key, *point) for point in path.points]
+    return frame(columns.MOUSE, rows)
 
 
 def write_file(people: Sequence[Participation], design: StudyDesign, path: Path, respondent: str = RESPONDENT) -> None:
@@ -175,7 +211,32 @@ def write_folder(
                 (folder / f"{RESPONSES}.{other_form}").unlink(missing_ok=True)
         write_responses(responses(people, design, respondent), folder / f"{RESPONSES}.{form}")
         _write(clicks(people), folder / CLICKS)
+    config = design.config
+    asked = {
+        QUESTIONNAIRES: bool(config.questionnaires) and questionnaires(everybody, design),
+        QUIZ: config.quiz is not None and quiz(everybody, design),
+        MOUSE: config.record.mouse and mouse(people),
+    }
+    for name, table in asked.items():
+        if isinstance(table, bool):
+            # Of an earlier export, from before study.toml was changed.
+            (folder / name).unlink(missing_ok=True)
+        else:
+            _write(table, folder / name)
     _write(participants(everybody, exclusion), folder / PARTICIPANTS)
+
+
+def _excluded(person: Participation, exclusion: Exclusion) -> str | None:
+    if person.finished:
+        return " ".join(exclusion.reasons(person)) or None
+    return "screened-out" if person.stage == "screened" else "unfinished"
+
+
+def _cell(answer: Answer | None) -> str | float | None:
+    """An answer as it stands in a cell of a table."""
+    if answer is None or isinstance(answer, str | int | float):
+        return answer
+    return SEPARATOR.join(answer)
 
 
 def left_out_checks(people: Iterable[Participation], design: StudyDesign) -> int:

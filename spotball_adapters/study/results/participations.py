@@ -8,7 +8,8 @@ from datetime import datetime
 
 from spotball_adapters.study.events import Event, Viewport
 from spotball_adapters.study.items import Click, NotAllowedError
-from spotball_adapters.study.progress import AnsweredTrial, ParticipantProgress, Stage, replay
+from spotball_adapters.study.progress import AnsweredTrial, ParticipantProgress, QuizAttempt, Stage, replay
+from spotball_adapters.study.questions import Answers
 from spotball_adapters.study.results.explanations import duplicated, is_low_quality
 from spotball_adapters.study.results.patterns import Places, pattern_share, repeated_share
 from spotball_adapters.study.setup.design import StudyDesign
@@ -55,11 +56,28 @@ class GivenAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class MousePath:
+    """The mouse's path over an image.
+
+    Attributes:
+        order: as of `GivenAnswer`.
+        points: milliseconds since the image was shown, and the place as shares of the image's width and height; shares
+            below 0 or above 1 are next to the image.
+    """
+
+    order: int
+    sport: str
+    image: str
+    points: tuple[tuple[int, float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Quality:
     """What says how reliable a participant's answers are. None where it is not known.
 
     Attributes:
-        server_seconds: from consent to the last answer by the server's clock, per image.
+        server_seconds: by the server's clock, from consent or from the end of the questionnaires and the quiz before
+            the images to the last answer, per image.
         impossible_times: the browser reports that images were on the screen for longer than the server's clock went on.
         repeated: see `patterns.repeated_share`, of test images.
         patterned: see `patterns.pattern_share`, of test images.
@@ -69,6 +87,8 @@ class Quality:
         seconds_away: for how long in all.
         viewport: width and height of the window at the first image, and device pixels per CSS pixel.
         device: kind of device, browser, system and language, by these names.
+        left_fullscreen: how often they left full screen before the end; None if the study does not require it.
+        small_windows: on how many images the window was smaller than the study requires.
     """
 
     server_seconds: float | None = None
@@ -81,6 +101,8 @@ class Quality:
     seconds_away: float | None = None
     viewport: Viewport | None = None
     device: Mapping[str, str] = field(default_factory=dict)
+    left_fullscreen: int | None = None
+    small_windows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +116,9 @@ class Participation:
         answers: to images and checks, in the order of answering.
         minutes: from consent to the last answer, by the server's clock; None for who did not finish.
         quality: what says how reliable the answers are.
+        survey: answers to questionnaires, by the name of the question.
+        quiz: attempts at the comprehension quiz.
+        mouse: the mouse's paths over images, in the order they were stored.
     """
 
     participant: str
@@ -102,6 +127,9 @@ class Participation:
     answers: tuple[GivenAnswer, ...]
     minutes: float | None = None
     quality: Quality = Quality()
+    survey: Answers = field(default_factory=dict)
+    quiz: tuple[QuizAttempt, ...] = ()
+    mouse: tuple[MousePath, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -138,17 +166,29 @@ def participation(row: Participant, reader: StudyReader, design: StudyDesign) ->
     """
     events = reader.events(row.id)
     try:
-        progress = replay(row.trials, events, design.item_type)
+        progress = replay(row.trials, events, design.item_type, design.surveys)
     except (NotAllowedError, KeyError) as error:
         raise StoreError(
             f"{reader.path}: what {row.participant} did does not fit the study ({error}): it or its dataset was "
             "changed since. Put it back as it was"
         ) from error
     over = progress.over
-    minutes = _seconds(over["consent"], over["trials"]) / 60 if progress.stage == "finished" else None
+    finished = progress.stage == "finished"
+    minutes = _seconds(over["consent"], progress.ended_at) / 60 if finished and progress.ended_at else None
     answers = tuple(_given(answered, design) for answered in progress.answers)
     quality = _quality(progress, events, answers, design)
-    person = Participation(row.participant, row.list, progress.stage, answers, minutes, quality)
+    paths = _mouse_paths(events, progress) if design.config.record.mouse else ()
+    person = Participation(
+        row.participant,
+        row.list,
+        progress.stage,
+        answers,
+        minutes,
+        quality,
+        survey=dict(progress.survey),
+        quiz=tuple(progress.quiz),
+        mouse=paths,
+    )
     return _with_duplicates(person, duplicated({"": person.explanations})[""])
 
 
@@ -166,7 +206,9 @@ def _quality(
     seconds = shown = None
     if progress.answers:
         last = progress.answers[-1]
-        seconds = _seconds(progress.over["consent"], last.explained_at or last.answered_at)
+        # Without the time that questionnaires and the quiz took.
+        start = next(progress.over[stage] for stage in ("quiz", "before", "consent") if stage in progress.over)
+        seconds = _seconds(start, last.explained_at or last.answered_at)
         times = (max(one.response_ms, one.explanation_ms or 0.0) for one in progress.answered.values())
         shown = sum(times) / 1000
     return Quality(
@@ -181,6 +223,27 @@ def _quality(
         seconds_away=sum(away) if has_focus else None,
         viewport=progress.answers[0].viewport if progress.answers else None,
         device=events[0].value.get("device", {}) if events else {},
+        left_fullscreen=sum(event.kind == "fullscreen" and not event.value["on"] for event in events)
+        if design.config.display.fullscreen
+        else None,
+        small_windows=sum(
+            answer.viewport[0] < design.config.display.min_width
+            or answer.viewport[1] < design.config.display.min_height
+            for answer in progress.answers
+        ),
+    )
+
+
+def _mouse_paths(events: Sequence[Event], progress: ParticipantProgress) -> tuple[MousePath, ...]:
+    return tuple(
+        MousePath(
+            trial.trial + 1,
+            *trial.key,
+            tuple((ms, x / 1000, y / 1000) for ms, x, y in event.value["points"]),
+        )
+        for event in events
+        if event.kind == "mouse" and event.trial in progress.answered and event.trial >= 0
+        for trial in [progress.answered[event.trial].trial]
     )
 
 

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from spotball_adapters.study.events import StudyTrial
-from spotball_adapters.study.progress import ParticipantProgress
+from spotball_adapters.study.progress import ENDS, ParticipantProgress
 from spotball_adapters.study.server.admin import admin_page
 from spotball_adapters.study.server.description import description
 from spotball_adapters.study.server.devices import device_of
@@ -312,13 +312,14 @@ class _StudyHandlers:
         return item if feedback is None else {**item, "feedback": feedback}
 
     def _state_of(self, session: Session) -> dict[str, Any]:
-        progress, completion = session.progress, self._design.config.completion
+        progress = session.progress
         current, answered = progress.current, progress.answers
         clicks = progress.pending
         if current is not None and current.trial in progress.answered:
             clicks = progress.answered[current.trial].answer.clicks
         items = [self._item(trial, progress) for trial in session.participant.trials]
-        finished = progress.stage == "finished"
+        ended, quiz = progress.stage in ENDS, self._design.config.quiz
+        completion = self._design.config.completion.of(screened=progress.stage == "screened")
         return {
             "participant": session.participant.participant,
             **({"list": session.participant.list} if self._pilot else {}),
@@ -332,8 +333,16 @@ class _StudyHandlers:
                 "explained": [answer.trial.trial for answer in answered if answer.explanation is not None],
             },
             "seq": progress.seq,
-            "completion": (completion.model_dump(exclude_none=True) or None) if finished else None,
-            "debriefing": self._debriefing if finished else None,
+            "questionnaire": progress.questionnaire and progress.questionnaire.name,
+            "survey": progress.survey,
+            "quiz": quiz
+            and {
+                "attempts": len(progress.quiz),
+                "left": progress.attempts_left,
+                "passed": any(not attempt.wrong for attempt in progress.quiz),
+            },
+            "completion": (completion or None) if ended else None,
+            "debriefing": self._debriefing if progress.stage == "finished" else None,
         }
 
     # The admin page ------------------------------------------------------------------------------------------

@@ -120,6 +120,8 @@ def serve(
                 tell(f"for the proxy: {shown(at)}/")
                 if not trusted:
                     tell("without --proxy, all participants seem to come from one address, which limits count")
+            if server.design.config.database:
+                tell(f"answers are stored in {server.design.config.database.place}, for any number of servers")
             if pilot:
                 for study_list in server.design.config.lists:
                     tell(f"preview of {study_list.name}: {address}/?{urlencode({'list': study_list.name})}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
-import sqlite3
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -15,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
+from spotball_adapters.study.databases import Connection
 from spotball_adapters.study.events import Event
 from spotball_adapters.study.items import NotAllowedError
 from spotball_adapters.study.progress import ParticipantProgress, replay
@@ -130,7 +130,7 @@ class Sessions:
             FullError: if every list has as many participants as it is to have.
         """
 
-        def job(connection: sqlite3.Connection) -> str:
+        def job(connection: Connection) -> str:
             return self._start(connection, token, start, device)
 
         try:
@@ -148,6 +148,9 @@ class Sessions:
         """The participant whose token this is, to whom nothing else happens meanwhile; None if it is nobody's."""
         while (session := self._of(token)) is not None:
             async with session.lock:
+                if self._reader.shared and self._reader.last_seq(session.participant.id) != len(session.ids):
+                    # Another server process stored events of the participant.
+                    session.stale = True
                 if not session.stale:
                     yield session
                     return
@@ -161,7 +164,7 @@ class Sessions:
         if session is None or session.stale:
             participant = self._reader.participant(identity)
             events = self._reader.events(identity)
-            progress = replay(participant.trials, events, self._design.item_type)
+            progress = replay(participant.trials, events, self._design.item_type, self._design.surveys)
             session = self._sessions[identity] = Session(participant, progress, [event.event for event in events])
         self._recent[identity] = session
         self._recent.move_to_end(identity)
@@ -173,7 +176,8 @@ class Sessions:
         identity = self._tokens.get(token_hash)
         if identity is None:
             identity = self._reader.id_of(token_hash)
-            if identity is not None:
+            # Another server process may give the participant another token.
+            if identity is not None and not self._reader.shared:
                 self._tokens[token_hash] = identity
         return identity
 
@@ -191,7 +195,7 @@ class Sessions:
             try:
                 event = read_event(content, received_at)
                 if _is_new(event, session.ids):
-                    self._check_explanation(event)
+                    self._check(event)
                     progress.take(event)
                     session.ids.append(event.event)
                     fresh.append(event)
@@ -201,10 +205,10 @@ class Sessions:
                 refused = error
                 break
         if fresh:
-            finished_at = progress.over.get("trials") if progress.stage == "finished" else None
+            finished_at = progress.ended_at
             identity = session.participant.id
 
-            def job(connection: sqlite3.Connection) -> None:
+            def job(connection: Connection) -> None:
                 insert_events(connection, identity, fresh)
                 connection.execute(
                     "UPDATE participants SET seen_at = ?, finished_at = ? WHERE id = ?",
@@ -219,9 +223,11 @@ class Sessions:
                 raise
         return Appended(progress.seq, feedback, refused)
 
-    def _check_explanation(self, event: Event) -> None:
-        """Raise NotAllowedError for an explanation that is too short; stored ones stay valid if the minimum changes."""
+    def _check(self, event: Event) -> None:
+        """Raise NotAllowedError for what study.toml does not allow now; stored events stay valid if it changes."""
         least = self._design.config.explanation_letters
+        if event.kind == "mouse" and not self._design.config.record.mouse:
+            raise NotAllowedError("this study does not record the mouse")
         if event.kind == "explanation" and sum(map(str.isalnum, event.value["text"])) < least:
             raise NotAllowedError(f"an explanation has at least {least} letters and digits")
 
@@ -232,9 +238,7 @@ class Sessions:
 
     # In the writer's thread ----------------------------------------------------------------------------------
 
-    def _start(
-        self, connection: sqlite3.Connection, token: str | None, start: Start, device: Mapping[str, str] | None
-    ) -> str:
+    def _start(self, connection: Connection, token: str | None, start: Start, device: Mapping[str, str] | None) -> str:
         own_label = token and self._label(connection, "token_hash", hashed(token))
         prolific = start.prolific
         if prolific is None:
@@ -255,11 +259,11 @@ class Sessions:
         connection.execute("UPDATE participants SET token_hash = ? WHERE participant = ?", (hashed(fresh), label))
         return fresh
 
-    def _label(self, connection: sqlite3.Connection, column: str, value: object) -> str | None:
+    def _label(self, connection: Connection, column: str, value: object) -> str | None:
         rows = connection.execute(f"SELECT participant FROM participants WHERE {column} = ?", (value,))
         return next((label for (label,) in rows), None)
 
-    def _begin(self, connection: sqlite3.Connection, label: str, start: Start, device: Mapping[str, str] | None) -> str:
+    def _begin(self, connection: Connection, label: str, start: Start, device: Mapping[str, str] | None) -> str:
         if start.resume:
             raise NoParticipationError
         places = self._places(connection) if start.list is None else {start.list: 0}
@@ -281,22 +285,22 @@ class Sessions:
         insert_events(connection, insert_participant(connection, participant, hashed(token)), [consent])
         return token
 
-    def _list_of(self, connection: sqlite3.Connection, label: str) -> str:
+    def _list_of(self, connection: Connection, label: str) -> str:
         (row,) = connection.execute("SELECT list FROM participants WHERE participant = ?", (label,))
         return str(row[0])
 
-    def _new_label(self, connection: sqlite3.Connection) -> str:
+    def _new_label(self, connection: Connection) -> str:
         while True:
             label = self._label_prefix + "".join(secrets.choice(LABEL) for _ in range(8))
             if not connection.execute("SELECT 1 FROM participants WHERE participant = ?", (label,)).fetchone():
                 return label
 
-    def _places(self, connection: sqlite3.Connection) -> dict[str, int]:
+    def _places(self, connection: Connection) -> dict[str, int]:
         """By list that is not full, how many are at it now, or finished and are not excluded."""
         config = self._design.config
         silent_since = datetime.now(UTC) - timedelta(minutes=config.serve.silent_minutes)
         rows = connection.execute(
-            "SELECT id, list, finished_at NOT NULL FROM participants WHERE finished_at NOT NULL OR seen_at > ?",
+            "SELECT id, list, finished_at IS NOT NULL FROM participants WHERE finished_at IS NOT NULL OR seen_at > ?",
             (silent_since.isoformat(timespec="milliseconds"),),
         )
         places = dict.fromkeys((study_list.name for study_list in config.lists), 0)
@@ -311,7 +315,7 @@ class Sessions:
         if participant_id not in self._kept:
             # Read in the writer's thread and transaction: it may have finished in the same one.
             person = participation(self._store.participant(participant_id), self._store, self._design)
-            self._kept[participant_id] = not self._exclusion.reasons(person)
+            self._kept[participant_id] = person.finished and not self._exclusion.reasons(person)
         return self._kept[participant_id]
 
 

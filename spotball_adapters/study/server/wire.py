@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, field_validator
 
 from spotball_adapters.runs.writer import storable
 from spotball_adapters.study.events import Event, Kind
+from spotball_adapters.study.questions import MAX_TEXT
 from spotball_core.schema.record import Record
 from spotball_core.service.json_file import parse_json
 
@@ -19,14 +20,22 @@ MAX_BODY = 512 * 1024
 MAX_EVENTS = 50
 """In one request."""
 
-MAX_TEXT = 2000
-"""Characters of an explanation."""
+MAX_POINTS = 600
+"""Of the mouse's path over an image: half a minute of movement, as the page samples it."""
 
 Whole = Annotated[int, Field(strict=True, ge=0, le=10**6)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 Length = Annotated[float, Field(strict=True, ge=0, le=10**6)]
 Milliseconds = Annotated[float, Field(strict=True, ge=0, le=10**9)]
 Id = Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+def _clean(text: object) -> object:
+    # A browser that cuts a text to its length may cut a pair of surrogates in half.
+    return storable(text) if isinstance(text, str) else text
+
+
+Text = Annotated[str, BeforeValidator(_clean), Field(strict=True, max_length=MAX_TEXT)]
 
 
 class MalformedRequestError(ValueError):
@@ -95,13 +104,7 @@ class Chosen(Record):
 class Explained(Record):
     """The value of `explanation`."""
 
-    text: Annotated[str, Field(strict=True, max_length=MAX_TEXT)]
-
-    @field_validator("text", mode="before")
-    @classmethod
-    def _storable(cls, text: object) -> object:
-        # A browser that cuts a text to its length may cut a pair of surrogates in half.
-        return storable(text) if isinstance(text, str) else text
+    text: Text
 
     @field_validator("text")
     @classmethod
@@ -109,6 +112,42 @@ class Explained(Record):
         if not text.strip():
             raise ValueError("nothing but blanks")
         return text
+
+
+SurveyAnswer = (
+    Annotated[float, Field(strict=True, ge=-1e12, le=1e12)]
+    | Text
+    | Annotated[tuple[Annotated[str, Field(strict=True, max_length=200)], ...], Field(max_length=50)]
+)
+SurveyAnswers = Annotated[dict[Id, SurveyAnswer], Field(max_length=100)]
+
+
+class FilledIn(Record):
+    """The value of `questionnaire`: which it is, and the answers by the name of the question."""
+
+    name: Id
+    answers: SurveyAnswers
+
+
+class QuizAnswers(Record):
+    """The value of `quiz`: the answers by the name of the question."""
+
+    answers: SurveyAnswers
+
+
+class Fullscreen(Record):
+    """The value of `fullscreen`: whether the page fills the screen now."""
+
+    on: Annotated[bool, Field(strict=True)]
+
+
+Thousandths = Annotated[int, Field(strict=True, ge=-1000, le=2000)]
+
+
+class MousePath(Record):
+    """The value of `mouse`: milliseconds since the trial was shown, and thousandths of the image's width and height."""
+
+    points: Annotated[tuple[tuple[Whole, Thousandths, Thousandths], ...], Field(min_length=1, max_length=MAX_POINTS)]
 
 
 class Away(Record):
@@ -127,6 +166,10 @@ VALUES: Mapping[Kind, type[Record]] = MappingProxyType(
         "choice": Chosen,
         "explanation": Explained,
         "away": Away,
+        "questionnaire": FilledIn,
+        "quiz": QuizAnswers,
+        "fullscreen": Fullscreen,
+        "mouse": MousePath,
     }
 )
 """What the value of each kind of event holds."""

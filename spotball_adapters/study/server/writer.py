@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from spotball_adapters.study.databases import Connection, Store
 from spotball_core.service.batch_thread import BatchThread
-from spotball_core.service.sqlite_store import SqliteStore
 
 T = TypeVar("T")
-Job = Callable[[sqlite3.Connection], Any]
+Job = Callable[[Connection], Any]
 
 AT_ONCE = 256
 """Jobs in one transaction, at most: so that the first of many does not wait for the last."""
 
 
 class EventWriter(BatchThread[tuple[Job, "Future[Any]"]]):
-    """Does jobs on a store in the order they are handed over. Nobody else writes to it meanwhile."""
+    """Does jobs on a store in the order they are handed over."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         super().__init__("spotball-study-writer", most=AT_ONCE)
 
-    def do(self, job: Callable[[sqlite3.Connection], T]) -> Future[T]:
+    def do(self, job: Callable[[Connection], T]) -> Future[T]:
         """Hand over a job. The future has its result once it is on disk, or why it is not; then nothing of it is."""
         future: Future[T] = Future()
         self.put((job, future))

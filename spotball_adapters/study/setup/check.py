@@ -40,6 +40,12 @@ def problems(design: StudyDesign) -> Iterator[str]:
     config = design.config
     fields = {f"texts.{name}": text for name, text in config.texts.model_dump().items()}
     fields |= {"title": config.title, "pay.base": config.pay.base, "completion.url": config.completion.url or ""}
+    fields |= {"completion.screened_url": config.completion.screened_url or ""}
+    fields |= {
+        f"questionnaires.{number} ({one.name})": one.model_dump_json()
+        for number, one in enumerate(config.questionnaires, start=1)
+    }
+    fields |= {"quiz": config.quiz.model_dump_json()} if config.quiz else {}
     for field, text in fields.items():
         if words := list(dict.fromkeys(_PLACEHOLDER.findall(text))):
             yield f"{field}: still has the placeholder {', '.join(words)}. Fill it in"
@@ -47,6 +53,13 @@ def problems(design: StudyDesign) -> Iterator[str]:
         yield 'pay.base: the pay is not stated. State it, or write base = "nothing"'
     if config.completion.url is None and config.completion.code is None:
         yield "completion: there is no url or code, so participants cannot prove that they finished. Give one of them"
+    if config.quiz and config.quiz.failure == "screened-out" and not config.completion.of(screened=True):
+        yield (
+            "completion: there is no screened_url or screened_code, so participants who fail the quiz cannot prove "
+            "that they took part. Give one of them"
+        )
+    if config.database and config.database.has_password:
+        yield "database.url: it contains a password. Remove it, and give it as PGPASSWORD or in ~/.pgpass"
     if config.task == "clicks" and design.example is None:
         yield "example: there is no example pair for the instructions. Give with_ball and without_ball"
     for number, study_list in enumerate(config.lists, start=1):

@@ -20,11 +20,13 @@ from pydantic import (
     model_validator,
 )
 
+from spotball_adapters.study.databases import STUDY_FILE, DatabaseConfig
+from spotball_adapters.study.questions import Questionnaire, Quiz
 from spotball_core.errors import InputError, Problem
 from spotball_core.schema.record import Name, Record
 from spotball_core.service.toml_file import read_toml
 
-CONFIG = "study.toml"
+CONFIG = STUDY_FILE
 
 Words = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
@@ -40,6 +42,22 @@ def _from_file(value: Any, info: ValidationInfo) -> Any:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"expected a readable text file in UTF-8 ({error})") from error
+
+
+def _questionnaires(value: Any, info: ValidationInfo) -> Any:
+    """Questionnaires that stand in a file of their own, `{ file = "questionnaires.toml" }`, read."""
+    if not isinstance(value, dict):
+        return value
+    if set(value) != {"file"} or not isinstance(value["file"], str):
+        raise ValueError('expected tables [[questionnaires]], or { file = "..." }')
+    path = Path((info.context or {}).get("folder", "."), value["file"])
+    try:
+        fields = read_toml(path, "questionnaires")
+    except InputError as error:
+        raise ValueError(f"expected a file with tables [[questionnaires]] ({error})") from error
+    if set(fields) != {"questionnaires"}:
+        raise ValueError("expected a file with tables [[questionnaires]] and nothing else")
+    return fields["questionnaires"]
 
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True), BeforeValidator(_from_file)]
@@ -105,17 +123,34 @@ class PayConfig(Record):
     currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = "USD"
 
 
-class CompletionConfig(Record):
-    """Where participants go at the end, or the code they give back; neither is told before."""
+Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$")]
 
-    url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s]+$")] | None = None
+
+class CompletionConfig(Record):
+    """Where participants go at the end, or the code they return; neither is sent before the end.
+
+    Attributes:
+        screened_url: where participants go who fail the comprehension quiz.
+        screened_code: the code that they return.
+    """
+
+    url: Url | None = None
     code: Words | None = None
+    screened_url: Url | None = None
+    screened_code: Words | None = None
 
     @model_validator(mode="after")
     def _one(self) -> CompletionConfig:
         if self.url is not None and self.code is not None:
             raise ValueError("expected a url or a code, not both")
+        if self.screened_url is not None and self.screened_code is not None:
+            raise ValueError("expected a screened_url or a screened_code, not both")
         return self
+
+    def of(self, *, screened: bool) -> dict[str, str]:
+        """Return the `url` or `code` of participants who finished, or who were screened out."""
+        url, code = (self.screened_url, self.screened_code) if screened else (self.url, self.code)
+        return {name: value for name, value in (("url", url), ("code", code)) if value is not None}
 
 
 class ExclusionConfig(Record):
@@ -131,7 +166,9 @@ class ExclusionConfig(Record):
     checks: Literal["any", "all", "none"] = "any"
     min_seconds_per_image: NonNegativeFloat = 0.0
     same_cell: bool = False
-    also: tuple[Literal["clock", "repeated", "patterned", "explanations", "duplicates"], ...] = ()
+    also: tuple[
+        Literal["clock", "repeated", "patterned", "explanations", "duplicates", "fullscreen", "small-window"], ...
+    ] = ()
 
 
 class QuotaConfig(Record):
@@ -150,10 +187,26 @@ class RecordConfig(Record):
     Attributes:
         device: kind of device, browser, operating system and language.
         focus: how often and how long the page is out of sight.
+        mouse: the mouse's path over each image. The consent page announces it.
     """
 
     device: bool = False
     focus: bool = False
+    mouse: bool = False
+
+
+class DisplayConfig(Record):
+    """What participants' windows must be like. The consent page states it; images are hidden until it is so.
+
+    Attributes:
+        fullscreen: the page fills the screen; each time a participant leaves this mode is recorded.
+        min_width: of the window, in CSS pixels; 0 for no limit.
+        min_height: of the window, in CSS pixels; 0 for no limit.
+    """
+
+    fullscreen: bool = False
+    min_width: Annotated[int, Field(ge=0, le=10_000)] = 0
+    min_height: Annotated[int, Field(ge=0, le=10_000)] = 0
 
 
 class ServeConfig(Record):
@@ -183,6 +236,9 @@ class StudyConfig(Record):
         language: of the page's own texts: en, de, or another with `messages`.
         messages: a compiled gettext catalog (.mo) of the page's texts, in the study's folder.
         explanations: how many random images a participant is asked to explain.
+        questionnaires: before the instructions or after the images; also in a file, { file = "..." }.
+        quiz: questions about the instructions, before the images.
+        database: a PostgreSQL database to store answers in; None for SQLite files in the study's folder.
         explanation_letters: how many letters and digits an explanation has at least.
         minutes: that taking part is said to take; None for 20 seconds an image.
     """
@@ -200,6 +256,9 @@ class StudyConfig(Record):
     choice: ChoiceConfig | None = None
     lists: Annotated[tuple[ListConfig, ...], Field(min_length=1)]
     example: ExampleConfig | None = None
+    questionnaires: Annotated[tuple[Questionnaire, ...], BeforeValidator(_questionnaires)] = ()
+    quiz: Quiz | None = None
+    display: DisplayConfig = DisplayConfig()
     texts: TextsConfig
     pay: PayConfig = PayConfig()
     completion: CompletionConfig = CompletionConfig()
@@ -207,6 +266,7 @@ class StudyConfig(Record):
     quota: QuotaConfig = QuotaConfig()
     record: RecordConfig = RecordConfig()
     serve: ServeConfig = ServeConfig()
+    database: DatabaseConfig | None = None
 
 
 def read_config(folder: Path) -> StudyConfig:

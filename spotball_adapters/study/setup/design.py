@@ -12,6 +12,7 @@ from typing import Any
 from spotball_adapters.study.events import StudyTrial
 from spotball_adapters.study.items import Clicks, ItemType, Key, ObjectChoice
 from spotball_adapters.study.metadata import without_metadata
+from spotball_adapters.study.questions import Surveys, faults
 from spotball_adapters.study.setup.assignment import draw_trials
 from spotball_adapters.study.setup.catalogs import catalog
 from spotball_adapters.study.setup.config import CONFIG, ListConfig, StudyConfig, read_config
@@ -77,6 +78,11 @@ class StudyDesign:
             return ObjectChoice(self.stimuli, choice.question, feedback=choice.feedback)
         return Clicks(self.scenes, self.config.clicks.per_image)
 
+    @cached_property
+    def surveys(self) -> Surveys:
+        """What is asked in addition to the images."""
+        return Surveys(self.config.questionnaires, self.config.quiz)
+
     def list_named(self, name: str) -> ListConfig:
         """One of the lists; KeyError if there is none of this name."""
         return {study_list.name: study_list for study_list in self.config.lists}[name]
@@ -93,7 +99,14 @@ class StudyDesign:
     def parts(self) -> dict[str, Any]:
         """What may not change once somebody took part, by the name that study.toml has for it; JSON values."""
         config = self.config
+        asked: dict[str, Any] = {}
+        # Only where there are any, so that a study of an earlier version stays the same.
+        if config.questionnaires:
+            asked["questionnaires"] = [one.model_dump(mode="json") for one in config.questionnaires]
+        if config.quiz:
+            asked["quiz"] = config.quiz.model_dump(mode="json")
         return {
+            **asked,
             "task": config.task,
             "seed": config.seed,
             "explanations": config.explanations,
@@ -185,6 +198,7 @@ def _faults(
     if config.task == "choice" and config.choice is None:
         yield "choice", "nothing", "a table [choice] for the task choice"
         return
+    yield from faults(Surveys(config.questionnaires, config.quiz), config.language)
     names = [study_list.name for study_list in config.lists]
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
         yield "lists", f"{name!r} twice", "a name for each list"

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spotball_adapters.study.store import STUDY, StudyStore, reading
+from spotball_adapters.study.databases import PILOT
+from spotball_adapters.study.store import StudyStore, has_data, reading
 from spotball_core.errors import OptionError
 
-MARK = "pilot-"
+MARK = PILOT
 """What the names of pilots' folders and the labels of their participants begin with."""
 
 
@@ -32,7 +33,7 @@ def open_pilot(folder: Path, parts: Mapping[str, Any]) -> Path:
         parts: what participants see, see `StudyDesign.parts`.
     """
     known = pilots(folder)
-    if known and (known[-1] / STUDY).is_file():
+    if known and has_data(known[-1]):
         with reading(known[-1]) as reader:
             if not reader.changed(parts):
                 return known[-1]
@@ -66,5 +67,6 @@ def delete_pilots(folder: Path) -> int:
         # Opened first: it fails while a server has the pilot.
         with StudyStore(pilot) as store:
             n += len(store.participants())
+            store.drop()
         shutil.rmtree(pilot)
     return n

@@ -1,10 +1,12 @@
 // The study as a participant goes through it: which screen comes when, and each thing done recorded on the way.
 
 import { get, patiently, post } from "./api.js";
+import { fill, Gate } from "./display.js";
 import { byId, say } from "./dom.js";
 import { preload } from "./picture.js";
 import { Progress } from "./progress.js";
-import { forget, Queue, uuid } from "./queue.js";
+import { ask } from "./questions.js";
+import { draft, forget, Queue, uuid } from "./queue.js";
 import * as screens from "./screens.js";
 import { claim, isMine, release, takeOver } from "./tabs.js";
 import { t } from "./texts.js";
@@ -15,7 +17,7 @@ const NOTICE_AFTER = 1500; // milliseconds that a request may take before anythi
 const AGAIN = { label: t("Load again"), on: () => location.reload() };
 const CONTINUE = { label: t("Continue here"), on: async () => { if (await takeOver(left)) await refresh(); } };
 
-let study, progress, queue, trial, feedbackOf;
+let study, progress, queue, trial, feedbackOf, gate;
 let recovering = false; // The cookie was lost and the link brought it back; nothing was stored since.
 
 const wanted = new URLSearchParams(location.search).get("list"); // The list to preview, in a pilot.
@@ -70,6 +72,7 @@ async function open() {
   study = described.body;
   document.title = study.title;
   byId("pilot").hidden = !study.pilot;
+  gate = new Gate(study.display, (on) => record("fullscreen", progress.trial, { on }, 0));
   const isOther = person.isAnother() || (wanted && wanted !== state.body.list);
   if (state.ok && !isOther) return enter(state.body);
   if (person.isSame()) return recover();
@@ -92,7 +95,11 @@ async function recover() {
 }
 
 async function start() {
+  // At once: browsers allow it only while the click lasts.
+  const filled = fill(study.display);
   const answer = await begin();
+  await filled;
+  if (!answer.ok) gate.end();
   if (answer.ok) {
     person.remember();
     return enter(answer.body);
@@ -125,7 +132,7 @@ function failed({ status, body }) {
 
 /** Go on from a state of the server, if no other tab has the study. */
 async function enter(state) {
-  if (state.stage !== "finished" && !(await claim(left))) {
+  if (!isOver(state.stage) && !(await claim(left))) {
     return screens.notice(
       t("The study is open in another tab"),
       t("You can go on there, or continue here: nothing is lost either way."),
@@ -154,7 +161,10 @@ async function refresh() {
   return unknown();
 }
 
+const isOver = (stage) => stage === "finished" || stage === "screened";
+
 function leave() {
+  gate?.watch(false);
   queue?.stop();
   trial?.close();
   trial = null;
@@ -162,13 +172,15 @@ function leave() {
 
 function resume(state) {
   leave();
-  progress = new Progress(state);
+  progress = new Progress(state, study);
   queue = new Queue(progress.participant, {
     stored: (answer, events) => {
       recovering = false;
+      if (events.some(({ kind }) => kind === "quiz")) return void refresh();
       const answered = events.some(({ kind }) => kind === "answer" || kind === "choice");
       if (progress.stage === "practice" && answered) gotFeedback(answer.feedback ?? {});
-      if (progress.stage === "finished" && !queue.events.length) void finish();
+      if (progress.ended && !queue.events.length) void finish();
+      return undefined;
     },
     refused: () => {
       forget(progress.participant);
@@ -181,6 +193,8 @@ function resume(state) {
   feedbackOf = null;
   queue.restore(progress.seq).forEach((event) => progress.take(event));
   next();
+  // Who just began may still have to answer the browser's question about full screen.
+  if (gate.fullscreenIsMissing && !progress.ended && progress.seq > 1) record("fullscreen", progress.trial, { on: false }, 0);
 }
 
 function unknown() {
@@ -215,17 +229,51 @@ function next() {
   trial = null;
   bar();
   preload(progress.item, progress.following);
+  gate.watch(!progress.ended);
   if (progress.stage === "instructions") {
-    screens.instructions(study, progress.practice.length > 0, () => stageIsOver("instructions"));
-  } else if (progress.stage === "finished") end();
+    screens.instructions(study, progress, () => stageIsOver("instructions"));
+  } else if (progress.questionnaire) fillIn(progress.questionnaire);
+  else if (progress.stage === "quiz") attempt();
+  else if (progress.stage === "waiting") screens.notice(t("One moment"), t("Your answers are being checked."));
+  else if (progress.ended) end();
   else if (progress.item) showTrial();
   else endOfPractice();
+}
+
+/** Answers of a page that are not sent yet, so that a reload does not lose them. */
+const kept = (page) => ({
+  read: () => {
+    try {
+      return JSON.parse(draft.read(progress.participant, page) || "{}");
+    } catch {
+      return {};
+    }
+  },
+  write: (answers) => draft.write(progress.participant, page, Object.keys(answers).length ? JSON.stringify(answers) : ""),
+});
+
+function fillIn(questionnaire) {
+  const { name } = questionnaire;
+  ask(questionnaire, progress.survey, kept(`questionnaire ${name}`), (answers) => {
+    record("questionnaire", null, { name, answers }, 0);
+    next();
+  });
+}
+
+function attempt() {
+  const { attempts, left } = progress.quiz;
+  const note = attempts > 0 && left < study.quiz.attempts ? screens.attemptsLeft(left) : null;
+  const page = { title: t("Questions about the instructions"), text: study.quiz.text, note, questions: study.quiz.questions };
+  ask(page, {}, kept("quiz"), (answers) => {
+    record("quiz", null, { answers }, 0);
+    next();
+  });
 }
 
 function showTrial() {
   const { item } = progress;
   trial = new Trial(item, progress, (kind, value, elapsed) => did(item, kind, value, elapsed), {
-    question: study.texts.explanation, letters: study.explanation_letters,
+    question: study.texts.explanation, letters: study.explanation_letters, mouse: study.records.mouse,
   });
   if (progress.stage === "trials") say(imageOf(progress.trial));
   void trial.begin();
@@ -235,7 +283,7 @@ function showTrial() {
 function did(item, kind, value, elapsed) {
   const { explaining, stage } = progress;
   record(kind, item.trial, value, elapsed);
-  if (kind === "shown") return;
+  if (kind === "shown" || kind === "mouse") return;
   if (kind === "click" || kind === "undo") trial.update();
   else if (stage === "practice") {
     feedbackOf = item;
@@ -280,11 +328,12 @@ function end() {
 async function finish() {
   const state = await asked(() => get("api/state"));
   if (!state.ok) return unknown();
-  if (state.body.stage !== "finished") return resume(state.body);
+  if (!isOver(state.body.stage)) return resume(state.body);
   queue.stop();
   release();
+  gate.end();
   byId("bar").hidden = true;
-  return screens.finished(state.body);
+  return state.body.stage === "screened" ? screens.screened(state.body) : screens.finished(state.body);
 }
 
 const imageOf = (number) => t("Image {number} of {total}", { number: number + 1, total: progress.trials.length });
@@ -310,7 +359,7 @@ function back() {
   if (since === null || document.visibilityState === "hidden" || !document.hasFocus()) return;
   const ms = performance.now() - since;
   since = null;
-  const going = queue && !queue.stopped && progress.stage !== "finished";
+  const going = queue && !queue.stopped && !progress.ended;
   if (going && study.records.focus) record("away", progress.trial, { ms: Math.round(ms) }, 0);
 }
 

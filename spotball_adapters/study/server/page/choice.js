@@ -1,6 +1,6 @@
 // An item of the kind "choice": a picture, a question, and options as buttons that number keys choose, too.
 
-import { button, el, enable } from "./dom.js";
+import { button, byId, el, enable } from "./dom.js";
 import { Picture } from "./picture.js";
 import { t } from "./texts.js";
 
@@ -25,7 +25,7 @@ export class ChoiceView {
       el("div", { class: "options", role: "group", "aria-label": item.question }, ...this.options));
     this.key = (event) => {
       const i = Number(event.key) - 1;
-      if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || !this.options[i]) return;
+      if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || !this.options[i] || byId("main").inert) return;
       event.preventDefault();
       this.#choose(i);
     };

@@ -1,7 +1,9 @@
 // Where the participant is: the server's state, and what was done since. The server goes by the same rules.
 
+const STAGES = ["before", "instructions", "quiz", "practice", "trials", "after", "finished"];
+
 export class Progress {
-  constructor(state) {
+  constructor(state, { questionnaires }) {
     this.participant = state.participant;
     this.seq = state.seq;
     this.stage = state.stage;
@@ -11,6 +13,10 @@ export class Progress {
     this.practice = state.practice;
     this.trials = state.trials;
     this.feedback = new Map(state.practice.filter((item) => item.feedback).map((item) => [item.trial, item.feedback]));
+    this.survey = { ...state.survey };
+    this.quiz = state.quiz;
+    this.questionnaires = questionnaires;
+    this.questionnaire = questionnaires.find(({ name }) => name === state.questionnaire) ?? null;
   }
 
   get items() {
@@ -26,7 +32,7 @@ export class Progress {
   get following() {
     const all = [...this.practice, ...this.trials];
     if (this.trial !== null) return all.slice(all.indexOf(this.item) + 1);
-    return { instructions: all, practice: this.trials }[this.stage] ?? [];
+    return { before: all, instructions: all, quiz: all, practice: this.trials }[this.stage] ?? [];
   }
 
   /** The current trial is answered; in whose words is what is missing. */
@@ -34,12 +40,20 @@ export class Progress {
     return this.stage === "trials" && this.trial !== null && this.trial < this.answered;
   }
 
+  /** There is nothing more to do. */
+  get ended() {
+    return this.stage === "finished" || this.stage === "screened";
+  }
+
   take({ seq, kind, value }) {
     this.seq = seq;
-    if (kind === "stage") {
-      this.stage = value.stage === "instructions" && this.practice.length ? "practice" : "trials";
-      this.trial = this.items[0].trial;
-    } else if (kind === "click") this.clicks.push([value.row, value.col]);
+    if (kind === "stage") this.#goOn();
+    else if (kind === "questionnaire") {
+      Object.assign(this.survey, value.answers);
+      this.questionnaire = this.#of(this.stage)[this.#of(this.stage).indexOf(this.questionnaire) + 1] ?? null;
+      if (!this.questionnaire) this.#goOn();
+    } else if (kind === "quiz") this.stage = "waiting"; // The server says whether the answers are right.
+    else if (kind === "click") this.clicks.push([value.row, value.col]);
     else if (kind === "undo") this.clicks.pop();
     else if (kind === "answer" || kind === "choice") {
       if (this.stage === "trials") this.answered += 1;
@@ -47,9 +61,22 @@ export class Progress {
     } else if (kind === "explanation") this.#next();
   }
 
+  #of(stage) {
+    return this.questionnaires.filter(({ when }) => when === stage);
+  }
+
+  #goOn() {
+    const there = {
+      quiz: Boolean(this.quiz && !this.quiz.passed), practice: this.practice.length > 0, after: this.#of("after").length > 0,
+    };
+    this.stage = STAGES.slice(STAGES.indexOf(this.stage) + 1).find((stage) => there[stage] ?? true);
+    this.questionnaire = this.#of(this.stage)[0] ?? null;
+    this.trial = this.stage === "practice" || this.stage === "trials" ? this.items[0].trial : null;
+  }
+
   #next() {
     this.trial = this.items[this.items.indexOf(this.item) + 1]?.trial ?? null;
     this.clicks = [];
-    if (this.stage === "trials" && this.trial === null) this.stage = "finished";
+    if (this.stage === "trials" && this.trial === null) this.#goOn();
   }
 }

@@ -1,5 +1,6 @@
 // What is read: consent, instructions with the worked example, the end, and notices.
 
+import { obstacle, terms as displayTerms } from "./display.js";
 import { button, el, prose, say, show } from "./dom.js";
 import { plural, t } from "./texts.js";
 
@@ -12,18 +13,24 @@ export function consent(study, agreed) {
       missing.textContent = t("Please tick the box above if you agree.");
       say(missing.textContent);
       box.focus();
-      return;
+      return undefined;
     }
-    if (go.getAttribute("aria-disabled") === "true") return;
+    missing.textContent = obstacle(study.display);
+    if (missing.textContent) return void say(missing.textContent);
+    if (go.getAttribute("aria-disabled") === "true") return undefined;
     go.setAttribute("aria-disabled", "true");
     await agreed();
     go.removeAttribute("aria-disabled");
+    return undefined;
   }, { class: "main" });
   box.addEventListener("change", () => { missing.textContent = ""; });
   const facts = [
     plural("one image", "{n} images", study.n_images), plural("about one minute", "about {n} minutes", study.minutes),
   ];
-  const terms = [t("Pay: {pay}.", { pay: study.pay.base }), ...extras(study)];
+  const terms = [
+    t("Pay: {pay}.", { pay: study.pay.base }), ...extras(study), ...asked(study), ...displayTerms(study.display),
+    ...(study.records.mouse ? [t("The movements of your mouse over the images are recorded.")] : []),
+  ];
   show(
     el("h1", {}, study.title),
     el("p", { class: "facts" }, facts.join(", ")),
@@ -52,7 +59,30 @@ function extras({ pay, explanations, task }) {
   ];
 }
 
-export function instructions(study, practice, read) {
+/** What study.toml asks in addition to the images. */
+function asked({ questionnaires, quiz }) {
+  const pages = plural("You also fill in one questionnaire.", "You also fill in {n} questionnaires.", questionnaires.length);
+  const ends = quiz && plural(
+    "Before the images, you answer questions about the instructions. You have one attempt; if an answer is wrong, your participation ends.",
+    "Before the images, you answer questions about the instructions. You have {n} attempts; if none of them is right, your participation ends.",
+    quiz.attempts,
+  );
+  const repeats = t("Before the images, you answer questions about the instructions.");
+  return [
+    ...(questionnaires.length ? [pages] : []),
+    ...(quiz ? [quiz.failure === "screened-out" ? ends : repeats] : []),
+  ];
+}
+
+/** What is said above the quiz after a wrong attempt. */
+export const attemptsLeft = (left) => plural(
+  "Not all answers were right. You have one attempt left.", "Not all answers were right. You have {n} attempts left.", left,
+);
+
+export function instructions(study, { practice, quiz }, read) {
+  const failed = quiz && quiz.attempts > 0 && !quiz.passed;
+  const note = failed && el("p", { class: "note" }, t("Not all answers were right. Please read the instructions again."));
+  const next = study.quiz && !quiz.passed ? t("Continue") : practice.length ? t("Try it") : t("Start");
   const figure = (url, caption) => {
     const { width, height } = study.example;
     const image = el("img", { src: url, alt: "", width, height });
@@ -64,16 +94,28 @@ export function instructions(study, practice, read) {
     figure(study.example.without_ball, drawn + t("What you see: the ball is removed. Where was it?")));
   show(
     el("h1", {}, t("Instructions")),
+    note || null,
     prose(study.texts.instructions),
     el("ul", { class: "terms" }, ...extras(study).map((term) => el("li", {}, term))),
     example,
-    el("div", { class: "buttons" }, button(practice ? t("Try it") : t("Start"), read, { class: "main" })),
+    el("div", { class: "buttons" }, button(next, read, { class: "main" })),
   );
 }
 
 export function finished({ completion, debriefing }) {
-  const parts = [el("h1", {}, t("Thank you. You are done."))];
-  const saved = t("All your answers are saved.");
+  ended(t("Thank you. You are done."), t("All your answers are saved."), completion, debriefing);
+}
+
+export function screened({ completion }) {
+  ended(
+    t("Thank you for your interest."),
+    t("Not all answers about the instructions were right, so your participation ends here."),
+    completion,
+  );
+}
+
+function ended(title, saved, completion, debriefing = null) {
+  const parts = [el("h1", {}, title)];
   if (completion?.url && /^https?:/.test(completion.url)) {
     const prolific = /(^|\.)prolific\.com$/.test(new URL(completion.url).hostname);
     const to = prolific ? t("Return to Prolific") : t("Complete the study");

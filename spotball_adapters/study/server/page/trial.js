@@ -3,6 +3,7 @@
 import { button, byId, el, prose, say } from "./dom.js";
 import { ChoiceView } from "./choice.js";
 import { ClicksView } from "./clicks.js";
+import { MousePath } from "./mouse.js";
 import { draft } from "./queue.js";
 import { t } from "./texts.js";
 
@@ -17,15 +18,20 @@ export class Trial {
    * @param {import("./progress.js").Progress} progress of which this item is the current one.
    * @param {(kind: string, value: object, elapsed: number) => void} record keeps what is done to the item, and when, in
    *   milliseconds since its picture was painted.
-   * @param {{question: string, letters: number}} explanation what is asked where an explanation is wanted, HTML, and
-   *   how many letters and digits it has at least.
+   * @param {{question: string, letters: number, mouse: boolean}} options what is asked where an explanation is wanted,
+   *   HTML; how many letters and digits it has at least; and whether the mouse's path is recorded.
    */
-  constructor(item, progress, record, explanation = { question: "", letters: 0 }) {
+  constructor(item, progress, record, { question = "", letters = 0, mouse = false } = {}) {
     this.item = item;
     this.progress = progress;
-    this.explanation = explanation;
+    this.explanation = { question, letters };
+    this.tracks = mouse && item.trial >= 0;
     this.record = record;
-    this.emit = (kind, value) => record(kind, value, performance.now() - this.painted);
+    this.emit = (kind, value) => {
+      const elapsed = performance.now() - this.painted;
+      if (kind === "answer" || kind === "choice") this.#recordPath(elapsed);
+      record(kind, value, elapsed);
+    };
     this.view = new VIEWS[item.type](item, (kind, value) => this.emit(kind, value));
     const main = byId("main");
     this.foot = el("div", { class: "foot" }, this.view.panel);
@@ -41,6 +47,7 @@ export class Trial {
     if (this.closed) return;
     this.painted = painted;
     this.record("shown", {}, 0);
+    if (this.tracks && !this.progress.explaining) this.path = new MousePath(this.view.picture.frame, painted);
     if (this.progress.explaining) this.explain();
     else this.view.begin();
   }
@@ -102,12 +109,20 @@ export class Trial {
     go.focus({ preventScroll: true });
   }
 
+  #recordPath(elapsed) {
+    const points = this.path?.points ?? [];
+    this.path?.close();
+    this.path = null;
+    if (points.length) this.record("mouse", { points }, elapsed);
+  }
+
   #put(panel) {
     this.foot.replaceChildren(...(this.view.stays ? [this.view.panel] : []), panel);
   }
 
   close() {
     this.closed = true;
+    this.path?.close();
     this.view.close();
   }
 }

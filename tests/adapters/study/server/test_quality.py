@@ -115,7 +115,7 @@ def test_a_study_that_does_not_announce_them_does_not_store_them(tmp_path: Path)
     with running(folder) as url, httpx.Client(base_url=url, headers={"user-agent": IPAD}) as client:
         person = Person(client)
         person.whole()
-        assert client.get("/api/study").json()["records"] == {"device": False, "focus": False}
+        assert client.get("/api/study").json()["records"] == {"device": False, "focus": False, "mouse": False}
     (row,) = table(folder).rows(named=True)
     assert not any(row[name] for name in ("device", "browser", "system", "language", "times_away"))
     with reading(folder) as reader:

@@ -1,0 +1,277 @@
+"""Databases of a study: what a store must be able to do, and PostgreSQL as an alternative to SQLite's files."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Protocol, TypeVar
+
+from pydantic import StringConstraints, ValidationError
+
+from spotball_core.errors import InputError, MissingExtraError, Problem
+from spotball_core.schema.record import Record
+from spotball_core.service.sqlite_file import Schema, StoreError, Table
+from spotball_core.service.toml_file import read_toml
+
+STUDY_FILE = "study.toml"
+PILOT = "pilot-"
+"""What the names of pilots' folders begin with."""
+
+_TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", "BLOB": "BYTEA", "TEXT": 'TEXT COLLATE "C"'}
+"""Types of columns. Texts are compared by code point, as SQLite does it."""
+
+T = TypeVar("T")
+
+
+class Connection(Protocol):
+    """What statements are run on; values are marked by ?."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Any:
+        """Run a statement; returns its rows as a cursor."""
+
+    def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> Any:
+        """Run a statement once for each row of values."""
+
+
+class Store(Protocol):
+    """A file of SQLite, or a schema of PostgreSQL."""
+
+    @property
+    def path(self) -> Path | str:
+        """Where it is, for messages."""
+
+    def rows(self, query: str, *values: object) -> list[Any]:
+        """Return the rows of a query."""
+
+    def transaction(self) -> Any:
+        """Return a context manager of a `Connection`, in which all is stored, or nothing if the block raises."""
+
+
+class DatabaseConfig(Record):
+    """A PostgreSQL database, in which several server processes may serve a study.
+
+    Attributes:
+        url: such as postgresql://study@db.example.org/studies, without a password.
+        schema_name: of the study's tables; platform IDs are in another, with _identities at its end.
+    """
+
+    url: Annotated[str, StringConstraints(pattern=r"^postgres(ql)?://[^\s]*$")]
+    schema_name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,40}$")] = "spotball_study"
+
+    @property
+    def has_password(self) -> bool:
+        """Whether the address contains a password."""
+        return bool(re.match(r"^[a-z]+://[^/@]*:[^/@]+@|.*[?&]password=", self.url))
+
+    @property
+    def place(self) -> str:
+        """The database and the schema, for messages, without a password."""
+        url = re.sub(r"^([a-z]+://)[^/@]*@", r"\1", self.url).partition("?")[0]
+        return f"{url}, schema {self.schema_name}"
+
+
+def database_of(folder: Path) -> DatabaseConfig | None:
+    """Return the database that the study.toml of a study's folder names, or of a pilot's folder in it; None for SQLite.
+
+    Raises:
+        InputError: if the file cannot be read.
+    """
+    is_pilot = folder.name.startswith(PILOT) and not (folder / STUDY_FILE).exists()
+    path = (folder.parent if is_pilot else folder) / STUDY_FILE
+    if not path.is_file() or "database" not in (fields := read_toml(path, "a study")):
+        return None
+    try:
+        config = DatabaseConfig.model_validate(fields["database"])
+    except ValidationError as error:
+        actual, expected = str(fields["database"]), "url, and schema_name in lower-case letters"
+        raise InputError([Problem(str(path), None, "database", actual, expected)]) from error
+    if not is_pilot:
+        return config
+    return config.model_copy(update={"schema_name": f"{config.schema_name}_{folder.name.replace('-', '_')}"})
+
+
+class PostgresConnection:
+    """Runs statements as they are written for SQLite, and raises StoreError."""
+
+    def __init__(self, raw: Any, place: str) -> None:
+        self.raw, self._place = raw, place
+
+    @property
+    def in_transaction(self) -> bool:
+        """See `Connection`."""
+        # Idle, or unknown since the connection is lost.
+        return self.raw.info.transaction_status not in (0, 4)
+
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Any:
+        """See `Connection`."""
+        statement = sql.replace("?", "%s") if parameters else sql
+        return self._converted(lambda: self.raw.execute(statement, parameters or None))
+
+    def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> Any:
+        """See `Connection`."""
+        return self._converted(lambda: self.raw.cursor().executemany(sql.replace("?", "%s"), parameters))
+
+    def _converted(self, action: Callable[[], T]) -> T:
+        import psycopg
+
+        try:
+            return action()
+        except psycopg.Error as error:
+            raise StoreError(f"{self._place}: {' '.join(str(error).split())}") from error
+
+
+class PostgresStore:
+    """Tables in a schema of a PostgreSQL database; a context manager that disconnects. Threads may share it.
+
+    One transaction at a time writes to a schema, whichever process it is of, as with an SQLite file.
+
+    Args:
+        config: where it is.
+        schema: the tables, which are created if they are missing.
+        name: of the schema in the database.
+        read: only read, without waiting for transactions; the tables must exist.
+
+    Raises:
+        StoreError: if there is no connection, the tables are missing, or a later version of the package made them.
+        MissingExtraError: without psycopg.
+    """
+
+    def __init__(self, config: DatabaseConfig, schema: Schema, name: str, *, read: bool = False) -> None:
+        self._config, self._schema, self._name, self._read = config, schema, name, read
+        self._turn = threading.RLock()
+        self.path: str = config.model_copy(update={"schema_name": name}).place
+        self._connection = self._connected()
+        try:
+            if not read:
+                self._create()
+            if (version := self._version()) is None:
+                raise StoreError(f"{self.path}: there are no tables of a study")
+            if version > schema.version:
+                known = f"schema {version}, known is {schema.version}"
+                raise StoreError(f"{self.path}: made by a later version of spotball-core ({known})")
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> PostgresStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._connection.raw.close()
+
+    def rows(self, query: str, *values: object) -> list[Any]:
+        """Return the rows of a query."""
+        with self._turn:
+            return list(self._alive().execute(query, values).fetchall())
+
+    @contextmanager
+    def transaction(self) -> Iterator[PostgresConnection]:
+        """Run the block in a transaction: all of it is stored, or nothing if it raises."""
+        with self._turn:
+            connection = self._alive()
+            connection.execute("BEGIN")
+            try:
+                connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", (self._name,))
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def drop(self) -> None:
+        """Delete the schema with everything in it."""
+        with self.transaction() as connection:
+            connection.execute(f"DROP SCHEMA {self._name} CASCADE")
+
+    def scrub(self) -> None:
+        """Write the tables anew without what was deleted. The database's own log and backups may still have it."""
+        with self._turn:
+            for table in self._schema.tables:
+                self._alive().execute(f"VACUUM (FULL) {table}")
+
+    def _alive(self) -> PostgresConnection:
+        if self._connection.raw.closed:
+            self._connection = self._connected()
+        return self._connection
+
+    def _connected(self) -> PostgresConnection:
+        connection = _connect(self._config, self.path)
+        connection.execute(f"SET search_path TO {self._name}")
+        # What is acknowledged is on disk, whatever the database's default is.
+        connection.execute("SET synchronous_commit TO on")
+        if self._read:
+            connection.execute("SET default_transaction_read_only TO on")
+        return connection
+
+    def _create(self) -> None:
+        with self.transaction() as connection:
+            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {self._name}")
+            if self._version() is None:
+                for name, table in self._schema.tables.items():
+                    connection.execute(_sql(name, table))
+                connection.execute("CREATE TABLE store_version (version BIGINT PRIMARY KEY)")
+                connection.execute("INSERT INTO store_version VALUES (?)", (self._schema.version,))
+
+    def _version(self) -> int | None:
+        if not _has_tables(self._alive(), self._name):
+            return None
+        return int(self.rows("SELECT version FROM store_version")[0][0])
+
+
+def has_schema(config: DatabaseConfig, name: str) -> bool:
+    """Return whether a database has a schema with the tables of a study.
+
+    Raises:
+        StoreError: if there is no connection.
+        MissingExtraError: without psycopg.
+    """
+    connection = _connect(config, config.place)
+    try:
+        return _has_tables(connection, name)
+    finally:
+        connection.raw.close()
+
+
+def _has_tables(connection: PostgresConnection, name: str) -> bool:
+    query = "SELECT to_regclass(?) IS NOT NULL"
+    return bool(connection.execute(query, (f"{name}.store_version",)).fetchone()[0])
+
+
+def _connect(config: DatabaseConfig, place: str) -> PostgresConnection:
+    try:
+        import psycopg
+    except ImportError as error:
+        raise MissingExtraError("a study in PostgreSQL", "postgres") from error
+
+    try:
+        # Prepared statements do not survive poolers such as PgBouncer.
+        raw = psycopg.connect(config.url, autocommit=True, prepare_threshold=None, connect_timeout=10)
+    except psycopg.Error as error:
+        raise StoreError(f"{place}: no connection ({' '.join(str(error).split())})") from error
+    return PostgresConnection(raw, place)
+
+
+def _sql(name: str, table: Table) -> str:
+    """Return the statement that creates a table in PostgreSQL."""
+    parts = []
+    for column in table.columns:
+        kind, _, constraints = column.type.partition(" ")
+        parts.append(f"{column.name} {_TYPES[kind]} {constraints}")
+        if table.key == (column.name,) and kind == "INTEGER":
+            parts[-1] += " GENERATED BY DEFAULT AS IDENTITY"
+    parts.append(f"PRIMARY KEY ({', '.join(table.key)})")
+    if table.unique:
+        parts.append(f"UNIQUE ({', '.join(table.unique)})")
+    return f"CREATE TABLE {name} ({', '.join(parts)})"

@@ -1,0 +1,448 @@
+"""Questionnaires and comprehension quizzes: what is asked, which questions are shown, and which answers are valid.
+
+The page has the same rules in `server/page/questions.js`; the server applies them to whatever it receives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, PositiveInt, StringConstraints, model_validator
+
+from spotball_core.schema.record import Record
+
+Answer = str | float | Sequence[str]
+"""A value of an option, a number, a text, or the values of several options."""
+
+Answers = Mapping[str, Answer]
+"""Answers by the name of the question; a question without an answer is missing."""
+
+MAX_TEXT = 2000
+"""Characters of a text."""
+
+SEPARATOR = " | "
+"""Joins the values of several options in an export."""
+
+_Sentence = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
+Wording = _Sentence | Annotated[dict[str, _Sentence], Field(min_length=1)]
+"""A text in the study's language, or one for each language by its code, such as {en = "Age", de = "Alter"}."""
+
+QuestionName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,49}$")]
+Value = Annotated[
+    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^|\x00-\x1f]+$", strip_whitespace=True)
+]
+
+
+def worded(wording: str | Mapping[str, str], language: str) -> str:
+    """Return a text in a language.
+
+    Raises:
+        ValueError: if there is none.
+
+    Examples:
+        >>> worded({"en": "Age", "de": "Alter"}, "de-AT")
+        'Alter'
+    """
+    if isinstance(wording, str):
+        return wording
+    for code in (language, language.split("-")[0]):
+        if code in wording:
+            return wording[code]
+    raise ValueError(f"a text in the language {language}")
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str | int | float) else value
+
+
+class ShowIf(Record):
+    """Show a question only if an earlier one was answered like this.
+
+    Attributes:
+        question: the earlier question's name.
+        equals: values of options, one of which was chosen.
+        differs: values of options, none of which was chosen.
+        at_least: the smallest number.
+        at_most: the largest number.
+    """
+
+    question: QuestionName
+    equals: Annotated[tuple[Value, ...], BeforeValidator(_as_list)] = ()
+    differs: Annotated[tuple[Value, ...], BeforeValidator(_as_list)] = ()
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> ShowIf:
+        if not (self.equals or self.differs or self.at_least is not None or self.at_most is not None):
+            raise ValueError("expected equals, differs, at_least or at_most")
+        return self
+
+    def holds(self, answers: Answers) -> bool:
+        """Return whether the earlier answer is like this; not if there is none."""
+        answer = answers.get(self.question)
+        if answer is None:
+            return False
+        if isinstance(answer, int | float):
+            return (self.at_least is None or answer >= self.at_least) and (
+                self.at_most is None or answer <= self.at_most
+            )
+        chosen = {answer} if isinstance(answer, str) else set(answer)
+        return (not self.equals or bool(chosen & set(self.equals))) and not chosen & set(self.differs)
+
+
+class Option(Record):
+    """An option: the value that is stored, and what participants read; the value itself if nothing else is given."""
+
+    value: Value
+    text: Wording | None = None
+
+
+def _option(value: Any) -> Any:
+    return {"value": value} if isinstance(value, str | int | float) else value
+
+
+Options = Annotated[tuple[Annotated[Option, BeforeValidator(_option)], ...], Field(min_length=2, max_length=50)]
+
+
+class _Question(Record):
+    """What all questions have."""
+
+    name: QuestionName
+    text: Wording
+    required: bool = True
+    show_if: ShowIf | None = None
+
+    def words(self) -> Iterator[str | dict[str, str]]:
+        """Yield every text of the question."""
+        yield self.text
+
+    def check(self, answer: Answer) -> None:
+        """Raise ValueError, with what is expected, for an answer that is not valid."""
+        raise NotImplementedError
+
+    def public(self, language: str) -> dict[str, Any]:
+        """Return what the page is sent, as JSON values."""
+        shown = self.model_dump(mode="json", include={"name", "type", "required", "show_if"})
+        return {**shown, "text": worded(self.text, language)}
+
+
+class _WithOptions(_Question):
+    options: Options
+
+    @model_validator(mode="after")
+    def _distinct(self) -> _WithOptions:
+        values = [option.value for option in self.options]
+        if len(set(values)) < len(values):
+            raise ValueError("expected different values")
+        return self
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values of the options."""
+        return tuple(option.value for option in self.options)
+
+    def words(self) -> Iterator[str | dict[str, str]]:
+        """See `_Question`."""
+        yield self.text
+        yield from (option.text for option in self.options if option.text is not None)
+
+    def public(self, language: str) -> dict[str, Any]:
+        """See `_Question`."""
+        options = [{"value": one.value, "text": worded(one.text or one.value, language)} for one in self.options]
+        return {**super().public(language), "options": options}
+
+
+class SingleChoice(_WithOptions):
+    """One of several options."""
+
+    type: Literal["choice"] = "choice"
+
+    def check(self, answer: Answer) -> None:
+        """See `_Question`."""
+        if not isinstance(answer, str) or answer not in self.values:
+            raise ValueError(f"one of {', '.join(self.values)}")
+
+
+class MultipleChoice(_WithOptions):
+    """Any number of several options; at least one if an answer is required."""
+
+    type: Literal["choices"] = "choices"
+
+    def check(self, answer: Answer) -> None:
+        """See `_Question`."""
+        chosen = () if isinstance(answer, str | int | float) else tuple(answer)
+        # In the order of the options, so that equal answers are stored alike.
+        if not chosen or list(chosen) != [value for value in self.values if value in chosen]:
+            raise ValueError(f"some of {', '.join(self.values)}, in this order")
+
+
+class Scale(_Question):
+    """A whole number between two ends that have labels."""
+
+    type: Literal["scale"] = "scale"
+    min: Annotated[int, Field(ge=-100, le=100)] = 1
+    max: Annotated[int, Field(ge=-100, le=100)] = 7
+    low: Wording | None = None
+    high: Wording | None = None
+
+    @model_validator(mode="after")
+    def _rising(self) -> Scale:
+        if not 1 <= self.max - self.min <= 20:
+            raise ValueError("expected a max that is 1 to 20 above min")
+        return self
+
+    def words(self) -> Iterator[str | dict[str, str]]:
+        """See `_Question`."""
+        yield from (text for text in (self.text, self.low, self.high) if text is not None)
+
+    def check(self, answer: Answer) -> None:
+        """See `_Question`."""
+        if not _is_number(answer) or answer not in range(self.min, self.max + 1):
+            raise ValueError(f"a whole number from {self.min} to {self.max}")
+
+    def public(self, language: str) -> dict[str, Any]:
+        """See `_Question`."""
+        ends = {name: worded(text, language) for name in ("low", "high") if (text := getattr(self, name)) is not None}
+        return {**super().public(language), "min": self.min, "max": self.max, **ends}
+
+
+class Number(_Question):
+    """A number that is typed."""
+
+    type: Literal["number"] = "number"
+    min: float | None = None
+    max: float | None = None
+    whole: bool = False
+
+    @model_validator(mode="after")
+    def _rising(self) -> Number:
+        if self.min is not None and self.max is not None and self.max < self.min:
+            raise ValueError("expected a max that is not below min")
+        return self
+
+    def check(self, answer: Answer) -> None:
+        """See `_Question`."""
+        is_inside = _is_number(answer) and not (
+            (self.min is not None and answer < self.min)  # type: ignore[operator]
+            or (self.max is not None and answer > self.max)  # type: ignore[operator]
+        )
+        if not is_inside or (self.whole and answer != int(answer)):  # type: ignore[arg-type]
+            kind = "a whole number" if self.whole else "a number"
+            raise ValueError(f"{kind} from {self.min} to {self.max}")
+
+    def public(self, language: str) -> dict[str, Any]:
+        """See `_Question`."""
+        return {**super().public(language), "min": self.min, "max": self.max, "whole": self.whole}
+
+
+class ShortText(_Question):
+    """A text that is typed."""
+
+    type: Literal["text"] = "text"
+    max_length: Annotated[int, Field(ge=1, le=MAX_TEXT)] = 200
+
+    def check(self, answer: Answer) -> None:
+        """See `_Question`."""
+        if not isinstance(answer, str) or not answer.strip() or len(answer) > self.max_length:
+            raise ValueError(f"a text of at most {self.max_length} characters")
+
+    def public(self, language: str) -> dict[str, Any]:
+        """See `_Question`."""
+        return {**super().public(language), "max_length": self.max_length}
+
+
+Question = Annotated[SingleChoice | MultipleChoice | Scale | Number | ShortText, Field(discriminator="type")]
+
+
+class Questionnaire(Record):
+    """Questions on one page, before the instructions or after the images.
+
+    Attributes:
+        name: which it is, in the stored events.
+        when: before the instructions, or after the images.
+        text: above the questions.
+    """
+
+    name: QuestionName
+    when: Literal["before", "after"] = "before"
+    title: Wording
+    text: Wording | None = None
+    questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=100)]
+
+    def public(self, language: str) -> dict[str, Any]:
+        """Return what the page is sent, as JSON values."""
+        return {
+            "name": self.name,
+            "when": self.when,
+            "title": worded(self.title, language),
+            "text": None if self.text is None else worded(self.text, language),
+            "questions": [question.public(language) for question in self.questions],
+        }
+
+
+class QuizChoice(SingleChoice):
+    """A question with one right option."""
+
+    right: Value
+
+
+class QuizChoices(MultipleChoice):
+    """A question with several right options, all of which are to be chosen and no other."""
+
+    right: Annotated[tuple[Value, ...], BeforeValidator(_as_list), Field(min_length=1)]
+
+
+QuizQuestion = Annotated[QuizChoice | QuizChoices, Field(discriminator="type")]
+
+
+class Quiz(Record):
+    """Questions about the instructions, all of which must be answered right before the images.
+
+    Attributes:
+        attempts: how many a participant has.
+        failure: what follows the last of them: the instructions and new attempts, or the end of the participation.
+        text: above the questions.
+    """
+
+    attempts: Annotated[PositiveInt, Field(le=20)] = 2
+    failure: Literal["instructions", "screened-out"] = "screened-out"
+    text: Wording | None = None
+    questions: Annotated[tuple[QuizQuestion, ...], Field(min_length=1, max_length=20)]
+
+    @model_validator(mode="after")
+    def _answerable(self) -> Quiz:
+        for question in self.questions:
+            right = (question.right,) if isinstance(question, QuizChoice) else question.right
+            if unknown := [value for value in right if value not in question.values]:
+                raise ValueError(f"expected right answers of {question.name} among its options, not {unknown[0]}")
+            if question.show_if is not None or not question.required:
+                raise ValueError(f"expected {question.name} to be shown and answered always")
+        return self
+
+    def is_right(self, answers: Answers) -> bool:
+        """Return whether all answers are right."""
+        return not self.wrong(answers)
+
+    def wrong(self, answers: Answers) -> list[str]:
+        """Return the names of the questions that are not answered right."""
+        return [
+            question.name
+            for question in self.questions
+            if not (
+                answers.get(question.name) == question.right
+                if isinstance(question, QuizChoice)
+                else set(answers.get(question.name, ())) == set(question.right)  # type: ignore[arg-type]
+            )
+        ]
+
+    def public(self, language: str) -> dict[str, Any]:
+        """Return what the page is sent, as JSON values: without the right answers."""
+        return {
+            "attempts": self.attempts,
+            "failure": self.failure,
+            "text": None if self.text is None else worded(self.text, language),
+            "questions": [question.public(language) for question in self.questions],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Surveys:
+    """All that a study asks in addition to its images."""
+
+    questionnaires: tuple[Questionnaire, ...] = ()
+    quiz: Quiz | None = None
+
+    def at(self, when: str) -> tuple[Questionnaire, ...]:
+        """Return the questionnaires before the instructions, or after the images."""
+        return tuple(one for one in self.questionnaires if one.when == when)
+
+
+NO_SURVEYS = Surveys()
+
+
+def check_answers(questions: Sequence[Question], answers: Answers, earlier: Answers) -> None:
+    """Check one page of answers.
+
+    Args:
+        questions: of the page.
+        answers: to them.
+        earlier: to the pages before.
+
+    Raises:
+        ValueError: naming the question, for an answer that is missing, not valid, or to a question that is not shown.
+    """
+    known = dict(earlier)
+    for question in questions:
+        is_shown = question.show_if is None or question.show_if.holds(known)
+        if question.name not in answers:
+            if is_shown and question.required:
+                raise ValueError(f"{question.name}: an answer is missing")
+            continue
+        if not is_shown:
+            raise ValueError(f"{question.name}: the question is not shown")
+        try:
+            question.check(answers[question.name])
+        except ValueError as error:
+            raise ValueError(f"{question.name}: expected {error}") from error
+        known[question.name] = answers[question.name]
+    if unknown := sorted(set(answers) - {question.name for question in questions}):
+        raise ValueError(f"{unknown[0]}: there is no such question")
+
+
+def faults(surveys: Surveys, language: str) -> Iterator[tuple[str, str, str]]:
+    """Yield what a study cannot ask: field, found, expected."""
+    pages: list[tuple[str, Questionnaire | Quiz]] = [
+        (f"questionnaires.{number}", one) for number, one in enumerate(surveys.questionnaires, start=1)
+    ]
+    pages += [("quiz", surveys.quiz)] if surveys.quiz else []
+    names = [one.name for one in surveys.questionnaires]
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+        yield "questionnaires", f"{name} twice", "a name for each questionnaire"
+    # Participants see those before the instructions first, in whatever order the file has them.
+    shown = [*surveys.at("before"), *surveys.at("after")]
+    before: dict[str, Question] = {}
+    places = {one.name: place for place, one in pages if isinstance(one, Questionnaire)}
+    for questionnaire in shown:
+        for number, question in enumerate(questionnaire.questions, start=1):
+            place = f"{places[questionnaire.name]}.questions.{number}"
+            if question.name in before:
+                yield f"{place}.name", f"{question.name} again", "a name that no other question has"
+            if question.show_if is not None:
+                yield from _rule_faults(f"{place}.show_if", question.show_if, before)
+            before[question.name] = question
+    for place, page in pages:
+        wordings: list[str | dict[str, str] | None] = [page.text]
+        wordings += [page.title] if isinstance(page, Questionnaire) else []
+        wordings += [text for question in page.questions for text in question.words()]
+        for wording in wordings:
+            if isinstance(wording, dict):
+                try:
+                    worded(wording, language)
+                except ValueError as error:
+                    yield place, f"texts in {', '.join(wording)}", str(error)
+                    break
+
+
+def _rule_faults(place: str, rule: ShowIf, before: Mapping[str, Question]) -> Iterator[tuple[str, str, str]]:
+    question = before.get(rule.question)
+    if question is None:
+        yield place, f"the question {rule.question}", "the name of an earlier question"
+    elif isinstance(question, SingleChoice | MultipleChoice):
+        if rule.at_least is not None or rule.at_most is not None:
+            yield place, "a number", f"equals or differs, since {rule.question} has options"
+        for value in (*rule.equals, *rule.differs):
+            if value not in question.values:
+                yield place, value, f"an option of {rule.question}"
+    elif isinstance(question, ShortText) or rule.equals or rule.differs:
+        is_text = isinstance(question, ShortText)
+        expected = (
+            "a question that is not a text" if is_text else f"at_least or at_most, since {rule.question} is a number"
+        )
+        yield place, rule.question if is_text else "values of options", expected
+
+
+def _is_number(answer: object) -> bool:
+    return isinstance(answer, int | float) and not isinstance(answer, bool)

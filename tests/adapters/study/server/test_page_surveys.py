@@ -1,0 +1,249 @@
+"""Questionnaires, the quiz, full screen and the mouse's path in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright", reason="needs Playwright, of the dev extra")
+
+from playwright.sync_api import expect
+
+from tests.adapters.study.asked import QUESTIONNAIRES, QUIZ, add
+from tests.adapters.study.browsing import Visitor, choice_study, clicks_study, kinds, stored
+from tests.adapters.study.made import change
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+Visit = Callable[..., Visitor]
+
+
+def events_of(folder: Path) -> list[Any]:
+    ((_, events),) = stored(folder)
+    return events
+
+
+def fits(visitor: Visitor) -> None:
+    wide, high = visitor.page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]")
+    assert wide <= high
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_questionnaires_and_quiz(tmp_path: Path, visit: Visit, width: int) -> None:
+    folder = add(clicks_study(tmp_path), QUESTIONNAIRES, QUIZ)
+    change(folder, {'language = "en"': 'language = "de"'})
+    visitor = visit(folder, viewport={"width": width, "height": 844})
+    page = visitor.page
+    terms = page.locator(".terms")
+    expect(terms).to_contain_text("Außerdem füllen Sie 2 Fragebögen aus.")
+    expect(terms).to_contain_text("Sie haben 2 Versuche; ist keiner davon richtig, endet Ihre Teilnahme.")
+    page.get_by_role("checkbox").check()
+    visitor.button("Teilnehmen").click()
+
+    visitor.heading("Über Sie")
+    fits(visitor)
+    expect(page.get_by_role("group", name="Which?")).to_be_hidden()
+    visitor.button("Fortfahren").click()
+    expect(page.locator("#missing-plays")).to_have_text("Bitte beantworten Sie diese Frage.")
+    expect(page.get_by_role("radio", name="Ja")).to_be_focused()
+    page.get_by_role("radio", name="Ja").check()
+    expect(page.locator("#missing-plays")).to_have_text("")
+    page.get_by_role("checkbox", name="soccer").check()
+    years = page.get_by_label("For how many years?")
+    for text, told in {
+        "viele": "Bitte geben Sie eine Zahl ein.",
+        "91": "Bitte geben Sie eine Zahl von 0 bis 90 ein.",
+    }.items():
+        years.fill(text)
+        visitor.button("Fortfahren").click()
+        expect(page.locator("#missing-years")).to_have_text(told)
+    years.fill("12,5")
+    page.get_by_label("How did you learn it?").fill("als Kind")
+    # What is not sent yet outlives a reload.
+    page.reload()
+    visitor.heading("Über Sie")
+    expect(page.get_by_label("For how many years?")).to_have_value("12.5")
+    expect(page.get_by_role("checkbox", name="soccer")).to_be_checked()
+    # A hidden question is not answered, whatever was there.
+    page.get_by_label("For how many years?").fill("3")
+    expect(page.get_by_label("How did you learn it?")).to_be_hidden()
+    visitor.button("Fortfahren").click()
+
+    visitor.heading("Anleitung")
+    visitor.button("Fortfahren").click()
+    visitor.heading("Fragen zur Anleitung")
+    fits(visitor)
+    page.get_by_role("radio", name="the referee").check()
+    page.get_by_role("checkbox", name="there is a time limit").check()
+    visitor.button("Fortfahren").click()
+    expect(page.locator(".note")).to_have_text("Nicht alle Antworten waren richtig. Sie haben noch einen Versuch.")
+    expect(page.get_by_role("radio", name="the referee")).not_to_be_checked()
+    page.get_by_role("radio", name="the ball").check()
+    page.get_by_role("checkbox", name="three cells").check()
+    page.get_by_role("checkbox", name="chosen again").check()
+    visitor.button("Fortfahren").click()
+
+    visitor.click((3, 2), (3, 2), (1, 1))
+    visitor.button("Bestätigen").click()
+    visitor.button("Beginnen").click()
+    for number in range(1, 7):
+        visitor.where(f"Bild {number} von 6")
+        visitor.click((3, 2), (2, 4), (3, 2))
+        visitor.button("Bestätigen").click()
+        visitor.after_confirming()
+        if page.locator("textarea").count():
+            page.locator("textarea").fill("Alle schauen dorthin.")
+            visitor.button("Fortfahren").click()
+    visitor.heading("At the end")
+    fits(visitor)
+    page.get_by_role("radio", name="5").check()
+    page.get_by_label("What made it hard?").fill("klein")
+    visitor.button("Fortfahren").click()
+    visitor.heading("Vielen Dank. Sie sind fertig.")
+
+    surveys = [event.value for event in events_of(folder) if event.kind in ("questionnaire", "quiz")]
+    assert surveys[0] == {"name": "background", "answers": {"plays": "yes", "sports": ["soccer"], "years": 3}}
+    assert surveys[1]["answers"] == {"task": "the referee", "cells": ["there is a time limit"]}
+    assert surveys[3] == {"name": "effort", "answers": {"hard": 5, "why": "klein"}}
+
+
+def test_questionnaire_by_keyboard_alone_and_screened_out(tmp_path: Path, visit: Visit) -> None:
+    folder = add(clicks_study(tmp_path), QUESTIONNAIRES, QUIZ.replace("attempts = 2", "attempts = 1"))
+    change(folder, {'url = "': 'screened_code = "SCREENED-9"\nurl = "'})
+    visitor = visit(folder)
+    press = visitor.page.keyboard.press
+    for key in ("Tab", " ", "Tab", "Enter"):
+        press(key)
+    visitor.heading("About you")
+    # The first radio button is focused by Tab, the second chosen by the arrow.
+    for key in ("Tab", "ArrowDown", "Tab", "Enter"):
+        press(key)
+    visitor.heading("Instructions")
+    for key in ("Tab", "Enter"):
+        press(key)
+    visitor.heading("Questions about the instructions")
+    for key in ("Tab", "ArrowDown", "Tab", "Tab", "Tab", " ", "Tab", "Enter"):
+        press(key)
+    visitor.heading("Thank you for your interest.")
+    expect(visitor.page.locator("output.code")).to_have_text("SCREENED-9")
+    visitor.page.reload()
+    visitor.heading("Thank you for your interest.")
+    assert kinds(events_of(folder)) == ["stage", "questionnaire", "stage", "quiz"]
+    assert events_of(folder)[1].value["answers"] == {"plays": "no"}
+
+
+def test_back_to_the_instructions_and_without_the_network(tmp_path: Path, visit: Visit) -> None:
+    folder = add(
+        clicks_study(tmp_path), QUIZ.replace("screened-out", "instructions").replace("attempts = 2", "attempts = 1")
+    )
+    visitor = visit(folder)
+    page = visitor.page
+    visitor.agree()
+    visitor.heading("Instructions")
+    visitor.button("Continue").click()
+    page.get_by_role("radio", name="the referee").check()
+    page.get_by_role("checkbox", name="three cells").check()
+    visitor.context.set_offline(True)
+    visitor.button("Continue").click()
+    visitor.heading("One moment")
+    visitor.context.set_offline(False)
+    visitor.heading("Instructions")
+    expect(page.locator(".note")).to_have_text("Not all answers were right. Please read the instructions again.")
+    visitor.button("Continue").click()
+    visitor.heading("Questions about the instructions")
+    assert page.locator(".note").count() == 0
+
+
+def test_full_screen_is_required_and_leaving_it_is_recorded(tmp_path: Path, visit: Visit) -> None:
+    folder = clicks_study(tmp_path, **{"fullscreen = false": "fullscreen = true"})
+    visitor = visit(folder)
+    page, gate = visitor.page, visitor.page.locator("#gate")
+    expect(page.locator(".terms")).to_contain_text("The study fills your whole screen.")
+    visitor.agree()
+    visitor.heading("Instructions")
+    visitor.until("document.fullscreenElement !== null")
+    expect(gate).to_be_hidden()
+    page.evaluate("document.exitFullscreen()")
+    expect(gate).to_be_visible()
+    assert page.evaluate("document.getElementById('main').inert")
+    expect(visitor.button("Back to full screen")).to_be_focused()
+    visitor.button("Back to full screen").click()
+    expect(gate).to_be_hidden()
+    visitor.button("Try it").click()
+    visitor.ready()
+    page.reload()
+    expect(gate).to_be_visible()
+    visitor.button("Back to full screen").click()
+    visitor.click((3, 2), (3, 2), (1, 1))
+    visitor.confirm()
+    visitor.button("Start").click()
+    visitor.images(range(1, 7))
+    visitor.heading("Thank you. You are done.")
+    visitor.until("document.fullscreenElement === null")
+    expect(gate).to_be_hidden()
+    changes = [event.value["on"] for event in events_of(folder) if event.kind == "fullscreen"]
+    assert changes == [False, True, False, True]
+
+
+def test_small_windows(tmp_path: Path, visit: Visit) -> None:
+    folder = clicks_study(tmp_path, **{"min_width = 0": "min_width = 900", "min_height = 0": "min_height = 500"})
+    visitor = visit(folder, viewport={"width": 800, "height": 600}, screen={"width": 1280, "height": 800})
+    page, gate = visitor.page, visitor.page.locator("#gate")
+    expect(page.locator(".terms")).to_contain_text("Your window must be at least 900 × 500 pixels large.")
+    visitor.agree()
+    expect(page.locator("#agree-missing")).to_have_text(
+        "Your window is too small for this study. Please make it larger."
+    )
+    page.set_viewport_size({"width": 1000, "height": 600})
+    visitor.button("Take part").click()
+    visitor.heading("Instructions")
+    page.set_viewport_size({"width": 1000, "height": 400})
+    expect(gate).to_contain_text("Your window is too small")
+    expect(visitor.button("Back to full screen")).to_be_hidden()
+    page.set_viewport_size({"width": 1000, "height": 600})
+    expect(gate).to_be_hidden()
+    small = {"width": 390, "height": 844}
+    phone = visit(folder, address=visitor.address, viewport=small, screen=small)
+    phone.agree()
+    expect(phone.page.locator("#agree-missing")).to_contain_text("Your screen is too small for this study.")
+
+
+def test_keys_do_not_answer_behind_the_gate(tmp_path: Path, visit: Visit) -> None:
+    folder = choice_study(tmp_path, **{"min_width = 0": "min_width = 900"})
+    visitor = visit(folder)
+    visitor.agree()
+    visitor.button("Try it").click()
+    visitor.ready()
+    visitor.page.set_viewport_size({"width": 600, "height": 600})
+    expect(visitor.page.locator("#gate")).to_be_visible()
+    visitor.page.keyboard.press("1")
+    visitor.page.set_viewport_size({"width": 1000, "height": 600})
+    expect(visitor.page.locator("#gate")).to_be_hidden()
+    visitor.saved()
+    assert kinds(events_of(folder)) == ["stage", "stage", "shown"]
+
+
+def test_the_mouse_is_recorded_once_the_study_says_so(tmp_path: Path, visit: Visit) -> None:
+    folder = clicks_study(tmp_path, **{"mouse = false": "mouse = true"})
+    visitor = visit(folder)
+    expect(visitor.page.locator(".terms")).to_contain_text("The movements of your mouse over the images are recorded.")
+    visitor.practice()
+    box = visitor.page.locator(".frame").bounding_box()
+    assert box
+    for share in (0.1, 0.3, 0.5):
+        visitor.page.mouse.move(box["x"] + share * box["width"], box["y"] + 0.5 * box["height"])
+        visitor.page.wait_for_timeout(80)
+    visitor.images(range(1, 2))
+    visitor.where("Image 2 of 6")
+    visitor.saved()
+    events = events_of(folder)
+    (path,) = [event for event in events if event.kind == "mouse"]
+    points = path.value["points"]
+    assert [round(x, -2) for _, x, y in points if 490 <= y <= 510][:3] == [100, 300, 500]
+    assert all(later[0] - earlier[0] >= 49 for earlier, later in pairwise(points))
+    # Just before the answer that it belongs to.
+    assert events[events.index(path) + 1].kind == "answer"

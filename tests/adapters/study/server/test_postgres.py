@@ -1,0 +1,209 @@
+"""A study in a real PostgreSQL database: the same events give the same export, with several servers at once."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+
+from scripts.simulate_study import simulate
+from spotball_adapters.study.results.deletion import delete
+from spotball_adapters.study.setup.pilot import delete_pilots
+from spotball_adapters.study.store import StudyStore, reading
+from spotball_core.errors import OptionError
+from spotball_core.service.sqlite_file import StoreError
+from tests.adapters.study.asked import QUESTIONNAIRES, QUIZ, add
+from tests.adapters.study.made import Person, change, middle, running, sent, study
+from tests.adapters.study.people import command
+from tests.adapters.study.postgres import postgres_server, use_postgres
+
+pytestmark = pytest.mark.slow
+
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with postgres_server() as url:
+        yield url
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def in_postgres(folder: Path, server: str) -> Path:
+    return use_postgres(folder, server, f"test_{next(NUMBERS)}")
+
+
+def test_exports_are_equal_to_the_byte(tmp_path: Path, server: str) -> None:
+    exports, states = [], []
+    for name in ("files", "database"):
+        folder = study(tmp_path / name, images=6, changes={"explanations = 6": "explanations = 2"})
+        add(folder, QUESTIONNAIRES, QUIZ)
+        if name == "database":
+            in_postgres(folder, server)
+        simulate(folder, 12, seed=3)
+        out = tmp_path / name / "out"
+        command("export", folder, "--out", out, "--keep-all", "--unfinished")
+        command("export", folder, "--out", out / "kept")
+        command("bonus", folder, "--out", out / "bonus.csv")
+        exports.append(files_of(out))
+        with reading(folder) as reader:
+            states.append([(one, reader.events(one.id)) for one in reader.participants()])
+            assert reader.shared is (name == "database")
+    assert exports[0].keys() >= {"participants.csv", "questionnaires.csv", "quiz.csv", "clicks.csv", "bonus.csv"}
+    assert exports[0] == exports[1]
+    assert states[0] == states[1]
+    assert not (tmp_path / "database/study/study.sqlite").exists()
+
+
+def test_one_participant_at_two_servers(tmp_path: Path, server: str) -> None:
+    folder = in_postgres(study(tmp_path, images=3, checks=1), server)
+    with ExitStack() as stack:
+        urls = [stack.enter_context(running(folder)) for _ in range(2)]
+        client = stack.enter_context(httpx.Client())
+        person = Person(client)
+
+        def at(number: int) -> None:
+            # As a proxy that sends each request to another server.
+            client.base_url = httpx.URL(urls[number % 2])
+
+        at(0)
+        person.start()
+        for number, (kind, trial, value) in enumerate(
+            [("stage", None, {"stage": "instructions"}), ("shown", -1, {}), ("click", -1, middle(3, 2))], start=1
+        ):
+            at(number)
+            person.do(kind, trial, **value)
+        at(0)
+        assert person.reload()["progress"]["clicks"] == [[3, 2]]
+        # What is sent twice, to two servers, is stored once.
+        event = sent(5, "click", -1, 9.0, **middle(3, 2))
+        for number in range(4):
+            at(number)
+            assert person.post(event).json()["seq"] == 5
+    with reading(folder) as reader:
+        assert [event.seq for event in reader.events(1)] == [1, 2, 3, 4, 5]
+
+
+def test_many_participants_at_three_servers(tmp_path: Path, server: str) -> None:
+    folder = in_postgres(study(tmp_path, sports=("soccer", "tennis"), images=2, checks=1), server)
+    change(folder, {"per_list = 0": "per_list = 6"})
+    acknowledged: dict[str, list[str]] = {}
+    full = []
+    lock = threading.Lock()
+    with ExitStack() as stack:
+        urls = [stack.enter_context(running(folder)) for _ in range(3)]
+
+        def take_part(number: int) -> None:
+            with httpx.Client(timeout=60) as client:
+                person, turn = Person(client), itertools.count(number)
+
+                def event(kind: str, trial: int | None = None, **value: object) -> None:
+                    client.base_url = httpx.URL(urls[next(turn) % 3])
+                    sending = sent(person.state["seq"] + 1, kind, trial, 5.0, **value)
+                    answer = person.post(sending)
+                    assert answer.status_code == 200, answer.text
+                    acknowledged[person.state["participant"]].append(sending["event"])
+
+                client.base_url = httpx.URL(urls[number % 3])
+                if person.start().status_code == 410:
+                    full.append(number)
+                    return
+                with lock:
+                    acknowledged[person.state["participant"]] = []
+                event("stage", stage="instructions")
+                for item in person.state["practice"] + person.state["trials"]:
+                    if item["trial"] == 0:
+                        event("stage", stage="practice")
+                    event("shown", item["trial"])
+                    for _ in range(3):
+                        event("click", item["trial"], **middle(3, 2))
+                    event("answer", item["trial"], cells=[[3, 2]] * 3)
+                    if item["explain"]:
+                        event("explanation", item["trial"], text="They all look there.")
+
+        with ThreadPoolExecutor(15) as pool:
+            list(pool.map(take_part, range(15)))
+    # The quota holds over all servers: two lists of six.
+    assert len(full) == 3
+    with reading(folder) as reader:
+        people = reader.participants()
+        assert sorted(one.list for one in people) == ["soccer"] * 6 + ["tennis"] * 6
+        for one in people:
+            events = reader.events(one.id)
+            assert [event.event for event in events[1:]] == acknowledged[one.participant]
+            assert one.finished_at is not None
+
+
+def test_pilots_are_apart_and_deleted(tmp_path: Path, server: str) -> None:
+    folder = in_postgres(study(tmp_path, images=2, checks=1), server)
+    with running(folder, pilot=True) as url, httpx.Client(base_url=url) as client:
+        Person(client).whole()
+    with pytest.raises(OptionError, match="nothing is stored in postgresql:"):
+        command("status", folder)
+    assert "1 took part" in command("export", folder, "--pilot", "--keep-all", "--out", tmp_path / "out")
+    assert delete_pilots(folder) == 1
+    assert not (folder / "pilot-1").exists()
+
+
+def test_one_person_is_deleted(tmp_path: Path, server: str) -> None:
+    folder = in_postgres(study(tmp_path, images=3), server)
+    labels = simulate(folder, 3, seed=1)
+    assert delete(folder, participant=labels[1]).identities == 1
+    with reading(folder) as reader:
+        assert [one.participant for one in reader.participants()] == [labels[0], labels[2]]
+        assert len(reader.identities()) == 2
+    with pytest.raises(OptionError, match="there is no participant"):
+        delete(folder, participant=labels[1])
+
+
+def test_a_server_that_lost_its_database_stores_again_once_it_is_back(tmp_path: Path, server: str) -> None:
+    folder = in_postgres(study(tmp_path, images=2, checks=1), server)
+    with running(folder) as url, httpx.Client(base_url=url) as client:
+        person = Person(client)
+        person.start()
+        import psycopg
+
+        with psycopg.connect(server, autocommit=True) as admin:
+            admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        event = sent(2, "stage", stage="instructions")
+        statuses = [person.post(event).status_code for _ in range(4)]
+        assert statuses[-1] == 200
+        assert set(statuses) <= {200, 503}
+    with reading(folder) as reader:
+        assert [event.kind for event in reader.events(1)] == ["stage", "stage"]
+
+
+def test_tables_of_a_later_version_are_left_alone(tmp_path: Path, server: str) -> None:
+    folder = in_postgres(study(tmp_path, images=2), server)
+    with StudyStore(folder) as store, store.study.transaction() as connection:
+        connection.execute("UPDATE store_version SET version = 99")
+    with pytest.raises(StoreError, match=r"made by a later version of spotball-core \(schema 99"):
+        StudyStore(folder)
+
+
+def test_study_toml_may_not_change_once_somebody_took_part(tmp_path: Path, server: str) -> None:
+    folder = in_postgres(study(tmp_path, images=3), server)
+    simulate(folder, 1)
+    change(folder, {"seed = 0": "seed = 1"})
+    with pytest.raises(OptionError, match="changed since somebody took part: seed"), running(folder):
+        pass
+
+
+def test_times_are_compared_as_texts_by_code_point(tmp_path: Path, server: str) -> None:
+    folder = in_postgres(study(tmp_path, images=2), server)
+    with StudyStore(folder) as store:
+        ((collation,),) = store.study.rows(
+            "SELECT collation_name FROM information_schema.columns WHERE column_name = 'seen_at' AND table_schema = ?",
+            re.sub(r".*schema ", "", str(store.path)),
+        )
+    assert collation == "C"

@@ -1,0 +1,178 @@
+"""What questions accept, when they are shown, and which studies cannot ask them."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from spotball_adapters.study.questions import (
+    Questionnaire,
+    Quiz,
+    ShowIf,
+    Surveys,
+    check_answers,
+    faults,
+    worded,
+)
+from tests.adapters.study.asked import PLAYER, QUESTIONNAIRES, QUIZ, RIGHT, WRONG
+
+PAGES = [Questionnaire.model_validate(one) for one in tomllib.loads(QUESTIONNAIRES)["questionnaires"]]
+BACKGROUND, EFFORT = (page.questions for page in PAGES)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        PLAYER,
+        {"plays": "no"},
+        {"plays": "yes", "sports": ["tennis"], "years": 3.0},
+        {"plays": "yes", "sports": ["tennis"], "years": 10.0},
+    ],
+)
+def test_good_answers(answers: dict[str, Any]) -> None:
+    check_answers(BACKGROUND, answers, {})
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        ({}, "plays: an answer is missing"),
+        ({"plays": "maybe"}, "plays: expected one of yes, no"),
+        ({"plays": 1.0}, "plays: expected one of yes, no"),
+        ({"plays": ["yes"]}, "plays: expected one of yes, no"),
+        ({"plays": "no", "years": 3.0}, "years: the question is not shown"),
+        ({"plays": "yes", "sports": [], "years": 3.0}, "sports: expected some of"),
+        ({"plays": "yes", "sports": ["tennis", "soccer"], "years": 3.0}, "sports: expected some of"),
+        ({"plays": "yes", "sports": ["soccer", "soccer"], "years": 3.0}, "sports: expected some of"),
+        ({"plays": "yes", "sports": "soccer", "years": 3.0}, "sports: expected some of"),
+        ({"plays": "yes", "sports": ["soccer"], "years": 91.0}, "years: expected a number from 0.0 to 90.0"),
+        ({"plays": "yes", "sports": ["soccer"], "years": "9"}, "years: expected a number"),
+        ({"plays": "yes", "sports": ["soccer"], "years": 9.0, "how": "x"}, "how: the question is not shown"),
+        ({"plays": "yes", "sports": ["soccer"], "years": 10.0, "how": "x" * 61}, "how: expected a text of at most 60"),
+        ({"plays": "yes", "sports": ["soccer"], "years": 10.0, "how": " "}, "how: expected a text"),
+        ({"plays": "no", "secret": "x"}, "secret: there is no such question"),
+    ],
+)
+def test_answers_that_are_refused(answers: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match="^" + says.replace("(", r"\(")):
+        check_answers(BACKGROUND, answers, {})
+
+
+def test_scales_take_whole_numbers_within_their_ends() -> None:
+    check_answers(EFFORT, {"hard": 1}, {})
+    check_answers(EFFORT, {"hard": 5.0, "why": "small"}, {})
+    for wrong in (0, 6, 2.5, True, "3"):
+        with pytest.raises(ValueError, match="hard: expected a whole number from 1 to 5"):
+            check_answers(EFFORT, {"hard": wrong}, {})
+
+
+@pytest.mark.parametrize(
+    ("rule", "answer", "holds"),
+    [
+        ({"equals": "a"}, "a", True),
+        ({"equals": ["a", "b"]}, "c", False),
+        ({"equals": "a"}, ["b", "a"], True),
+        ({"differs": "a"}, "b", True),
+        ({"differs": "a"}, ["a", "b"], False),
+        ({"at_least": 3}, 3, True),
+        ({"at_least": 3, "at_most": 4}, 5, False),
+        ({"at_most": 3}, 3.5, False),
+        ({"equals": "a"}, None, False),
+        ({"differs": "a"}, None, False),
+    ],
+)
+def test_skip_rules(rule: dict[str, Any], answer: Any, holds: bool) -> None:
+    answers = {} if answer is None else {"q": answer}
+    assert ShowIf.model_validate({"question": "q", **rule}).holds(answers) is holds
+
+
+def test_a_rule_may_follow_an_answer_of_an_earlier_page() -> None:
+    page = Questionnaire.model_validate(
+        {
+            "name": "more",
+            "title": "More",
+            "questions": [
+                {
+                    "name": "club",
+                    "type": "text",
+                    "text": "Which club?",
+                    "show_if": {"question": "plays", "equals": "yes"},
+                }
+            ],
+        }
+    )
+    check_answers(page.questions, {"club": "ours"}, {"plays": "yes"})
+    check_answers(page.questions, {}, {"plays": "no"})
+    with pytest.raises(ValueError, match="club: an answer is missing"):
+        check_answers(page.questions, {}, {"plays": "yes"})
+
+
+def test_a_quiz_names_what_is_wrong_and_keeps_what_is_right_to_itself() -> None:
+    quiz = Quiz.model_validate(tomllib.loads(QUIZ)["quiz"])
+    assert quiz.is_right(RIGHT)
+    assert quiz.wrong(WRONG) == ["task", "cells"]
+    assert quiz.wrong({**RIGHT, "cells": ["three cells are chosen"]}) == ["cells"]
+    assert "right" not in str(quiz.public("en"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"right": "goal"}, "right answers of task among its options, not goal"),
+        ({"required": False}, "task to be shown and answered always"),
+        ({"options": ["the ball"]}, "at least 2 items"),
+        ({"options": ["a", "a"], "right": "a"}, "different values"),
+        ({"options": ["a|b", "c"], "right": "c"}, "pattern"),
+        ({"type": "text"}, "tag 'text'"),
+    ],
+)
+def test_quizzes_that_cannot_be(changes: dict[str, Any], says: str) -> None:
+    fields = tomllib.loads(QUIZ)["quiz"]
+    fields["questions"][0] |= changes
+    with pytest.raises(ValidationError, match=says):
+        Quiz.model_validate(fields)
+
+
+def test_texts_by_language() -> None:
+    assert worded({"en": "Age", "de": "Alter"}, "de-AT") == "Alter"
+    assert worded({"en": "Age", "de-AT": "Alter"}, "de-AT") == "Alter"
+    assert worded("Age", "he") == "Age"
+    with pytest.raises(ValueError, match="the language he"):
+        worded({"en": "Age"}, "he")
+
+
+def faults_of(text: str, *, language: str = "en") -> list[tuple[str, str, str]]:
+    pages = [Questionnaire.model_validate(one) for one in tomllib.loads(text)["questionnaires"]]
+    return list(faults(Surveys(tuple(pages)), language))
+
+
+def test_faults_name_their_place() -> None:
+    assert not faults_of(QUESTIONNAIRES)
+    assert faults_of(QUESTIONNAIRES, language="he") == [
+        ("questionnaires.1", "texts in en, de", "a text in the language he")
+    ]
+    again = QUESTIONNAIRES.replace('name = "why"', 'name = "plays"')
+    assert faults_of(again) == [
+        ("questionnaires.2.questions.2.name", "plays again", "a name that no other question has")
+    ]
+    later = QUESTIONNAIRES.replace('question = "years"', 'question = "hard"')
+    assert faults_of(later) == [
+        ("questionnaires.1.questions.4.show_if", "the question hard", "the name of an earlier question")
+    ]
+    option = QUESTIONNAIRES.replace('equals = "yes"', 'equals = "often"')
+    assert ("questionnaires.1.questions.2.show_if", "often", "an option of plays") in faults_of(option)
+    number = QUESTIONNAIRES.replace("at_least = 10", 'equals = "10"')
+    assert [fault[2] for fault in faults_of(number)] == ["at_least or at_most, since years is a number"]
+    options = QUESTIONNAIRES.replace('equals = "yes"', "at_least = 1")
+    assert faults_of(options)[0][2] == "equals or differs, since plays has options"
+
+
+def test_a_page_after_the_images_may_stand_first_in_the_file() -> None:
+    first, second = QUESTIONNAIRES.split('[[questionnaires]]\nname = "effort"')
+    swapped = '[[questionnaires]]\nname = "effort"' + second.replace(
+        'question = "hard", at_least = 4', 'question = "plays", equals = "no"'
+    )
+    assert not faults_of(swapped + first)

@@ -8,7 +8,7 @@ JOBS ?= 2
 PYTEST_JOBS := -n $(JOBS) --dist worksteal
 # The build that the tests of local models were made with; theirs need no GPU.
 TORCH ?= torch==2.13.0
-LOCKED_EXTRAS := report adapters gemini study gen gaze speed excel hub docs dev release
+LOCKED_EXTRAS := report adapters gemini study postgres gen gaze speed excel hub docs dev release
 
 .PHONY: demo test test-all fuzz test-install test-lowest lint docs schemas lock licenses dist sbom \
 	check-release bench mutation clean
@@ -68,7 +68,7 @@ dist: $(VENV)/.release
 sbom: dist
 	$(BIN)/uv venv --quiet --clear $(VENV)-sbom
 	$(BIN)/uv pip install --quiet --python $(VENV)-sbom/bin/python \
-		"$$(ls dist/*.whl)[report,adapters,gemini,inspect,study,gen,gaze,speed,excel]"
+		"$$(ls dist/*.whl)[report,adapters,gemini,inspect,study,postgres,gen,gaze,speed,excel,hub]"
 	sed "s/^dynamic = .*/version = \"$$(ls dist/*.whl | cut -d- -f2)\"/" pyproject.toml > $(VENV)-sbom/pyproject.toml
 	$(BIN)/cyclonedx-py environment --pyproject $(VENV)-sbom/pyproject.toml --mc-type library --output-reproducible \
 		--output-file dist/spotball-core.cdx.json $(VENV)-sbom/bin/python
@@ -101,7 +101,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 # With LOCKED=1: the very files of constraints/dev.txt, checked by their hashes. Start from `make clean`.
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(if $(LOCKED),$(PIP) install --no-deps --require-hashes --requirement constraints/dev.txt)
-	$(PIP) install $(if $(LOCKED),--no-deps) --editable ".[report,adapters,gemini,gen,study,gaze,speed,excel,hub,docs,dev]"
+	$(PIP) install $(if $(LOCKED),--no-deps) --editable ".[report,adapters,gemini,gen,study,postgres,gaze,speed,excel,hub,docs,dev]"
 	touch $@
 
 $(VENV)/.release: $(VENV)/.dev
@@ -118,5 +118,5 @@ $(VENV)/.all: $(VENV)/.dev
 $(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip --disable-pip-version-check --quiet install \
-		--constraint constraints/lowest.txt --editable ".[report,adapters,gen,study,gaze,speed,excel,hub,dev]"
+		--constraint constraints/lowest.txt --editable ".[report,adapters,gen,study,postgres,gaze,speed,excel,hub,dev]"
 	touch $@

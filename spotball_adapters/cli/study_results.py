@@ -48,10 +48,10 @@ def export(
         Path, typer.Option("--out", "-o", metavar="PATH", help="A file (.jsonl, .csv, .parquet), or a folder.")
     ],
     format: Annotated[
-        Literal["jsonl", "csv", "parquet", "release"] | None,
+        Literal["jsonl", "csv", "parquet", "release", "psych-ds"] | None,
         typer.Option(
-            help="Form of the responses, or the published release's layout. Default: by --out; of a folder jsonl, of "
-            "choices csv."
+            help="Form of the responses, the published release's layout, or a Psych-DS dataset. Default: by --out; of a "
+            "folder jsonl, of choices csv."
         ),
     ] = None,
     respondent: Annotated[
@@ -78,7 +78,8 @@ def export(
 
     A folder gets responses-people, scenes.jsonl (so that it is a dataset), every click with its place and time, and
     participants.csv, which says who is excluded by which rule. With --format release, it gets the published release's
-    layout. Nothing is deleted from the study, which may be running.
+    layout; with --format psych-ds, a Psych-DS dataset with a data dictionary. Nothing is deleted from the study, which
+    may be running.
 
     A study of choices gives trials.csv, which `spotball gaze analyze` reads, instead.
 
@@ -111,6 +112,10 @@ def export(
     if format == "release":
         for line in write_release(exported, design, out):
             tell(line)
+    elif format == "psych-ds":
+        from spotball_adapters.study.results.psych_ds import write_psych_ds
+
+        write_psych_ds(everybody, exported, design, exclusion, out, respondent)
     elif out.suffix:
         if format is not None and out.suffix != f".{format}":
             raise OptionError(f"--out {out}: the ending is not that of --format {format}")

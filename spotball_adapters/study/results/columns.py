@@ -117,6 +117,19 @@ TRIALS: Columns = MappingProxyType(
 )
 
 
+RESPONSES: Columns = MappingProxyType(
+    {
+        "sport": ("text", "the image's sport"),
+        "image": ("text", "the image's id"),
+        "respondent": ("text", "what the participants are called together"),
+        "kind": ("text", "`human`"),
+        "prompt": ("text", "`base`: people are asked in one way"),
+        "sample": ("whole number", "the click's number on the image, from 1"),
+        "participant": ("text", "their label"),
+        "cell": ("text", "the cell that was clicked, such as D5: row letter from the top, column number from the left"),
+        "reasoning": ("text", "the explanation of the answer, with its first click"),
+    }
+)
 QUIZ: Columns = MappingProxyType(
     {
         "participant": ("text", "their label"),

@@ -1,0 +1,173 @@
+"""A study's answers as a Psych-DS dataset (https://psych-ds.github.io): CSV files with a dictionary of their columns.
+
+Follows version 1.5.0 of the specification: dataset_description.json with schema.org properties, files in `data` that are
+named by keywords and end with _data.csv, and one JSON file next to each with its columns.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spotball_adapters.study.results import columns, export
+from spotball_adapters.study.results.columns import Columns
+from spotball_adapters.study.results.exclusion import Exclusion
+from spotball_adapters.study.results.participations import Participation
+from spotball_adapters.study.setup.design import StudyDesign
+from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.service.files import replacing
+from spotball_core.service.safe_text import csv_frame
+from spotball_core.version import version
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DESCRIPTION, README = "dataset_description.json", "README.md"
+VERSION = "Psych-DS 1.5.0"
+
+_VALUES = {"text": "string", "whole number": "integer", "number": "number", "true or false": "boolean"}
+
+
+@dataclass(frozen=True)
+class _File:
+    """One table: what it holds, its columns, and its rows."""
+
+    name: str
+    about: str
+    columns: Columns
+    table: pl.DataFrame
+
+
+def write_psych_ds(
+    everybody: Sequence[Participation],
+    people: Sequence[Participation],
+    design: StudyDesign,
+    exclusion: Exclusion,
+    folder: Path,
+    respondent: str,
+) -> None:
+    """Write a Psych-DS dataset.
+
+    Properties that an earlier export's dataset_description.json has in addition, such as author and license, are kept.
+
+    Args:
+        everybody: for the tables of participants, questionnaires and quiz.
+        people: whose answers are written.
+        exclusion: the rules that the table of participants reports.
+        folder: may hold an earlier export of the same study.
+        respondent: what to call the people.
+
+    Raises:
+        OptionError: if FOLDER/data holds other data files.
+        InputError: if there is a dataset_description.json that cannot be read.
+    """
+    study = re.sub(r"[^A-Za-z0-9]", "", design.config.title.title()) or "Study"
+    files = list(_files(everybody, people, design, exclusion, respondent))
+    paths = {one.name: folder / "data" / f"study-{study}_description-{one.name}_data.csv" for one in files}
+    if others := sorted(set((folder / "data").rglob("*_data.csv")) - set(paths.values())):
+        raise OptionError(f"{folder} holds other data files, such as {others[0]}; name another folder with --out")
+    kept = _earlier(folder / DESCRIPTION)
+    for one in files:
+        with replacing(paths[one.name]) as beside:
+            csv_frame(one.table).write_csv(beside)
+        _write_json(
+            paths[one.name].with_suffix(".json"),
+            _metadata(f"{design.config.title}: {one.name}", one.about, one.columns),
+        )
+    every: dict[str, tuple[Any, str]] = {}
+    for one in files:
+        for name, column in one.columns.items():
+            every.setdefault(name, column)
+    about = " ".join(one.about for one in files)
+    _write_json(folder / DESCRIPTION, {**kept, **_metadata(design.config.title, about, every)})
+    with replacing(folder / README) as beside:
+        beside.write_text(_readme(design, files, paths), encoding="utf-8")
+
+
+def _files(
+    everybody: Sequence[Participation],
+    people: Sequence[Participation],
+    design: StudyDesign,
+    exclusion: Exclusion,
+    respondent: str,
+) -> Iterator[_File]:
+    config = design.config
+    yield _File(
+        "participants",
+        "Everybody who took part, with flags of doubtful answers.",
+        columns.PARTICIPANTS,
+        export.participants(everybody, exclusion),
+    )
+    if config.task == "clicks":
+        yield _File("clicks", "Every click, checks included.", columns.CLICKS, export.clicks(people))
+        table = export.responses(people, design, respondent)
+        yield _File("responses", "The cells that were clicked, with explanations.", columns.RESPONSES, table)
+    else:
+        yield _File(
+            "trials", "Every choice, checks included.", columns.TRIALS, export.trials(people, design, respondent)
+        )
+    if config.questionnaires:
+        asked = columns.survey_columns(config.questionnaires, config.language)
+        table = export.questionnaires(everybody, design)
+        yield _File("questionnaires", "Answers to questionnaires.", asked, table)
+    if config.quiz:
+        yield _File("quiz", "Answers to the comprehension quiz.", columns.QUIZ, export.quiz(everybody, design))
+    if config.record.mouse:
+        yield _File("mouse", "The mouse's paths over images.", columns.MOUSE, export.mouse(people))
+
+
+def _metadata(name: str, about: str, described: Columns) -> dict[str, Any]:
+    """Return the properties of a dataset or of one of its files."""
+    return {
+        "@context": "https://schema.org/",
+        "@type": "Dataset",
+        "name": name,
+        "description": about,
+        "schemaVersion": VERSION,
+        "variableMeasured": [
+            {"@type": "PropertyValue", "name": column, "description": meaning, "value": _VALUES[kind]}
+            for column, (kind, meaning) in described.items()
+        ],
+    }
+
+
+def _readme(design: StudyDesign, files: Iterable[_File], paths: dict[str, Path]) -> str:
+    rows = [f"| `data/{paths[one.name].name}` | {one.about} |" for one in files]
+    return "\n".join(
+        [
+            f"# {design.config.title}",
+            "",
+            f"A {VERSION} dataset, written by `spotball study export` of spotball-core {version()}.",
+            "Each data file has a JSON file of the same name that describes its columns.",
+            "",
+            "| File | Content |",
+            "| --- | --- |",
+            *rows,
+            "",
+            "Before you publish it, add author, license and citation to `dataset_description.json`, and read through",
+            "what participants wrote.",
+            "",
+        ]
+    )
+
+
+def _earlier(path: Path) -> dict[str, Any]:
+    """Return the properties of an earlier export's description."""
+    try:
+        properties = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError([Problem(str(path), None, "file", str(error), "a readable JSON file")]) from error
+    if not isinstance(properties, dict):
+        raise InputError([Problem(str(path), None, "file", type(properties).__name__, "a JSON object")])
+    return properties
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    with replacing(path) as beside:
+        beside.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,119 @@
+"""A Psych-DS dataset, compared with the rules of the specification (version 1.5.0) and read without our code."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.simulate_study import simulate
+from spotball_core.errors import InputError, OptionError
+from tests.adapters.study.asked import QUESTIONNAIRES, QUIZ, add
+from tests.adapters.study.made import change, choices, study
+from tests.adapters.study.people import command
+
+# rules/files/tabular_data/data.yaml, fileRegex.
+FILE = re.compile(r"([a-z]+-[a-zA-Z0-9]+)(_[a-z]+-[a-zA-Z0-9]+)*_data\.csv")
+# objects/common_principles.yaml, keywords.
+KEYWORDS = {"study", "site", "subject", "session", "task", "condition", "trial", "stimulus", "description"}
+# rules/compiled_metadata.yaml, required fields.
+REQUIRED = {"name", "description", "variableMeasured"}
+# schema.org's properties of PropertyValue and Dataset that are used here.
+VARIABLE = {"@type", "name", "description", "value"}
+DATASET = {"@context", "@type", "name", "description", "schemaVersion", "variableMeasured", "author", "license"}
+
+
+def json_of(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def check_psych_ds(folder: Path) -> dict[str, list[dict[str, str]]]:
+    """Raise AssertionError where a rule is broken; returns rows by the file's keyword `description`."""
+    description = json_of(folder / "dataset_description.json")
+    assert description["@type"] == "Dataset"
+    assert description["@context"].startswith("https://schema.org")
+    assert set(description) >= REQUIRED
+    assert set(description) <= DATASET
+    data = sorted((folder / "data").rglob("*.csv"))
+    assert data
+    tables, used = {}, set()
+    for path in data:
+        assert FILE.fullmatch(path.name), path.name
+        keywords = dict(part.split("-") for part in path.name.removesuffix("_data.csv").split("_"))
+        assert set(keywords) <= KEYWORDS
+        sidecar = json_of(path.with_suffix(".json"))
+        with path.open(encoding="utf-8", newline="") as file:
+            header, *rows = list(csv.reader(file))
+        assert header
+        assert len(set(header)) == len(header), "a header is repeated"
+        assert all(header), "a header is missing"
+        assert all(len(row) == len(header) for row in rows), "a row has another number of cells"
+        # Metadata of a file are those of the dataset with those of its own file over them.
+        compiled = {**description, **sidecar}
+        for one in compiled["variableMeasured"]:
+            assert set(one) == VARIABLE
+            assert one["@type"] == "PropertyValue"
+            assert all(isinstance(value, str) and value for value in one.values())
+        assert [one["name"] for one in compiled["variableMeasured"]] == header
+        tables[keywords["description"]] = [dict(zip(header, row, strict=True)) for row in rows]
+        used |= set(header)
+    # No variable of the dataset is without a column.
+    assert {one["name"] for one in description["variableMeasured"]} == used
+    return tables
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    folder = add(study(tmp_path, images=3, changes={"mouse = false": "mouse = true"}), QUESTIONNAIRES, QUIZ)
+    simulate(folder, 4)
+    return folder
+
+
+def test_it_follows_the_rules(asked: Path, tmp_path: Path) -> None:
+    out = tmp_path / "psych"
+    command("export", asked, "--format", "psych-ds", "--out", out, "--keep-all", "--unfinished")
+    tables = check_psych_ds(out)
+    assert set(tables) == {"participants", "clicks", "responses", "questionnaires", "quiz", "mouse"}
+    assert len(tables["participants"]) == 4
+    assert (out / "data/study-SpotTheBall_description-clicks_data.csv").is_file()
+    assert "data/study-SpotTheBall_description-quiz_data.csv" in (out / "README.md").read_text(encoding="utf-8")
+    command("export", asked, "--out", tmp_path / "plain", "--keep-all", "--unfinished")
+    for name in ("participants", "clicks", "questionnaires", "quiz", "mouse"):
+        plain = (tmp_path / f"plain/{name}.csv").read_bytes()
+        assert (out / f"data/study-SpotTheBall_description-{name}_data.csv").read_bytes() == plain
+
+
+def test_choices(tmp_path: Path) -> None:
+    folder = choices(tmp_path)
+    change(folder, {"Where does this person look?": "Wohin schaut … 1/2?"})
+    simulate(folder, 3)
+    command("export", folder, "--format", "psych-ds", "--out", tmp_path / "out", "--keep-all", "--unfinished")
+    assert set(check_psych_ds(tmp_path / "out")) == {"participants", "trials"}
+    assert (tmp_path / "out/data/study-WohinSchaut12_description-trials_data.csv").is_file()
+
+
+def test_what_a_researcher_added_is_kept(asked: Path, tmp_path: Path) -> None:
+    out = tmp_path / "psych"
+    for _ in range(2):
+        command("export", asked, "--format", "psych-ds", "--out", out, "--keep-all")
+        description = json_of(out / "dataset_description.json")
+        described = {**description, "name": "other", "author": ["Ada"], "license": "CC-BY-4.0"}
+        (out / "dataset_description.json").write_text(json.dumps(described), encoding="utf-8")
+    assert (description["author"], description["name"]) == (["Ada"], "Spot the Ball")
+    check_psych_ds(out)
+    (out / "dataset_description.json").write_text("[1", encoding="utf-8")
+    with pytest.raises(InputError, match=r"dataset_description\.json.*a readable JSON file"):
+        command("export", asked, "--format", "psych-ds", "--out", out, "--keep-all")
+
+
+def test_a_folder_with_other_data_is_left_alone(asked: Path, tmp_path: Path) -> None:
+    other = tmp_path / "psych/data/study-Other_data.csv"
+    other.parent.mkdir(parents=True)
+    other.write_text("a\n1\n", encoding="utf-8")
+    with pytest.raises(OptionError, match=r"holds other data files, such as .*study-Other_data\.csv"):
+        command("export", asked, "--format", "psych-ds", "--out", tmp_path / "psych", "--keep-all")
+    assert sorted(path.name for path in (tmp_path / "psych").rglob("*")) == ["data", "study-Other_data.csv"]

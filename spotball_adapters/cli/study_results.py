@@ -50,8 +50,8 @@ def export(
     format: Annotated[
         Literal["jsonl", "csv", "parquet", "release", "psych-ds"] | None,
         typer.Option(
-            help="Form of the responses, the published release's layout, or a Psych-DS dataset. Default: by --out; of a "
-            "folder jsonl, of choices csv."
+            help="Form of the responses, the published release's layout, or a Psych-DS dataset. Default: by --out; of "
+            "a folder jsonl, of choices csv."
         ),
     ] = None,
     respondent: Annotated[

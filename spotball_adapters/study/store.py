@@ -194,9 +194,13 @@ class StudyReader:
         rows = self.study.rows(f"{_PARTICIPANT} WHERE {column} = ?", value)
         return next((_participant(row) for row in rows), None)
 
-    def events(self, participant_id: int) -> list[Event]:
-        """What somebody did, in order."""
-        rows = self.study.rows(f"{_EVENT} WHERE participant_id = ? ORDER BY seq", participant_id)
+    def seen(self) -> dict[int, str]:
+        """Return when each participant was seen last, by id, in the order they began."""
+        return dict(self.study.rows("SELECT id, seen_at FROM participants ORDER BY id"))
+
+    def events(self, participant_id: int, *, after: int = 0) -> list[Event]:
+        """Return what a participant did, in order: the events that follow the one of this number."""
+        rows = self.study.rows(f"{_EVENT} WHERE participant_id = ? AND seq > ? ORDER BY seq", participant_id, after)
         return [_event(row) for row in rows]
 
     def last_seq(self, participant_id: int) -> int:

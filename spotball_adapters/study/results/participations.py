@@ -168,10 +168,35 @@ def participation(row: Participant, reader: StudyReader, design: StudyDesign) ->
     try:
         progress = replay(row.trials, events, design.item_type, design.surveys)
     except (NotAllowedError, KeyError) as error:
-        raise StoreError(
-            f"{reader.path}: what {row.participant} did does not fit the study ({error}): it or its dataset was "
-            "changed since. Put it back as it was"
-        ) from error
+        raise misfit(reader, row, error) from error
+    return participation_of(row, progress, events, design)
+
+
+def misfit(reader: StudyReader, row: Participant, error: Exception) -> StoreError:
+    """Return the error for events that the study does not allow."""
+    return StoreError(
+        f"{reader.path}: what {row.participant} did does not fit the study ({error}): it or its dataset was "
+        "changed since. Put it back as it was"
+    )
+
+
+def participation_of(
+    row: Participant,
+    progress: ParticipantProgress,
+    events: Sequence[Event],
+    design: StudyDesign,
+    *,
+    n_duplicated: int | None = None,
+) -> Participation:
+    """Return what one participant did.
+
+    Args:
+        row: who it is.
+        progress: after all of the events.
+        events: what they did; at least those that belong to no trial, and mouse paths if they are wanted.
+        design: the study's.
+        n_duplicated: how many of their explanations are duplicates of their own; None to count them.
+    """
     over = progress.over
     finished = progress.stage == "finished"
     minutes = _seconds(over["consent"], progress.ended_at) / 60 if finished and progress.ended_at else None
@@ -189,7 +214,9 @@ def participation(row: Participant, reader: StudyReader, design: StudyDesign) ->
         quiz=tuple(progress.quiz),
         mouse=paths,
     )
-    return _with_duplicates(person, duplicated({"": person.explanations})[""])
+    if n_duplicated is None:
+        n_duplicated = duplicated({"": person.explanations})[""]
+    return _with_duplicates(person, n_duplicated)
 
 
 def _with_duplicates(person: Participation, n: int) -> Participation:

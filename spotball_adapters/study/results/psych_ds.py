@@ -1,7 +1,7 @@
 """A study's answers as a Psych-DS dataset (https://psych-ds.github.io): CSV files with a dictionary of their columns.
 
-Follows version 1.5.0 of the specification: dataset_description.json with schema.org properties, files in `data` that are
-named by keywords and end with _data.csv, and one JSON file next to each with its columns.
+Follows version 1.5.0 of the specification: dataset_description.json with schema.org properties, files in `data` that
+are named by keywords and end with _data.csv, and one JSON file next to each with its columns.
 """
 
 from __future__ import annotations

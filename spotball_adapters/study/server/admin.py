@@ -1,18 +1,17 @@
-"""How a study goes, on one page without any personal data: for who runs it."""
+"""How a study goes, on one page for researchers; participants are shown by their random labels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from html import escape
-from pathlib import Path
 
+from spotball_adapters.study.progress import ENDS, Stage
 from spotball_adapters.study.results.attrition import Times, attrition
-from spotball_adapters.study.results.exclusion import exclusion_of
-from spotball_adapters.study.results.participations import participations
+from spotball_adapters.study.results.exclusion import Exclusion
+from spotball_adapters.study.results.participations import Participation
 from spotball_adapters.study.setup.design import StudyDesign
-from spotball_adapters.study.store import Participant, reading
-from spotball_core.service.sqlite_file import now
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -21,30 +20,68 @@ _PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}: how it goes</title>
 <link rel="stylesheet" href="admin.css">
+<script type="module" src="admin.js"></script>
 </head>
 <body>
 <h1>{title}</h1>
+<p id="state" role="status"></p>
+<main>
 <p>As of {now}.</p>
 {sections}
+</main>
 </body>
 </html>
 """
 
+_STAGES: dict[Stage, str] = {
+    "consent": "consent",
+    "before": "questionnaire",
+    "instructions": "instructions",
+    "quiz": "quiz",
+    "screened": "screened out",
+    "practice": "practice",
+    "trials": "images",
+    "after": "questionnaire at the end",
+    "finished": "finished",
+}
 
-def admin_page(design: StudyDesign, data: Path, failures: Mapping[str, int]) -> str:
-    """The page, as HTML.
+
+@dataclass(frozen=True)
+class Line:
+    """One participant on the page.
+
+    Attributes:
+        person: what they did.
+        seen_at: their last event, UTC.
+        started_at: consent, UTC.
+        flags: the rules that apply to them, in force or not.
+        n_trials: images and practice that they are shown.
+    """
+
+    person: Participation
+    seen_at: str
+    started_at: str
+    flags: tuple[str, ...]
+    n_trials: int
+
+
+def admin_page(
+    design: StudyDesign, exclusion: Exclusion, lines: Sequence[Line], failures: Mapping[str, int], at: datetime
+) -> str:
+    """Return the page as HTML.
 
     Args:
         design: the study's.
-        data: the folder in which answers are stored.
+        exclusion: the rules in force.
+        lines: all participants.
         failures: how many answers of each kind were refusals or faults since the server began.
+        at: the time of what it shows.
     """
     config = design.config
-    with reading(data) as reader:
-        everybody, people = reader.participants(), participations(reader, design)
+    silent_since = (at - timedelta(minutes=config.serve.silent_minutes)).isoformat(timespec="milliseconds")
     lists = [study_list.name for study_list in config.lists]
-    table = attrition(people, lists, exclusion_of(config.exclusion))
-    balance = [(name, *_counted(everybody, name, config.serve.silent_minutes)) for name in lists]
+    table = attrition([line.person for line in lines], lists, exclusion)
+    balance = [(name, *_counted(lines, name, silent_since)) for name in lists]
     columns = list(table.finished)
     steps = [(label, *(row[name] for name in columns)) for label, row in table.rows.items()]
     times = [
@@ -53,27 +90,73 @@ def admin_page(design: StudyDesign, data: Path, failures: Mapping[str, int]) -> 
     ]
     refused = sorted(failures.items())
     sections = [
-        _table("Lists", ("list", "finished", "at it now", "silent", "all"), balance),
+        _table("Lists", ("list", "finished", "at it now", "silent", "screened out", "all"), balance),
         _table("Attrition", ("", *columns), steps),
         _table("Completion time, mean (sd)", ("", *columns), times),
         _table("Refusals and faults since the server began", ("answer", "times"), refused or [("none", "")]),
+        _people(lines, design, exclusion, silent_since, at),
     ]
-    return _PAGE.format(title=escape(config.title), now=escape(now()), sections="\n".join(sections))
+    now = at.isoformat(timespec="milliseconds")
+    return _PAGE.format(title=escape(config.title), now=escape(now), sections="\n".join(sections))
 
 
-def _counted(everybody: Iterable[Participant], name: str, silent_minutes: float) -> tuple[int, int, int, int]:
-    """How many of a list finished, are at it, went silent, and began."""
-    since = (datetime.now(UTC) - timedelta(minutes=silent_minutes)).isoformat(timespec="milliseconds")
-    of_list = [participant for participant in everybody if participant.list == name]
-    finished = sum(participant.finished_at is not None for participant in of_list)
-    active = sum(participant.finished_at is None and participant.seen_at > since for participant in of_list)
-    return finished, active, len(of_list) - finished - active, len(of_list)
+def _counted(lines: Iterable[Line], name: str, silent_since: str) -> tuple[int, int, int, int, int]:
+    """How many of a list finished, are at it, went silent, were screened out, and began."""
+    of_list = [line for line in lines if line.person.list == name]
+    finished, screened = (sum(line.person.stage == stage for line in of_list) for stage in ("finished", "screened"))
+    active = sum(line.person.stage not in ENDS and line.seen_at > silent_since for line in of_list)
+    return finished, active, len(of_list) - finished - screened - active, screened, len(of_list)
 
 
 def _minutes(times: Times) -> str:
     if times.mean is None:
         return ""
     return f"{times.mean:.1f}" if times.sd is None else f"{times.mean:.1f} ({times.sd:.1f})"
+
+
+def _people(lines: Iterable[Line], design: StudyDesign, exclusion: Exclusion, silent_since: str, at: datetime) -> str:
+    """A row for each participant: those who are at it first, the last seen on top."""
+    total = {one.name: len(one.images) + len(one.checks) for one in design.config.lists}
+
+    def order(line: Line) -> tuple[bool, bool]:
+        return line.person.stage not in ENDS and line.seen_at > silent_since, line.person.stage not in ENDS
+
+    rows = []
+    for line in sorted(sorted(lines, key=lambda line: line.seen_at, reverse=True), key=order, reverse=True):
+        person = line.person
+        n = total.get(person.list, line.n_trials)
+        done = len(person.answers)
+        ended = person.stage in ENDS
+        minutes = _ago(line.started_at, datetime.fromisoformat(line.seen_at)) / 60
+        flags = ", ".join(
+            f"<strong>{escape(name)}</strong>" if name in exclusion.rules else escape(name) for name in line.flags
+        )
+        silent = "" if ended or line.seen_at > silent_since else ", silent"
+        rows.append(
+            f'<tr><th scope="row">{escape(person.participant)}</th><td>{escape(person.list)}</td>'
+            f"<td>{_STAGES[person.stage]}{silent}</td>"
+            f'<td><progress max="{n}" value="{done}"></progress>{done} of {n}</td><td>{flags}</td>'
+            f'<td class="number">{minutes:.1f}</td><td class="number">{_words(_ago(line.seen_at, at))}</td></tr>'
+        )
+    heads = ("participant", "list", "where", "images", "flags", "minutes", "last seen")
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    return (
+        "<h2>Participants</h2>\n<p>Flags in bold are rules by which study.toml excludes.</p>\n"
+        f'<div class="wide"><table class="people">\n<thead><tr>{head}</tr></thead>\n<tbody>\n'
+        + "\n".join(rows)
+        + "\n</tbody>\n</table></div>"
+    )
+
+
+def _ago(start: str, end: datetime) -> float:
+    return max(0.0, (end - datetime.fromisoformat(start)).total_seconds())
+
+
+def _words(seconds: float) -> str:
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit} ago"
+    return f"{seconds:.0f} s ago"
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -84,4 +167,5 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]])
         + "</tr>"
         for first, *rest in rows
     )
-    return f"<h2>{escape(title)}</h2>\n<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    return f'<h2>{escape(title)}</h2>\n<div class="wide">{table}</div>'

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sqlite3
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from starlette.routing import Route
 
 from spotball_adapters.study.events import StudyTrial
 from spotball_adapters.study.progress import ENDS, ParticipantProgress
-from spotball_adapters.study.server.admin import admin_page
+from spotball_adapters.study.server.dashboard import Dashboard
 from spotball_adapters.study.server.description import description
 from spotball_adapters.study.server.devices import device_of
 from spotball_adapters.study.server.images import Images
@@ -33,7 +32,7 @@ from spotball_adapters.study.server.sessions import (
     Sessions,
     TakenPartError,
 )
-from spotball_adapters.study.server.static import ADMIN_STYLE, STATIC, static_files
+from spotball_adapters.study.server.static import ADMIN_FILES, STATIC, static_files
 from spotball_adapters.study.server.wire import MAX_BODY, MalformedRequestError, parsed, read_events, read_start
 from spotball_adapters.study.setup.design import StudyDesign, StudyImage
 from spotball_adapters.study.setup.pilot import MARK
@@ -50,9 +49,6 @@ NOBODY = "nobody takes part with this cookie"
 
 COOKIE_DAYS = 30
 IMAGE_SECONDS = 24 * 60 * 60
-ADMIN_SECONDS = 5.0
-"""How old the admin page may be: all that everybody did is read for it, which participants must not notice."""
-
 MISMATCHES = 20
 """Wrong hosts that are reported, each once."""
 
@@ -73,10 +69,12 @@ class StudyServer:
     app: ASGIApp
     design: StudyDesign
     sessions: Sessions
+    handlers: _StudyHandlers
 
     def close(self) -> None:
         """Store what waits."""
         self.sessions.close()
+        self.handlers.close()
 
 
 def study_server(
@@ -113,7 +111,7 @@ def study_server(
         Route("/api/state", handlers.state),
         Route("/api/events", handlers.events, methods=["POST"]),
         Route("/admin", handlers.admin),
-        Route("/admin.css", handlers.admin_style),
+        *(Route(f"/{name}", handlers.admin_file) for name in ADMIN_FILES),
     ]
     faults: dict[Any, Any] = {
         HttpError: handlers.refused,
@@ -125,7 +123,7 @@ def study_server(
         Exception: handlers.fault,
     }
     app = SafeHeaders(Starlette(routes=routes, exception_handlers=faults))
-    return StudyServer(UnderPrefix(app, public.prefix) if public else app, design, sessions)
+    return StudyServer(UnderPrefix(app, public.prefix) if public else app, design, sessions, handlers)
 
 
 class _StudyHandlers:
@@ -157,7 +155,7 @@ class _StudyHandlers:
         self._study = description(design, self._images, pilot=pilot)
         self._debriefing = to_html(design.config.texts.debriefing)
         self.failures: Counter[str] = Counter()
-        self._looking, self._looked_at, self._page = asyncio.Lock(), float("-inf"), ""
+        self._dashboard = Dashboard(design, reader.folder) if password else None
 
     # Pages and files -----------------------------------------------------------------------------------------
 
@@ -168,7 +166,7 @@ class _StudyHandlers:
     async def static(self, request: Request) -> Response:
         """What belongs to the page."""
         name = request.path_params["name"]
-        if not name.endswith(STATIC) or name == ADMIN_STYLE:
+        if not name.endswith(STATIC) or name in ADMIN_FILES:
             raise HTTPException(404)
         return self._file(request, name)
 
@@ -350,7 +348,7 @@ class _StudyHandlers:
     async def admin(self, request: Request) -> Response:
         """How the study goes, for who has the password."""
         self._by_address.check(address(request))
-        if not self._password:
+        if not self._password or not self._dashboard:
             raise HTTPException(404)
         # Before the password is looked at: else the right one could be found however many are tried.
         if seconds := self._passwords.wait(address(request), count=False):
@@ -360,17 +358,18 @@ class _StudyHandlers:
             self.failures["401 admin"] += 1
             headers = {"www-authenticate": 'Basic realm="study", charset="UTF-8"'}
             return Response("A password is needed.", 401, headers, "text/plain")
-        async with self._looking:
-            if time.monotonic() - self._looked_at > ADMIN_SECONDS:
-                self._page = await asyncio.to_thread(admin_page, self._design, self._reader.folder, dict(self.failures))
-                self._looked_at = time.monotonic()
-        return Response(self._page, media_type="text/html")
+        return Response(await self._dashboard.page(self.failures), media_type="text/html")
 
-    async def admin_style(self, request: Request) -> Response:
-        """How the admin page looks."""
+    async def admin_file(self, request: Request) -> Response:
+        """The admin page's style and script."""
         if not self._password:
             raise HTTPException(404)
-        return self._file(request, ADMIN_STYLE)
+        return self._file(request, request.url.path.rpartition("/")[2])
+
+    def close(self) -> None:
+        """Close what the admin page reads."""
+        if self._dashboard:
+            self._dashboard.close()
 
     # What goes wrong -----------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from spotball_adapters.study.setup.design import StudyDesign, messages_file
 STATIC = (".css", ".js", ".svg")
 """Endings of what is served of the page's folder, in addition to index.html."""
 
-ADMIN_STYLE = "admin.css"
+ADMIN_FILES = ("admin.css", "admin.js")
 
 
 def static_files(design: StudyDesign) -> dict[str, tuple[bytes, str, str]]:
@@ -26,7 +26,7 @@ def static_files(design: StudyDesign) -> dict[str, tuple[bytes, str, str]]:
     translations = catalog(language, messages_file(design.folder, design.config))
     contents = {"messages.js": script(translations)}
     package = files("spotball_adapters.study.server")
-    for file in (*package.joinpath("page").iterdir(), package.joinpath(ADMIN_STYLE)):
+    for file in (*package.joinpath("page").iterdir(), *map(package.joinpath, ADMIN_FILES)):
         if file.name == "index.html" or file.name.endswith(STATIC):
             contents[file.name] = file.read_bytes()
     html = contents["index.html"].decode()

@@ -1,0 +1,162 @@
+"""The admin page's content, kept up to date: only what participants did since the last look is read."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from spotball_adapters.study.events import Event
+from spotball_adapters.study.items import NotAllowedError
+from spotball_adapters.study.progress import ParticipantProgress
+from spotball_adapters.study.results.exclusion import RULES, exclusion_of
+from spotball_adapters.study.results.participations import Participation, misfit, participation_of
+from spotball_adapters.study.server.admin import Line, admin_page
+from spotball_adapters.study.setup.design import StudyDesign
+from spotball_adapters.study.store import Participant, reading
+from spotball_core.service.sqlite_file import StoreError
+
+FRESH_SECONDS = 5.0
+"""How old the page may be; the browser asks for it anew as often."""
+
+SHARE = 0.1
+"""Of the time, at most, in which the page is renewed: participants must not notice it."""
+
+PATIENCE = 0.1
+"""Seconds that a request waits for a newer page while there is an older one."""
+
+_RECENT = timedelta(seconds=10)
+"""Participants who were seen since are always looked at: two events may have come in one millisecond."""
+
+_OF_TRIALS = ("shown", "click", "undo", "answer", "choice", "explanation", "mouse")
+"""Kinds of events that are not kept: their content is in the progress."""
+
+
+@dataclass
+class _Entry:
+    """One participant, as far as their events were read."""
+
+    row: Participant
+    progress: ParticipantProgress
+    events: list[Event]
+    seen_at: str
+    person: Participation
+    flags: tuple[str, ...] = ()
+    n_explained: int = 0
+
+
+class Dashboard:
+    """How a study goes, as a page. `close` ends it.
+
+    Args:
+        design: the study's.
+        data: the folder in which answers are stored.
+    """
+
+    def __init__(self, design: StudyDesign, data: Path) -> None:
+        self._design, self._exclusion = design, exclusion_of(design.config.exclusion)
+        self._entries: dict[int, _Entry] = {}
+        self._opened = ExitStack()
+        # A connection of its own, so that no participant waits for it.
+        self._reader = self._opened.enter_context(reading(data))
+        self._page: str | None = None
+        self._looked_at, self._took = float("-inf"), 0.0
+        self._task: asyncio.Task[None] | None = None
+        self._looking, self._closing = threading.Lock(), False
+        # What is stored already may take seconds to read, so this begins before somebody asks for the page.
+        self._first = threading.Thread(target=self._read_first, name="spotball-study-dashboard")
+        self._first.start()
+
+    def close(self) -> None:
+        """Close the files."""
+        self._closing = True
+        self._first.join()
+        with self._looking:
+            self._opened.close()
+
+    def _read_first(self) -> None:
+        # A study that does not fit its store is reported when the page is asked for.
+        with contextlib.suppress(StoreError):
+            self.look({})
+
+    async def page(self, failures: Mapping[str, int]) -> str:
+        """Return the page as HTML: a new one if it can be had at once, else that of the last look.
+
+        Args:
+            failures: how many answers of each kind were refusals or faults since the server began.
+        """
+        if self._task is None and time.monotonic() - self._looked_at > max(FRESH_SECONDS, self._took / SHARE):
+            self._task = asyncio.create_task(self._renew(dict(failures)))
+        if self._task is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(self._task), None if self._page is None else PATIENCE)
+        assert self._page is not None
+        return self._page
+
+    async def _renew(self, failures: Mapping[str, int]) -> None:
+        begin = time.monotonic()
+        try:
+            self._page = await asyncio.to_thread(self.look, failures)
+        finally:
+            self._looked_at = time.monotonic()
+            self._took, self._task = self._looked_at - begin, None
+
+    def look(self, failures: Mapping[str, int]) -> str:
+        """Read what is new, and return the page.
+
+        Raises:
+            StoreError: if what is stored is not what the study allows, so that the study was changed.
+        """
+        with self._looking:
+            return self._look(failures)
+
+    def _look(self, failures: Mapping[str, int]) -> str:
+        at = datetime.now(UTC)
+        recent = (at - _RECENT).isoformat(timespec="milliseconds")
+        seen = self._reader.seen()
+        for gone in self._entries.keys() - seen.keys():
+            del self._entries[gone]
+        for identity, seen_at in seen.items():
+            if self._closing:
+                break
+            entry = self._entries.get(identity)
+            if entry is None or entry.seen_at != seen_at or seen_at > recent:
+                self._entries[identity] = self._read(identity, seen_at, entry)
+        lines = [
+            Line(entry.person, entry.seen_at, entry.row.started_at, entry.flags, len(entry.row.trials))
+            for entry in self._entries.values()
+        ]
+        return admin_page(self._design, self._exclusion, lines, failures, at)
+
+    def _read(self, identity: int, seen_at: str, entry: _Entry | None) -> _Entry:
+        if entry is None:
+            row = self._reader.participant(identity)
+            progress = ParticipantProgress(row.trials, self._design.item_type, self._design.surveys)
+            entry = _Entry(row, progress, [], "", Participation(row.participant, row.list, "consent", ()))
+        new = self._reader.events(identity, after=entry.progress.seq)
+        try:
+            for event in new:
+                entry.progress.take(event)
+        except (NotAllowedError, KeyError) as error:
+            raise misfit(self._reader, entry.row, error) from error
+        entry.events += [event for event in new if event.kind not in _OF_TRIALS]
+        entry.seen_at = seen_at
+        if new:
+            self._judge(entry)
+        return entry
+
+    def _judge(self, entry: _Entry) -> None:
+        n_explained = sum(answer.explanation is not None for answer in entry.progress.answers)
+        # Explanations are compared only when there is another one: that takes the longest.
+        known = entry.person.quality.duplicated_explanations if n_explained == entry.n_explained else None
+        entry.person = participation_of(entry.row, entry.progress, entry.events, self._design, n_duplicated=known)
+        entry.n_explained = n_explained
+        entry.flags = tuple(
+            name for name, rule in RULES.items() if rule.broken(entry.person, self._exclusion.min_seconds)
+        )

@@ -1,0 +1,167 @@
+"""The admin page: what it shows of each participant, and that it is renewed from new events alone."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from scripts.simulate_study import simulate
+from spotball_adapters.study.results.participations import participations
+from spotball_adapters.study.server import dashboard as module
+from spotball_adapters.study.server.dashboard import Dashboard
+from spotball_adapters.study.setup.design import load
+from spotball_adapters.study.store import StudyReader, StudyStore, reading
+from spotball_core.service.sqlite_file import StoreError
+from tests.adapters.study.asked import QUIZ, RIGHT, WRONG, add
+from tests.adapters.study.made import Person, change, running, study
+
+AUTH = ("admin", "secret")
+
+
+def rows_of(page: str) -> list[list[str]]:
+    """The cells of each participant's row."""
+    people = page.partition('<table class="people">')[2]
+    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", people)
+    return [re.split(r"</t[hd]><td[^>]*>", row.removesuffix("</td>")) for row in rows]
+
+
+@pytest.fixture
+def renewed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(module, "SHARE", 1e9)
+    monkeypatch.setattr(module, "PATIENCE", None)
+
+
+@pytest.mark.usefixtures("renewed_at_once")
+def test_where_each_participant_is(tmp_path: Path) -> None:
+    folder = add(study(tmp_path, images=2, checks=1, changes={"same_cell = false": "same_cell = true"}), QUIZ)
+    with (
+        running(folder, password="secret") as url,
+        httpx.Client(base_url=url) as first,
+        httpx.Client(base_url=url) as other,
+    ):
+
+        def lines() -> dict[str, list[str]]:
+            page = httpx.get(f"{url}/admin", auth=AUTH)
+            assert page.status_code == 200
+            return {row[0]: row[1:] for row in rows_of(page.text)}
+
+        assert lines() == {}
+        person, stranger = Person(first), Person(other)
+        person.start()
+        label = person.state["participant"]
+        assert lines()[label][:2] == ["soccer", "instructions"]
+        assert re.fullmatch(r"\d+ s ago", lines()[label][-1])
+        person.do("stage", stage="instructions")
+        assert lines()[label][1] == "quiz"
+        person.do("quiz", answers=RIGHT)
+        for item in person.state["practice"]:
+            person.answer(item)
+        person.do("stage", stage="practice")
+        person.answer(person.state["trials"][0])
+        assert lines()[label][1:3] == ["images", '<progress max="3" value="1"></progress>1 of 3']
+        for item in person.state["trials"][1:]:
+            person.answer(item)
+        assert lines()[label][1:3] == ["finished", '<progress max="3" value="3"></progress>3 of 3']
+        # The rule is in force, since study.toml names it; the others are not.
+        assert lines()[label][3] == "<strong>same-cell</strong>, clock, duplicates"
+        stranger.start()
+        stranger.do("stage", stage="instructions")
+        for _ in range(2):
+            stranger.do("quiz", answers=WRONG)
+        assert lines()[stranger.state["participant"]][1] == "screened out"
+
+
+def test_new_events_alone_lead_to_the_same_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = study(tmp_path, images=9, checks=2, changes={"explanations = 9": "explanations = 4"})
+    with StudyStore(folder):
+        pass
+    asked: list[int] = []
+    read = StudyReader.events
+
+    def counted(self: StudyReader, participant_id: int, *, after: int = 0) -> Any:
+        found = read(self, participant_id, after=after)
+        asked.append(len(found))
+        return found
+
+    monkeypatch.setattr(StudyReader, "events", counted)
+    design = load(folder)
+    with closing(Dashboard(design, folder)) as live:
+        for seed in range(3):
+            simulate(folder, 4, seed=seed)
+            asked.clear()
+            page = live.look({})
+            # Those who came before are not read again.
+            assert len(asked) == 4
+        with closing(Dashboard(design, folder)) as fresh:
+            assert [row[:-1] for row in rows_of(fresh.look({}))] == [row[:-1] for row in rows_of(page)]
+        with reading(folder) as reader:
+            everybody = participations(reader, design)
+        assert {row[0] for row in rows_of(page)} == {person.participant for person in everybody}
+
+
+def test_deleted_participants_disappear(tmp_path: Path) -> None:
+    folder = study(tmp_path, images=3)
+    labels = simulate(folder, 3)
+    with closing(Dashboard(load(folder), folder)) as live:
+        assert len(rows_of(live.look({}))) == 3
+        with StudyStore(folder) as store, store.study.transaction() as connection:
+            connection.execute("DELETE FROM participants WHERE participant = ?", (labels[0],))
+        assert {row[0] for row in rows_of(live.look({}))} == set(labels[1:])
+
+
+def test_a_study_that_was_changed_is_reported(tmp_path: Path) -> None:
+    folder = study(tmp_path, images=3)
+    simulate(folder, 1)
+    change(folder, {"per_image = 3": "per_image = 4"})
+    with closing(Dashboard(load(folder), folder)) as live, pytest.raises(StoreError, match="does not fit the study"):
+        live.look({})
+
+
+def test_labels_and_lists_are_shown_as_text(tmp_path: Path) -> None:
+    folder = study(tmp_path, images=3, changes={'name = "soccer"': 'name = "<b>soccer"'})
+    simulate(folder, 1)
+    with closing(Dashboard(load(folder), folder)) as live:
+        page = live.look({"<script>": 1})
+    assert "<b>soccer" not in page
+    assert "<script>:" not in page
+    assert "&lt;script&gt;" in page
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_renews_itself(tmp_path: Path, browser: Any, width: int) -> None:
+    from playwright.sync_api import expect
+
+    folder = study(tmp_path, images=2, checks=1)
+    credentials = {"username": "admin", "password": "secret"}
+    with running(folder, password="secret") as url, httpx.Client(base_url=url) as client:
+        context = browser.new_context(http_credentials=credentials, viewport={"width": width, "height": 800})
+        try:
+            page = context.new_page()
+            errors: list[str] = []
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            page.goto(f"{url}/admin")
+            page.evaluate("window.same = true")
+            person = Person(client)
+            person.start()
+            row = page.get_by_role("row", name=person.state["participant"])
+            expect(row).to_contain_text("instructions", timeout=30_000)
+            person.do("stage", stage="instructions")
+            expect(row).to_contain_text("practice", timeout=30_000)
+            assert page.evaluate("window.same")
+            scroll, inner = page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]")
+            assert scroll <= inner
+            page.route("**/admin", lambda route: route.abort())
+            expect(page.locator("#state")).to_contain_text("Not up to date", timeout=30_000)
+            page.unroute("**/admin")
+            expect(page.locator("#state")).to_have_text("", timeout=30_000)
+            assert not errors
+        finally:
+            context.close()

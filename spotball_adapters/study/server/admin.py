@@ -139,7 +139,8 @@ def _people(lines: Iterable[Line], design: StudyDesign, exclusion: Exclusion, si
             f'<td class="number">{minutes:.1f}</td><td class="number">{_words(_ago(line.seen_at, at))}</td></tr>'
         )
     heads = ("participant", "list", "where", "images", "flags", "minutes", "last seen")
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    numbers = ("minutes", "last seen")
+    head = "".join(f'<th scope="col"{" class=number" * (name in numbers)}>{name}</th>' for name in heads)
     return (
         "<h2>Participants</h2>\n<p>Flags in bold are rules by which study.toml excludes.</p>\n"
         f'<div class="wide"><table class="people">\n<thead><tr>{head}</tr></thead>\n<tbody>\n'

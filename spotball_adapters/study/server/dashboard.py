@@ -28,7 +28,7 @@ FRESH_SECONDS = 5.0
 SHARE = 0.1
 """Of the time, at most, in which the page is renewed: participants must not notice it."""
 
-PATIENCE = 0.1
+PATIENCE = 0.05
 """Seconds that a request waits for a newer page while there is an older one."""
 
 _RECENT = timedelta(seconds=10)

@@ -21,16 +21,7 @@ import numpy as np
 from spotball_adapters.study.events import Event, StudyTrial
 from spotball_adapters.study.items import Key
 from spotball_adapters.study.progress import replay
-from spotball_adapters.study.questions import (
-    Answer,
-    MultipleChoice,
-    Number,
-    Question,
-    QuizChoices,
-    Scale,
-    SingleChoice,
-    Surveys,
-)
+from spotball_adapters.study.questions import Answer, MultipleChoice, Number, Question, Scale, SingleChoice
 from spotball_adapters.study.server.sessions import PROLIFIC
 from spotball_adapters.study.server.wire import read_event
 from spotball_adapters.study.setup.assignment import choose_list, seed_of
@@ -43,6 +34,7 @@ from spotball_adapters.study.store import (
     insert_identity,
     insert_participant,
 )
+from spotball_adapters.study.surveys import QuizChoices, Surveys
 from spotball_core import __version__
 from spotball_core.baselines import baseline_distributions
 from spotball_core.gaze.power.observers import Observer, simulate as simulate_observer

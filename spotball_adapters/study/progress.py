@@ -11,7 +11,8 @@ from typing import Any, Literal, get_args
 
 from spotball_adapters.study.events import Event, StudyTrial, Viewport
 from spotball_adapters.study.items import Click, ItemAnswer, ItemType, NotAllowedError
-from spotball_adapters.study.questions import NO_SURVEYS, Answer, Answers, Questionnaire, Surveys, check_answers
+from spotball_adapters.study.questions import Answer, Answers
+from spotball_adapters.study.surveys import NO_SURVEYS, Questionnaire, Surveys, check_answers
 
 Stage = Literal["consent", "before", "instructions", "quiz", "screened", "practice", "trials", "after", "finished"]
 

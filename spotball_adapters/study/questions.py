@@ -1,4 +1,4 @@
-"""Questionnaires and comprehension quizzes: what is asked, which questions are shown, and which answers are valid.
+"""Types of questions: which fields they have, when they are shown, and which answers are valid.
 
 The page has the same rules in `server/page/questions.js`; the server applies them to whatever it receives.
 """
@@ -6,10 +6,9 @@ The page has the same rules in `server/page/questions.js`; the server applies th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PositiveInt, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from spotball_core.schema.record import Record
 
@@ -53,7 +52,8 @@ def worded(wording: str | Mapping[str, str], language: str) -> str:
     raise ValueError(f"a text in the language {language}")
 
 
-def _as_list(value: Any) -> Any:
+def as_list(value: Any) -> Any:
+    """Return a single value as a list."""
     return [value] if isinstance(value, str | int | float) else value
 
 
@@ -69,8 +69,8 @@ class ShowIf(Record):
     """
 
     question: QuestionName
-    equals: Annotated[tuple[Value, ...], BeforeValidator(_as_list)] = ()
-    differs: Annotated[tuple[Value, ...], BeforeValidator(_as_list)] = ()
+    equals: Annotated[tuple[Value, ...], BeforeValidator(as_list)] = ()
+    differs: Annotated[tuple[Value, ...], BeforeValidator(as_list)] = ()
     at_least: float | None = None
     at_most: float | None = None
 
@@ -255,193 +255,6 @@ class ShortText(_Question):
 
 
 Question = Annotated[SingleChoice | MultipleChoice | Scale | Number | ShortText, Field(discriminator="type")]
-
-
-class Questionnaire(Record):
-    """Questions on one page, before the instructions or after the images.
-
-    Attributes:
-        name: which it is, in the stored events.
-        when: before the instructions, or after the images.
-        text: above the questions.
-    """
-
-    name: QuestionName
-    when: Literal["before", "after"] = "before"
-    title: Wording
-    text: Wording | None = None
-    questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=100)]
-
-    def public(self, language: str) -> dict[str, Any]:
-        """Return what the page is sent, as JSON values."""
-        return {
-            "name": self.name,
-            "when": self.when,
-            "title": worded(self.title, language),
-            "text": None if self.text is None else worded(self.text, language),
-            "questions": [question.public(language) for question in self.questions],
-        }
-
-
-class QuizChoice(SingleChoice):
-    """A question with one right option."""
-
-    right: Value
-
-
-class QuizChoices(MultipleChoice):
-    """A question with several right options, all of which are to be chosen and no other."""
-
-    right: Annotated[tuple[Value, ...], BeforeValidator(_as_list), Field(min_length=1)]
-
-
-QuizQuestion = Annotated[QuizChoice | QuizChoices, Field(discriminator="type")]
-
-
-class Quiz(Record):
-    """Questions about the instructions, all of which must be answered right before the images.
-
-    Attributes:
-        attempts: how many a participant has.
-        failure: what follows the last of them: the instructions and new attempts, or the end of the participation.
-        text: above the questions.
-    """
-
-    attempts: Annotated[PositiveInt, Field(le=20)] = 2
-    failure: Literal["instructions", "screened-out"] = "screened-out"
-    text: Wording | None = None
-    questions: Annotated[tuple[QuizQuestion, ...], Field(min_length=1, max_length=20)]
-
-    @model_validator(mode="after")
-    def _answerable(self) -> Quiz:
-        for question in self.questions:
-            right = (question.right,) if isinstance(question, QuizChoice) else question.right
-            if unknown := [value for value in right if value not in question.values]:
-                raise ValueError(f"expected right answers of {question.name} among its options, not {unknown[0]}")
-            if question.show_if is not None or not question.required:
-                raise ValueError(f"expected {question.name} to be shown and answered always")
-        return self
-
-    def is_right(self, answers: Answers) -> bool:
-        """Return whether all answers are right."""
-        return not self.wrong(answers)
-
-    def wrong(self, answers: Answers) -> list[str]:
-        """Return the names of the questions that are not answered right."""
-        return [
-            question.name
-            for question in self.questions
-            if not (
-                answers.get(question.name) == question.right
-                if isinstance(question, QuizChoice)
-                else set(answers.get(question.name, ())) == set(question.right)  # type: ignore[arg-type]
-            )
-        ]
-
-    def public(self, language: str) -> dict[str, Any]:
-        """Return what the page is sent, as JSON values: without the right answers."""
-        return {
-            "attempts": self.attempts,
-            "failure": self.failure,
-            "text": None if self.text is None else worded(self.text, language),
-            "questions": [question.public(language) for question in self.questions],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Surveys:
-    """All that a study asks in addition to its images."""
-
-    questionnaires: tuple[Questionnaire, ...] = ()
-    quiz: Quiz | None = None
-
-    def at(self, when: str) -> tuple[Questionnaire, ...]:
-        """Return the questionnaires before the instructions, or after the images."""
-        return tuple(one for one in self.questionnaires if one.when == when)
-
-
-NO_SURVEYS = Surveys()
-
-
-def check_answers(questions: Sequence[Question], answers: Answers, earlier: Answers) -> None:
-    """Check one page of answers.
-
-    Args:
-        questions: of the page.
-        answers: to them.
-        earlier: to the pages before.
-
-    Raises:
-        ValueError: naming the question, for an answer that is missing, not valid, or to a question that is not shown.
-    """
-    known = dict(earlier)
-    for question in questions:
-        is_shown = question.show_if is None or question.show_if.holds(known)
-        if question.name not in answers:
-            if is_shown and question.required:
-                raise ValueError(f"{question.name}: an answer is missing")
-            continue
-        if not is_shown:
-            raise ValueError(f"{question.name}: the question is not shown")
-        try:
-            question.check(answers[question.name])
-        except ValueError as error:
-            raise ValueError(f"{question.name}: expected {error}") from error
-        known[question.name] = answers[question.name]
-    if unknown := sorted(set(answers) - {question.name for question in questions}):
-        raise ValueError(f"{unknown[0]}: there is no such question")
-
-
-def faults(surveys: Surveys, language: str) -> Iterator[tuple[str, str, str]]:
-    """Yield what a study cannot ask: field, found, expected."""
-    pages: list[tuple[str, Questionnaire | Quiz]] = [
-        (f"questionnaires.{number}", one) for number, one in enumerate(surveys.questionnaires, start=1)
-    ]
-    pages += [("quiz", surveys.quiz)] if surveys.quiz else []
-    names = [one.name for one in surveys.questionnaires]
-    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-        yield "questionnaires", f"{name} twice", "a name for each questionnaire"
-    # Participants see those before the instructions first, in whatever order the file has them.
-    shown = [*surveys.at("before"), *surveys.at("after")]
-    before: dict[str, Question] = {}
-    places = {one.name: place for place, one in pages if isinstance(one, Questionnaire)}
-    for questionnaire in shown:
-        for number, question in enumerate(questionnaire.questions, start=1):
-            place = f"{places[questionnaire.name]}.questions.{number}"
-            if question.name in before:
-                yield f"{place}.name", f"{question.name} again", "a name that no other question has"
-            if question.show_if is not None:
-                yield from _rule_faults(f"{place}.show_if", question.show_if, before)
-            before[question.name] = question
-    for place, page in pages:
-        wordings: list[str | dict[str, str] | None] = [page.text]
-        wordings += [page.title] if isinstance(page, Questionnaire) else []
-        wordings += [text for question in page.questions for text in question.words()]
-        for wording in wordings:
-            if isinstance(wording, dict):
-                try:
-                    worded(wording, language)
-                except ValueError as error:
-                    yield place, f"texts in {', '.join(wording)}", str(error)
-                    break
-
-
-def _rule_faults(place: str, rule: ShowIf, before: Mapping[str, Question]) -> Iterator[tuple[str, str, str]]:
-    question = before.get(rule.question)
-    if question is None:
-        yield place, f"the question {rule.question}", "the name of an earlier question"
-    elif isinstance(question, SingleChoice | MultipleChoice):
-        if rule.at_least is not None or rule.at_most is not None:
-            yield place, "a number", f"equals or differs, since {rule.question} has options"
-        for value in (*rule.equals, *rule.differs):
-            if value not in question.values:
-                yield place, value, f"an option of {rule.question}"
-    elif isinstance(question, ShortText) or rule.equals or rule.differs:
-        is_text = isinstance(question, ShortText)
-        expected = (
-            "a question that is not a text" if is_text else f"at_least or at_most, since {rule.question} is a number"
-        )
-        yield place, rule.question if is_text else "values of options", expected
 
 
 def _is_number(answer: object) -> bool:

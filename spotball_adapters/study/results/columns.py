@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from spotball_adapters.study.questions import Questionnaire, worded
+from spotball_adapters.study.questions import worded
 from spotball_adapters.study.results.exclusion import RULES
+from spotball_adapters.study.surveys import PARTICIPANT, Questionnaire
 
 if TYPE_CHECKING:
     import polars as pl
@@ -160,7 +161,7 @@ def survey_columns(questionnaires: Sequence[Questionnaire], language: str) -> Co
     """Return the columns of questionnaires.csv, which follow from study.toml: one for each question, by its name."""
     types: Mapping[str, Literal["text", "whole number", "number"]] = {"scale": "whole number", "number": "number"}
     return {
-        "participant": ("text", "their label"),
+        PARTICIPANT: ("text", "their label"),
         **{
             question.name: (types.get(question.type, "text"), worded(question.text, language))
             for questionnaire in questionnaires

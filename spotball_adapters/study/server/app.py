@@ -16,8 +16,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from spotball_adapters.study.events import StudyTrial
-from spotball_adapters.study.progress import ENDS, ParticipantProgress
 from spotball_adapters.study.server.dashboard import Dashboard
 from spotball_adapters.study.server.description import description
 from spotball_adapters.study.server.devices import device_of
@@ -32,11 +30,11 @@ from spotball_adapters.study.server.sessions import (
     Sessions,
     TakenPartError,
 )
+from spotball_adapters.study.server.state import States
 from spotball_adapters.study.server.static import ADMIN_FILES, STATIC, static_files
 from spotball_adapters.study.server.wire import MAX_BODY, MalformedRequestError, parsed, read_events, read_start
-from spotball_adapters.study.setup.design import StudyDesign, StudyImage
+from spotball_adapters.study.setup.design import StudyDesign
 from spotball_adapters.study.setup.pilot import MARK
-from spotball_adapters.study.setup.texts import to_html
 from spotball_adapters.study.store import StudyReader, StudyStore
 from spotball_core.service.safe_text import show
 from spotball_core.service.sqlite_file import StoreError
@@ -153,7 +151,7 @@ class _StudyHandlers:
         self._starts = Limit(serve.starts_per_minute_address)
         self._passwords = Limit(WRONG_PASSWORDS)
         self._study = description(design, self._images, pilot=pilot)
-        self._debriefing = to_html(design.config.texts.debriefing)
+        self._states = States(design, sessions, self._images, pilot=pilot)
         self.failures: Counter[str] = Counter()
         self._dashboard = Dashboard(design, reader.folder) if password else None
 
@@ -243,7 +241,7 @@ class _StudyHandlers:
 
     async def _state(self, token: str | None) -> Response:
         async with self._sessions.held(token) as session:
-            return JSONResponse(self._state_of(self._limited(session)))
+            return JSONResponse(self._states.of(self._limited(session)))
 
     async def events(self, request: Request) -> Response:
         """Store what the participant did."""
@@ -289,59 +287,6 @@ class _StudyHandlers:
             raise HttpError(401, NOBODY)
         self._by_participant.check(session.participant.id)
         return session
-
-    # What is told --------------------------------------------------------------------------------------------
-
-    def _url(self, key: tuple[str, str], role: Any) -> str:
-        return self._images.address(key, role)
-
-    def _item(self, trial: StudyTrial, progress: ParticipantProgress) -> dict[str, Any]:
-        picture: StudyImage = self._design.pictures[trial.key]
-        item = {
-            "trial": trial.trial,
-            "type": self._design.item_type.name,
-            "image": self._url(trial.key, "trial" if trial.trial >= 0 else "practice"),
-            "width": picture.width,
-            "height": picture.height,
-            "explain": trial.explain,
-            **self._design.item_type.public(trial),
-        }
-        feedback = self._sessions.feedback(progress, trial.trial)
-        return item if feedback is None else {**item, "feedback": feedback}
-
-    def _state_of(self, session: Session) -> dict[str, Any]:
-        progress = session.progress
-        current, answered = progress.current, progress.answers
-        clicks = progress.pending
-        if current is not None and current.trial in progress.answered:
-            clicks = progress.answered[current.trial].answer.clicks
-        items = [self._item(trial, progress) for trial in session.participant.trials]
-        ended, quiz = progress.stage in ENDS, self._design.config.quiz
-        completion = self._design.config.completion.of(screened=progress.stage == "screened")
-        return {
-            "participant": session.participant.participant,
-            **({"list": session.participant.list} if self._pilot else {}),
-            "stage": progress.stage,
-            "trials": [item for item in items if item["trial"] >= 0],
-            "practice": [item for item in items if item["trial"] < 0],
-            "progress": {
-                "answered": len(answered),
-                "trial": current and current.trial,
-                "clicks": [list(click.cell) for click in clicks],
-                "explained": [answer.trial.trial for answer in answered if answer.explanation is not None],
-            },
-            "seq": progress.seq,
-            "questionnaire": progress.questionnaire and progress.questionnaire.name,
-            "survey": progress.survey,
-            "quiz": quiz
-            and {
-                "attempts": len(progress.quiz),
-                "left": progress.attempts_left,
-                "passed": any(not attempt.wrong for attempt in progress.quiz),
-            },
-            "completion": (completion or None) if ended else None,
-            "debriefing": self._debriefing if progress.stage == "finished" else None,
-        }
 
     # The admin page ------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from spotball_adapters.study.databases import STUDY_FILE, DatabaseConfig
-from spotball_adapters.study.questions import Questionnaire, Quiz
+from spotball_adapters.study.surveys import Questionnaire, Quiz
 from spotball_core.errors import InputError, Problem
 from spotball_core.schema.record import Name, Record
 from spotball_core.service.toml_file import read_toml

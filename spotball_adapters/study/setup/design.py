@@ -12,10 +12,10 @@ from typing import Any
 from spotball_adapters.study.events import StudyTrial
 from spotball_adapters.study.items import Clicks, ItemType, Key, ObjectChoice
 from spotball_adapters.study.metadata import without_metadata
-from spotball_adapters.study.questions import Surveys, faults
 from spotball_adapters.study.setup.assignment import draw_trials
 from spotball_adapters.study.setup.catalogs import catalog
 from spotball_adapters.study.setup.config import CONFIG, ListConfig, StudyConfig, read_config
+from spotball_adapters.study.surveys import Surveys, faults
 from spotball_core.errors import InputError, MissingExtraError, Problem
 from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
 from spotball_core.io.dataset import SCENES

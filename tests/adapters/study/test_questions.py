@@ -8,15 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from spotball_adapters.study.questions import (
-    Questionnaire,
-    Quiz,
-    ShowIf,
-    Surveys,
-    check_answers,
-    faults,
-    worded,
-)
+from spotball_adapters.study.questions import ShowIf, worded
+from spotball_adapters.study.surveys import Questionnaire, Quiz, Surveys, check_answers, faults
 from tests.adapters.study.asked import PLAYER, QUESTIONNAIRES, QUIZ, RIGHT, WRONG
 
 PAGES = [Questionnaire.model_validate(one) for one in tomllib.loads(QUESTIONNAIRES)["questionnaires"]]
@@ -158,6 +151,8 @@ def test_faults_name_their_place() -> None:
     assert faults_of(again) == [
         ("questionnaires.2.questions.2.name", "plays again", "a name that no other question has")
     ]
+    reserved = QUESTIONNAIRES.replace('name = "why"', 'name = "participant"')
+    assert [fault[0] for fault in faults_of(reserved)] == ["questionnaires.2.questions.2.name"]
     later = QUESTIONNAIRES.replace('question = "years"', 'question = "hard"')
     assert faults_of(later) == [
         ("questionnaires.1.questions.4.show_if", "the question hard", "the name of an earlier question")

@@ -11,7 +11,8 @@ import pytest
 
 from spotball_adapters.embedders.cache import CACHE, Cache, peek as peek_cache
 from spotball_adapters.runs.store import STORE, ReplyStore, peek as peek_run
-from spotball_adapters.study.store import IDENTITIES, STUDY, StudyStore, reading
+from spotball_adapters.study.store import StudyStore, reading
+from spotball_adapters.study.tables import IDENTITIES, STUDY
 from spotball_core.service.sqlite_file import DamagedStoreError
 from spotball_gen.pipeline.folder import LEDGER, WORK, read_only
 from spotball_gen.pipeline.ledger import Ledger

@@ -1,12 +1,15 @@
-"""The admin page's content, kept up to date: only what participants did since the last look is read."""
+"""The admin page's content, kept up to date: only what participants did since the last look is read.
+
+This happens in the server's own thread, in short steps between requests. A second thread would slow each request down,
+since the two would take turns at Python's lock.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -68,22 +71,14 @@ class Dashboard:
         self._page: str | None = None
         self._looked_at, self._took = float("-inf"), 0.0
         self._task: asyncio.Task[None] | None = None
-        self._looking, self._closing = threading.Lock(), False
-        # What is stored already may take seconds to read, so this begins before somebody asks for the page.
-        self._first = threading.Thread(target=self._read_first, name="spotball-study-dashboard")
-        self._first.start()
+        # Before participants come: with many stored, it takes seconds. A study that does not fit its store is reported
+        # when the page is asked for.
+        with contextlib.suppress(StoreError):
+            self.look({})
 
     def close(self) -> None:
         """Close the files."""
-        self._closing = True
-        self._first.join()
-        with self._looking:
-            self._opened.close()
-
-    def _read_first(self) -> None:
-        # A study that does not fit its store is reported when the page is asked for.
-        with contextlib.suppress(StoreError):
-            self.look({})
+        self._opened.close()
 
     async def page(self, failures: Mapping[str, int]) -> str:
         """Return the page as HTML: a new one if it can be had at once, else that of the last look.
@@ -102,7 +97,9 @@ class Dashboard:
     async def _renew(self, failures: Mapping[str, int]) -> None:
         begin = time.monotonic()
         try:
-            self._page = await asyncio.to_thread(self.look, failures)
+            for page in self._steps(failures):
+                self._page = page or self._page
+                await asyncio.sleep(0)
         finally:
             self._looked_at = time.monotonic()
             self._took, self._task = self._looked_at - begin, None
@@ -113,26 +110,27 @@ class Dashboard:
         Raises:
             StoreError: if what is stored is not what the study allows, so that the study was changed.
         """
-        with self._looking:
-            return self._look(failures)
+        *_, page = self._steps(failures)
+        assert page is not None
+        return page
 
-    def _look(self, failures: Mapping[str, int]) -> str:
+    def _steps(self, failures: Mapping[str, int]) -> Iterator[str | None]:
+        """Read what is new, one participant a step; the last step gives the page."""
         at = datetime.now(UTC)
         recent = (at - _RECENT).isoformat(timespec="milliseconds")
         seen = self._reader.seen()
         for gone in self._entries.keys() - seen.keys():
             del self._entries[gone]
         for identity, seen_at in seen.items():
-            if self._closing:
-                break
             entry = self._entries.get(identity)
             if entry is None or entry.seen_at != seen_at or seen_at > recent:
                 self._entries[identity] = self._read(identity, seen_at, entry)
+                yield None
         lines = [
             Line(entry.person, entry.seen_at, entry.row.started_at, entry.flags, len(entry.row.trials))
             for entry in self._entries.values()
         ]
-        return admin_page(self._design, self._exclusion, lines, failures, at)
+        yield admin_page(self._design, self._exclusion, lines, failures, at)
 
     def _read(self, identity: int, seen_at: str, entry: _Entry | None) -> _Entry:
         if entry is None:
@@ -140,14 +138,17 @@ class Dashboard:
             progress = ParticipantProgress(row.trials, self._design.item_type, self._design.surveys)
             entry = _Entry(row, progress, [], "", Participation(row.participant, row.list, "consent", ()))
         new = self._reader.events(identity, after=entry.progress.seq)
+        before = len(entry.progress.answers), entry.progress.stage
         try:
             for event in new:
                 entry.progress.take(event)
         except (NotAllowedError, KeyError) as error:
             raise misfit(self._reader, entry.row, error) from error
-        entry.events += [event for event in new if event.kind not in _OF_TRIALS]
+        kept = [event for event in new if event.kind not in _OF_TRIALS]
+        entry.events += kept
         entry.seen_at = seen_at
-        if new:
+        explained = any(event.kind == "explanation" for event in new)
+        if kept or explained or before != (len(entry.progress.answers), entry.progress.stage):
             self._judge(entry)
         return entry
 

@@ -16,8 +16,6 @@ import pytest
 from spotball_adapters.study.events import StudyTrial
 from spotball_adapters.study.server.writer import AT_ONCE, EventWriter
 from spotball_adapters.study.store import (
-    IDENTITIES,
-    STUDY,
     Identity,
     Participant,
     StudyStore,
@@ -26,6 +24,7 @@ from spotball_adapters.study.store import (
     insert_participant,
     reading,
 )
+from spotball_adapters.study.tables import IDENTITIES, STUDY
 from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study.made import stored

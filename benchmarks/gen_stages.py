@@ -55,6 +55,8 @@ ALL_PASS = {
     },
 }
 """Settings under which no item is rejected."""
+KINDS = {**DEFAULT_KINDS, "inpaint": "patches"}
+"""Items are drawn and not of a video, so `inpaint` fills from patches."""
 
 
 class Known:
@@ -148,7 +150,7 @@ def main() -> None:
         each = {"frames": seconds(lambda: written(items, folder)) / len(items)}
         context = Context(folder, Grid.standard(), sports={}, detector=(Known, StageSettings()))
         for stage in ORDER:
-            make = find(stage, DEFAULT_KINDS.get(stage, "color"))
+            make = find(stage, KINDS.get(stage, "color"))
             made = make(make.Settings(**ALL_PASS.get(stage, {})), context)
             outcome = made.process(items)
             assert len(outcome.items) >= ITEMS // 2, (outcome.rejects, outcome.failures)

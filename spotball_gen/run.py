@@ -28,6 +28,7 @@ from spotball_gen.pipeline.engines.local import LocalEngine
 from spotball_gen.pipeline.engines.ray_data import GenerationRayEngine
 from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.pipeline.progress import show_progress
+from spotball_gen.quality.leak import verdict
 from spotball_gen.review.apply import apply_review
 from spotball_gen.review.repaint import put_back, send_back
 from spotball_gen.review.store import Key
@@ -46,10 +47,12 @@ class GenerationResult:
     Attributes:
         written: the dataset.
         failures: of all starts.
+        verdict: of the leak test, in a sentence; empty without items.
     """
 
     written: Written
     failures: tuple[Failure, ...]
+    verdict: str = ""
 
 
 def generate(
@@ -130,7 +133,7 @@ def generate(
                 ledger.end_session(said(error))
             raise
         ledger.end_session("finished")
-        ended = GenerationResult(written, ledger.failures())
+        ended = GenerationResult(written, ledger.failures(), _verdict(out) if written.chosen else "")
     if written.fresh and review is not None:
         apply_review(out, only_accepted=bool(review.get("only_accepted")))
         tell("The review took effect again: what it left out is left out.")
@@ -141,6 +144,11 @@ def _review(dataset: Path) -> dict[str, Any] | None:
     """What the dataset's card says of the review that took effect in it, if one did."""
     card = dataset / CARD
     return parse_json(card.read_text(encoding="utf-8")).get("review") if card.is_file() else None
+
+
+def _verdict(dataset: Path) -> str:
+    """The verdict of the leak test that the dataset's card reports."""
+    return verdict(parse_json((dataset / CARD).read_text(encoding="utf-8"))["leak_test"])
 
 
 def _packages(plan: GenerationPlan) -> dict[str, str]:

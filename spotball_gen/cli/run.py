@@ -106,5 +106,7 @@ def _finish(ended: GenerationResult, out: Path, *, quiet: bool) -> None:
         tell(f"{out}: {written.chosen:,} items")
     else:
         tell(f"{out}: {written.chosen:,} items, all there before")
+    if ended.verdict:
+        tell(ended.verdict)
     if ended.failures or not written.chosen:
         raise typer.Exit(1)

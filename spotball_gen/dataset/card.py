@@ -15,7 +15,7 @@ from spotball_gen.dataset.statistics import TABLE_1, difficulty, table_1
 from spotball_gen.items.item import Item
 from spotball_gen.pipeline.difficulty import MEASURES
 from spotball_gen.quality.decoys import DECOYS
-from spotball_gen.quality.leak import leak_test
+from spotball_gen.quality.leak import leak_test, verdict
 from spotball_gen.quality.splits import BY_SHOT, TEST, TRAIN, WITHOUT_TEST, video_of
 
 PERMUTATIONS, LOOKED_AT = 200, 1000
@@ -111,7 +111,7 @@ class _Artifacts:
 
 def _leak(folder: Path, scenes: Sequence[Scene], seed: int) -> dict[str, Any]:
     if len({video_of(scene) for scene in scenes}) < 2:
-        return {"not_done": "it needs images of two videos at least"}
+        return {"not_done": "it needs images of at least two videos"}
     return leak_test(folder, seed=seed, permutations=PERMUTATIONS, most=LOOKED_AT).record()
 
 
@@ -178,7 +178,7 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     leak = of["leak_test"]
     if "not_done" in leak:
-        yield f"The leak test was not done: {leak['not_done']}."
+        yield verdict(leak)
         yield ""
         return
     yield f"Leak test, {leak['images']:,} images of {leak['videos']:,} videos: a simple classifier, told noise, blur"
@@ -199,14 +199,20 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
     ]
     yield from _table(["", "value", "95% interval", "chance", "95% of chance", "p"], rows)
     yield ""
-    verdict = "can be told from others" if leak["leaks"] else "were not told from others"
-    yield f"Painted cells {verdict}. Chance exchanges balls between images of a sport."
+    yield f"Cells with a ball {_distinguished(leak)} from other cells."
+    yield "Chance exchanges balls between images of a sport."
     yield ""
     if "decoys" in leak:
-        verdict = "can be told from these: painting shows" if leak["decoys"]["leaks"] else "were not told from these"
         yield f"Decoys are {DECOYS} untouched cells of the same image, as high and as near to players as the ball's."
-        yield f"Painted cells {verdict}. Chance takes any of the five for the ball's."
+        yield f"Inpainted cells {_distinguished(leak['decoys'])} from these."
+        yield "Chance takes any of the five for the ball's."
         yield ""
+    yield f"**{verdict(leak)}**"
+    yield ""
+
+
+def _distinguished(test: Mapping[str, Any]) -> str:
+    return "can be distinguished" if test["distinguished"] else "were not distinguished"
 
 
 def _made(of: Mapping[str, Any]) -> Iterator[str]:

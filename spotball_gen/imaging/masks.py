@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
@@ -31,15 +33,25 @@ class MaskSettings(StageSettings):
     protect: bool = True
 
 
-def ball_mask(item: Item, settings: MaskSettings) -> NDArray[np.uint8]:
-    """What is painted over in an item's image.
+@dataclass(frozen=True)
+class MaskParts:
+    """What is inpainted in an item's image.
+
+    Attributes:
+        core: pixels that show the ball, its shadow or what reviewers marked, shape (height, width).
+        whole: the core and the margin around it, likewise.
+    """
+
+    core: NDArray[np.bool_]
+    whole: NDArray[np.bool_]
+
+
+def mask_parts(item: Item, settings: MaskSettings) -> MaskParts:
+    """Return what is inpainted in an item's image, and which part of it hides something.
 
     The ball is the ellipse in its box. It is always inside, also where a player's box covers it, and so is what
     reviewers marked (the note `regions` of `inpaint`); of the margin around both and of the shadow, a player's pixels
     stay out: those in the outline, or in the box if there is none.
-
-    Returns:
-        Shape (height, width), 255 inside and 0 outside.
 
     Raises:
         ValueError: if the item has no ball.
@@ -49,6 +61,7 @@ def ball_mask(item: Item, settings: MaskSettings) -> NDArray[np.uint8]:
     ball, shape = item.ball, item.image.shape[:2]
     margin = settings.margin * (ball.width + ball.height) / 2
     around = ellipse(ball, shape, max(margin, _RIM))
+    shadow = np.zeros(shape, dtype=np.bool_)
     if settings.shadow:
         shadow = shadow_of(item.image, ball, item.players, reach=settings.shadow)
         around |= _dilated(shadow, margin)
@@ -58,9 +71,30 @@ def ball_mask(item: Item, settings: MaskSettings) -> NDArray[np.uint8]:
     if marked.any():
         around |= _dilated(marked, margin)
     if settings.protect:
-        for player in item.players:
-            around[player_mask(player, shape)] = False
-    return np.where(around | ellipse(ball, shape, _RIM) | marked, np.uint8(255), np.uint8(0))
+        free = ~player_pixels(item)
+        around, shadow = around & free, shadow & free
+    core = ellipse(ball, shape, _RIM) | marked
+    return MaskParts(core | shadow, around | core | shadow)
+
+
+def player_pixels(item: Item) -> NDArray[np.bool_]:
+    """Return the pixels of an item's image in players' outlines, or boxes without one, shape (height, width)."""
+    inside = np.zeros(item.image.shape[:2], dtype=np.bool_)
+    for player in item.players:
+        inside |= player_mask(player, inside.shape)
+    return inside
+
+
+def ball_mask(item: Item, settings: MaskSettings) -> NDArray[np.uint8]:
+    """Return what is inpainted in an item's image, as a mask; see `mask_parts`.
+
+    Returns:
+        Shape (height, width), 255 inside and 0 outside.
+
+    Raises:
+        ValueError: if the item has no ball.
+    """
+    return np.where(mask_parts(item, settings).whole, np.uint8(255), np.uint8(0))
 
 
 def composite(image: Image, painted: Image, mask: NDArray[np.uint8]) -> Image:

@@ -44,7 +44,7 @@ class OpenCVInpainting(ABC):
 
     name = "inpaint"
     kind = ""
-    version = "1"
+    version = "2"
     batch_size = 16
     device: Device = "cpu"
 

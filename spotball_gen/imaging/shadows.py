@@ -16,8 +16,15 @@ _DARKER = 0.9
 _SAME_COLOR = 0.25
 """By so much the channels' parts may differ, else it is something of another color."""
 
-_EVEN = 0.15
-"""The ground around a shadow differs by less than this part from what is around it, in most places."""
+_EVEN = 0.13, 0.75
+"""The ground around a shadow differs by less than this part from what is around it, in this share of places: grass and
+floors are even, and the stands are not."""
+
+_DEEPER = 2.0
+"""A shadow is darker than its surroundings by this many times as much as these differ among themselves."""
+
+_FULL = 0.6
+"""A shadow fills at least this share of its box; an ellipse fills 0.79, a fold or a gap in the stands less."""
 
 _TAKEN = 0.2
 """A spot of which a greater part is within players' boxes is a player's."""
@@ -61,11 +68,11 @@ def shadow_of(image: Image, ball: Box, players: Sequence[Box], *, reach: float) 
     for spot, ((*corner, width, height, area), (at_x, at_y)) in enumerate(zip(measured, centers, strict=True)):
         aside, below = abs(at_x + left - x), at_y + top - y
         fits = (
-            0.5 * size <= width <= 4 * size
+            0.5 * size <= width <= 2.5 * size
             and 0.15 * size <= height <= 1.5 * size
             and width >= 1.2 * height
-            and area >= 0.4 * width * height
-            and aside <= 2 * size
+            and area >= _FULL * _free(ball_mask, corner, width, height)
+            and aside <= min(2 * size, size / 2 + below / 2)
             and 0 < below <= reach * size
         )
         if (
@@ -75,7 +82,7 @@ def shadow_of(image: Image, ball: Box, players: Sequence[Box], *, reach: float) 
             or player_mask[labels == spot].mean() > _TAKEN
         ):
             continue
-        if _on_even_ground(part, ball_mask | player_mask | (labels == spot), (*corner, width, height)):
+        if _on_even_ground(part, labels == spot, ball_mask | player_mask, (*corner, width, height)):
             best = float(aside), spot
     if best is not None:
         shadow[top:bottom, left:right] = labels == best[1]
@@ -91,12 +98,27 @@ def ellipse(box: Box, shape: tuple[int, ...], more: float) -> NDArray[np.bool_]:
     return inside
 
 
-def _on_even_ground(part: NDArray[np.float32], excluded: NDArray[np.bool_], place: tuple[int, int, int, int]) -> bool:
-    """Whether what is beside a spot and is nothing else is ground: between the seats of the stands it is not even."""
+def _free(ball: NDArray[np.bool_], corner: list[int], width: int, height: int) -> int:
+    """How many pixels of a box the ball leaves free: a shadow under it shows in part."""
+    x, y = corner
+    return int((~ball[y : y + height, x : x + width]).sum())
+
+
+def _on_even_ground(
+    part: NDArray[np.float32], spot: NDArray[np.bool_], excluded: NDArray[np.bool_], place: tuple[int, int, int, int]
+) -> bool:
+    """Whether a spot is dark against its surroundings, and these are ground: between seats they are not even."""
     x, y, width, height = place
     rows, cols = slice(max(y - height, 0), y + 2 * height), slice(max(x - width // 2, 0), x + width + width // 2)
-    beside = np.abs(part[rows, cols][~excluded[rows, cols]] - 1).max(axis=1) < _EVEN
-    return beside.size > 0 and bool(beside.mean() > 0.5)
+    # The edges of a shadow are soft: they are neither the spot nor ground.
+    reach = np.ones((3, 3), dtype=np.uint8)
+    near = opencv().dilate(spot.astype(np.uint8), reach) > 0
+    around = part[rows, cols][~(excluded | near)[rows, cols]]
+    if not len(around):
+        return False
+    even = np.abs(around - 1).max(axis=1) < _EVEN[0]
+    deep = float(1 - part[spot].mean()) >= _DEEPER * float(np.abs(around - 1).mean())
+    return deep and bool(even.mean() > _EVEN[1])
 
 
 def _within(box: Box, left: int, top: int) -> tuple[slice, slice]:

@@ -24,7 +24,7 @@ DEFAULT_KINDS: Mapping[str, str] = {
     "filter": "sharpness",
     "track": "kalman",
     "plausibility": "rules",
-    "inpaint": "telea",
+    "inpaint": "temporal",
     "check": "artifacts",
     "label": "cells",
 }

@@ -86,12 +86,27 @@ class Leak:
     decoys: Leak | None = None
 
     @property
-    def leaks(self) -> bool:
-        """Whether painted cells were told from others better than by chance, at 5% for the two numbers together."""
+    def distinguished(self) -> bool:
+        """Whether inpainted cells were distinguished from the others, at 5% for the two numbers together."""
         return min(self.accuracy.p, self.auc.p) < 0.025
 
+    @property
+    def leaks(self) -> bool | None:
+        """Whether the inpainting shows: whether inpainted cells were distinguished from their decoys.
+
+        Cells around balls differ from most cells of an image by what is in them, however perfect the inpainting is. So
+        the test among all cells has no part in the verdict. None without decoys.
+        """
+        return self.decoys.distinguished if self.decoys else None
+
     def record(self) -> dict[str, Any]:
-        """As JSON, in thousandths."""
+        """Return the result as JSON values, in thousandths; `leaks` is the verdict, in the result for all cells."""
+        own = self._record()
+        if self.decoys is None:
+            return {**own, "leaks": None}
+        return {**own, "leaks": self.leaks, "decoys": self.decoys._record()}
+
+    def _record(self) -> dict[str, Any]:
         measures: dict[str, Any] = {
             name: {
                 "value": _round(of.value),
@@ -104,13 +119,12 @@ class Leak:
         }
         return {
             **measures,
-            "leaks": self.leaks,
+            "distinguished": self.distinguished,
             "weights": {name: round(value, 2) for name, value in self.weights.items()},
             "images": self.images,
             "videos": self.videos,
             "folds": self.folds,
             "permutations": self.permutations,
-            **({"decoys": self.decoys.record()} if self.decoys else {}),
         }
 
 
@@ -313,20 +327,44 @@ def _image(path: Path) -> NDArray[np.uint8]:
 
 
 def lines(leak: Leak) -> Iterator[str]:
-    """As lines for a terminal."""
+    """As lines for a terminal; the last one is the verdict."""
     images = f"{leak.images:,} images of {leak.videos:,} videos, {leak.folds} folds"
     yield f"{images}, {leak.permutations} exchanges of balls"
     yield from _numbers(leak)
-    yield f"Painted cells {'can be told from others' if leak.leaks else 'were not told from others'}.{_named(leak)}"
-    if leak.decoys is None:
-        yield "Too few cells were left alone to compare with cells alike."
-        return
-    yield f"{leak.decoys.images:,} images, each ball's cell among {DECOYS} decoys as high and as near to players"
-    yield from _numbers(leak.decoys)
-    conclusion = (
-        "can be told from cells alike: painting shows" if leak.decoys.leaks else "were not told from cells alike"
+    yield f"Cells with a ball {_distinguished(leak)} from other cells.{_named(leak)}"
+    if leak.decoys is not None:
+        yield f"{leak.decoys.images:,} images, each ball's cell among {DECOYS} decoys as high and as near to players"
+        yield from _numbers(leak.decoys)
+        yield f"Inpainted cells {_distinguished(leak.decoys)} from their decoys.{_named(leak.decoys)}"
+    yield verdict(leak.record())
+
+
+def verdict(record: Mapping[str, Any]) -> str:
+    """Return the verdict of a leak test in a sentence.
+
+    Args:
+        record: see `Leak.record`, or `not_done` with the reason.
+
+    Examples:
+        >>> verdict({"not_done": "it needs images of at least two videos"})
+        'Leak test: not done; it needs images of at least two videos.'
+    """
+    if "not_done" in record:
+        return f"Leak test: not done; {record['not_done']}."
+    if record["leaks"] is None:
+        return f"Leak test: no verdict; too few images have {DECOYS} untouched cells to compare with."
+    accuracy, auc = record["decoys"]["accuracy"], record["decoys"]["auc"]
+    numbers = (
+        f"a classifier picks them out of {DECOYS + 1} similar cells in {accuracy['value']:.0%} of the images, by "
+        f"chance in {accuracy['chance']:.0%} (p = {min(accuracy['p'], auc['p']):.3f})"
     )
-    yield f"Painted cells {conclusion}.{_named(leak.decoys)}"
+    if record["leaks"]:
+        return f"Leak test: failed. Inpainted cells can be recognized: {numbers}. Do not publish these images."
+    return f"Leak test: passed. Inpainted cells were not recognized: {numbers}."
+
+
+def _distinguished(leak: Leak) -> str:
+    return "can be distinguished" if leak.distinguished else "were not distinguished"
 
 
 def _numbers(leak: Leak) -> Iterator[str]:
@@ -339,4 +377,4 @@ def _numbers(leak: Leak) -> Iterator[str]:
 def _named(leak: Leak) -> str:
     """What tells most, where anything does."""
     features = ", ".join(f"{name} ({weight:+.2f})" for name, weight in list(leak.weights.items())[:3])
-    return f" What tells most: {features}." if leak.leaks else ""
+    return f" What tells most: {features}." if leak.distinguished else ""

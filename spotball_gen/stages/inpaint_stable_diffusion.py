@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
-from spotball_core.errors import OptionError
 from spotball_gen.imaging.masks import MaskSettings, ball_mask, composite
 from spotball_gen.imaging.views import ModelView
 from spotball_gen.items.item import Image, Item
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
-from spotball_gen.models.torch_models import TorchSettings, loaded, picked_device, require, source_of, weights_name
+from spotball_gen.models.inpainting import STABLE_DIFFUSION, InpaintingModel, InpaintRequest
+from spotball_gen.models.torch_models import TorchSettings, picked_device, require, source_of
 
 MODEL = "stable-diffusion-v1-5/stable-diffusion-inpainting"
 
 PROMPT = "the empty background of a {sport} match, photograph"
 
 NEGATIVE_PROMPT = "ball, person, hand, shadow, text"
-
-_CHANNELS = 9
-"""Of an inpainting model's input: noise, the image without what is masked, the mask."""
 
 
 class StableDiffusionSettings(MaskSettings, TorchSettings):
@@ -71,7 +65,8 @@ class StableDiffusion:
 
     name = "inpaint"
     kind = "stable-diffusion"
-    version = "1"
+    version = "2"
+    family = STABLE_DIFFUSION
 
     def __init__(self, settings: StableDiffusionSettings, context: Context) -> None:
         require(f"inpaint {self.kind!r}", "torch", "diffusers", "transformers", "PIL")
@@ -109,7 +104,10 @@ class StableDiffusion:
 
     def _view(self, item: Item) -> ModelView:
         return ModelView.of(
-            ball_mask(item, self.settings), size=self.settings.size, surroundings=self.settings.surroundings
+            ball_mask(item, self.settings),
+            size=self.settings.size,
+            surroundings=self.settings.surroundings,
+            cell=self.family.cell,
         )
 
     def _finished(self, item: Item, view: ModelView, pixels: Image) -> Item:
@@ -119,115 +117,7 @@ class StableDiffusion:
 
     @cached_property
     def _model(self) -> InpaintingModel:
-        return InpaintingModel.load(self._source, self.settings, self._on)
-
-
-@dataclass(frozen=True)
-class InpaintingModel:
-    """A loaded pipeline.
-
-    Attributes:
-        pipeline: of the diffusers library.
-        weights: which ones.
-    """
-
-    pipeline: Any
-    weights: str
-
-    @classmethod
-    def load(cls, source: str, settings: StableDiffusionSettings, device: str) -> InpaintingModel:
-        """Load a pipeline onto a device.
-
-        Raises:
-            OptionError: if it cannot be had or is not made for inpainting.
-        """
-        import diffusers
-        import torch
-
-        kind = diffusers.StableDiffusionInpaintPipeline
-        unchecked = {"safety_checker": None, "requires_safety_checker": False}
-        files = {"revision": settings.revision, "variant": settings.variant}
-        automatic = "float16" if device == "cuda" else "float32"
-        dtype = automatic if settings.dtype == "auto" else settings.dtype
-
-        def load() -> tuple[Any, str | None]:
-            # The folder that the Hub's files are in is called by their commit.
-            is_local = Path(source).is_dir()
-            folder = source if is_local else kind.download(source, **unchecked, **files)
-            pipeline = kind.from_pretrained(folder, variant=settings.variant, **unchecked)
-            return pipeline, None if is_local else Path(folder).name
-
-        pipeline, commit = loaded(load, source, "inpaint")
-        channels = pipeline.unet.config.in_channels
-        if channels != _CHANNELS:
-            reason = f"its network takes {channels} channels, not {_CHANNELS}"
-            raise OptionError(f"inpaint: {source}: no inpainting model: {reason}")
-        pipeline.set_progress_bar_config(disable=True)
-        # In 32 bits, as it is loaded, there is nothing to be cast, and to be warned of.
-        pipeline.to(*[device] if dtype == "float32" else [device, getattr(torch, dtype)])
-        return cls(pipeline, weights_name(source, commit))
-
-    def paint(
-        self,
-        views: Sequence[tuple[Image, NDArray[np.uint8]]],
-        requests: Sequence[InpaintRequest],
-        settings: StableDiffusionSettings,
-    ) -> NDArray[np.uint8]:
-        """What the model makes of some images of one size.
-
-        Args:
-            views: each image, shape (height, width, 3), and its mask, shape (height, width).
-            requests: of each.
-            settings: steps and guidance scale.
-
-        Returns:
-            Shape (n, height, width, 3).
-
-        Raises:
-            OptionError: if a prompt is longer than the model reads.
-            ValueError: if what it makes is no image.
-        """
-        import torch
-        from PIL import Image as Pictures
-
-        for prompt in {text for request in requests for text in (request.prompt, request.negative_prompt)}:
-            self._check_length(prompt)
-        height, width = views[0][1].shape
-        images = self.pipeline(
-            prompt=[request.prompt for request in requests],
-            negative_prompt=[request.negative_prompt for request in requests],
-            image=[Pictures.fromarray(image) for image, _ in views],
-            mask_image=[Pictures.fromarray(mask) for _, mask in views],
-            height=height,
-            width=width,
-            # From noise alone: less would keep something of what was there.
-            strength=1.0,
-            num_inference_steps=settings.steps,
-            guidance_scale=settings.guidance_scale,
-            # On the CPU, so that a GPU starts from the same noise.
-            generator=[torch.Generator("cpu").manual_seed(request.seed) for request in requests],
-            output_type="np",
-        ).images
-        if not np.isfinite(images).all():
-            raise ValueError("the model's image has numbers that are not finite; in 32 bits it may not")
-        pixels: NDArray[np.uint8] = (images * 255).round().astype(np.uint8)
-        return pixels
-
-    def _check_length(self, prompt: str) -> None:
-        tokenizer = self.pipeline.tokenizer
-        count = len(tokenizer(prompt, truncation=False, verbose=False)["input_ids"])
-        if count > tokenizer.model_max_length:
-            most = tokenizer.model_max_length
-            raise OptionError(f"inpaint: the model reads {most} tokens, and this has {count}: {prompt!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class InpaintRequest:
-    """What is asked of the model for one image."""
-
-    prompt: str
-    negative_prompt: str
-    seed: int
+        return InpaintingModel.load(self._source, self.settings, self._on, self.family)
 
 
 def _by_size(items: Sequence[Item], views: Mapping[str, ModelView]) -> list[list[Item]]:

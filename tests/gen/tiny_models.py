@@ -126,5 +126,100 @@ def save_inpainting(folder: Path, seed: int = 0, channels: int = 9, vae: str = "
     return folder
 
 
+def save_inpainting_xl(folder: Path, seed: int = 0, channels: int = 9) -> Path:
+    """A Stable Diffusion XL pipeline for inpainting, as small."""
+    import torch
+    from diffusers import AutoencoderKL, DDIMScheduler, StableDiffusionXLInpaintPipeline, UNet2DConditionModel
+    from transformers import CLIPTextConfig, CLIPTextModel, CLIPTextModelWithProjection, CLIPTokenizer
+
+    vocabulary = save_tokenizer(folder / "tokenizer")
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        text = CLIPTextConfig(**text_settings(vocabulary), projection_dim=32)
+        network = UNet2DConditionModel(
+            block_out_channels=(8, 16),
+            layers_per_block=1,
+            sample_size=32,
+            in_channels=channels,
+            out_channels=4,
+            down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+            up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+            cross_attention_dim=2 * TEXT["hidden_size"],
+            attention_head_dim=4,
+            norm_num_groups=4,
+            use_linear_projection=True,
+            addition_embed_type="text_time",
+            addition_time_embed_dim=8,
+            # Six numbers of sizes and crops, and the second encoder's projection.
+            projection_class_embeddings_input_dim=6 * 8 + 32,
+        )
+        pipeline = StableDiffusionXLInpaintPipeline(
+            vae=_coder(AutoencoderKL, 4),
+            text_encoder=CLIPTextModel(text),
+            text_encoder_2=CLIPTextModelWithProjection(text),
+            tokenizer=CLIPTokenizer.from_pretrained(folder / "tokenizer"),
+            tokenizer_2=CLIPTokenizer.from_pretrained(folder / "tokenizer"),
+            unet=network,
+            scheduler=DDIMScheduler(beta_start=0.00085, beta_end=0.012, beta_schedule="scaled_linear", steps_offset=1),
+            add_watermarker=False,
+        )
+    pipeline.save_pretrained(folder)
+    return folder
+
+
+def save_flux_fill(folder: Path, seed: int = 0, channels: int = 8 * 4 + 256) -> Path:
+    """A FLUX.1 Fill pipeline: a transformer of two layers, and a T5 encoder whose tokens are letters."""
+    import torch
+    from diffusers import AutoencoderKL, FlowMatchEulerDiscreteScheduler, FluxFillPipeline, FluxTransformer2DModel
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer, T5Config, T5EncoderModel, T5TokenizerFast
+
+    vocabulary = save_tokenizer(folder / "tokenizer")
+    pieces = ["<pad>", "</s>", "<unk>", *(chr(code) for code in range(33, 127)), "\u2581"]
+    letters = Tokenizer(models.Unigram([(piece, -1.0) for piece in pieces], unk_id=2))
+    letters.pre_tokenizer = pre_tokenizers.Metaspace()
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        network = FluxTransformer2DModel(
+            in_channels=channels,
+            out_channels=16,
+            num_layers=1,
+            num_single_layers=1,
+            attention_head_dim=16,
+            num_attention_heads=2,
+            joint_attention_dim=32,
+            pooled_projection_dim=32,
+            guidance_embeds=True,
+            axes_dims_rope=(4, 4, 8),
+        )
+        text = T5Config(vocab_size=len(pieces), d_model=32, d_ff=37, d_kv=8, num_heads=4, num_layers=1)
+        reader = T5EncoderModel(text)
+        pipeline = FluxFillPipeline(
+            scheduler=FlowMatchEulerDiscreteScheduler(),
+            vae=_coder(AutoencoderKL, 4),
+            text_encoder=CLIPTextModel(CLIPTextConfig(**text_settings(vocabulary))),
+            tokenizer=CLIPTokenizer.from_pretrained(folder / "tokenizer"),
+            text_encoder_2=reader,
+            tokenizer_2=T5TokenizerFast(
+                tokenizer_object=letters, eos_token="</s>", unk_token="<unk>", pad_token="<pad>", extra_ids=0
+            ),
+            transformer=network,
+        )
+    pipeline.save_pretrained(folder)
+    return folder
+
+
+def _coder(make: Any, channels: int) -> Any:
+    """A VAE whose latents are an eighth of the image's size."""
+    return make(
+        block_out_channels=(8, 8, 16, 16),
+        down_block_types=("DownEncoderBlock2D",) * 4,
+        up_block_types=("UpDecoderBlock2D",) * 4,
+        latent_channels=channels,
+        norm_num_groups=4,
+        shift_factor=0.1,
+    )
+
+
 def _write(path: Path, content: object) -> None:
     path.write_text(json.dumps(content))

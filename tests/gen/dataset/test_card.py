@@ -123,7 +123,7 @@ class TestCard:
         card = json.loads((made / "card.json").read_text())
         assert text == markdown(card)
         assert "12 items: 12 soccer." in text
-        assert ("Painted cells can be told from others." in text) == card["leak_test"]["leaks"]
+        assert ("Leak test: failed." in text) == (card["leak_test"]["leaks"] is True)
         assert "c\\|d" in text
         for name in re.findall(r"\]\((.*?)\)", text):
             ET.parse(made / name)
@@ -134,9 +134,9 @@ class TestCard:
         write_videos(tmp_path / "videos", {"a": 3})
         generate(write_config(tmp_path / "c.toml"), tmp_path / "out")
         card = json.loads((tmp_path / "out/card.json").read_text())
-        assert card["leak_test"] == {"not_done": "it needs images of two videos at least"}
+        assert card["leak_test"] == {"not_done": "it needs images of at least two videos"}
         assert card["artifacts"]["scored"] == 0
-        assert "The leak test was not done" in (tmp_path / "out/card.md").read_text()
+        assert "Leak test: not done" in (tmp_path / "out/card.md").read_text()
 
 
 class TestExports:

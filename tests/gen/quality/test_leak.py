@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from spotball_gen.cli.gen import gen
 from spotball_gen.items.pictures import PictureFile
 from spotball_gen.quality.cells import FEATURES, cell_features
 from spotball_gen.quality.classifier import Discriminant, areas
-from spotball_gen.quality.leak import leak_test, lines
+from spotball_gen.quality.leak import leak_test, lines, verdict
 from tests.gen.quality.pictures import disk, filled, textured
 
 GRID = Grid(4, 8, 320, 180)
@@ -63,13 +64,14 @@ class TestVerdict:
         assert (leak.images, leak.videos, leak.folds) == (30, 6, 5)
         assert next(iter(leak.weights)).startswith("smallest")
         assert leak.decoys is not None
-        assert leak.decoys.leaks
+        assert leak.decoys.distinguished
         assert leak.decoys.accuracy.value > 0.8
         assert leak.decoys.accuracy.chance == pytest.approx(1 / 5, abs=0.05)
         assert leak.decoys.auc.chance == pytest.approx(0.5, abs=0.05)
         said = list(lines(leak))
-        assert said[3].startswith("Painted cells can be told from others. What tells most: smallest")
-        assert said[7].startswith("Painted cells can be told from cells alike: painting shows. What tells most: ")
+        assert said[3].startswith("Cells with a ball can be distinguished from other cells. What tells most: smallest")
+        assert said[7].startswith("Inpainted cells can be distinguished from their decoys. What tells most: ")
+        assert said[8].startswith("Leak test: failed. Inpainted cells can be recognized: a classifier picks them out")
 
     def test_without_painting_it_is_chance(self, tmp_path: Path) -> None:
         leak = leak_test(write(tmp_path, painted=False), permutations=100)
@@ -78,11 +80,12 @@ class TestVerdict:
         assert low <= leak.auc.value <= high
         assert leak.auc.chance == pytest.approx(0.5, abs=0.05)
         assert leak.decoys is not None
-        assert not leak.decoys.leaks
-        assert [line for line in lines(leak) if "not told" in line] == [
-            "Painted cells were not told from others.",
-            "Painted cells were not told from cells alike.",
+        assert not leak.decoys.distinguished
+        assert [line for line in lines(leak) if "not distinguished" in line] == [
+            "Cells with a ball were not distinguished from other cells.",
+            "Inpainted cells were not distinguished from their decoys.",
         ]
+        assert list(lines(leak))[-1].startswith("Leak test: passed. Inpainted cells were not recognized: a classifier")
 
     def test_where_balls_are_is_no_leak(self, tmp_path: Path) -> None:
         # All balls in one cell, which looks unlike others in all images: still nothing was painted.
@@ -103,7 +106,7 @@ class TestVerdict:
         write_scenes(scenes, folder / "scenes.jsonl")
         leak = leak_test(folder, permutations=50)
         assert leak.accuracy.value == leak.accuracy.chance == 1
-        assert not leak.leaks
+        assert not leak.distinguished
 
     @pytest.mark.slow
     @pytest.mark.parametrize("painted", [False, True])
@@ -130,9 +133,10 @@ class TestVerdict:
         assert leak.decoys is not None
         assert leak.decoys.images == 48
         if painted:
-            assert leak.decoys.leaks
+            assert leak.leaks
             assert leak.decoys.auc.value > 0.8
         else:
+            assert leak.leaks is False
             low, high = leak.decoys.auc.chance_range
             assert low - 0.02 <= leak.decoys.auc.value <= high + 0.02
 
@@ -166,6 +170,24 @@ class TestRefused:
         (folder / "scenes.jsonl").write_text(first + last + "\n")
         with pytest.raises(InputError, match="found 4 x 8, 6 x 10"):
             leak_test(folder)
+
+
+def test_the_verdict_is_that_of_decoys(tmp_path: Path) -> None:
+    """Cells around balls differ from most cells, also where nothing was inpainted."""
+    filled_in = leak_test(write(tmp_path / "filled", painted=True, videos=4), permutations=50)
+    left_alone = leak_test(write(tmp_path / "alone", painted=False, videos=4), permutations=50)
+    odd_cells = replace(filled_in, decoys=left_alone.decoys)
+    assert odd_cells.distinguished
+    assert odd_cells.leaks is odd_cells.record()["leaks"] is False
+    assert verdict(odd_cells.record()).startswith("Leak test: passed.")
+
+
+def test_without_decoys_there_is_no_verdict(tmp_path: Path) -> None:
+    leak = leak_test(write(tmp_path, painted=True, grid=Grid(2, 2, 320, 180)), permutations=20)
+    assert leak.decoys is None
+    assert leak.leaks is None
+    assert leak.record()["leaks"] is None
+    assert list(lines(leak))[-1].startswith("Leak test: no verdict")
 
 
 class TestCommand:

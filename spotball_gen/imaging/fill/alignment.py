@@ -1,0 +1,165 @@
+"""Align an image of the same scene with another one, by features, a homography and a local correction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_gen.items.item import Image
+from spotball_gen.items.pictures import opencv
+
+_FEATURES = 1500
+_RATIO = 0.8
+"""A match counts if the second best one is farther than the best by this factor (Lowe's ratio test)."""
+_INLIERS = (12, 0.25)
+"""Fewest matches that a homography must explain, and their smallest share."""
+_REPROJECTION = 2.0
+"""Largest error of an explained match, in pixels."""
+_STILL = 1.3
+"""The camera did not move if the unmoved image differs by at most this many times as much as the best shifted one."""
+_WARP = 0.35
+"""A homography may change an area by this share: cameras pan and zoom, they do not turn over."""
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float32]
+Window = tuple[slice, slice]
+
+
+@dataclass(frozen=True)
+class Keypoints:
+    """An image's features: places, shape (n, 2), and ORB descriptors, shape (n, 32)."""
+
+    places: Floats
+    descriptors: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, image: Image, excluded: Bools | None = None) -> Keypoints:
+        """Find the features of an image.
+
+        Args:
+            image: RGB, shape (height, width, 3).
+            excluded: pixels without features, such as players, shape (height, width).
+        """
+        cv2 = opencv()
+        gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+        mask = None if excluded is None else np.where(excluded, np.uint8(0), np.uint8(255))
+        orb = cv2.ORB_create(nfeatures=_FEATURES, fastThreshold=7)
+        keypoints, descriptors = orb.detectAndCompute(gray, mask)
+        if descriptors is None:
+            return cls(np.zeros((0, 2), np.float32), np.zeros((0, 32), np.uint8))
+        return cls(np.array([point.pt for point in keypoints], np.float32), descriptors)
+
+
+def homography(source: Keypoints, target: Keypoints) -> NDArray[np.float64] | None:
+    """The homography that takes the source's pixels to the target's.
+
+    Returns:
+        Shape (3, 3); None where too few features agree on one.
+    """
+    cv2 = opencv()
+    if min(len(source.places), len(target.places)) < _INLIERS[0]:
+        return None
+    pairs = cv2.BFMatcher(cv2.NORM_HAMMING).knnMatch(source.descriptors, target.descriptors, k=2)
+    good = [pair[0] for pair in pairs if len(pair) == 2 and pair[0].distance < _RATIO * pair[1].distance]
+    if len(good) < _INLIERS[0]:
+        return None
+    start = np.array([source.places[match.queryIdx] for match in good])
+    end = np.array([target.places[match.trainIdx] for match in good])
+    matrix, inliers = cv2.findHomography(start, end, cv2.RANSAC, _REPROJECTION, maxIters=1000, confidence=0.999)
+    if matrix is None or inliers.sum() < max(_INLIERS[0], _INLIERS[1] * len(good)):
+        return None
+    plausible = abs(float(np.linalg.det(matrix[:2, :2])) - 1) < _WARP and np.abs(matrix[2, :2]).max() < 1e-3
+    return np.asarray(matrix, dtype=np.float64) if plausible else None
+
+
+def warped(image: Image, matrix: NDArray[np.float64], window: Window) -> tuple[Floats, Bools]:
+    """A window of the target, seen in the source.
+
+    Args:
+        image: the source, RGB, shape (height, width, 3).
+        matrix: takes its pixels to the target's.
+        window: rows and columns of the target.
+
+    Returns:
+        Pixels, shape (rows, columns, 3), and which of them the source shows.
+    """
+    cv2 = opencv()
+    rows, cols = window
+    shift = np.array([[1, 0, -cols.start], [0, 1, -rows.start], [0, 0, 1]], dtype=np.float64)
+    whole = shift @ matrix
+    size = cols.stop - cols.start, rows.stop - rows.start
+    if np.array_equal(matrix, np.eye(3)):
+        return image[window].astype(np.float32), np.ones((size[1], size[0]), dtype=np.bool_)
+    pixels = cv2.warpPerspective(image.astype(np.float32), whole, size, flags=cv2.INTER_LANCZOS4)
+    known = cv2.warpPerspective(
+        np.ones(image.shape[:2], np.float32), whole, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT
+    )
+    return np.clip(pixels, 0, 255), known > 0.999
+
+
+def refined(
+    matrix: NDArray[np.float64], source: Image, target: Image, window: Window, seen: Bools
+) -> NDArray[np.float64]:
+    """A homography with the shift that aligns a window best.
+
+    What is near the camera and what is far from it move differently, so one homography does not fit all.
+
+    Args:
+        matrix: takes the source's pixels to the target's.
+        window: rows and columns of the target.
+        seen: pixels of the window that count, shape (rows, columns).
+
+    Returns:
+        The same matrix where no shift is found.
+    """
+    cv2 = opencv()
+    aligned, known = warped(source, matrix, window)
+    usable = (seen & known).astype(np.uint8) * np.uint8(255)
+    if (usable > 0).mean() < 0.2:
+        return matrix
+    first, second = (
+        cv2.GaussianBlur(cv2.cvtColor(pixels.astype(np.float32), cv2.COLOR_RGB2GRAY), (0, 0), 1.0)
+        for pixels in (target[window], aligned)
+    )
+    criteria = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 30, 1e-3)
+    shift = np.eye(2, 3, dtype=np.float32)
+    try:
+        _, shift = cv2.findTransformECC(first, second, shift, cv2.MOTION_TRANSLATION, criteria, usable, 5)
+    except cv2.error:
+        # It does not converge where there is no texture.
+        return matrix
+    if np.abs(shift[:, 2]).max() > 4:
+        return matrix
+    # ECC takes the target's pixels to the aligned ones.
+    back = np.array([[1, 0, -shift[0, 2]], [0, 1, -shift[1, 2]], [0, 0, 1]], dtype=np.float64)
+    return back @ matrix
+
+
+def is_still(source: Image, target: Image, seen: Bools) -> bool:
+    """Whether the camera did not move between two images.
+
+    The unmoved image must differ by hardly more than it does from the best of its shifts by one pixel.
+
+    Args:
+        seen: pixels that count, shape (height, width).
+    """
+    cv2 = opencv()
+    first, second = (cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY).astype(np.float32) for pixels in (source, target))
+    middle = slice(2, -2), slice(2, -2)
+
+    def differs(down: float, across: float) -> float:
+        moved = cv2.warpAffine(
+            first,
+            np.array([[1, 0, across], [0, 1, down]], np.float32),
+            first.shape[::-1],
+            borderMode=cv2.BORDER_REPLICATE,
+        )
+        return float(np.abs(moved - second)[middle][seen[middle]].mean())
+
+    if not seen[middle].any():
+        return False
+    unmoved = differs(0, 0)
+    shifts = [differs(down, across) for down, across in ((0, 0.5), (0, -0.5), (0.5, 0), (-0.5, 0))]
+    return unmoved < min(shifts) and unmoved < 12

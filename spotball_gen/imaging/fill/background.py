@@ -1,0 +1,253 @@
+"""What neighboring frames of a video show where the ball is now: pixels, and how sure they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_gen.imaging.fill.alignment import Keypoints, Window, homography, is_still, refined, warped
+from spotball_gen.imaging.fill.patches import membrane
+from spotball_gen.imaging.shadows import ellipse
+from spotball_gen.items.item import Box, Image
+from spotball_gen.items.pictures import opencv
+
+_SURROUNDINGS = 24
+"""Pixels around a hole that frames are compared in."""
+_MISFIT = 8.0
+"""An aligned frame is of the same shot if half of its pixels differ by at most this many gray levels; near the hole, if
+a quarter of them differ by at most half as much."""
+_SMALL = 0.25
+"""Scale at which whole frames are compared."""
+_FEWEST = 3
+"""Neighbors that must show a pixel."""
+_TOLERANCE = 8.0
+"""Frames agree on a pixel if they differ by this many gray levels more than the noise."""
+_BALL_LIKE = 0.5
+"""A neighbor shows the ball where it differs from it by less than this share of the ball's contrast."""
+_LEAST_CONTRAST = 12.0
+_SHAPE = 0.5
+"""... and where its brightness correlates with that of the ball and its edge by more than this."""
+_RIM = 3
+"""Pixels around the ball that show its edge."""
+_OPEN = 3
+"""Pixels that agree in smaller groups than this square count only where nothing else is known."""
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Background:
+    """What neighboring frames show of a window of an image.
+
+    Attributes:
+        window: rows and columns of the image.
+        pixels: RGB, shape (rows, columns, 3).
+        confidence: of each pixel, the share of neighbors that agree on it, in [0, 1]; 0 where it is not known.
+        frames: how many neighbors were aligned.
+    """
+
+    window: Window
+    pixels: Floats
+    confidence: Floats
+    frames: int
+
+
+def background(image: Image, hole: Bools, ball: Box, moving: Bools, neighbors: Sequence[Image]) -> Background | None:
+    """What neighboring frames show in a hole.
+
+    Each neighbor is aligned by a homography of its features and a local shift, and takes on the light of the image.
+    A pixel is the one that most neighbors agree on, so players who pass by do not count. Where the surroundings of the
+    hole differ from what neighbors show there, something has moved, and the hole near them is not known.
+
+    Args:
+        image: RGB, shape (height, width, 3).
+        hole: pixels to fill, shape (height, width).
+        ball: the ball that hides them; neighbors in which it is at the same place are not used there.
+        moving: pixels that are not used to align, such as players, shape (height, width).
+        neighbors: other frames of the same shot, of the same size; the nearest in time first.
+
+    Returns:
+        None where no three neighbors can be aligned.
+    """
+    window = _window(hole)
+    inside, around = hole[window], ~hole[window] & ~moving[window]
+    if around.mean() < 0.1:
+        around = ~hole[window]
+    target = image[window].astype(np.float32)
+    stack, known, weights = _aligned(image, hole | moving, neighbors, window, around)
+    if len(stack) < _FEWEST:
+        return None
+    noise = _noise(stack, target, around)
+    for number, pixels in enumerate(stack):
+        known[number] &= ~_ball_in(pixels, target, ball, window, image.shape)
+    chosen, confidence = _agreed(stack, known, weights, _TOLERANCE + noise)
+    still = _unmoved(chosen, target, ~inside & (confidence > 0), _TOLERANCE + noise)
+    confidence = np.where(inside, confidence * still, confidence)
+    # In regions rather than in pixels, whose edges would show.
+    confidence = np.minimum(opencv().blur(confidence, (5, 5)), (confidence > 0) * 1.0).astype(np.float32)
+    differences = target - chosen
+    edge = around & (confidence > 0.5) & (np.abs(differences).max(axis=2) < _TOLERANCE + noise)
+    chosen = np.where(inside[..., None], chosen + membrane(differences, edge, inside), target)
+    return Background(window, np.clip(chosen, 0, 255).astype(np.float32), confidence, len(stack))
+
+
+def _window(hole: Bools) -> Window:
+    rows, cols = np.flatnonzero(hole.any(axis=1)), np.flatnonzero(hole.any(axis=0))
+    return (
+        slice(max(int(rows[0]) - _SURROUNDINGS, 0), min(int(rows[-1]) + _SURROUNDINGS + 1, hole.shape[0])),
+        slice(max(int(cols[0]) - _SURROUNDINGS, 0), min(int(cols[-1]) + _SURROUNDINGS + 1, hole.shape[1])),
+    )
+
+
+def _aligned(
+    image: Image, unused: Bools, neighbors: Sequence[Image], window: Window, around: Bools
+) -> tuple[Floats, Bools, Floats]:
+    """The window in all neighbors that can be aligned, which pixels they show, and how well each fits around."""
+    target, target_features = image[window].astype(np.float32), None
+    stack, known, weights = [], [], []
+    for neighbor in neighbors:
+        matrix = np.eye(3)
+        if not is_still(neighbor, image, ~unused):
+            target_features = target_features or Keypoints.of(image, unused)
+            found = homography(Keypoints.of(neighbor), target_features)
+            if found is None:
+                continue
+            matrix = refined(found, neighbor, image, window, around)
+        light = _light(neighbor, matrix, image, unused)
+        if light is None:
+            continue
+        pixels, shown = warped(neighbor, matrix, window)
+        seen = around & shown
+        if seen.mean() < 0.1:
+            continue
+        pixels = np.clip(pixels * light, 0, 255)
+        # Of the better part of the surroundings: players may pass in front of the rest.
+        error = 2 * float(np.quantile(np.abs(pixels - target).mean(axis=2)[seen], 0.25))
+        if error > _MISFIT:
+            continue
+        stack.append(pixels)
+        known.append(shown)
+        weights.append(1 / (2 + error))
+    if not stack:
+        return np.zeros((0, *target.shape), np.float32), np.zeros((0, *around.shape), np.bool_), np.zeros(0, np.float32)
+    return np.array(stack, np.float32), np.array(known), np.array(weights, np.float32)
+
+
+def _light(neighbor: Image, matrix: NDArray[np.float64], image: Image, unused: Bools) -> NDArray[np.float32] | None:
+    """The gain of each channel that brings an aligned frame to the light of the image, shape (3,).
+
+    Returns:
+        None where the frame, compared as a whole, shows another scene.
+    """
+    cv2 = opencv()
+    first, second = (
+        cv2.resize(pixels, None, fx=_SMALL, fy=_SMALL, interpolation=cv2.INTER_AREA) for pixels in (neighbor, image)
+    )
+    scale = np.diag([_SMALL, _SMALL, 1.0])
+    window = slice(0, second.shape[0]), slice(0, second.shape[1])
+    pixels, shown = warped(first, scale @ matrix @ np.linalg.inv(scale), window)
+    off = cv2.resize(unused.astype(np.uint8), second.shape[1::-1], interpolation=cv2.INTER_AREA) > 0
+    seen = shown & ~off
+    if seen.mean() < 0.2:
+        return None
+    aligned, target = pixels[seen], second[seen].astype(np.float32)
+    gain = np.clip((np.median(target, axis=0) + 4) / (np.median(aligned, axis=0) + 4), 0.7, 1.4)
+    error = np.median(np.abs(np.clip(aligned * gain, 0, 255) - target).mean(axis=1))
+    return gain.astype(np.float32) if error <= _MISFIT else None
+
+
+def _noise(stack: Floats, target: Floats, around: Bools) -> float:
+    """How much aligned frames differ where nothing moves, in gray levels, at most 12: about twice the mean.
+
+    The lower quartile tells, since something may have moved in most of the surroundings.
+    """
+    differences = np.median(np.abs(stack - target).mean(axis=3), axis=0)[around]
+    return min(4 * float(np.quantile(differences, 0.25)), 12.0) if differences.size else 0.0
+
+
+def _ball_in(pixels: Floats, target: Floats, ball: Box, window: Window, shape: tuple[int, ...]) -> Bools:
+    """Where a neighbor shows the ball: around the place in the window that looks most like it, if it does.
+
+    Returns:
+        Shape (rows, columns).
+    """
+    cv2 = opencv()
+    core = ellipse(ball, shape, -0.1 * min(ball.width, ball.height))[window]
+    near = ellipse(ball, shape, 8)[window] & ~ellipse(ball, shape, 3)[window]
+    found = np.zeros(core.shape, dtype=np.bool_)
+    if core.sum() < 4 or not near.any():
+        return found
+    contrast = float(np.linalg.norm(target[core].mean(axis=0) - target[near].mean(axis=0)))
+    contrast = max(contrast, float(target[core].std(axis=0).mean()), _LEAST_CONTRAST)
+    rows, cols = (np.flatnonzero(core.any(axis=axis)) for axis in (1, 0))
+    top, left = max(int(rows[0]) - _RIM, 0), max(int(cols[0]) - _RIM, 0)
+    box = slice(top, int(rows[-1]) + _RIM + 1), slice(left, int(cols[-1]) + _RIM + 1)
+    weights = core[box].astype(np.float32)
+    seen, wanted = (cv2.GaussianBlur(values, (0, 0), 0.8) for values in (pixels, target))
+    costs = cv2.matchTemplate(seen, wanted[box], cv2.TM_SQDIFF, mask=np.dstack([weights] * 3))
+    alike = np.sqrt(np.maximum(costs, 0) / weights.sum()) < _BALL_LIKE * contrast
+    # Its edge, too: a bright wall has the color of a ball and not its shape.
+    gray, disk = (cv2.cvtColor(values, cv2.COLOR_RGB2GRAY) for values in (seen, wanted[box]))
+    alike &= cv2.matchTemplate(gray, disk, cv2.TM_CCOEFF_NORMED) > _SHAPE
+    grown = cv2.dilate(core[box].astype(np.uint8), np.ones((3, 3), dtype=np.uint8), iterations=2)
+    for y, x in np.argwhere(alike):
+        # A ball that is farther away hides other pixels, or is outvoted.
+        if max(abs(y - top), abs(x - left)) <= len(rows):
+            found[y : y + grown.shape[0], x : x + grown.shape[1]] |= grown > 0
+    # A little more than the core, whose edge mixes with what is around.
+    margin = 2 * round(0.15 * min(ball.width, ball.height)) + 3
+    widened: Bools = cv2.dilate(found.astype(np.uint8), np.ones((margin, margin), np.uint8)) > 0
+    return widened
+
+
+def _agreed(stack: Floats, known: Bools, weights: Floats, tolerance: float) -> tuple[Floats, Floats]:
+    """Of each pixel the value that most neighbors agree on, and the share that does.
+
+    The values come from as few neighbors as possible, so that they have one frame's noise.
+    """
+    cv2 = opencv()
+    smooth = np.array([cv2.blur(pixels, (3, 3)) for pixels in stack])
+    alike = np.zeros(known.shape, dtype=np.float32)
+    for first in range(len(stack)):
+        for second in range(len(stack)):
+            near = np.abs(smooth[first] - smooth[second]).max(axis=2) < tolerance
+            alike[first] += weights[second] * (near & known[second])
+    alike *= known
+    best = alike.max(axis=0)
+    shown = known.sum(axis=0)
+    total = (known * weights[:, None, None]).sum(axis=0)
+    confidence = np.where(shown >= _FEWEST, best / np.maximum(total, 1e-6), 0)
+    # What few of all neighbors show is less sure.
+    confidence *= np.minimum(shown / max(_FEWEST, 0.4 * len(stack)), 1)
+    agrees = alike >= 0.9 * best[None]
+    square = np.ones((_OPEN, _OPEN), dtype=np.uint8)
+    joined = np.array([cv2.morphologyEx(pixels.astype(np.uint8), cv2.MORPH_OPEN, square) > 0 for pixels in agrees])
+    chosen = np.zeros(stack.shape[1:], dtype=np.float32)
+    left = best > 0
+    for usable in (joined, agrees):
+        while True:
+            gains = (usable & left[None]).sum(axis=(1, 2)) * weights
+            donor = int(np.argmax(gains))
+            if not gains[donor]:
+                break
+            take = usable[donor] & left
+            chosen[take] = stack[donor][take]
+            left &= ~take
+    return chosen, confidence.astype(np.float32)
+
+
+def _unmoved(chosen: Floats, target: Floats, seen: Bools, tolerance: float) -> Floats:
+    """Of each pixel, the share of the surroundings near it that are as neighbors show them, shape (rows, columns)."""
+    cv2 = opencv()
+    smooth = cv2.blur(np.where(seen[..., None], chosen - target, 0), (3, 3))
+    same = (np.abs(smooth).max(axis=2) < tolerance) & seen
+    sigma = 5.0
+    spread = cv2.GaussianBlur(seen.astype(np.float32), (0, 0), sigma)
+    share = cv2.GaussianBlur(same.astype(np.float32), (0, 0), sigma) / np.maximum(spread, 1e-6)
+    # Most of them: a line that is off by half a pixel is no player.
+    result: Floats = np.clip((share - 0.3) / 0.5, 0, 1).astype(np.float32)
+    return result

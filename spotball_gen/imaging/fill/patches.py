@@ -1,0 +1,253 @@
+"""Fill a hole with a copy of a similar place of the same image, as in exemplar-based inpainting.
+
+The place is the one whose surroundings are most like the hole's. Its pixels are copied in one piece, so they keep the
+texture, the noise and the compression artifacts of the image.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spotball_gen.imaging.fill.blocks import block_grid
+from spotball_gen.items.item import Image
+from spotball_gen.items.pictures import opencv
+
+_RING = (5, 12)
+"""Smallest and largest width, in pixels, of the ring around a hole that is compared."""
+_FAINT = 0.02
+"""Weight of players' pixels in a ring that has other pixels."""
+_FEW = 0.3
+"""Players' pixels count fully if less than this share of the ring is free of players."""
+_FAR = 0.15
+"""Added to the cost, as a share of it, at a distance of the image's diagonal: near places have the same light."""
+_BLOCK_TOLERANCE = 1.1
+"""A place that keeps the phase of the compression's blocks may cost this many times as much."""
+_SHIFT = 30.0
+"""Largest change of a copied pixel, in gray levels, that adapts it to the light at the hole."""
+_SOFT = 1.0
+"""Standard deviation, in pixels, of the blur of differences at a hole's edge."""
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class PatchFill:
+    """A filled image.
+
+    Attributes:
+        image: RGB, shape (height, width, 3).
+        filled: pixels that were filled, shape (height, width).
+        error: root mean square difference between the surroundings of a hole and those of its source, in gray levels;
+            the largest over the holes.
+    """
+
+    image: Image
+    filled: Bools
+    error: float
+
+
+def fill_from_patches(image: Image, hole: Bools, barred: Bools, band: Bools | None = None) -> PatchFill:
+    """Fill each connected part of a hole with a copy of another place of the image.
+
+    Args:
+        image: RGB, shape (height, width, 3). Pixels in the hole are not read.
+        hole: pixels to fill, shape (height, width).
+        barred: pixels that are not copied, such as players, shape (height, width). They are copied if the hole is
+            mostly surrounded by them.
+        band: pixels around the hole that the copy is blended into, shape (height, width); None for none.
+
+    Returns:
+        The image, filled except where no place of the image is large enough.
+
+    Source:
+        Criminisi, Pérez, Toyama (2004). Region filling and object removal by exemplar-based image inpainting. IEEE
+        Transactions on Image Processing 13(9). Here the hole is copied in one piece.
+
+    Examples:
+        >>> stripes = np.repeat(np.tile(np.array([40, 200], np.uint8), 32)[None, :, None], 64, axis=0).repeat(3, axis=2)
+        >>> hole = np.zeros((64, 64), dtype=bool)
+        >>> hole[20:28, 20:28] = True
+        >>> broken = stripes.copy()
+        >>> broken[hole] = 0
+        >>> bool((fill_from_patches(broken, hole, np.zeros_like(hole)).image == stripes).all())
+        True
+    """
+    cv2 = opencv()
+    whole = hole if band is None else hole | band
+    count, labels = cv2.connectedComponents(whole.astype(np.uint8), connectivity=8)
+    result, filled, error = image.copy(), np.zeros_like(hole), 0.0
+    grid = block_grid(image, whole)
+    # The largest last: the others are part of its surroundings.
+    for label in sorted(range(1, count), key=lambda number: int((labels == number).sum())):
+        part = labels == label
+        if not (part & hole).any():
+            continue
+        copied = _copied(result, part, whole & ~filled, barred, grid)
+        if copied is None:
+            continue
+        pixels, rms = copied
+        share = blend_weights(part & hole, part)[part][:, None]
+        result[part] = (share * pixels + (1 - share) * result[part]).round().astype(np.uint8)
+        filled |= part
+        error = max(error, rms)
+    return PatchFill(result, filled, error)
+
+
+def _copied(
+    image: Image, part: Bools, hole: Bools, barred: Bools, grid: tuple[int, int] | None
+) -> tuple[NDArray[np.uint8], float] | None:
+    """The pixels for one connected part of a hole, shape (n, 3), and the error; None if no place is large enough."""
+    cv2 = opencv()
+    rows, cols = np.flatnonzero(part.any(axis=1)), np.flatnonzero(part.any(axis=0))
+    reach = int(np.clip(max(len(rows), len(cols)) / 2, *_RING))
+    top, left = max(rows[0] - reach, 0), max(cols[0] - reach, 0)
+    window = slice(top, rows[-1] + reach + 1), slice(left, cols[-1] + reach + 1)
+    inside, weights = part[window], _ring_weights(part[window], hole[window], barred[window], reach)
+    if not weights.any():
+        return None
+    players_around = (weights * barred[window]).sum() > 0.5 * weights.sum()
+    forbidden = hole | barred if not players_around else hole
+    costs = _costs(image, window, weights)
+    oddness = _oddness(image, window, weights, inside)
+    pattern = (inside | (weights > _FAINT)).astype(np.float32)
+    touches = cv2.matchTemplate(forbidden.astype(np.float32), inside.astype(np.float32), cv2.TM_CCORR)
+    overlaps = cv2.matchTemplate(hole.astype(np.float32), pattern, cv2.TM_CCORR)
+    free = (touches < 0.5) & (overlaps < 0.5)
+    if not free.any():
+        return None
+    down, across = np.mgrid[: costs.shape[0], : costs.shape[1]]
+    distance = np.hypot(down - top, across - left) / np.hypot(*image.shape[:2])
+    ranked = np.where(free, (costs + oddness + 1) * (1 + _FAR * distance / 0.5), np.inf)
+    y, x = np.unravel_index(int(np.argmin(ranked)), ranked.shape)
+    if grid is not None:
+        aligned = ((down - top) % grid[0] == 0) & ((across - left) % grid[1] == 0)
+        in_phase = np.where(aligned, ranked, np.inf)
+        at = np.unravel_index(int(np.argmin(in_phase)), ranked.shape)
+        if in_phase[at] <= _BLOCK_TOLERANCE**2 * ranked[y, x]:
+            y, x = at
+    height, width = inside.shape
+    source = image[y : y + height, x : x + width].astype(np.float32)
+    shift = membrane(image[window].astype(np.float32) - source, weights > _FAINT, inside)
+    return np.clip((source + shift)[inside].round(), 0, 255).astype(np.uint8), float(np.sqrt(max(costs[y, x], 0.0)))
+
+
+def blend_weights(core: Bools, whole: Bools) -> Floats:
+    """How much of a fill is seen: 1 in the core, falling to 0 outside the whole, shape (height, width)."""
+    cv2 = opencv()
+    inward = cv2.distanceTransform(whole.astype(np.uint8), cv2.DIST_L2, 5)
+    outward = cv2.distanceTransform((~core).astype(np.uint8), cv2.DIST_L2, 5)
+    weights: Floats = np.where(core, 1, inward / np.maximum(inward + outward, 1e-6)).astype(np.float32)
+    return weights
+
+
+def _ring_weights(part: Bools, hole: Bools, barred: Bools, reach: int) -> Floats:
+    """Weights of the pixels around a part: larger near it, small for players, 0 in any hole."""
+    distance = opencv().distanceTransform((~part).astype(np.uint8), opencv().DIST_L2, 5)
+    weights = np.where((distance <= reach) & ~hole & ~part, np.exp(-distance / reach), 0).astype(np.float32)
+    free = weights * ~barred
+    if free.sum() > _FEW * weights.sum():
+        weights = np.where(barred, _FAINT * weights, weights)
+    result: Floats = weights
+    return result
+
+
+def _costs(image: Image, window: tuple[slice, slice], weights: Floats) -> Floats:
+    """Weighted mean square difference between the surroundings of each place and those of the hole.
+
+    A difference in brightness that is the same all around counts less: `membrane` removes it.
+    """
+    cv2 = opencv()
+    total = float(weights.sum())
+    costs = np.zeros((image.shape[0] - weights.shape[0] + 1, image.shape[1] - weights.shape[1] + 1), dtype=np.float32)
+    for channel in range(3):
+        plane = image[..., channel].astype(np.float32)
+        template = plane[window]
+        mean = float((template * weights).sum()) / total
+        # Centered, so that rounding does not show.
+        plane, template = plane - mean, template - mean
+        squares = cv2.matchTemplate(plane * plane, weights, cv2.TM_CCORR)
+        products = cv2.matchTemplate(plane, weights * template, cv2.TM_CCORR)
+        means = cv2.matchTemplate(plane, weights, cv2.TM_CCORR) / total
+        variance = (squares - 2 * products + float((weights * template**2).sum())) / total
+        removable = np.minimum(np.abs(means), _SHIFT)
+        costs += variance - 0.75 * removable**2
+    return np.maximum(costs / 3, 0)
+
+
+def _oddness(image: Image, window: tuple[slice, slice], weights: Floats, inside: Bools) -> Floats:
+    """What speaks against a place whose inside has other colors or more texture than the surroundings of the hole.
+
+    The hole's inside is not known, and is more likely like its surroundings than not.
+
+    Returns:
+        In squared gray levels, of the shape of the costs.
+    """
+    cv2 = opencv()
+    pattern = inside.astype(np.float32) / float(inside.sum())
+    share = weights / weights.sum()
+    fine = np.abs(image - cv2.GaussianBlur(image.astype(np.float32), (0, 0), 1.5)).mean(axis=2)
+    texture = cv2.matchTemplate(fine, pattern, cv2.TM_CCORR) - float((fine[window] * share).sum())
+    odd: Floats = np.maximum(texture, 0) ** 2
+    for channel in range(3):
+        plane = image[..., channel].astype(np.float32)
+        mean = float((plane[window] * share).sum())
+        spread = float(np.sqrt(((plane[window] - mean) ** 2 * share).sum()))
+        apart = np.abs(cv2.matchTemplate(plane - mean, pattern, cv2.TM_CCORR)) - spread
+        odd = odd + np.maximum(apart, 0) ** 2 / 3
+    return odd.astype(np.float32)
+
+
+def membrane(difference: Floats, known: Bools, inside: Bools) -> Floats:
+    """The correction inside a hole that continues the differences at its edge as smoothly as possible.
+
+    Args:
+        difference: wanted minus present values, shape (height, width, 3); read where they are known.
+        known: pixels whose difference is known, shape (height, width).
+        inside: the hole, likewise.
+
+    Returns:
+        Shape (height, width, 3), 0 outside the hole; at most 30 gray levels, so that a wrong edge does not smear.
+
+    Source:
+        Pérez, Gangnet, Blake (2003). Poisson image editing. ACM Transactions on Graphics 22(3).
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.linalg import splu
+
+    cv2 = opencv()
+    # Smoothed a little, so that the noise of the edge is not continued.
+    spread = cv2.GaussianBlur(known.astype(np.float32), (0, 0), _SOFT)[..., None]
+    wanted = cv2.GaussianBlur(np.where(known[..., None], np.clip(difference, -_SHIFT, _SHIFT), 0), (0, 0), _SOFT)
+    wanted = np.where(known[..., None], wanted / np.maximum(spread, 1e-6), 0)
+    number = np.full(inside.shape, -1)
+    number[inside] = np.arange(int(inside.sum()))
+    ys, xs = np.nonzero(inside)
+    # A little of 0 everywhere, which decides where no edge is known.
+    degree = np.full(len(ys), 1e-3)
+    sums = np.zeros((len(ys), 3))
+    rows: list[NDArray[np.int64]] = []
+    cols: list[NDArray[np.int64]] = []
+    for down, across in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+        y, x = ys + down, xs + across
+        within = (y >= 0) & (y < inside.shape[0]) & (x >= 0) & (x < inside.shape[1])
+        y, x = np.where(within, y, 0), np.where(within, x, 0)
+        linked, edge = within & inside[y, x], within & known[y, x]
+        degree += linked | edge
+        sums[edge] += wanted[y, x][edge]
+        rows.append(np.flatnonzero(linked))
+        cols.append(number[y, x][linked])
+    here, there = np.concatenate(rows), np.concatenate(cols)
+    diagonal = np.arange(len(ys))
+    matrix = coo_array(
+        (
+            np.concatenate([degree, np.full(len(here), -1.0)]),
+            (np.concatenate([diagonal, here]), np.concatenate([diagonal, there])),
+        )
+    )
+    correction = np.zeros(difference.shape, dtype=np.float32)
+    correction[inside] = splu(matrix.tocsc()).solve(sums)
+    return correction

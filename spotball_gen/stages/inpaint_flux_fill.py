@@ -1,0 +1,34 @@
+"""`inpaint`, kind `flux-fill`: the ball inpainted by FLUX.1 Fill."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from spotball_gen.items.stage import StageSettings
+from spotball_gen.models.inpainting import FLUX_FILL
+from spotball_gen.stages.inpaint_stable_diffusion import StableDiffusion, StableDiffusionSettings
+
+
+class FluxFillSettings(StableDiffusionSettings):
+    """Settings of `flux-fill`: those of `stable-diffusion`, with the defaults of this model.
+
+    Attributes:
+        negative_prompt: this model has none; it must stay empty.
+    """
+
+    model: str = "black-forest-labs/FLUX.1-Fill-dev"
+    negative_prompt: str = Field("", max_length=0)
+    steps: int = Field(50, ge=1, le=1000)
+    guidance_scale: float = Field(30.0, ge=0, le=100)
+    size: int = Field(1024, ge=64, le=4096, multiple_of=16)
+
+
+class FluxFill(StableDiffusion):
+    """Inpaints as `stable-diffusion` does, with a transformer; on `auto`, in bfloat16 on a GPU."""
+
+    Settings: ClassVar[type[StageSettings]] = FluxFillSettings
+    kind = "flux-fill"
+    version = "1"
+    family = FLUX_FILL

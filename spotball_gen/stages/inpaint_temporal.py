@@ -1,0 +1,84 @@
+"""`inpaint`, kind `temporal`: the hidden pixels from neighboring frames, or from a similar place of the same image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from spotball_gen.footage.neighbors import neighbors
+from spotball_gen.imaging.fill.hole import FillSettings, filled
+from spotball_gen.imaging.masks import MaskSettings, composite, mask_parts, player_pixels
+from spotball_gen.items.item import Image, Item
+from spotball_gen.items.pictures import opencv
+from spotball_gen.items.stage import Context, Device, Outcome, StageSettings, one_by_one
+
+
+class PatchSettings(MaskSettings, FillSettings):
+    """Settings of `patches`: those of the mask and of the fill."""
+
+
+class TemporalSettings(PatchSettings):
+    """Settings of `temporal`: those of `patches`, and these.
+
+    Attributes:
+        span: seconds before and after the item's frame in which neighboring frames are looked for.
+        frames: how many of them are used at most; those of other shots are not.
+    """
+
+    span: float = Field(1.0, gt=0, le=10)
+    frames: int = Field(12, ge=3, le=60)
+
+
+class Temporal:
+    """Inpaints the ball with pixels of neighboring frames in which it is elsewhere.
+
+    Each item's neighbors are read from its video, so the result depends on the item and the video alone. Where no
+    neighbor shows the background with enough confidence, or the video has a single frame, a similar place of the same
+    image is copied. Nothing outside the mask changes.
+
+    The item's notes say how its pixels were obtained: `temporal` and `patches` are shares of the mask, `confidence` is
+    the mean over the pixels from neighboring frames, `neighbors` is the number of aligned frames, and `jpeg_quality`
+    is the quality with which filled pixels were compressed.
+    """
+
+    Settings: ClassVar[type[StageSettings]] = TemporalSettings
+    packages: ClassVar[tuple[str, ...]] = ("av", "opencv-python-headless", "numpy", "scipy")
+
+    name = "inpaint"
+    kind = "temporal"
+    version = "1"
+    batch_size = 8
+    device: Device = "cpu"
+
+    def __init__(self, settings: TemporalSettings, context: Context) -> None:
+        opencv()
+        self.settings = settings
+        self.context = context
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """Return the items with their mask and the image without the ball. An item without a ball or a video fails."""
+        return one_by_one(self.name, items, self._painted)
+
+    def _painted(self, item: Item) -> Item:
+        parts = mask_parts(item, self.settings)
+        result = filled(item, parts, player_pixels(item), self._neighbors(item), self.settings)
+        mask = np.where(result.mask, np.uint8(255), np.uint8(0))
+        painted = composite(item.image, result.image, mask)
+        pictures = self.context.keep(item, "masks", mask), self.context.keep(item, "painted", painted)
+        return replace(item, mask=pictures[0], painted=pictures[1]).noted(self.name, **result.notes())
+
+    def _neighbors(self, item: Item) -> Sequence[Image]:
+        if not Path(item.source.path).exists():
+            raise ValueError(
+                f"{item.source.path}: there is no such video, and the frames around each item are read from it. "
+                'Restore it, or set inpaint.kind = "patches"'
+            )
+        height, width = item.image.shape[:2]
+        rate = self.settings.frames / (2 * self.settings.span)
+        found = neighbors(item, (width, height), seconds=self.settings.span, fps=rate)
+        return [neighbor.image for neighbor in sorted(found, key=lambda neighbor: abs(neighbor.offset))]

@@ -1,0 +1,224 @@
+"""Filling a hole: copies of similar places, pixels of neighboring frames, and the compression of both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from spotball_gen.imaging.fill.alignment import Keypoints, homography, is_still
+from spotball_gen.imaging.fill.background import background
+from spotball_gen.imaging.fill.blocks import jpeg_quality, recompressed, whole_blocks
+from spotball_gen.imaging.fill.hole import FillSettings, filled
+from spotball_gen.imaging.fill.patches import blend_weights, fill_from_patches, membrane
+from spotball_gen.imaging.masks import MaskParts
+from spotball_gen.items.item import Box
+from tests.gen.making import item_of
+
+HEIGHT, WIDTH = 180, 320
+BALL = Box(150, 80, 170, 100)
+Pixels = NDArray[np.uint8]
+Bools = NDArray[np.bool_]
+
+
+def stands(seed: int = 0, width: int = WIDTH) -> Pixels:
+    """Colored disks, as spectators: no two places are the same."""
+    rng = np.random.default_rng(seed)
+    image = np.full((HEIGHT, width, 3), 60, dtype=np.uint8)
+    for _ in range(12 * width):
+        center = int(rng.integers(width)), int(rng.integers(HEIGHT))
+        cv2.circle(image, center, int(rng.integers(2, 6)), rng.integers(20, 235, 3).tolist(), -1, cv2.LINE_AA)
+    return cv2.GaussianBlur(image, (0, 0), 0.7)
+
+
+def noisy(image: Pixels, seed: int, strength: float = 2.0) -> Pixels:
+    return np.clip(image + np.random.default_rng(seed).normal(0, strength, image.shape), 0, 255).astype(np.uint8)
+
+
+def with_ball(image: Pixels, box: Box = BALL) -> Pixels:
+    x, y = box.center
+    return cv2.circle(image.copy(), (round(x), round(y)), round(box.width / 2), (250, 240, 40), -1, cv2.LINE_AA)
+
+
+def disk(box: Box, more: float = 0.0) -> Bools:
+    y, x = np.mgrid[:HEIGHT, :WIDTH] + 0.5
+    return np.asarray(np.hypot(x - box.center[0], y - box.center[1]) <= box.width / 2 + more)
+
+
+NOTHING = np.zeros((HEIGHT, WIDTH), dtype=np.bool_)
+
+
+class TestPatches:
+    def test_a_repeated_pattern_is_restored(self) -> None:
+        tile = stands()[:24, :24]
+        image = np.tile(tile, (8, 14, 1))[:HEIGHT, :WIDTH]
+        result = fill_from_patches(with_ball(image), disk(BALL, 3), NOTHING)
+        assert result.filled.sum() == disk(BALL, 3).sum()
+        assert (result.image == image).all()
+
+    def test_players_are_not_copied(self) -> None:
+        grass = noisy(np.full((HEIGHT, WIDTH, 3), (60, 120, 50), np.uint8), 0, 6)
+        image, player = grass.copy(), NOTHING.copy()
+        player[20:150, 190:230] = True
+        image[player] = (200, 30, 30)
+        hole = disk(Box(170, 80, 186, 96))
+        result = fill_from_patches(image, hole, player).image
+        assert result[hole][:, 0].max() < 120
+        assert (result[~hole] == image[~hole]).all()
+
+    def test_the_copy_has_the_noise_of_the_image(self) -> None:
+        image = noisy(np.full((HEIGHT, WIDTH, 3), 110, np.uint8), 0, 7)
+        result = fill_from_patches(with_ball(image), disk(BALL, 1), NOTHING).image
+        inside = result[disk(BALL, -2)].astype(float)
+        assert 0.8 * 7 < inside.std() < 1.2 * 7
+
+    def test_a_hole_as_large_as_the_image_is_left(self) -> None:
+        hole = np.ones((HEIGHT, WIDTH), dtype=np.bool_)
+        result = fill_from_patches(stands(), hole, NOTHING)
+        assert not result.filled.any()
+
+    def test_a_slope_of_light_is_continued(self) -> None:
+        slope = np.linspace(80, 140, WIDTH)[None, :, None] * np.ones((HEIGHT, 1, 3))
+        image = noisy(slope.astype(np.uint8), 0, 1)
+        hole = disk(BALL, 3)
+        result = fill_from_patches(with_ball(image), hole, NOTHING).image
+        assert np.abs(result[hole].astype(int) - image[hole]).mean() < 3
+
+    def test_the_membrane_is_harmonic(self) -> None:
+        """A linear difference around a hole is continued as a linear one."""
+        y, x = np.mgrid[:40, :40].astype(np.float32)
+        plane = np.dstack([0.3 * x, 0.2 * y, 0.1 * (x + y)]).astype(np.float32)
+        inside = np.zeros((40, 40), dtype=np.bool_)
+        inside[12:28, 12:28] = True
+        correction = membrane(plane, ~inside, inside)
+        assert np.abs(correction - plane)[inside].max() < 0.6
+        assert not correction[~inside].any()
+
+    def test_blending_falls_from_the_core_outward(self) -> None:
+        weights = blend_weights(disk(BALL), disk(BALL, 6))
+        assert (weights[disk(BALL)] == 1).all()
+        assert not weights[~disk(BALL, 6)].any()
+        along = weights[90, 171:176]
+        assert (np.diff(along) < 0).all()
+
+
+class TestCompression:
+    @pytest.mark.parametrize("quality", [55, 78, 90])
+    def test_the_quality_of_a_compressed_image_is_found(self, quality: int) -> None:
+        image = recompressed(noisy(stands(), 0, 4), quality)
+        assert jpeg_quality(image, NOTHING) == pytest.approx(quality, abs=2)
+
+    def test_an_image_of_another_size_shows_no_blocks(self) -> None:
+        image = recompressed(noisy(stands(), 0, 4), 60)
+        smaller = cv2.resize(image, None, fx=0.7, fy=0.7, interpolation=cv2.INTER_AREA)
+        assert jpeg_quality(smaller, np.zeros(smaller.shape[:2], dtype=np.bool_)) is None
+
+    def test_a_fill_is_compressed_as_its_frame_was(self, tmp_path: Path) -> None:
+        """Compressing the result once more changes the blocks that were filled as little as the others."""
+        frame = recompressed(with_ball(noisy(np.full((HEIGHT, WIDTH, 3), 110, np.uint8), 0, 8)), 70)
+        item = item_of(frame, tmp_path, ball=BALL)
+        parts = MaskParts(disk(BALL, 1), disk(BALL, 5))
+        matched, unmatched = (
+            filled(item, parts, NOTHING, (), FillSettings(compression=wanted)) for wanted in (True, False)
+        )
+        assert matched.quality == 70
+        assert matched.mask[whole_blocks(disk(BALL, 1))].all()
+        assert unmatched.quality is None
+        inner = cv2.erode(matched.mask.astype(np.uint8), np.ones((9, 9))) > 0
+
+        def change(image: Pixels) -> float:
+            return float(np.abs(recompressed(image, 70).astype(int) - image)[inner].mean())
+
+        assert change(matched.image) < 0.5 * change(unmatched.image)
+        assert (matched.image[~matched.mask] == frame[~matched.mask]).all()
+
+
+class TestNeighbors:
+    def fill(self, frame: Pixels, neighbors: list[Pixels], players: Bools = NOTHING) -> tuple[Pixels, float]:
+        """The hole filled from neighbors, and the mean confidence in the ball."""
+        seen = background(frame, disk(BALL, 4), BALL, players, neighbors)
+        assert seen is not None
+        result = frame.copy()
+        result[seen.window] = seen.pixels.round().astype(np.uint8)
+        return result, float(seen.confidence[disk(BALL)[seen.window]].mean())
+
+    def test_a_moving_ball_s_background_is_restored(self) -> None:
+        clean = stands()
+        boxes = [Box(150 + move, 80, 170 + move, 100) for move in (-60, -40, -25, 25, 40, 60)]
+        neighbors = [with_ball(noisy(clean, seed), box) for seed, box in enumerate(boxes)]
+        result, sure = self.fill(with_ball(noisy(clean, 9)), neighbors)
+        assert sure > 0.9
+        assert np.abs(result[disk(BALL)].astype(int) - clean[disk(BALL)]).mean() < 3
+
+    def test_a_panning_camera_is_aligned(self) -> None:
+        world = stands(width=WIDTH + 80)
+        clean = world[:, 40 : 40 + WIDTH]
+        neighbors = []
+        for seed, move in enumerate((-30.4, -20.3, -10.6, 9.7, 20.5, 31.2)):
+            matrix = np.array([[1, 0, -40 - move], [0, 1, 0]], dtype=np.float32)
+            neighbors.append(noisy(cv2.warpAffine(world, matrix, (WIDTH, HEIGHT), flags=cv2.INTER_CUBIC), seed))
+        assert not is_still(neighbors[0], clean, ~NOTHING)
+        result, sure = self.fill(with_ball(clean), neighbors)
+        assert sure > 0.8
+        assert np.abs(result[disk(BALL)].astype(int) - clean[disk(BALL)]).mean() < 8
+
+    def test_another_exposure_is_evened_out(self) -> None:
+        clean = stands()
+        neighbors = [noisy((clean * 0.85).astype(np.uint8), seed) for seed in range(5)]
+        result, sure = self.fill(with_ball(clean), neighbors)
+        assert sure > 0.9
+        assert np.abs(result[disk(BALL)].astype(int) - clean[disk(BALL)]).mean() < 5
+
+    def test_a_ball_that_does_not_move_is_not_put_back(self) -> None:
+        clean = stands()
+        neighbors = [with_ball(noisy(clean, seed)) for seed in range(8)]
+        _, sure = self.fill(with_ball(noisy(clean, 9)), neighbors)
+        assert sure == 0
+
+    def test_a_player_who_passes_by_does_not_count(self) -> None:
+        clean = stands()
+        neighbors = [noisy(clean, seed) for seed in range(7)]
+        for number, pixels in enumerate(neighbors[:2]):
+            pixels[60:120, 140 + 5 * number : 180] = (20, 20, 200)
+        result, sure = self.fill(with_ball(noisy(clean, 9)), neighbors)
+        assert np.abs(result[disk(BALL)].astype(int) - clean[disk(BALL)]).mean() < 4
+        assert sure > 0.5
+
+    def test_beside_something_that_moved_in_between_nothing_is_known(self) -> None:
+        """Behind the ball may be the player who is next to it now."""
+        clean = stands()
+        frame = noisy(clean, 9)
+        frame[60:140, 138:165] = (200, 40, 40)
+        neighbors = [noisy(clean, seed) for seed in range(6)]
+        seen = background(with_ball(frame), disk(BALL, 4), BALL, NOTHING, neighbors)
+        assert seen is not None
+        confidence = np.zeros((HEIGHT, WIDTH))
+        confidence[seen.window] = seen.confidence
+        assert confidence[82:98, 152:160].max() < 0.3
+
+    def test_another_shot_is_not_used(self) -> None:
+        others = [noisy(stands(seed), seed) for seed in range(1, 7)]
+        assert background(with_ball(stands()), disk(BALL, 4), BALL, NOTHING, others) is None
+
+    def test_features_of_two_scenes_have_no_homography(self) -> None:
+        assert homography(Keypoints.of(stands(1)), Keypoints.of(stands(2))) is None
+        empty = np.full((HEIGHT, WIDTH, 3), 90, dtype=np.uint8)
+        assert homography(Keypoints.of(empty), Keypoints.of(stands())) is None
+
+
+def test_where_neighbors_know_nothing_a_patch_is_copied(tmp_path: Path) -> None:
+    clean = stands()
+    frame = with_ball(noisy(clean, 9))
+    parts = MaskParts(disk(BALL, 1), disk(BALL, 5))
+    item = item_of(frame, tmp_path, ball=BALL)
+    stays = filled(item, parts, NOTHING, [with_ball(noisy(clean, seed)) for seed in range(6)], FillSettings())
+    moves = filled(item, parts, NOTHING, [noisy(clean, seed) for seed in range(6)], FillSettings())
+    assert stays.notes()["patches"] > 0.5
+    assert moves.notes() == {**moves.notes(), "temporal": 1.0, "patches": 0.0, "neighbors": 6, "jpeg_quality": None}
+    for result in (stays, moves):
+        assert (result.image[~result.mask] == frame[~result.mask]).all()
+        yellow = (result.image[disk(BALL)].astype(int) - (250, 240, 40)).__abs__().max(axis=1) < 30
+        assert yellow.mean() < 0.1

@@ -22,7 +22,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.install]
 
 Made = Callable[[str], Environment]
 
-INSTALLED = ("", *"report adapters gemini inspect study gen gaze speed excel hub postgres adapters,gen".split())
+INSTALLED = (
+    *("", "report", "adapters", "gemini", "inspect", "study", "postgres", "gen", "gaze", "speed", "excel", "hub"),
+    "adapters,gen",
+)
 """What is installed, each in an environment of its own."""
 
 LARGE = ("local", "ray")
